@@ -1,4 +1,4 @@
-# Refuses, with one clear sentence, what Lockwright cannot be built on.
+# Rejects platforms on which Lockwright cannot be built.
 
 if(NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
   message(FATAL_ERROR "Lockwright needs Linux; this is ${CMAKE_SYSTEM_NAME}.")

@@ -1,6 +1,6 @@
-# Reads the registry, so that each algorithm is written down once, and writes what C++ has of it:
+# Reads the registry, the only list of algorithms, and writes the C++ headers derived from it:
 #   <rows>/lockwright/row/<identifier>.hpp  one row, with the headers that it needs
-#   <rows>/lockwright/rows.hpp              all of them
+#   <rows>/lockwright/rows.hpp              all rows
 #   <rows>/lockwright/built.def             the rows of this build: those of LOCKWRIGHT_ONLY, or all
 # Sets LOCKWRIGHT_LOCKS, a list of "<name>=<identifier>" of this build, in registry order, and
 # LOCKWRIGHT_BENCH_LOCKS, the same for the rows that are for measurements only: LOCKWRIGHT_BENCH_LOCK.
@@ -18,7 +18,7 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${registry})
 endif()
 
-# Leaves a file alone that is as it should be, so that nothing is compiled again for it.
+# Writes a file only if its text differs, to avoid recompilation.
 function(lockwright_write file text)
   if(EXISTS ${file})
     file(READ ${file} present)
@@ -60,7 +60,7 @@ foreach(row IN LISTS rows)
     message(FATAL_ERROR "${registry}: there is no include/${header}, the header of \"${name}\"")
   endif()
 
-  # A lock over others needs their headers too, which are called as the locks are.
+  # A lock built from other locks needs their headers too, which are named like the locks.
   set(includes "#include \"${header}\"\n")
   string(REGEX MATCHALL "[a-z0-9_]+" words ${type})
   foreach(word IN LISTS words)
@@ -91,7 +91,7 @@ string(APPEND built_rows "#undef LOCKWRIGHT_BENCH_LOCK\n")
 lockwright_write(${LOCKWRIGHT_ROWS}/lockwright/built.def "${built_rows}")
 
 # lockwright_source_per_lock(<variable> <text with @name@ and @identifier@> <file name with @identifier@>)
-# writes one source file per algorithm of this build, so that each is compiled by itself.
+# writes one source file per algorithm of this build, so that each is compiled separately.
 function(lockwright_source_per_lock variable text file)
   set(sources "")
   foreach(lock IN LISTS LOCKWRIGHT_LOCKS)

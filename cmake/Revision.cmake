@@ -1,5 +1,5 @@
-# Writes the git revision of LOCKWRIGHT_SOURCE to LOCKWRIGHT_REVISION, with `-dirty` where files differ from it:
-# results name it. Without git, or outside a checkout, there is no such file.
+# Writes the git revision of LOCKWRIGHT_SOURCE, with `-dirty` if files differ from it, to
+# LOCKWRIGHT_REVISION; measurements record it. Without git or a checkout there is no such file.
 find_program(git git)
 set(code 1)
 if(git)

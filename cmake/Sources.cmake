@@ -1,7 +1,7 @@
 # lockwright_sources(<variable> <source>...) sets the variable to the sources, with their directories,
-# and stops with the name of every .cpp file beside them that no list of its directory names: a glob
-# would compile what is left lying about, and a list alone would forget what is new. The sources of a
-# directory may be divided between several lists: all but the last are given with PART.
+# and stops with the name of every .cpp file beside them that is in no list of its directory: a glob
+# would compile stray files, and a list alone would miss new ones. The sources of a directory may be
+# divided between several lists: all but the last have PART.
 function(lockwright_sources variable)
   cmake_parse_arguments(PARSE_ARGV 1 given "PART" "" "")
   set(sources ${given_UNPARSED_ARGUMENTS})

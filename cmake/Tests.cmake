@@ -1,4 +1,4 @@
-# The C++ tests. `lockwright-tests` builds all of them and nothing else.
+# The C++ tests. The target `lockwright-tests` builds only these.
 
 function(lockwright_tests directory)
   if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${directory}/CMakeLists.txt)
@@ -13,8 +13,8 @@ function(lockwright_tests directory)
   endif()
 endfunction()
 
-# The target <group>_<name>: a program or a preload library (EXECUTABLE or MODULE) that is called
-# <name>, from the sources that follow.
+# Defines the target <group>_<name>: a program or a preload library (EXECUTABLE or MODULE) called
+# <name>, from the remaining arguments.
 function(lockwright_test_target kind group name)
   set(target ${group}_${name})
   if(kind STREQUAL "MODULE")

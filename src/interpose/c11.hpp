@@ -15,7 +15,7 @@ static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t) && sizeof(cnd_t) == sizeo
 inline pthread_mutex_t* posix(mtx_t* m) { return reinterpret_cast<pthread_mutex_t*>(m); }
 inline pthread_cond_t* posix(cnd_t* c) { return reinterpret_cast<pthread_cond_t*>(c); }
 
-/// C11 has five results, as the C library maps them.
+/// Returns the C11 result of an error number, as the C library maps it.
 inline int c11(int error) {
   switch (error) {
     case 0:

@@ -1,4 +1,4 @@
-// What an environment variable says that takes one of a few words.
+// The value of an environment variable that takes one of a few words.
 #pragma once
 
 #include <string.h>
@@ -11,12 +11,12 @@
 
 namespace lockwright::interpose {
 
-/// What is done with a kind of object: what one of the words of the variable
-/// stands for. Without one of them, the first.
-template <class What, std::uint8_t Number>
+/// The mode in which a kind of object is handled, by the word in the variable; the first by
+/// default.
+template <class Mode, std::uint8_t Number>
 class choice {
  public:
-  /// `listed` is how a sentence lists the words.
+  /// `listed`: the words as an error message lists them.
   constexpr choice(const char* variable, const char* const (&words)[Number], const char* listed)
       : variable_(variable), listed_(listed) {
     for (std::uint8_t i = 0; i < Number; ++i) {
@@ -25,30 +25,30 @@ class choice {
   }
 
   // Relaxed: a thread that reads the environment again reads the same.
-  What get() {
+  Mode get() {
     const std::uint8_t known = known_.load(std::memory_order_relaxed);
-    return static_cast<What>((known != unread_ ? known : read()) - 1);
+    return static_cast<Mode>((known != unread_ ? known : read()) - 1);
   }
 
  private:
   static constexpr std::uint8_t unread_ = 0;
 
-  /// One more than the number of the word.
+  /// Returns one more than the number of the word.
   [[gnu::noinline]] std::uint8_t read() {
     const char* text = native_env::environment_variable(variable_);
-    std::uint8_t found = 0;
+    std::uint8_t number = 0;
     if (text != nullptr && *text != '\0') {
-      while (found < Number && strcmp(text, words_[found]) != 0) {
-        ++found;
+      while (number < Number && strcmp(text, words_[number]) != 0) {
+        ++number;
       }
-      if (found == Number) {
+      if (number == Number) {
         native_env::complain(variable_, "='", text, "' is not ", listed_, "; it is not used");
-        found = 0;
+        number = 0;
       }
     }
-    ++found;
-    known_.store(found, std::memory_order_relaxed);
-    return found;
+    ++number;
+    known_.store(number, std::memory_order_relaxed);
+    return number;
   }
 
   const char* variable_;
@@ -57,11 +57,11 @@ class choice {
   std::atomic<std::uint8_t> known_{unread_};
 };
 
-enum class rwlock_way : std::uint8_t { keep, exclusive, phase_fair };
-inline constinit choice<rwlock_way, 3> rwlocks{
+enum class rwlock_mode : std::uint8_t { keep, exclusive, phase_fair };
+inline constinit choice<rwlock_mode, 3> rwlocks{
     "LOCKWRIGHT_RWLOCK", {"keep", "mutex", "phase-fair"}, "keep, mutex or phase-fair"};
 
-enum class spin_way : std::uint8_t { keep, exclusive };
-inline constinit choice<spin_way, 2> spins{"LOCKWRIGHT_SPIN", {"keep", "mutex"}, "keep or mutex"};
+enum class spin_mode : std::uint8_t { keep, exclusive };
+inline constinit choice<spin_mode, 2> spins{"LOCKWRIGHT_SPIN", {"keep", "mutex"}, "keep or mutex"};
 
 }  // namespace lockwright::interpose

@@ -1,4 +1,4 @@
-// Absolute deadlines as POSIX gives them.
+// Absolute POSIX deadlines.
 #pragma once
 
 #include <errno.h>
@@ -25,8 +25,8 @@ inline bool is_before(const timespec& a, const timespec& b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-/// Nanoseconds of `clock` until `deadline`, 0 if it has passed; at most about a
-/// hundred years, which can be added to any time.
+/// Returns the nanoseconds of `clock` until `deadline`, 0 if it has passed; at most about a hundred
+/// years, which can be added to any time.
 inline std::uint64_t time_left(deadline_clock clock, const timespec& deadline) {
   constexpr std::int64_t longest = 100LL * 365 * 86'400;
   timespec now;
@@ -45,16 +45,16 @@ inline std::uint64_t time_left(deadline_clock clock, const timespec& deadline) {
   return static_cast<std::uint64_t>(seconds * 1'000'000'000 + deadline.tv_nsec - now.tv_nsec);
 }
 
-/// Nanoseconds to wait before the clock of a deadline is read again, when the deadline is
-/// `left` away. The program's clock may run faster than the kernel's, and the real-time clock
-/// may be set meanwhile, which `longest` is for.
+/// Returns the nanoseconds to wait before the clock of a deadline is read again, when the deadline
+/// is `left` away. The program's clock may run faster than the kernel's, and the real-time clock
+/// may be set meanwhile, for which `longest` is the limit.
 inline std::uint64_t share_of(std::uint64_t left, deadline_clock clock, std::uint64_t longest) {
-  constexpr std::uint64_t by_programs = 10'000'000;
-  const std::uint64_t most = clock.is_programs ? by_programs : longest;
+  constexpr std::uint64_t longest_by_program = 10'000'000;
+  const std::uint64_t most = clock.is_programs ? longest_by_program : longest;
   return left < most ? left : most;
 }
 
-/// The time by the kernel's clock `id` in so many nanoseconds.
+/// Returns the time by the kernel's clock `id` in `nanoseconds` from now.
 inline timespec kernel_time_in(clockid_t id, std::uint64_t nanoseconds) {
   timespec time;
   native_env::kernel_clock(id, &time);
@@ -64,14 +64,13 @@ inline timespec kernel_time_in(clockid_t id, std::uint64_t nanoseconds) {
   return time;
 }
 
-/// The kernel refuses times before 1970, which have all passed.
+/// Returns true for times before 1970, which the kernel refuses and which have all passed.
 inline bool is_refused(deadline_clock clock, const timespec& deadline) {
   return !clock.is_programs && deadline.tv_sec < 0;
 }
 
-/// What attempt(deadline by the kernel's clock) returns, a call of the C library with a result such
-/// as pthread_mutex_timedlock() has. It is repeated until the deadline has passed by the
-/// program's clock.
+/// Returns attempt(deadline by the kernel's clock), a call of the C library with the results of
+/// pthread_mutex_timedlock(). Repeats it until the deadline has passed by the program's clock.
 template <class Attempt>
 int library_until(deadline_clock clock, const timespec* deadline, Attempt attempt) {
   if (!clock.is_programs || !is_known(clock.id) || !is_valid(*deadline)) {
@@ -93,23 +92,23 @@ class backoff_sleep {
   backoff_sleep(deadline_clock clock, const timespec& deadline)
       : clock_(clock), deadline_(deadline) {}
 
-  /// Sleeps for a while; false, at once, if the deadline has passed.
-  /// Not a cancellation point, as a timed lock is none.
+  /// Sleeps once; returns false at once if the deadline has passed. Not a cancellation point,
+  /// because a timed lock is none.
   bool sleep() {
     const std::uint64_t left = time_left(clock_, deadline_);
     if (left == 0) {
       return false;
     }
-    std::atomic<std::uint32_t> nobody{0};
-    native_env::futex_wait_until(nobody, 0, CLOCK_MONOTONIC,
+    std::atomic<std::uint32_t> word{0};
+    native_env::futex_wait_until(word, 0, CLOCK_MONOTONIC,
                                  kernel_time_in(CLOCK_MONOTONIC, left < length_ ? left : length_));
     length_ = length_ < longest_ / 2 ? length_ * 2 : longest_;
     return true;
   }
 
  private:
-  // Nanoseconds: about a sleep and a wake at first, and never so long that a
-  // free lock lies unused for more than a scheduler's time slice.
+  // Nanoseconds: at first about a sleep and a wake, never so long that a free lock is unused for
+  // more than a time slice.
   static constexpr std::uint64_t shortest_ = 20'000;
   static constexpr std::uint64_t longest_ = 2'000'000;
 

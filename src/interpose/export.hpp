@@ -1,13 +1,12 @@
-// Exporting a function under every symbol version that a program may be bound
-// to. glibc moved several names to GLIBC_2.34; a library that exports only the
-// old version of such a name is passed by, silently, by a program built since.
+// Exports a function under every symbol version that a program may be bound to. glibc moved several
+// names to GLIBC_2.34; a program built since silently bypasses a library that exports only the old
+// version of such a name.
 #pragma once
 
 #include <cstdint>
 
-// VERSIONED_DEFAULT is what a program built today binds to, VERSIONED_OLD what
-// an older one may. Each needs a symbol of its own: assemblers before 2.35 take
-// one version a symbol.
+// A program built today binds to VERSIONED_DEFAULT, an older one may bind to VERSIONED_OLD. Each
+// needs a symbol of its own: assemblers before 2.35 accept one version per symbol.
 #define VERSIONED_AS(function, tag, symbol)                                         \
   extern "C" __attribute__((visibility("default"),                                  \
                             alias(#function))) decltype(function) function##_##tag; \

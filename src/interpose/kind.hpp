@@ -1,5 +1,5 @@
-// The kind word of the C library's mutex: which POSIX type it has, and what only the C library
-// implements. A static initialiser sets nothing but this word.
+// The kind word of the C library's mutex: its POSIX type, and features that only the C library
+// implements. A static initialiser sets only this word.
 #pragma once
 
 #include <pthread.h>
@@ -27,10 +27,10 @@ inline constexpr kind_word recursive = PTHREAD_MUTEX_RECURSIVE_NP;
 inline constexpr kind_word errorcheck = PTHREAD_MUTEX_ERRORCHECK_NP;
 inline constexpr kind_word adaptive = PTHREAD_MUTEX_ADAPTIVE_NP;
 
-/// What the C library's destroy leaves behind: no type, all library bits.
+/// Set by the C library's destroy: no type, all library bits.
 inline constexpr kind_word destroyed = ~kind_word{0};
 
-/// Left to the C library, with everything in it.
+/// Returns true for a mutex that is left entirely to the C library.
 inline constexpr bool is_library(kind_word kind) { return (kind & library_bits) != 0; }
 
 inline constexpr kind_word type_of(kind_word kind) { return kind & type_bits; }
@@ -39,7 +39,7 @@ inline constexpr bool knows_owner(kind_word kind) {
   return type_of(kind) == recursive || type_of(kind) == errorcheck;
 }
 
-/// True if `attributes` ask for something that only the C library does.
+/// Returns true if `attributes` request a feature that only the C library implements.
 inline bool wants_library(const pthread_mutexattr_t* attributes) {
   int shared = PTHREAD_PROCESS_PRIVATE;
   int protocol = PTHREAD_PRIO_NONE;

@@ -1,6 +1,6 @@
-// The layout of the files that a library shares with the command line: a table of fields beside each
-// struct, in which none can be left out. `lockwright-layouts` prints the tables, and Python reads
-// the files by what it printed.
+// The layout of the files that a library shares with the command: a table of fields beside each
+// struct, checked to be complete. `lockwright-layouts` prints the tables, by which Python reads the
+// files.
 #pragma once
 
 #include <array>
@@ -13,16 +13,16 @@
 
 namespace lockwright::interpose {
 
-/// A field of a struct. Its type is the letter and the bytes of a number, as in "u8", "S" for text,
+/// A field of a struct. Its type is the letter and the size of a number, as in "u8", "S" for text,
 /// or the name of another struct.
 struct field {
   std::string_view name;
   std::string_view type;
   std::size_t offset;
   std::size_t count;      ///< more than one: an array
-  std::size_t bytes;      ///< of one
+  std::size_t bytes;      ///< of one element
   std::size_t alignment;  ///< of the type
-  std::uint64_t nested;   ///< the number of the other struct's layout; 0 if it is none
+  std::uint64_t nested;   ///< layout number of the other struct; 0 for other types
 };
 
 template <class T>
@@ -51,13 +51,13 @@ constexpr std::string_view type_name() {
   }
 }
 
-/// FNV-1a.
+/// Returns `hash` with `value` added, by FNV-1a.
 constexpr std::uint64_t hashed(std::uint64_t hash, std::uint64_t value) {
   return (hash ^ value) * 0x100000001b3;
 }
 
-/// A number that differs between two layouts, of all fields and of those inside them. Python computes
-/// it from the table that it has been given: `Layouts.number` of layouts.py.
+/// Returns a hash of all fields, nested ones included, that identifies the layout. Python computes
+/// it from the printed table: `Layouts.number` of layouts.py.
 template <described T>
 constexpr std::uint64_t layout_number() {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -85,14 +85,14 @@ constexpr field make_field(std::string_view name, std::size_t offset) {
   return {.name = name,
           .type = type_name<type>(),
           .offset = offset,
-          // NOLINTNEXTLINE(bugprone-sizeof-expression): of no array it is one
+          // NOLINTNEXTLINE(bugprone-sizeof-expression): 1 if it is no array
           .count = sizeof(Declared) / sizeof(type),
           .bytes = sizeof(type),
           .alignment = alignof(std::remove_all_extents_t<Declared>),
           .nested = nested};
 }
 
-/// Whether the fields come in order, with no room for another one between them or at the end.
+/// Returns true if the fields are in order, with no room for another field between or behind them.
 template <described T>
 constexpr bool is_complete() {
   const auto aligned = [](std::size_t offset, std::size_t alignment) {
@@ -108,13 +108,13 @@ constexpr bool is_complete() {
   return sizeof(T) == aligned(end, alignof(T));
 }
 
-/// How such a file begins. The command line writes the number of the layout that it reads by.
+/// The beginning of such a file. The command writes the number of its own layout.
 struct layout_stamp {
   char magic[8];
   std::uint64_t number;
 
-  /// Whether a library with this layout may use the file. In one of another layout it leaves its own
-  /// number, by which the reader knows.
+  /// Returns true if a library with this layout may use the file. Stores the library's number in a
+  /// file of another layout, so that the reader can detect it.
   bool is(const char (&expected_magic)[8], std::uint64_t expected) {
     if (std::memcmp(magic, expected_magic, sizeof magic) != 0) {
       return false;
@@ -129,7 +129,7 @@ struct layout_stamp {
 
 }  // namespace lockwright::interpose
 
-// LOCKWRIGHT_LAYOUT(type, fields...) describes a struct; in its namespace, behind it.
+// LOCKWRIGHT_LAYOUT(type, fields...) describes a struct; to be written behind it, in its namespace.
 #define LOCKWRIGHT_LAYOUT(struct_type, ...)                                            \
   constexpr std::string_view name_of(const struct_type*) { return #struct_type; }      \
   constexpr auto layout_of(const struct_type*) {                                       \
@@ -137,7 +137,8 @@ struct layout_stamp {
   }                                                                                    \
   static_assert(::lockwright::interpose::is_complete<struct_type>())
 
-// One for each name. A macro does not expand inside itself, so that each is left for a later scan.
+// Expands to one field per name. A macro does not expand inside itself, so the rest is left for a
+// later scan.
 #define LOCKWRIGHT_FIELDS(struct_type, name, ...)                                               \
   ::lockwright::interpose::make_field<decltype(struct_type::name)>(#name,                       \
                                                                    offsetof(struct_type, name)) \

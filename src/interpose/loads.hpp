@@ -1,7 +1,7 @@
-// The table of the processes that loaded a library, in a file that the command line reads:
-// python/lockwright/preload/loads.py. A process that becomes another program and does not load the
-// library again, because it is in another root or may not read it there, is distinguished from one
-// that takes no mutex.
+// The table of the processes that loaded a library, in a file that
+// python/lockwright/preload/loads.py reads. It distinguishes a process that executes another
+// program and cannot load the library again, because of another root or missing permission, from
+// one that locks no mutex.
 #pragma once
 
 #include <sys/prctl.h>
@@ -17,18 +17,18 @@ namespace lockwright::interpose {
 struct load {
   std::atomic<std::uint32_t> pid;
   std::uint32_t unused;
-  char program[16];  ///< as the kernel names it
+  char program[16];  ///< the kernel's name of the process
   std::uint64_t unused_too;
 };
 static_assert(sizeof(load) == 32);
 LOCKWRIGHT_LAYOUT(load, pid, unused, program, unused_too);
 
-/// The first of a run; later ones are not noted.
+/// The first loads of a run; later ones are not recorded.
 struct loads {
   static constexpr unsigned numbers = 16;
   load of[numbers];
 
-  /// That this process has loaded the library.
+  /// Records that this process has loaded the library.
   void note() {
     using native_env::system_call;
     const auto self = static_cast<std::uint32_t>(system_call(SYS_getpid));

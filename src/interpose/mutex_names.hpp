@@ -1,5 +1,5 @@
-// Under which names and versions the functions lockwright_mutex_* are exported; to be included
-// behind their definitions.
+// The exported names and versions of the functions lockwright_mutex_*; to be included behind their
+// definitions.
 #pragma once
 
 #include "interpose/export.hpp"

@@ -7,7 +7,7 @@
 
 namespace lockwright::interpose {
 
-/// The object that contains `address`; null if there is none.
+/// Returns the object that contains `address`; null if there is none.
 inline link_map* object_of(const void* address) {
   Dl_info info;
   void* map = nullptr;
@@ -15,7 +15,7 @@ inline link_map* object_of(const void* address) {
                                                              : static_cast<link_map*>(map);
 }
 
-/// The C library. No thread puts a function of his own in the place of this one.
+/// Returns the C library, by a function that other libraries do not replace.
 inline link_map* c_library() { return object_of(reinterpret_cast<void*>(&sched_yield)); }
 
 }  // namespace lockwright::interpose

@@ -26,7 +26,7 @@ constexpr const char* names[] = {"pthread_mutex_timedlock",
                                  "cnd_timedwait"};
 static_assert(sizeof names / sizeof *names == static_cast<unsigned>(timed::end));
 
-/// In the order in which the dynamic linker looks for a name.
+/// Returns true if the dynamic linker searches `one` before `other`.
 bool comes_before(const link_map* one, const link_map* other) {
   for (const link_map* each = one->l_next; each != nullptr; each = each->l_next) {
     if (each == other) {
@@ -36,7 +36,7 @@ bool comes_before(const link_map* one, const link_map* other) {
   return false;
 }
 
-/// A sanitizer provides clock_gettime to look at what is written, and passes the time on.
+/// Returns true for a sanitizer, whose clock_gettime checks the write and calls the C library's.
 bool is_sanitizer(const link_map* object) {
   for (const char* each : {"__tsan_init", "__asan_init", "__ubsan_handle_add_overflow"}) {
     void* found = dlsym(RTLD_DEFAULT, each);
@@ -47,7 +47,7 @@ bool is_sanitizer(const link_map* object) {
   return false;
 }
 
-/// Of an object that is loaded, to look names up in it and in what it needs.
+/// Returns a handle of a loaded object, to look names up in it and its dependencies.
 void* handle_of(const link_map* object) {
   return real.dlopen(object->l_name[0] == '\0' ? nullptr : object->l_name, RTLD_LAZY | RTLD_NOLOAD);
 }
@@ -56,23 +56,23 @@ void* handle_of(const link_map* object) {
 
 void find_program_clock() {
   link_map* library = c_library();
-  link_map* its = object_of(dlsym(RTLD_DEFAULT, "clock_gettime"));
-  if (library == nullptr || its == nullptr || its == library || is_sanitizer(its)) {
+  link_map* provider = object_of(dlsym(RTLD_DEFAULT, "clock_gettime"));
+  if (library == nullptr || provider == nullptr || provider == library || is_sanitizer(provider)) {
     return;
   }
-  void* c_librarys = handle_of(library);
-  void* its_handle = handle_of(its);
-  if (c_librarys == nullptr || its_handle == nullptr) {
+  void* library_handle = handle_of(library);
+  void* provider_handle = handle_of(provider);
+  if (library_handle == nullptr || provider_handle == nullptr) {
     return;
   }
   native_env::kernel_clock =
-      reinterpret_cast<native_env::clock_function*>(dlsym(c_librarys, "clock_gettime"));
-  // What is left to the C library must not be converted behind us.
-  find_real_functions(c_librarys);
-  const bool is_first = comes_before(its, object_of(&by_program_clock));
+      reinterpret_cast<native_env::clock_function*>(dlsym(library_handle, "clock_gettime"));
+  // A deadline that is left to the C library must not be converted again.
+  find_real_functions(library_handle);
+  const bool is_first = comes_before(provider, object_of(&by_program_clock));
   for (unsigned i = 0; i < static_cast<unsigned>(timed::end); ++i) {
-    void* found = is_first ? dlsym(its_handle, names[i]) : nullptr;
-    if (found == nullptr || object_of(found) != its) {
+    void* found = is_first ? dlsym(provider_handle, names[i]) : nullptr;
+    if (found == nullptr || object_of(found) != provider) {
       by_program_clock |= std::uint32_t{1} << i;
     }
   }

@@ -1,7 +1,7 @@
-// Which clock the program's deadlines go by. A library such as libfaketime provides clock_gettime
-// in the place of the C library's, and the program computes its deadlines by that one; the kernel
-// knows nothing of it, nor does the C library. Some functions with a deadline such a library
-// provides too: if it comes before us it passes them on with a deadline by the kernel's clock.
+// The clock of the program's deadlines. A library such as libfaketime replaces clock_gettime, by
+// which the program computes its deadlines; the kernel and the C library do not use that clock.
+// Such a library also replaces some functions with a deadline: if it is loaded before this one, it
+// calls them with a deadline by the kernel's clock.
 #pragma once
 
 #include <time.h>
@@ -27,21 +27,21 @@ enum class timed : std::uint8_t {
   end
 };
 
-/// One bit for each function: its deadlines go by clock_gettime() as the program calls it, which is
-/// not the kernel's. None in most programs. Written when the library is loaded.
+/// One bit for each function whose deadlines are on the program's clock_gettime(), where that is
+/// not the kernel's. None in most programs. Set when the library is loaded.
 inline constinit std::uint32_t by_program_clock = 0;
 
-/// A clock that a deadline goes by.
+/// The clock of a deadline.
 struct deadline_clock {
   clockid_t id;
-  bool is_programs;  ///< and is not the kernel's; it may run at another rate, and jump
+  bool is_programs;  ///< not the kernel's; it may run at another rate, and jump
 };
 
 inline deadline_clock clock_of(timed function, clockid_t id) {
   return {id, (by_program_clock >> static_cast<unsigned>(function) & 1) != 0};
 }
 
-/// Finds out whose clock_gettime() the program calls.
+/// Finds the object whose clock_gettime() the program calls, and sets by_program_clock.
 void find_program_clock();
 
 }  // namespace lockwright::interpose

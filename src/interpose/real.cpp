@@ -8,8 +8,8 @@
 namespace lockwright::interpose {
 namespace {
 
-/// The definition of `name` in `where`, of the named version: plain dlsym may return the condition
-/// variables of 2002.
+/// Looks up `name` in `where` with its version: plain dlsym may return the condition variables of
+/// 2002.
 template <class Function>
 void find(Function*& target, void* where, const char* name, const char* version) {
   void* found = dlvsym(where, name, version);

@@ -16,7 +16,7 @@
 #define RWLOCK_SECOND_NAME(name) \
   VERSIONED_OLD(lockwright_rwlock_##name, second, "__pthread_rwlock_" #name, BASE_VERSION)
 
-// A function of a lock and nothing else; waits: until it has it.
+// A function of a lock without other arguments; waits: whether it blocks while the lock is held.
 #define RWLOCK_ENTRY(name, waits)                                            \
   extern "C" int lockwright_rwlock_##name(pthread_rwlock_t* lock) noexcept { \
     if (rwlock_entries::is_left_to_library(lock)) {                          \
@@ -28,7 +28,7 @@
   RWLOCK_NAMES(name);                                                        \
   RWLOCK_SECOND_NAME(name)
 
-// The two that give up at a deadline; side: rdlock or wrlock.
+// The two functions with a deadline; side: rdlock or wrlock.
 #define RWLOCK_DEADLINE_ENTRIES(side)                                                             \
   extern "C" int lockwright_rwlock_clock##side(pthread_rwlock_t* lock, clockid_t id,              \
                                                const timespec* deadline) noexcept {               \

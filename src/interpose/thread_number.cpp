@@ -9,20 +9,20 @@
 namespace lockwright::interpose {
 namespace {
 
-/// The calling thread's number by gettid(), for when its offset is not found; 0 until the first call.
+/// The calling thread's number by gettid(), if no offset is found; 0 until the first call.
 constinit thread_local std::uint32_t number_by_kernel = 0;
 
-/// The C library's description, for debuggers, of a field of one of its structures (nptl_db).
+/// The C library's description of a field in its structures, for debuggers (nptl_db).
 struct field {
   std::uint32_t bits;
   std::uint32_t elements;
   std::uint32_t offset;
 };
 
-// The thread control block is smaller in all known C libraries; a larger offset is not believed.
+// The thread control block is smaller in all known C libraries; a larger offset is rejected.
 constexpr std::uint32_t least_page = 4096;
 
-/// The owner that the C library's own mutex records while the caller holds it.
+/// Returns the owner that the C library's mutex records while the caller holds it.
 std::uint32_t owner_by_library() {
   pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
   real.mutex_lock(&mutex);
@@ -31,7 +31,7 @@ std::uint32_t owner_by_library() {
   return owner;
 }
 
-/// The offset that the C library describes to debuggers, if the number there is the one that it
+/// Returns the offset that the C library describes to debuggers, if the number there is what it
 /// records as a mutex's owner.
 std::ptrdiff_t look_for_number() {
   const auto* where =
@@ -40,7 +40,7 @@ std::ptrdiff_t look_for_number() {
       where->offset >= least_page) {
     return number_not_found;
   }
-  // pthread_self() is where the control block begins: at the thread pointer, or below it.
+  // pthread_self() is the address of the control block: at the thread pointer, or below it.
 #if defined(__x86_64__)
   const char* base = nullptr;
   asm("movq %%fs:0, %0" : "=r"(base));

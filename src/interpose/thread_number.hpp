@@ -1,8 +1,7 @@
 // The number of the calling thread that the C library writes into its own mutexes as their owner:
-// the one in the thread's control block. A program may find it there through a mutex, and
-// correct it after a clone() that the C library does not know of, as browsers do; so the
-// owner field of our mutexes has to hold the same number. It costs no system call, which
-// a sandbox might answer by killing the process.
+// the one in the thread's control block. A program may find it there through a mutex, and correct
+// it after its own clone(), as browsers do; so the owner field of our mutexes has to hold the same
+// number. It costs no system call, for which a sandbox might kill the process.
 #pragma once
 
 #include <atomic>
@@ -11,22 +10,22 @@
 
 namespace lockwright::interpose {
 
-/// The offset of the number from the thread pointer, in bytes; or one of the two below, which are
-/// no multiple of its size.
+/// The offset of the number from the thread pointer, in bytes; or one of the two constants below,
+/// which are no multiple of its size.
 inline constinit std::atomic<std::ptrdiff_t> number_offset{1};
 inline constexpr std::ptrdiff_t number_not_looked_for = 1;
 inline constexpr std::ptrdiff_t number_not_found = 2;
 
 inline bool is_number_offset(std::ptrdiff_t offset) { return offset % 4 == 0; }
 
-/// Finds it, unless that has been done; true if there is one. Where there is none, which is so in
-/// no C library known, each thread asks the kernel once, and no mutex takes the fast path.
+/// Looks for the offset, once; returns true if there is one. Without it, as in no known C library,
+/// each thread calls gettid() once, and no mutex takes the fast path.
 bool find_thread_number();
 
-/// The number of a thread that has not been asked for it yet, or where no place is known.
+/// Returns the calling thread's number; looks for its offset first, or calls gettid().
 std::uint32_t ask_thread_number();
 
-/// Called in the child of a fork: the parent's answer of the kernel is not valid here.
+/// Clears the number from gettid(); called in the child of a fork.
 void forget_thread_number();
 
 inline std::uint32_t number_at(std::ptrdiff_t offset) {
@@ -41,14 +40,14 @@ inline std::uint32_t number_at(std::ptrdiff_t offset) {
 #endif
 }
 
-/// For a caller that knows that find_thread_number() was true. Relaxed: that knowledge was
-/// acquired.
+/// Returns the number after find_thread_number() has returned true. Relaxed: the caller has
+/// acquired that result.
 inline std::uint32_t found_thread_number() {
   return number_at(number_offset.load(std::memory_order_relaxed));
 }
 
 inline std::uint32_t thread_number() {
-  // Relaxed: all that find it find the same, and what lies there is the calling thread's own.
+  // Relaxed: all threads find the same offset, and the number there is the calling thread's own.
   const std::ptrdiff_t offset = number_offset.load(std::memory_order_relaxed);
   if (is_number_offset(offset)) [[likely]] {
     return number_at(offset);

@@ -1,4 +1,4 @@
-// Where a queue puts a thread that begins to wait: at its end, or at its head.
+// The choice between appending a new waiter to a queue and prepending it.
 #pragma once
 
 #include <atomic>
@@ -10,11 +10,10 @@
 
 namespace lockwright::preload {
 
-/// The share of the waiters that a queue appends; it prepends all others, and
-/// wakes from the head. All is first come, first served. None is last come,
-/// first served, under which a thread may wait for ever. One in a thousand keeps few
-/// threads active, and still every one of them gets its turn: each time a thread
-/// is appended, those that wait longer are one place nearer to the head.
+/// The share of the waiters that a queue appends; it prepends all others, and wakes from the head.
+/// All: FIFO. None: LIFO, under which a thread may wait for ever. One in a thousand keeps few
+/// threads active and starves none: each appended thread brings those that have waited longer one
+/// place nearer to the head.
 ///
 /// Citation: D. Dice, "Malthusian Locks", EuroSys 2017.
 ///
@@ -26,26 +25,26 @@ class append_setting {
  public:
   constexpr explicit append_setting(const char* variable) : variable_(variable) {}
 
-  /// False unless the environment says something that can be read.
+  /// Returns true if the environment has a valid setting.
   bool is_set() { return known() != unset_; }
 
-  /// Whether the caller, which begins to wait, is to be appended. True without a setting.
+  /// Returns true if the caller, which begins to wait, is to be appended. True without a setting.
   bool append() {
-    const std::uint64_t what = known();
-    return what == unset_ || what == all_ || native::chance(what - none_);
+    const std::uint64_t setting = known();
+    return setting == unset_ || setting == all_ || native::chance(setting - none_);
   }
 
  private:
   //  known_ | meaning
-  //  0      | the environment has not been asked yet
+  //  0      | the environment has not been read yet
   //  1      | unset
   //  2 + n  | one in n; one in 0 is none
   static constexpr std::uint64_t unread_ = 0;
   static constexpr std::uint64_t unset_ = 1;
   static constexpr std::uint64_t none_ = 2;
   static constexpr std::uint64_t all_ = none_ + 1;
-  // What chance() can take.
-  static constexpr std::uint64_t most_ = 0xffffffff;
+  // The limit of chance().
+  static constexpr std::uint64_t max_ = 0xffffffff;
 
   // Relaxed: a thread that reads the environment again reads the same.
   std::uint64_t known() {
@@ -55,17 +54,17 @@ class append_setting {
 
   [[gnu::noinline]] std::uint64_t read() {
     const char* text = native_env::environment_variable(variable_);
-    std::uint64_t what = unset_;
+    std::uint64_t setting = unset_;
     std::uint64_t one_in = 0;
     if (text != nullptr && *text != '\0') {
       if (parse(text, one_in)) {
-        what = none_ + one_in;
+        setting = none_ + one_in;
       } else {
         native_env::complain(variable_, "='", text, "' is not 0, 1 or 1/N; it is not used");
       }
     }
-    known_.store(what, std::memory_order_relaxed);
-    return what;
+    known_.store(setting, std::memory_order_relaxed);
+    return setting;
   }
 
   static bool parse(const char* text, std::uint64_t& one_in) {
@@ -77,10 +76,10 @@ class append_setting {
       return false;
     }
     one_in = 0;
-    for (text += 2; *text >= '0' && *text <= '9' && one_in <= most_; ++text) {
+    for (text += 2; *text >= '0' && *text <= '9' && one_in <= max_; ++text) {
       one_in = one_in * 10 + static_cast<std::uint64_t>(*text - '0');
     }
-    return *text == '\0' && one_in >= 1 && one_in <= most_;
+    return *text == '\0' && one_in >= 1 && one_in <= max_;
   }
 
   const char* variable_;

@@ -18,10 +18,9 @@ using interpose::kernel_time_in;
 using interpose::share_of;
 using interpose::time_left;
 
-/// Sleeps on the waiter's word. The only place where a cancellation may act:
-/// it is asynchronous here because the kernel is entered without the C library.
-/// Returns 0 when woken, or for no reason, else minus the error number; -ETIMEDOUT if
-/// `deadline`, if there is one, has passed.
+/// Sleeps on the waiter's word. A cancellation takes effect here only, and asynchronously, because
+/// the kernel is entered without the C library. Returns 0 when woken, also spuriously, else the
+/// negative error number: -ETIMEDOUT if `deadline`, which may be null, has passed.
 inline long sleep_cancellably(waiter& self, deadline_clock clock, const timespec* deadline) {
   timespec until{};
   if (deadline != nullptr && clock.is_programs) {

@@ -1,5 +1,4 @@
-// The algorithm of this library, or the several of which each
-// mutex has one.
+// The algorithm of this library.
 #pragma once
 
 #include "preload/counting.hpp"

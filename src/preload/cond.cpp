@@ -31,8 +31,7 @@ namespace {
 
 using wait_in_progress = wait_with<environment, mutex, condvar>;
 
-/// Called after a long jump into the function that waits, whose variables it would spoil if it
-/// had any there.
+/// Called after a long jump into the waiting function, whose own variables that jump would spoil.
 [[gnu::noinline]] void on_cancel(void* argument) {
   static_cast<wait_in_progress*>(argument)->cancel();
 }
@@ -45,8 +44,8 @@ using wait_in_progress = wait_with<environment, mutex, condvar>;
       in_time, [&] { return sleep_cancellably(wait.self, clock, deadline) != -ETIMEDOUT; });
 }
 
-/// The same, with the handler for a cancellation in place. Apart from the loop,
-/// because the handler is entered by a long jump, which would spoil its variables.
+/// Does the same with a cancellation handler. Separate from the loop, because a long jump enters
+/// the handler and would spoil the loop's variables.
 bool await_signal(wait_in_progress& wait, deadline_clock clock, const timespec* deadline) {
   bool signalled = false;
   pthread_cleanup_push(on_cancel, &wait);
@@ -68,14 +67,14 @@ int wait_replaced(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock cl
   }
   count(event::cond_waited);
   wait_in_progress wait{condvar::of(cond), waiter(with)};
-  wait.self.keeps = mutex::survives_wait(with);
+  wait.self.keeps_mutex = mutex::stays_locked_in_wait(with);
   if (is_watched()) {
     valgrind::hide(cond, sizeof *cond);
     valgrind::hide(with, sizeof *with);
     valgrind::hide(&wait, sizeof wait);
   }
   wait.cond.enqueue(wait.self);
-  // Only the C library refuses here; its mutexes have no line to wait in.
+  // Only the C library refuses here; its mutexes have no line.
   if (const int refusal = mutex::release(with, wait.is_counted)) {
     if (!wait.withdraw() && wait.self.by_signal) {
       wait.cond.signal();
@@ -86,7 +85,7 @@ int wait_replaced(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock cl
   if (signalled && is_watched()) {
     valgrind::happens_after(cond);
   }
-  const int result = wait.take_mutex_again();
+  const int result = wait.reacquire_mutex();
   return result != 0 ? result : signalled ? 0 : ETIMEDOUT;
 }
 
@@ -96,14 +95,14 @@ void announce_signal(pthread_cond_t* cond) {
   }
 }
 
-/// Whether the C library performs the wait.
+/// Returns true if the C library performs the wait.
 bool is_left_to_library(pthread_cond_t* cond, pthread_mutex_t* with) {
   condvar::match_library(cond, mutex::is_left_to_library(with));
   return condvar::is_shared(cond);
 }
 
-/// A wait of the C library up to `deadline`, by its own call. If that ends too early by the
-/// program's clock it is a spurious wake-up: repeating it could lose a signal.
+/// Returns wait(deadline by the kernel's clock), a wait of the C library. If it times out too early
+/// by the program's clock it is a spurious wake-up: repeating it could lose a signal.
 template <class Wait>
 int wait_library(deadline_clock clock, const timespec* deadline, Wait wait) {
   if (!clock.is_programs || !is_known(clock.id) || !is_valid(*deadline)) {
@@ -215,7 +214,7 @@ VERSIONED_OLD(lockwright_cond_clockwait, old, "pthread_cond_clockwait", "GLIBC_2
 
 #if defined(__x86_64__)
 // The first condition variables of this architecture were as large as today's
-// and zero when initialised, so programs bound to them get the same ones.
+// and zero when initialised, so programs bound to them use the same implementation.
 VERSIONED_OLD(lockwright_cond_init, first, "pthread_cond_init", BASE_VERSION);
 VERSIONED_OLD(lockwright_cond_destroy, first, "pthread_cond_destroy", BASE_VERSION);
 VERSIONED_OLD(lockwright_cond_wait, first, "pthread_cond_wait", BASE_VERSION);

@@ -1,4 +1,4 @@
-// The condition variable functions, under the names that they have in here.
+// The condition variable functions, under their internal names.
 #pragma once
 
 #include <pthread.h>
@@ -10,7 +10,7 @@ namespace lockwright::preload {
 
 using interpose::timed;
 
-/// pthread_cond_timedwait(), with a deadline that `function` was given.
+/// Performs pthread_cond_timedwait(), called as `function`.
 int timedwait(pthread_cond_t* cond, pthread_mutex_t* with, timed function,
               const timespec* deadline);
 

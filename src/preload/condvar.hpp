@@ -29,29 +29,29 @@ using interpose::real;
 ///   8-23  | the waiters, see waiter_queue.hpp        | under the guard
 ///   24-27 | generation, see fork.hpp                 | initialisation, adopt()
 ///   28-31 | zero: the C library's __wrefs lies here  | initialisation
-///         | from 2.41 on, and behind here before     |
+///         | from 2.41 on, and later before that      |
 ///
-/// All zero is a condition variable with the real-time clock and no waiters.
+/// Zeroed memory is a condition variable with the real-time clock and no waiters.
 class condvar : public signalling<environment, mutex> {
   using base = signalling<environment, mutex>;
 
  public:
   static condvar& of(pthread_cond_t* cond) {
     auto& self = *reinterpret_cast<condvar*>(cond);
-    // Acquire pairs with the release in adopt(): the empty queue is seen.
+    // Acquire pairs with the release in adopt(), which makes the empty queue visible.
     if (self.generation_.load(std::memory_order_acquire) != generation) [[unlikely]] {
       self.adopt();
     }
     return self;
   }
 
-  /// True if it was made for several processes, and is the C library's, as long as
-  /// the mutexes used with it are.
+  /// Returns true if it is process-shared, which leaves it to the C library as long as the mutexes
+  /// used with it are.
   static bool is_shared(const pthread_cond_t* cond) {
     return (__atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED) & shared_bit) != 0;
   }
 
-  /// Requires is_shared().
+  /// Returns the clock of a condition variable that is_shared().
   static clockid_t clock_of_shared(const pthread_cond_t* cond) {
     const unsigned flags = __atomic_load_n(&cond->__data.__wrefs, __ATOMIC_RELAXED);
     return (flags & monotonic_bit) != 0 ? CLOCK_MONOTONIC : CLOCK_REALTIME;
@@ -59,17 +59,16 @@ class condvar : public signalling<environment, mutex> {
 
   explicit condvar(clockid_t clock) : base(clock, generation) {}
 
-  [[nodiscard]] clockid_t clock() const { return clock_ & ~made_shared; }
+  [[nodiscard]] clockid_t clock() const { return clock_ & ~shared_flag; }
 
-  /// Before a wait: converts the condition variable to the library of
-  /// the mutex, if it was made for several processes. All concurrent waiters
-  /// have the same mutex, so none waits during the change, and a concurrent
-  /// signal finds no waiter in either form.
+  /// Converts a process-shared condition variable before a wait: it has to be the C library's if
+  /// the mutex is. All concurrent waiters have the same mutex, so none waits during the conversion,
+  /// and a concurrent signal finds no waiter in either form.
   static void match_library(pthread_cond_t* cond, bool library) {
     if (is_shared(cond) == library) {
       return;
     }
-    if (!library || (of(cond).clock_ & made_shared) != 0) {
+    if (!library || (of(cond).clock_ & shared_flag) != 0) {
       convert(cond, library);
     }
   }
@@ -77,12 +76,12 @@ class condvar : public signalling<environment, mutex> {
   void enqueue(waiter& self) { base::enqueue(self, append_to_condvar.append()); }
 
  private:
-  // Bit 0 of the C library's __wrefs, set by its initialiser for process-shared
-  // ones and touched by nothing here.
+  // Bit 0 of the C library's __wrefs, set by its initialiser for process-shared condition
+  // variables; no code here changes it.
   static constexpr unsigned shared_bit = 1;
 
-  // In clock_: the program asked for one that several processes share.
-  static constexpr clockid_t made_shared = 1 << 8;
+  // A flag in clock_: the program initialised the condition variable as process-shared.
+  static constexpr clockid_t shared_flag = 1 << 8;
   // The C library's bit for the monotonic clock, beside shared_bit.
   static constexpr unsigned monotonic_bit = 2;
 
@@ -91,19 +90,19 @@ class condvar : public signalling<environment, mutex> {
     if (is_shared(cond) && !library) {
       const clockid_t clock = clock_of_shared(cond);
       std::memset(static_cast<void*>(cond), 0, sizeof *cond);
-      ::new (static_cast<void*>(cond)) condvar(clock | made_shared);
+      ::new (static_cast<void*>(cond)) condvar(clock | shared_flag);
     } else if (!is_shared(cond) && library) {
       pthread_condattr_t attributes;
       pthread_condattr_init(&attributes);
       pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
       pthread_condattr_setclock(&attributes,
-                                reinterpret_cast<condvar*>(cond)->clock_ & ~made_shared);
+                                reinterpret_cast<condvar*>(cond)->clock_ & ~shared_flag);
       real.cond_init(cond, &attributes);
     }
     adopting.unlock();
   }
 
-  /// The first use after a fork: no thread waits, whichever waited in the parent.
+  /// Empties the queue at the first use after a fork: its waiters are the parent's.
   [[gnu::noinline]] void adopt() {
     adopting.lock();
     if (generation_.load(std::memory_order_relaxed) != generation) {

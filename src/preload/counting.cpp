@@ -9,13 +9,13 @@
 namespace lockwright::preload {
 namespace {
 
-/// Where counts go that no thread asked for.
+/// Receives the counts if LOCKWRIGHT_STATS is not set.
 stats_page discarded;
 
 std::atomic<stats_page*> current{nullptr};
 
-/// The statistics page, mapped at the first count. Threads that race map it twice, which
-/// is harmless: both mappings are the same memory.
+/// Returns the statistics page, mapped at the first count. Threads that race map it twice, which is
+/// harmless: both mappings are the same memory.
 stats_page& current_page() {
   stats_page* known = current.load(std::memory_order_acquire);
   if (known == nullptr) {

@@ -1,6 +1,5 @@
-// The events that the counting library counts, in a file named
-// by LOCKWRIGHT_STATS. In the plain library every function
-// here is empty.
+// The events that a counting library counts in the file that LOCKWRIGHT_STATS names. In a plain
+// library the counting functions are empty.
 #pragma once
 
 #include <atomic>
@@ -34,7 +33,7 @@ enum class event : std::uint8_t {
 
 #if LOCKWRIGHT_COUNTING
 
-/// Adds one, atomically, in the stripe of the calling thread.
+/// Adds one to the counter of the calling thread's stripe, atomically.
 void count(event what);
 void count_process();
 void count_unresolved(std::uint64_t names);
@@ -47,29 +46,28 @@ inline void count_unresolved(std::uint64_t) {}
 
 #endif
 
-/// True while the calling thread is in a lock call that must not deschedule it.
-/// Read only where it would otherwise be descheduled.
-inline constinit thread_local bool stays_awake = false;
+/// True while the calling thread is in a lock call that must neither park nor yield. Read only
+/// where it would otherwise do so.
+inline constinit thread_local bool must_not_park = false;
 
-/// The native environment, with futex calls counted. A waiter that stays awake
-/// keeps its place in the algorithm's queue and polls there: to
-/// the algorithm these are sleeps that end early.
+/// The native environment, with futex calls counted. A waiter that must not park polls at its place
+/// in the algorithm's queue: to the algorithm these are spurious wake-ups.
 struct environment : native {
-  /// The stamp of this process's objects, in the bits 31-16.
+  /// Returns the stamp of this process's objects, in bits 31-16.
   static std::uint32_t stamp() { return generation; }
 
-  /// Whether a race detector runs in this process.
+  /// Returns true if a race detector runs in this process.
   static bool is_watched() { return preload::is_watched(); }
 
   static void yield() {
-    if (stays_awake) {
+    if (must_not_park) {
       relax();
       return;
     }
     native::yield();
   }
   static void wait(atomic<std::uint32_t>& word, std::uint32_t expected) {
-    if (stays_awake) {
+    if (must_not_park) {
       relax();
       return;
     }
@@ -78,7 +76,7 @@ struct environment : native {
   }
   static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
                          std::uint64_t deadline) {
-    if (stays_awake) {
+    if (must_not_park) {
       relax();
       return;
     }
@@ -90,7 +88,7 @@ struct environment : native {
     native::wake(word, number);
   }
   static void wait_low(atomic<std::uint64_t>& word, std::uint32_t expected) {
-    if (stays_awake) {
+    if (must_not_park) {
       relax();
       return;
     }
@@ -99,7 +97,7 @@ struct environment : native {
   }
   static void wait_low_until(atomic<std::uint64_t>& word, std::uint32_t expected,
                              std::uint64_t deadline) {
-    if (stays_awake) {
+    if (must_not_park) {
       relax();
       return;
     }

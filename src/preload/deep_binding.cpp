@@ -1,7 +1,6 @@
-// dlopen with RTLD_DEEPBIND: such a library binds names to its own dependencies
-// first, and so to the C library's locking functions rather than ours. Where
-// it shares a mutex with the rest of the program, or a condition variable
-// of C++, whose functions are in another library, two implementations would use
+// dlopen with RTLD_DEEPBIND: such a library binds names to its own dependencies first, and so to
+// the C library's locking functions. Where it shares a mutex with the rest of the program, or a
+// condition variable of C++, whose functions are in another library, two implementations would use
 // one object. So its references are rebound to our functions.
 //
 // Its constructors have run by then. What they initialise is valid for both implementations,
@@ -37,7 +36,7 @@ constexpr std::uint32_t relocations[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, 
 constexpr std::uint32_t relocations[] = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_ABS64};
 #endif
 
-/// The references of one loaded object.
+/// The symbol references of one loaded object.
 class references {
  public:
   explicit references(link_map* object) : object_(object) {
@@ -65,11 +64,10 @@ class references {
           break;
       }
     }
-    dl_iterate_phdr(find_read_only, this);
+    dl_iterate_phdr(record_read_only, this);
   }
 
-  /// Rebinds to our functions the references that are bound to `from`, or would be at their first
-  /// call.
+  /// Rebinds to our functions the references that are bound to `from` now or at their first call.
   void rebind(link_map* from, link_map* ours) {
     for (const table& each : tables_) {
       for (std::size_t i = 0; each.start != nullptr && i < each.number; ++i) {
@@ -104,26 +102,26 @@ class references {
     if (replacement == nullptr || object_of(replacement) != ours) {
       return;
     }
-    auto* place = reinterpret_cast<void**>(object_->l_addr + relocation.r_offset);
-    const link_map* now = object_of(*place);
-    const bool unresolved = type == relocations[0] && now == object_ &&
+    auto* target = reinterpret_cast<void**>(object_->l_addr + relocation.r_offset);
+    const link_map* bound_to = object_of(*target);
+    const bool unresolved = type == relocations[0] && bound_to == object_ &&
                             symbols_[symbol].st_shndx == SHN_UNDEF &&
                             object_of(dlsym(object_, name)) == from;
-    if (now == from || unresolved) {
-      write(place, replacement);
+    if (bound_to == from || unresolved) {
+      write(target, replacement);
     }
   }
 
-  void write(void** place, void* value) const {
-    const auto at = reinterpret_cast<std::uintptr_t>(place);
-    const bool is_read_only = at >= read_only_ && at < read_only_end_;
-    const auto page = static_cast<long>(at & ~(page_size() - 1));
+  void write(void** target, void* value) const {
+    const auto address = reinterpret_cast<std::uintptr_t>(target);
+    const bool is_read_only = address >= read_only_ && address < read_only_end_;
+    const auto page = static_cast<long>(address & ~(page_size() - 1));
     const long size = sysconf(_SC_PAGESIZE);
     using native_env::system_call;
     if (is_read_only) {
       system_call(SYS_mprotect, page, size, PROT_READ | PROT_WRITE);
     }
-    __atomic_store_n(place, value, __ATOMIC_RELAXED);
+    __atomic_store_n(target, value, __ATOMIC_RELAXED);
     if (is_read_only) {
       system_call(SYS_mprotect, page, size, PROT_READ);
     }
@@ -131,8 +129,8 @@ class references {
 
   static std::uintptr_t page_size() { return static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)); }
 
-  /// What the dynamic linker has made read-only after it had filled it in.
-  static int find_read_only(dl_phdr_info* info, std::size_t, void* argument) {
+  /// Finds the part that the dynamic linker made read-only after relocation.
+  static int record_read_only(dl_phdr_info* info, std::size_t, void* argument) {
     auto& self = *static_cast<references*>(argument);
     if (info->dlpi_addr != self.object_->l_addr) {
       return 0;
@@ -155,11 +153,11 @@ class references {
   std::uintptr_t read_only_end_ = 0;
 };
 
-/// Where the dynamic linker looks for what an object needs, in its order.
+/// The directories that the dynamic linker searches for an object's dependencies, in order.
 class search_path {
  public:
   explicit search_path(link_map* object) {
-    if (dlinfo(object, RTLD_DI_SERINFOSIZE, info()) != 0 || info()->dls_size > sizeof room_ ||
+    if (dlinfo(object, RTLD_DI_SERINFOSIZE, info()) != 0 || info()->dls_size > sizeof buffer_ ||
         dlinfo(object, RTLD_DI_SERINFOSIZE, info()) != 0 ||
         dlinfo(object, RTLD_DI_SERINFO, info()) != 0) {
       info()->dls_cnt = 0;
@@ -169,7 +167,7 @@ class search_path {
   [[nodiscard]] unsigned size() { return info()->dls_cnt; }
   [[nodiscard]] const char* operator[](unsigned i) {
     // The member is declared as an array of no elements.
-    const char* entries = room_ + offsetof(Dl_serinfo, dls_serpath);
+    const char* entries = buffer_ + offsetof(Dl_serinfo, dls_serpath);
     return reinterpret_cast<const Dl_serpath*>(entries)[i].dls_name;
   }
 
@@ -183,14 +181,14 @@ class search_path {
   }
 
  private:
-  Dl_serinfo* info() { return reinterpret_cast<Dl_serinfo*>(room_); }
+  Dl_serinfo* info() { return reinterpret_cast<Dl_serinfo*>(buffer_); }
 
-  alignas(Dl_serinfo) char room_[8'192];
+  alignas(Dl_serinfo) char buffer_[8'192];
 };
 
-/// As if `object` called the C library's dlopen: a name without a directory is
-/// also looked for in that object's search path. This library has no path of its own, so
-/// its path is what all objects share.
+/// Calls the C library's dlopen as if from `object`: a name without a directory is also looked for
+/// in that object's search path. This library has no path of its own, so its path is the part that
+/// all objects share.
 void* open_for(link_map* object, link_map* ours, const char* file, int mode) {
   if (strchr(file, '/') != nullptr || object == nullptr) {
     return real.dlopen(file, mode);
@@ -232,8 +230,7 @@ using namespace lockwright::preload;
 
 extern "C" {
 
-/// A tail call, because the C library's function depends on its
-/// caller's address.
+/// Ends in a tail call, because the C library's function depends on its caller's address.
 void* lockwright_dlopen(const char* file, int mode) noexcept {
   if ((mode & RTLD_DEEPBIND) == 0 || file == nullptr || strchr(file, '$') != nullptr) {
 #if defined(__clang__)

@@ -21,14 +21,14 @@ using interpose::thread_number;
 namespace {
 
 /// The C library gives the child's thread its number before any handler runs there.
-constinit thread_local std::uint32_t number_of_forking = 0;
+constinit thread_local std::uint32_t number_of_forking_thread = 0;
 
-void before_fork() { number_of_forking = thread_number(); }
+void before_fork() { number_of_forking_thread = thread_number(); }
 
 void in_child() {
   generation += one_generation;
   rearm_fast_path();
-  number_before_fork = number_of_forking;
+  number_before_fork = number_of_forking_thread;
   forget_thread_number();
   number_after_fork = thread_number();
   native_env::abandon_own_pieces();
@@ -50,8 +50,8 @@ void follow_forks() {
 
 extern "C" {
 
-/// What pthread_atfork(), which is linked into each object, calls. Only its
-/// order is of interest here: constructors of other libraries run before ours.
+/// Called by pthread_atfork(), which is linked into each object. Ensures that our handlers are
+/// registered first: constructors of other libraries run before ours.
 int lockwright_register_atfork(void (*prepare)(), void (*parent)(), void (*child)(),
                                void* object) noexcept {
   lockwright::preload::follow_forks();

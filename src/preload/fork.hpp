@@ -1,7 +1,6 @@
-// What a fork leaves of the parent's mutexes: the child has one thread, and in
-// the words of its mutexes and condition variables stand threads that are not
-// there. Each object is stamped with the process it was last put in order for,
-// and is put in order by the first thread of another process that comes to it.
+// The repair of objects after a fork: the child has one thread, but its mutexes and condition
+// variables record the parent's threads. Each object is stamped with the generation that it was
+// last repaired for, and the first thread of another generation that uses it repairs it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace lockwright::preload {
 inline constinit std::uint32_t number_before_fork = 0;
 inline constinit std::uint32_t number_after_fork = 0;
 
-/// Held while an object of an earlier generation is put in order.
+/// Held while an object of an earlier generation is repaired.
 inline constinit three_state<environment> adopting{};
 /// The same for semaphores, with all signals blocked, since a handler may post.
 inline constinit three_state<environment> adopting_semaphore{};

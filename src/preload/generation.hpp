@@ -1,4 +1,4 @@
-// Which process of a chain of forks this is; see fork.hpp.
+// The number of this process in a chain of forks; see fork.hpp.
 #pragma once
 
 #include "preload/kind.hpp"

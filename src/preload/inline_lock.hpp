@@ -8,7 +8,7 @@ namespace lockwright::preload {
 template <class L>
 class inline_lock {
  public:
-  /// Whether the kind word says what the algorithm is.
+  /// Returns true: no kind word is needed to know the algorithm.
   static constexpr bool is_known(kind_word) { return true; }
 
   /// Returns call(owner, the lock).

@@ -1,4 +1,4 @@
-// What the kind word of our mutexes states, in bits that the C library's own mutexes leave 0.
+// The kind word of our mutexes, in bits that the C library's own mutexes leave 0.
 #pragma once
 
 #include "interpose/kind.hpp"
@@ -26,23 +26,23 @@ using interpose::wants_library;
 inline constexpr kind_word generation_bits = 0xffff0000;
 inline constexpr kind_word one_generation = 0x00010000;
 
-/// This mutex has been announced to a race detector.
+/// The mutex has been announced to a race detector.
 inline constexpr kind_word known_to_tool = 0x4;
-/// Never set in a mutex's word: see watch.hpp.
-inline constexpr kind_word detour = 0x8;
+/// Set in no mutex's word, see watch.hpp.
+inline constexpr kind_word never_set = 0x8;
 
 /// The algorithm of the mutex, in a library of several: see mixed/lock_variant.hpp. The C
 /// library reads none of these bits, nor those of the generation.
 inline constexpr kind_word algorithm_bits = 0xfc00;
 inline constexpr unsigned algorithm_shift = 10;
 
-/// One of ours whose generation is not this process's `generation`.
+/// Returns true for one of our mutexes of another generation than this process's.
 inline constexpr bool is_stale(kind_word kind, kind_word generation) {
   return !is_library(kind) && ((kind ^ generation) & generation_bits) != 0;
 }
 
-/// One of ours, not stale, that does not check its holder: one that goes the
-/// fast path, see watch.hpp.
+/// Returns true for one of our mutexes that is not stale and does not check its holder, which takes
+/// the fast path, see watch.hpp.
 inline constexpr bool is_plain(kind_word kind, kind_word fast_path_kind) {
   kind = (kind ^ fast_path_kind) & ~(elision_bits | algorithm_bits);
   return kind == normal || kind == adaptive;

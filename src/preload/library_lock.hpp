@@ -1,4 +1,4 @@
-// The C library's mutex as a lock in a place that is shorter than a pthread_mutex_t.
+// The C library's mutex as a lock in fewer bytes than a pthread_mutex_t.
 #pragma once
 
 #include <pthread.h>
@@ -16,8 +16,8 @@ namespace lockwright::preload {
 
 using interpose::real;
 
-/// The first bytes of a pthread_mutex_t of type normal. What is behind them
-/// belongs to robust mutexes and those with a protocol only.
+/// The first bytes of a pthread_mutex_t of type normal. Only robust mutexes and those with a
+/// protocol use the others.
 class library_lock {
  public:
   static constexpr lock_traits traits = libc_mutex<environment>::traits;
@@ -28,7 +28,7 @@ class library_lock {
   }
   bool try_lock() { return real.mutex_trylock(mutex()) == 0; }
   bool try_lock_until(std::uint64_t deadline) {
-    if (is_watched()) {  // by tools that may not know mutex_clocklock
+    if (is_watched()) {  // the tool may not support mutex_clocklock
       while (!try_lock()) {
         if (native::now() >= deadline) {
           return false;
@@ -46,15 +46,15 @@ class library_lock {
 
  private:
   // Zero is the static initialiser's value.
-  static constexpr std::size_t used_ = offsetof(pthread_mutex_t, __data.__list);
+  static constexpr std::size_t size_ = offsetof(pthread_mutex_t, __data.__list);
 
   pthread_mutex_t* mutex() {
     void* self = this;
-    asm("" : "+r"(self));  // The compiler need not know how short it is.
+    asm("" : "+r"(self));  // Hides the object's size from the compiler.
     return static_cast<pthread_mutex_t*>(self);
   }
 
-  [[maybe_unused]] alignas(8) unsigned char bytes_[used_]{};
+  [[maybe_unused]] alignas(8) unsigned char bytes_[size_]{};
 };
 
 }  // namespace lockwright::preload

@@ -1,6 +1,5 @@
-// A POSIX mutex of the C library: every operation is passed to it.
-// This layer adds the line of signalled waiters and the counting, as
-// for every other lock.
+// A POSIX mutex of the C library, which performs every operation. This layer adds the line of
+// signalled waiters and the counting, as for every other lock.
 #pragma once
 
 #include <errno.h>
@@ -24,16 +23,16 @@ using interpose::deadline_clock;
 using interpose::real;
 using interpose::thread_number;
 
-/// The layout is the C library's. Two words of it belong to robust mutexes only
-/// and are free in all others that come here:
+/// The layout is the C library's. Two words of it are used by robust mutexes only and free in all
+/// others:
 ///
 ///   bytes | meaning                                                | written by
 ///   24-31 | line of signalled waiters                              | see waiter_line
-///   32-35 | counted: 1 once the mutex has been seen                | the holder
+///   32-35 | counted: 1 once the mutex has been locked              | the holder
 class library_mutex {
  public:
   using object = pthread_mutex_t;
-  static constexpr bool waiters_sleep(pthread_mutex_t*) { return true; }
+  static constexpr bool waiters_park(pthread_mutex_t*) { return true; }
 
   static library_mutex& of(pthread_mutex_t* mutex) {
     return *reinterpret_cast<library_mutex*>(mutex);
@@ -114,7 +113,7 @@ class library_mutex {
     return is_left_to_library(mutex) ? nullptr : &of(mutex).line_;
   }
 
-  static bool survives_wait(pthread_mutex_t* mutex) {
+  static bool stays_locked_in_wait(pthread_mutex_t* mutex) {
     return type_of(of(mutex).kind_.load(std::memory_order_relaxed)) == recursive &&
            of(mutex).depth_ > 1;
   }
@@ -131,9 +130,9 @@ class library_mutex {
   [[gnu::noinline]] static int unlock_with_line(pthread_mutex_t* mutex) {
     library_mutex& self = of(mutex);
     kind_word kind = self.kind_.load(std::memory_order_relaxed);
-    bool keeps = knows_owner(kind) &&
-                 (!is_held_by_caller(mutex) || (type_of(kind) == recursive && self.depth_ > 1));
-    waiter* next = keeps ? nullptr : self.line_.pop();
+    bool keeps_mutex = knows_owner(kind) && (!is_held_by_caller(mutex) ||
+                                             (type_of(kind) == recursive && self.depth_ > 1));
+    waiter* next = keeps_mutex ? nullptr : self.line_.pop();
     int result = real.mutex_unlock(mutex);
     if (next != nullptr) {
       next->grant();

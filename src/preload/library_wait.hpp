@@ -17,8 +17,8 @@ using interpose::real;
 using interpose::thread_number;
 
 /// Unlocks with unlock(mutex), and returns its result. Sets `is_counted` if the caller stays
-/// counted. Only the holder changes the count: a caller that is not, by what the C library has
-/// noted, stays uncounted. So it is with lock elision, which notes neither holder nor users.
+/// counted. Only the holder changes the count: a caller that the C library has not recorded as
+/// holder stays uncounted. Lock elision records neither holder nor users.
 template <class Unlock>
 int release_library(pthread_mutex_t* mutex, bool& is_counted, Unlock unlock) {
   const bool is_holder = static_cast<std::uint32_t>(__atomic_load_n(
@@ -34,7 +34,7 @@ int release_library(pthread_mutex_t* mutex, bool& is_counted, Unlock unlock) {
   return result;
 }
 
-/// Locks what release_library() has unlocked, which set `is_counted`.
+/// Undoes release_library(), which set `is_counted`. Returns 0 or an error number.
 inline int reacquire_library(pthread_mutex_t* mutex, bool is_counted) {
   const int result = real.mutex_lock(mutex);
   if (is_counted && (result == 0 || result == EOWNERDEAD)) {

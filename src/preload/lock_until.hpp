@@ -16,11 +16,12 @@ using interpose::deadline_clock;
 using interpose::share_of;
 using interpose::time_left;
 
-/// Calls attempt(deadline of native::now()) until that is true, or `deadline` has passed.
+/// Calls attempt(deadline on the clock of native::now()) until it returns true or `deadline` has
+/// passed; returns its last result.
 template <class Attempt>
 bool attempt_until(deadline_clock clock, const timespec& deadline, Attempt attempt) {
   // Nanoseconds: the longest time until a timed lock notices that the clock was set. A
-  // waiter that loses its place in the queue by looking loses it once a second.
+  // waiter that leaves the queue to read the clock does so once a second.
   constexpr std::uint64_t longest = 1'000'000'000;
   for (;;) {
     const std::uint64_t left = time_left(clock, deadline);
@@ -34,8 +35,8 @@ bool attempt_until(deadline_clock clock, const timespec& deadline, Attempt attem
   }
 }
 
-/// With an abortable algorithm the waiter queues like the
-/// others; with any other it repeats trylock.
+/// Locks until `deadline`; returns false if it has passed. With an abortable algorithm the waiter
+/// queues like the others; with any other it repeats trylock.
 template <class L>
 bool lock_until(L& lock, deadline_clock clock, const timespec& deadline) {
   if constexpr (TimedLock<L>) {

@@ -35,15 +35,14 @@ int lockwright_mutex_clocklock(pthread_mutex_t* m, clockid_t clock,
   return mutex::clocklock(m, clock_of(timed::mutex_clocklock, clock), deadline);
 }
 
-/// What lockwright/pthread.h calls.
+/// Declared in lockwright/pthread.h.
 __attribute__((visibility("default"))) int lockwright_mutex_busylock(pthread_mutex_t* m) noexcept {
   return mutex::busylock(m);
 }
 
 }  // extern "C"
 
-// Not here, because all that the C library's own look at is the kind word, which
-// is the same in our mutexes: pthread_mutex_consistent, pthread_mutex_getprioceiling
-// and pthread_mutex_setprioceiling. Ours are of no kind that they accept.
+// Not replaced: pthread_mutex_consistent, pthread_mutex_getprioceiling and
+// pthread_mutex_setprioceiling. They read only the kind word, and accept no kind that ours have.
 
 #include "interpose/mutex_names.hpp"

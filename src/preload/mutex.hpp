@@ -1,5 +1,4 @@
-// The mutex of this library: the chosen algorithm's, the C library's own, or one
-// of several.
+// The mutex of this library: with the library's algorithm, the C library's, or one of several.
 #pragma once
 
 #if defined(LOCKWRIGHT_MIXED)

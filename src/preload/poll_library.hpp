@@ -1,4 +1,5 @@
-// Waiting for a mutex of the C library: awake, for which it has no call, and up to a deadline.
+// Waits for a mutex of the C library: by polling, for which it has no function, and up to a
+// deadline.
 #pragma once
 
 #include <errno.h>
@@ -18,8 +19,8 @@ using interpose::library_until;
 using interpose::real;
 using interpose::thread_number;
 
-/// True if the C library's pthread_mutex_lock() would refuse at once, the mutex being
-/// the caller's already. Relaxed: only the caller could have stored its own number.
+/// Returns true if the C library's pthread_mutex_lock() would fail at once, because the caller
+/// holds the mutex. Relaxed: only the caller could have stored its own number.
 inline bool is_refused_to_owner(const pthread_mutex_t* mutex) {
   const auto kind =
       static_cast<kind_word>(__atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED));
@@ -28,8 +29,7 @@ inline bool is_refused_to_owner(const pthread_mutex_t* mutex) {
   return type_of(kind) == errorcheck && owner == thread_number();
 }
 
-/// Locks by polling, which is in no queue and may be overtaken; `waited` is set if
-/// the mutex was held.
+/// Locks by polling, outside any queue, so others may barge; sets `waited` if the mutex was held.
 inline int poll_library(pthread_mutex_t* mutex, bool& waited) {
   int result = real.mutex_trylock(mutex);
   if (result == EBUSY && is_refused_to_owner(mutex)) {
@@ -43,7 +43,7 @@ inline int poll_library(pthread_mutex_t* mutex, bool& waited) {
   return result;
 }
 
-/// By the older name where there is one: tools may know no other.
+/// Locks up to `deadline`. Uses the older function where it suffices: tools may know no other.
 inline int lock_library_until(pthread_mutex_t* mutex, deadline_clock clock,
                               const timespec* deadline) {
   return library_until(clock, deadline, [mutex, clock](const timespec* until) {

@@ -46,16 +46,15 @@ using interpose::thread_number;
 ///         | was locked again                                     |
 ///   24-39 | the lock                                             | the algorithm
 ///
-/// All zero but for the kind word, as the static initialisers leave it, is an
-/// unlocked mutex that no thread has seen. `Lock` contains the lock, and is given
-/// the kind word: `inline_lock`, of one algorithm, has no use for it, and `lock_variant`
-/// reads there which one it is.
+/// A mutex that is zero but for the kind word, as the static initialisers leave it, is unlocked
+/// and has never been used. `Lock` contains the lock and is passed the kind word: `inline_lock`,
+/// for one algorithm, ignores it; `lock_variant` reads the algorithm from it.
 template <class Lock>
 class replaced_mutex {
  public:
   using object = pthread_mutex_t;
 
-  static bool waiters_sleep(pthread_mutex_t* mutex) {
+  static bool waiters_park(pthread_mutex_t* mutex) {
     return of(mutex).with_lock([]<class L>(replaced_mutex&, L&) { return L::traits.parks(); });
   }
 
@@ -71,12 +70,12 @@ class replaced_mutex {
       }
       pthread_mutexattr_gettype(attributes, &type);
     }
-    make(mutex, static_cast<kind_word>(type));
+    construct(mutex, static_cast<kind_word>(type));
     return 0;
   }
 
   static int destroy(pthread_mutex_t* mutex) {
-    replaced_mutex& self = adopted(mutex);
+    replaced_mutex& self = prepared(mutex);
     if (is_library(self.kind())) {
       return real.mutex_destroy(mutex);
     }
@@ -84,7 +83,7 @@ class replaced_mutex {
       return EBUSY;
     }
     if (Lock::is_known(self.kind())) {
-      self.with_lock([](replaced_mutex&, auto& lock) { end(lock); });
+      self.with_lock([](replaced_mutex&, auto& lock) { destruct(lock); });
     }
     if ((self.kind() & known_to_tool) != 0) {
       valgrind::destroyed(mutex);
@@ -94,7 +93,7 @@ class replaced_mutex {
     return 0;
   }
 
-  // The fast paths, which are the entry points themselves: no call comes in between.
+  // The fast paths are inlined into the entry points.
 
   [[gnu::always_inline]] static int lock(pthread_mutex_t* mutex) {
     const kind_word kind = of(mutex).kind();
@@ -111,28 +110,28 @@ class replaced_mutex {
     return takes_fast_path(kind) ? unlock_fast(mutex, kind) : unlock_slow(mutex);
   }
 
-  /// As lock(), but the caller is never descheduled: it takes the place that the
-  /// algorithm gives it, and polls there.
+  /// As lock(), but the caller never parks or yields: it queues as the algorithm prescribes, and
+  /// polls.
   static int busylock(pthread_mutex_t* mutex) {
     if (is_library(of(mutex).kind())) {
       bool waited = false;
       return counted_library(poll_library(mutex, waited));
     }
-    stays_awake = true;
+    must_not_park = true;
     const int result = lock(mutex);
-    stays_awake = false;
+    must_not_park = false;
     return result;
   }
 
   static int clocklock(pthread_mutex_t* mutex, deadline_clock clock, const timespec* deadline) {
-    replaced_mutex& self = adopted(mutex);
+    replaced_mutex& self = prepared(mutex);
     if (is_library(self.kind())) {
       return counted_library(lock_library_until(mutex, clock, deadline));
     }
     if (!is_known(clock.id)) {
       return EINVAL;
     }
-    int result = self.trylock_quietly();
+    int result = self.trylock_uncounted();
     if (result != EBUSY) {
       return result;
     }
@@ -147,13 +146,13 @@ class replaced_mutex {
         })) {
       return ETIMEDOUT;
     }
-    self.template entered<any_type>(arrival::contended);
+    self.template record_acquisition<any_type>(arrival::contended);
     return 0;
   }
 
-  /// 0, or why the caller may not wait on a condition variable with this mutex.
+  /// Returns 0, or the error of a condition variable wait by the caller with this mutex.
   static int may_wait(pthread_mutex_t* mutex) {
-    replaced_mutex& self = adopted(mutex);
+    replaced_mutex& self = prepared(mutex);
     return !is_library(self.kind()) && knows_owner(self.kind()) && !self.is_held_by_this_thread()
                ? EPERM
                : 0;
@@ -161,26 +160,26 @@ class replaced_mutex {
 
   static bool is_left_to_library(pthread_mutex_t* mutex) { return is_library(of(mutex).kind()); }
 
-  /// True if the calling thread holds it. Relaxed: only the caller could have
+  /// Returns true if the calling thread holds the mutex. Relaxed: only the caller could have
   /// stored its own number.
   static bool is_held_by_caller(pthread_mutex_t* mutex) {
     return of(mutex).owner_.load(std::memory_order_relaxed) == thread_number();
   }
 
-  /// Where signalled waiters of this mutex line up; null if it has no place for them.
+  /// Returns the line of signalled waiters; null for a mutex that is left to the C library.
   static waiter_line* line(pthread_mutex_t* mutex) {
     replaced_mutex& self = of(mutex);
     return is_library(self.kind()) ? nullptr : &self.line_;
   }
 
-  /// True if the caller has locked a recursive one more than once: a condition
-  /// variable wait then does not give it up, as the C library's does not.
-  static bool survives_wait(pthread_mutex_t* mutex) {
+  /// Returns true if the caller has locked a recursive mutex more than once: a condition variable
+  /// wait then does not release it, as in the C library.
+  static bool stays_locked_in_wait(pthread_mutex_t* mutex) {
     replaced_mutex& self = of(mutex);
     return !is_library(self.kind()) && type_of(self.kind()) == recursive && self.depth() != 0;
   }
 
-  /// For a condition variable wait: unlocks once. 0, or why the caller may not. Sets `is_counted`
+  /// Unlocks once, for a condition variable wait. Returns 0 or an error number. Sets `is_counted`
   /// if the mutex now counts the caller as a waiter and refuses to be destroyed.
   static int release(pthread_mutex_t* mutex, bool& is_counted) {
     replaced_mutex& self = of(mutex);
@@ -192,12 +191,12 @@ class replaced_mutex {
       --self.recursion_;
     } else if (self.owner_.load(std::memory_order_relaxed) != 0) {
       // Waiting with a free mutex is undefined, and harmless in the C library.
-      self.leave();
+      self.release_lock();
     }
     return 0;
   }
 
-  /// Locks again what release() has unlocked, which set `is_counted`.
+  /// Undoes release(), which set `is_counted`.
   static int reacquire(pthread_mutex_t* mutex, bool is_counted) {
     replaced_mutex& self = of(mutex);
     if (is_library(self.kind())) {
@@ -206,7 +205,7 @@ class replaced_mutex {
     if (self.is_held_by_this_thread()) {
       ++self.recursion_;
     } else {
-      self.take();
+      self.acquire();
       self.template record_owner<any_type>();
     }
     if (is_counted) {
@@ -216,11 +215,11 @@ class replaced_mutex {
   }
 
  protected:
-  static void make(pthread_mutex_t* mutex, kind_word kind) {
+  static void construct(pthread_mutex_t* mutex, kind_word kind) {
     ::new (static_cast<void*>(mutex)) replaced_mutex(kind | generation);
   }
 
-  // Acquire pairs with the release in rearm_fast_path(): where the caller's number lies is
+  // Acquire pairs with the release in rearm_fast_path(): the offset of the caller's number is
   // known.
   [[gnu::always_inline]] static bool takes_fast_path(kind_word kind) {
     return is_plain(kind, fast_path_kind.load(std::memory_order_acquire)) && Lock::is_known(kind);
@@ -235,19 +234,19 @@ class replaced_mutex {
             if (!lock.try_lock()) [[unlikely]] {
               return lock_contended(self, lock);
             }
-            self.template entered<plain>(arrival::uncontended);
+            self.template record_acquisition<plain>(arrival::uncontended);
           } else {
-            self.template entered<plain>(lock.lock());
+            self.template record_acquisition<plain>(lock.lock());
           }
           return 0;
         });
   }
 
-  /// Apart, so that the fast path need not save registers, which its atomic operation would wait
-  /// for.
+  /// Out of line, so that the fast path saves no registers, for which its atomic operation would
+  /// wait.
   template <class L>
   [[gnu::noinline]] static int lock_contended(replaced_mutex& self, L& lock) {
-    self.template entered<plain>(lock.wait_and_lock());
+    self.template record_acquisition<plain>(lock.wait_and_lock());
     return 0;
   }
 
@@ -255,7 +254,7 @@ class replaced_mutex {
     return of(mutex).lock_.with_lock(
         kind, of(mutex), [](replaced_mutex& self, auto& lock) __attribute__((always_inline)) {
           if (lock.try_lock()) {
-            self.template entered<plain>(arrival::uncontended);
+            self.template record_acquisition<plain>(arrival::uncontended);
             return 0;
           }
           count(event::trylock_failed);
@@ -268,7 +267,7 @@ class replaced_mutex {
         kind, of(mutex), [](replaced_mutex& self, auto& lock) __attribute__((always_inline)) {
           // Unlocking a free mutex is undefined, and harmless in the C library.
           if (self.owner_.load(std::memory_order_relaxed) != 0) [[likely]] {
-            self.template leave<plain>(lock);
+            self.template release_lock<plain>(lock);
           }
           return 0;
         });
@@ -277,23 +276,23 @@ class replaced_mutex {
   // The slow paths, for any mutex.
 
   [[gnu::noinline]] static int lock_slow(pthread_mutex_t* mutex) {
-    replaced_mutex& self = adopted(mutex);
+    replaced_mutex& self = prepared(mutex);
     if (is_library(self.kind())) {
       return counted_library(real.mutex_lock(mutex));
     }
     if (self.is_held_by_this_thread()) {
       return self.lock_recursively();
     }
-    self.template entered<any_type>(self.take());
+    self.template record_acquisition<any_type>(self.acquire());
     return 0;
   }
 
   [[gnu::noinline]] static int trylock_slow(pthread_mutex_t* mutex) {
-    replaced_mutex& self = adopted(mutex);
+    replaced_mutex& self = prepared(mutex);
     if (is_library(self.kind())) {
       return counted_library(real.mutex_trylock(mutex));
     }
-    int result = self.trylock_quietly();
+    int result = self.trylock_uncounted();
     if (result == EBUSY) {
       count(event::trylock_failed);
     }
@@ -301,13 +300,13 @@ class replaced_mutex {
   }
 
   [[gnu::noinline]] static int unlock_slow(pthread_mutex_t* mutex) {
-    replaced_mutex& self = adopted(mutex);
+    replaced_mutex& self = prepared(mutex);
     if (is_library(self.kind())) {
       return real.mutex_unlock(mutex);
     }
     if (!knows_owner(self.kind())) {
       if (self.owner_.load(std::memory_order_relaxed) != 0) {
-        self.leave();
+        self.release_lock();
       }
       return 0;
     }
@@ -318,37 +317,36 @@ class replaced_mutex {
       --self.recursion_;
       return 0;
     }
-    self.leave();
+    self.release_lock();
     return 0;
   }
 
-  /// Acquire pairs with the release in adopt(): the lock that it left is seen.
+  /// Acquire pairs with the release in adopt(), which makes the new lock visible.
   kind_word kind() const { return kind_.load(std::memory_order_acquire); }
 
-  /// For a caller that may change the kind word while other threads read it: true if it was
-  /// `expected`.
+  /// Changes the kind word, which other threads may be reading. Returns true if it was `expected`.
   bool change_kind(kind_word expected, kind_word wanted) {
     return kind_.compare_exchange_strong(expected, wanted, std::memory_order_acq_rel,
                                          std::memory_order_relaxed);
   }
 
-  /// The first touch after a fork: drops the waiters of the parent. A mutex that
-  /// was held stays held, by the thread that is entitled to unlock it. One that was just
-  /// being taken or released becomes free: no thread is inside. The destructor of a
-  /// lock waits for no thread, so it can give back here what the lock has outside.
+  /// Repairs the mutex at its first use after a fork: drops the waiters of the parent. A held
+  /// mutex stays held, by the thread that is entitled to unlock it. One that was being acquired or
+  /// released becomes free: no thread is in its critical section. The destructor of a lock waits
+  /// for no thread, so it can free here what the lock has allocated.
   [[gnu::noinline]] void adopt() {
-    native_env::register_caller();  // may allocate, thus lock, thus come here
+    native_env::register_caller();  // may allocate, thus lock, thus recurse
     adopting.lock();
     const kind_word kind = this->kind();
     if (is_stale(kind, generation)) {
       with_lock([](replaced_mutex&, auto& lock) {
-        end(lock);
+        destruct(lock);
         ::new (&lock) std::remove_reference_t<decltype(lock)>{};
       });
       recursion_ &= ~waiters;
       const std::uint32_t owner = owner_.load(std::memory_order_relaxed);
       if (owner != 0) {
-        take();
+        acquire();
         if (owner == number_before_fork) {
           owner_.store(number_after_fork, std::memory_order_relaxed);
         }
@@ -364,11 +362,11 @@ class replaced_mutex {
   static constexpr std::uint32_t max_recursion = one_waiter - 1;
   static constexpr std::uint32_t waiters = counted - one_waiter;
 
-  /// How often its holder has locked a recursive mutex beyond the first time.
+  /// Returns how often the holder has locked a recursive mutex beyond the first time.
   [[nodiscard]] std::uint32_t depth() const { return recursion_ & max_recursion; }
 
-  /// Only the holder changes the count, so it needs no atomic update. False if the caller is not
-  /// the holder, or if no more waiters can be counted: destroy() may then miss that one.
+  /// Only the holder changes the count, so it needs no atomic update. Returns false if the
+  /// caller is not the holder, or if no more waiters can be counted: destroy() may then miss it.
   bool count_waiter() {
     if (owner_.load(std::memory_order_relaxed) != thread_number() ||
         (recursion_ & waiters) == waiters) {
@@ -378,8 +376,8 @@ class replaced_mutex {
     return true;
   }
 
-  /// For the holder that count_waiter() has counted. In the child of a fork within the wait,
-  /// adopt() may have done so already.
+  /// Undoes count_waiter(), for the holder. In the child of a fork during the wait, adopt() may
+  /// already have done so.
   void forget_waiter() {
     if ((recursion_ & waiters) != 0) {
       recursion_ -= one_waiter;
@@ -388,11 +386,11 @@ class replaced_mutex {
 
   explicit replaced_mutex(kind_word kind) : kind_(kind) { check_layout(); }
 
-  /// The slow path begins here.
-  static replaced_mutex& adopted(pthread_mutex_t* mutex) {
+  /// Returns the mutex, ready for the slow path.
+  static replaced_mutex& prepared(pthread_mutex_t* mutex) {
     replaced_mutex& self = of(mutex);
     if (is_watched()) [[unlikely]] {
-      self.hide();
+      self.hide_from_tool();
     }
     if (is_stale(self.kind(), generation)) [[unlikely]] {
       self.adopt();
@@ -400,37 +398,37 @@ class replaced_mutex {
     return self;
   }
 
-  /// For tools: until it is known, a thread that waits for it or takes it checks.
-  [[gnu::noinline]] void hide() {
+  /// Hides the mutex from a race detector until the first acquisition is announced to it.
+  [[gnu::noinline]] void hide_from_tool() {
     if (!is_library(kind()) && (kind() & known_to_tool) == 0) {
       valgrind::hide(this, sizeof(pthread_mutex_t));
     }
   }
 
-  [[gnu::noinline]] void tell_acquired() {
+  [[gnu::noinline]] void announce_acquisition() {
     kind_.fetch_or(known_to_tool, std::memory_order_relaxed);
     valgrind::acquired(this);
   }
 
-  /// Whether a function is for the plain types only, which do not check the holder
-  /// them: that question is answered once, at the entry point.
-  enum entry : bool { plain, any_type };
+  /// The mutex types that a function handles: the plain ones, which do not check the holder, or
+  /// any. Decided once, at the entry point.
+  enum mutex_types : bool { plain, any_type };
 
-  template <entry From>
+  template <mutex_types Types>
   void record_owner() {
-    owner_.store(From == plain ? found_thread_number() : thread_number(),
+    owner_.store(Types == plain ? found_thread_number() : thread_number(),
                  std::memory_order_relaxed);
-    if (From == any_type && knows_owner(kind())) {
+    if (Types == any_type && knows_owner(kind())) {
       serial_.store(native_env::serial(), std::memory_order_relaxed);
     }
-    if (From == any_type && is_watched()) [[unlikely]] {
-      tell_acquired();
+    if (Types == any_type && is_watched()) [[unlikely]] {
+      announce_acquisition();
     }
   }
 
-  template <entry From>
-  void entered(arrival found) {
-    record_owner<From>();
+  template <mutex_types Types>
+  void record_acquisition(arrival found) {
+    record_owner<Types>();
     if constexpr (counting) {
       count(event::acquired);
       if (found == arrival::contended) {
@@ -443,58 +441,58 @@ class replaced_mutex {
     }
   }
 
-  template <entry From, class L>
-  [[gnu::always_inline]] void leave(L& lock) {
+  template <mutex_types Types, class L>
+  [[gnu::always_inline]] void release_lock(L& lock) {
     if (!line_.empty()) [[unlikely]] {
-      leave_with_line<From>(lock);
+      release_with_line<Types>(lock);
       return;
     }
-    clear_owner<From>();
+    clear_owner<Types>();
     lock.unlock();
   }
 
-  /// By whatever way it came in.
-  void leave() {
-    with_lock([](replaced_mutex& self, auto& lock) { self.template leave<any_type>(lock); });
+  void release_lock() {
+    with_lock([](replaced_mutex& self, auto& lock) { self.template release_lock<any_type>(lock); });
   }
 
-  template <entry From, class L>
-  [[gnu::noinline]] void leave_with_line(L& lock) {
+  template <mutex_types Types, class L>
+  [[gnu::noinline]] void release_with_line(L& lock) {
     line_.grant_first_after([this, &lock] {
-      clear_owner<From>();
+      clear_owner<Types>();
       lock.unlock();
     });
   }
 
-  template <entry From>
+  template <mutex_types Types>
   void clear_owner() {
-    if (From == any_type && is_watched()) [[unlikely]] {
+    if (Types == any_type && is_watched()) [[unlikely]] {
       valgrind::released(this);
     }
-    if (From == any_type && knows_owner(kind())) {
+    if (Types == any_type && knows_owner(kind())) {
       serial_.store(0, std::memory_order_relaxed);
     }
     owner_.store(0, std::memory_order_relaxed);
   }
 
-  /// For the types that ask. Relaxed: only the caller could have stored its own serial.
+  /// Returns true if the type checks the holder and the caller is it. Relaxed: only the caller
+  /// could have stored its own serial.
   bool is_held_by_this_thread() const {
     return knows_owner(kind()) && serial_.load(std::memory_order_relaxed) == native_env::serial();
   }
 
-  /// What call(*this, the lock as what it is) returns.
+  /// Returns call(*this, the lock with its own type).
   template <class Call>
   auto with_lock(Call call) {
     return lock_.with_lock(kind(), *this, call);
   }
 
-  /// Gives back what the lock has outside; no thread uses it any more.
+  /// Frees what the lock has allocated; no thread uses it any more.
   template <class L>
-  static void end(L& lock) {
+  static void destruct(L& lock) {
     lock.~L();
   }
 
-  arrival take() {
+  arrival acquire() {
     return with_lock([](replaced_mutex&, auto& lock) { return lock.lock(); });
   }
 
@@ -517,14 +515,14 @@ class replaced_mutex {
     return result;
   }
 
-  int trylock_quietly() {
+  int trylock_uncounted() {
     if (is_held_by_this_thread()) {
       return type_of(kind()) == errorcheck ? EBUSY : lock_recursively();
     }
     if (!with_lock([](replaced_mutex&, auto& lock) { return lock.try_lock(); })) {
       return EBUSY;
     }
-    entered<any_type>(arrival::uncontended);
+    record_acquisition<any_type>(arrival::uncontended);
     return 0;
   }
 

@@ -1,4 +1,5 @@
-// A POSIX reader-writer lock of our own, inside the program's own pthread_rwlock_t.
+// A POSIX reader-writer lock whose algorithm is not the C library's, inside the program's own
+// pthread_rwlock_t.
 #pragma once
 
 #include <errno.h>
@@ -23,52 +24,52 @@ using interpose::is_known;
 using interpose::is_valid;
 using interpose::thread_number;
 
-/// Which locks the calling thread reads, so that it may be let in again where a
-/// writer waits for it. That it says too much does no harm, too little would: a
-/// lock that another thread unlocked may stay in it.
-class locks_read {
+/// The locks that the calling thread holds for reading, so that it can be admitted again while a
+/// writer waits for it. A superset does no harm, a missing lock would: a lock that another thread
+/// unlocked may stay in the set.
+class read_lock_set {
  public:
-  [[nodiscard]] bool may_have(const void* lock) const {
-    for (std::uint32_t i = 0; i < used_; ++i) {
-      if (known_[i] == lock) {
+  [[nodiscard]] bool may_contain(const void* lock) const {
+    for (std::uint32_t i = 0; i < size_; ++i) {
+      if (locks_[i] == lock) {
         return true;
       }
     }
-    return unknown_ != 0;
+    return others_ != 0;
   }
 
   void add(const void* lock) {
-    if (used_ < most_) {
-      known_[used_++] = lock;
+    if (size_ < capacity_) {
+      locks_[size_++] = lock;
     } else {
-      ++unknown_;
+      ++others_;
     }
   }
 
   void remove(const void* lock) {
-    for (std::uint32_t i = used_; i != 0; --i) {
-      if (known_[i - 1] == lock) {
-        known_[i - 1] = known_[--used_];
+    for (std::uint32_t i = size_; i != 0; --i) {
+      if (locks_[i - 1] == lock) {
+        locks_[i - 1] = locks_[--size_];
         return;
       }
     }
-    if (unknown_ != 0) {
-      --unknown_;
+    if (others_ != 0) {
+      --others_;
     }
   }
 
  private:
-  // More than programs nest; what is beyond is counted.
-  static constexpr std::uint32_t most_ = 8;
+  // More than programs nest; further locks are only counted.
+  static constexpr std::uint32_t capacity_ = 8;
 
-  std::uint32_t used_ = 0;
-  std::uint32_t unknown_ = 0;
-  const void* known_[most_]{};
+  std::uint32_t size_ = 0;
+  std::uint32_t others_ = 0;
+  const void* locks_[capacity_]{};
 };
 
-inline constinit thread_local locks_read read_by_caller{};
+inline constinit thread_local read_lock_set read_locks_of_caller{};
 
-/// Any lock in the place of a reader-writer lock: readers exclude each other too.
+/// A mutex algorithm in the place of a reader-writer lock: readers exclude each other too.
 template <class L>
 class exclusive_core {
  public:
@@ -87,7 +88,7 @@ class exclusive_core {
   int write_until(deadline_clock clock, const timespec& deadline) {
     return lock_.try_lock() || lock_until(lock_, clock, deadline) ? 0 : ETIMEDOUT;
   }
-  void leave_write(bool) { lock_.unlock(); }
+  void unlock_write(bool) { lock_.unlock(); }
 
   /// See replaced_mutex::adopt().
   void forget_waiters(bool is_held) {
@@ -106,16 +107,16 @@ class phase_fair_core {
  public:
   static constexpr bool shared = true;
 
-  int read(bool passes) { return error_of(lock_.lock_read(passes), EBUSY); }
-  int try_read(bool passes) { return error_of(lock_.try_lock_read(passes), EBUSY); }
+  int read(bool passes) { return error_for(lock_.lock_read(passes), EBUSY); }
+  int try_read(bool passes) { return error_for(lock_.try_lock_read(passes), EBUSY); }
   int read_until(bool passes, deadline_clock clock, const timespec& deadline) {
-    admission last = lock_.try_lock_read(passes);
-    if (last == admission::refused) {
+    admission outcome = lock_.try_lock_read(passes);
+    if (outcome == admission::refused) {
       attempt_until(clock, deadline, [&](std::uint64_t until) {
-        return (last = lock_.lock_read(passes, until)) != admission::refused;
+        return (outcome = lock_.lock_read(passes, until)) != admission::refused;
       });
     }
-    return error_of(last, ETIMEDOUT);
+    return error_for(outcome, ETIMEDOUT);
   }
   int write() {
     lock_.lock_write();
@@ -132,13 +133,13 @@ class phase_fair_core {
   }
   [[nodiscard]] bool is_read() const { return lock_.is_read(); }
   [[nodiscard]] bool is_written() const { return lock_.is_written(); }
-  void leave_read() { lock_.unlock_read(); }
-  void leave_write(bool writers_first) { lock_.unlock_write(writers_first); }
+  void unlock_read() { lock_.unlock_read(); }
+  void unlock_write(bool writers_first) { lock_.unlock_write(writers_first); }
   void forget_waiters(bool is_held) { lock_.forget_waiters(is_held); }
 
  private:
-  static int error_of(admission what, int refusal) {
-    return what == admission::inside ? 0 : what == admission::refused ? refusal : EAGAIN;
+  static int error_for(admission outcome, int refusal) {
+    return outcome == admission::inside ? 0 : outcome == admission::refused ? refusal : EAGAIN;
   }
 
   phase_fair<environment> lock_;
@@ -152,27 +153,26 @@ class phase_fair_core {
 ///         | debuggers look for it                                    |
 ///   28-31 | zero: not shared between processes                       | -
 ///   32-35 | serial of the only holder: the writer, or the one        | that holder
-///         | reader where readers exclude each other; 0 for no thread |
+///         | reader where readers exclude each other; 0 for none      |
 ///   36-39 | how often that reader locked; 0 if it is a writer        | the same
 ///   48-51 | kind; bits 31-16: generation, see fork.hpp               | initialisation, adopt()
 ///
-/// All zero but for the kind, as the static initialisers leave it, is an
-/// unlocked one.
+/// A lock that is zero but for the kind, as the static initialisers leave it, is unlocked.
 ///
 /// Under the writer-preferring kind that allows no recursive reads, writers come
 /// before waiting readers, and no reader passes a waiting writer. The other
-/// kinds are one: readers and writers alternate, and recursive readers pass.
+/// kinds are treated alike: readers and writers alternate, and recursive readers pass.
 template <class Core>
 class replaced_rwlock {
  public:
-  /// Left to the C library, with everything in it.
+  /// Returns true for a process-shared lock, which is left to the C library.
   static bool is_shared(const pthread_rwlock_t* lock) {
     return __atomic_load_n(&lock->__data.__shared, __ATOMIC_RELAXED) != 0;
   }
 
   static replaced_rwlock& of(pthread_rwlock_t* lock) {
     auto& self = *reinterpret_cast<replaced_rwlock*>(lock);
-    // Acquire pairs with the release in adopt(): the lock that it left is seen.
+    // Acquire pairs with the release in adopt(), which makes the repaired lock visible.
     if (((self.kind_.load(std::memory_order_acquire) ^ generation) & generation_bits) != 0)
         [[unlikely]] {
       self.adopt();
@@ -206,40 +206,41 @@ class replaced_rwlock {
   }
 
   int wrlock() {
-    // Its own reader too would wait for ever, where that is known.
-    return is_alone() ? EDEADLK : entered(core_.write());
+    // The only reader would wait for itself for ever.
+    return is_only_holder() ? EDEADLK : record_writer(core_.write());
   }
-  int trywrlock() { return entered(core_.try_write()); }
+  int trywrlock() { return record_writer(core_.try_write()); }
   int clockwrlock(deadline_clock clock, const timespec* deadline) {
     if (!is_known(clock.id) || !is_valid(*deadline)) {
       return EINVAL;
     }
-    return is_alone() && times_ == 0 ? EDEADLK : entered(core_.write_until(clock, *deadline));
+    return is_only_holder() && reads_ == 0 ? EDEADLK
+                                           : record_writer(core_.write_until(clock, *deadline));
   }
 
   int unlock() {
     if constexpr (Core::shared) {
       if (!core_.is_written()) {
         if (core_.is_read()) {
-          read_by_caller.remove(this);
-          core_.leave_read();
+          read_locks_of_caller.remove(this);
+          core_.unlock_read();
         }
         return 0;
       }
     } else {
       if (serial_.load(std::memory_order_relaxed) == 0) {
-        return 0;  // undefined, and harmless
+        return 0;  // undefined, and harmless in the C library
       }
-      if (times_ > 1) {
-        --times_;
+      if (reads_ > 1) {
+        --reads_;
         return 0;
       }
-      times_ = 0;
+      reads_ = 0;
     }
     const bool writers_first = forbids_recursion();
     owner_.store(0, std::memory_order_relaxed);
     serial_.store(0, std::memory_order_relaxed);
-    core_.leave_write(writers_first);
+    core_.unlock_write(writers_first);
     return 0;
   }
 
@@ -257,41 +258,42 @@ class replaced_rwlock {
     }
   }
 
-  /// Whether the caller is alone inside. Relaxed: only itself could have stored its own serial.
-  [[nodiscard]] bool is_alone() const {
+  /// Returns true if the caller is the only holder. Relaxed: only it could have stored its serial.
+  [[nodiscard]] bool is_only_holder() const {
     return serial_.load(std::memory_order_relaxed) == native_env::serial();
   }
 
   template <class Enter>
-  int read(int to_the_writer, Enter enter) {
-    if (is_alone()) {
-      return times_ == 0 ? to_the_writer : read_again();
+  int read(int writer_error, Enter enter) {
+    if (is_only_holder()) {
+      return reads_ == 0 ? writer_error : read_again();
     }
-    const bool passes = Core::shared && !forbids_recursion() && read_by_caller.may_have(this);
+    const bool passes =
+        Core::shared && !forbids_recursion() && read_locks_of_caller.may_contain(this);
     if (const int refusal = enter(core_, passes); refusal != 0) {
       return refusal;
     }
     if constexpr (Core::shared) {
-      read_by_caller.add(this);
+      read_locks_of_caller.add(this);
     } else {
       serial_.store(native_env::serial(), std::memory_order_relaxed);
-      times_ = 1;
+      reads_ = 1;
     }
     count(event::read_locked);
     return 0;
   }
 
   int read_again() {
-    if (times_ == ~std::uint32_t{0}) {
+    if (reads_ == ~std::uint32_t{0}) {
       return EAGAIN;
     }
-    ++times_;
+    ++reads_;
     count(event::read_locked);
     return 0;
   }
 
-  /// For a writer that got `result` from the lock.
-  int entered(int result) {
+  /// Records the writer if `result` is 0. Returns `result`.
+  int record_writer(int result) {
     if (result == 0) {
       owner_.store(thread_number(), std::memory_order_relaxed);
       serial_.store(native_env::serial(), std::memory_order_relaxed);
@@ -300,10 +302,10 @@ class replaced_rwlock {
     return result;
   }
 
-  /// The first touch after a fork: drops the waiters of the parent. What was held
+  /// Repairs the lock at its first use after a fork: drops the waiters of the parent. A held lock
   /// stays held, by the thread that forked or for ever; see replaced_mutex::adopt().
   [[gnu::noinline]] void adopt() {
-    native_env::register_caller();  // may allocate, thus lock, thus come here
+    native_env::register_caller();  // may allocate, thus lock, thus recurse
     adopting.lock();
     const kind_word kind = kind_.load(std::memory_order_relaxed);
     if (((kind ^ generation) & generation_bits) != 0) {
@@ -323,7 +325,7 @@ class replaced_rwlock {
   std::atomic<std::uint32_t> owner_{0};
   [[maybe_unused]] std::uint32_t shared_ = 0;
   std::atomic<std::uint32_t> serial_{0};
-  std::uint32_t times_ = 0;
+  std::uint32_t reads_ = 0;
   [[maybe_unused]] std::uint64_t unused_ = 0;
   std::atomic<kind_word> kind_;
 

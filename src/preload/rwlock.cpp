@@ -1,5 +1,5 @@
-// pthread_rwlock_*: the entry points. Unless LOCKWRIGHT_RWLOCK says otherwise all
-// go to the C library, and with it those of process-shared locks still do.
+// pthread_rwlock_*: the entry points. They call the C library unless LOCKWRIGHT_RWLOCK is set, and
+// always for process-shared locks.
 #include <pthread.h>
 #include <time.h>
 
@@ -18,7 +18,7 @@ namespace lockwright::preload {
 
 using interpose::deadline_clock;
 using interpose::real;
-using interpose::rwlock_way;
+using interpose::rwlock_mode;
 using interpose::rwlocks;
 
 namespace {
@@ -36,50 +36,50 @@ struct in_rwlock<libc_mutex<Env>> {
 using exclusive_rwlock = replaced_rwlock<exclusive_core<in_rwlock<chosen_lock>::type>>;
 using phase_fair_rwlock = replaced_rwlock<phase_fair_core>;
 
-/// Returns `call` of the lock, whichever of our algorithms it is.
+/// Returns call(the lock with its own type).
 template <class Call>
-int with_own_unwatched(pthread_rwlock_t* lock, Call call) {
-  return rwlocks.get() == rwlock_way::exclusive ? call(exclusive_rwlock::of(lock))
-                                                : call(phase_fair_rwlock::of(lock));
+int with_replaced(pthread_rwlock_t* lock, Call call) {
+  return rwlocks.get() == rwlock_mode::exclusive ? call(exclusive_rwlock::of(lock))
+                                                 : call(phase_fair_rwlock::of(lock));
 }
 
-/// What a call does that succeeds, for the tools that look for races.
-enum class operation : std::uint8_t { destroys, reads, writes, leaves };
+/// The effect of a successful call, for race detectors.
+enum class operation : std::uint8_t { destroy, read, write, unlock };
 
-template <operation Does, class Call>
-int ours(pthread_rwlock_t* lock, Call call) {
+template <operation Effect, class Call>
+int perform(pthread_rwlock_t* lock, Call call) {
   if (!is_watched()) [[likely]] {
-    return with_own_unwatched(lock, call);
+    return with_replaced(lock, call);
   }
-  // Another address than that of a mutex of the C library which may be inside.
-  const char* known_as = reinterpret_cast<const char*>(lock) + 1;
+  // Differs from the address of a C library's mutex that may be inside.
+  const char* tool_address = reinterpret_cast<const char*>(lock) + 1;
   valgrind::hide(lock, sizeof *lock);
-  if (Does == operation::leaves) {
-    valgrind::released(known_as);
+  if (Effect == operation::unlock) {
+    valgrind::released(tool_address);
   }
-  const int result = with_own_unwatched(lock, call);
-  if (result == 0 && (Does == operation::reads || Does == operation::writes)) {
-    valgrind::acquired(known_as, Does == operation::writes);
+  const int result = with_replaced(lock, call);
+  if (result == 0 && (Effect == operation::read || Effect == operation::write)) {
+    valgrind::acquired(tool_address, Effect == operation::write);
   }
-  if (Does == operation::destroys) {
-    valgrind::acquired(known_as);  // no thread may have until now
-    valgrind::released(known_as);
-    valgrind::destroyed(known_as);
+  if (Effect == operation::destroy) {
+    valgrind::acquired(tool_address);  // no thread may have acquired it before
+    valgrind::released(tool_address);
+    valgrind::destroyed(tool_address);
     valgrind::show(lock, sizeof *lock);
   }
   return result;
 }
 
-template <class Own>
+template <class Replaced>
 int make(pthread_rwlock_t* lock, int kind) {
   std::memset(lock, 0, sizeof *lock);
-  ::new (static_cast<void*>(lock)) Own(static_cast<kind_word>(kind));
+  ::new (static_cast<void*>(lock)) Replaced(static_cast<kind_word>(kind));
   return 0;
 }
 
 struct rwlock_entries {
   static bool is_left_to_library(const pthread_rwlock_t* lock) {
-    return rwlocks.get() == rwlock_way::keep || exclusive_rwlock::is_shared(lock);
+    return rwlocks.get() == rwlock_mode::keep || exclusive_rwlock::is_shared(lock);
   }
 
   static void note_library_call(bool) {}
@@ -89,47 +89,47 @@ struct rwlock_entries {
     return interpose::library_until(clock, deadline, call);
   }
 
-  static int init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* given, std::uint64_t) {
+  static int init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attributes, std::uint64_t) {
     int shared = PTHREAD_PROCESS_PRIVATE;
     int kind = PTHREAD_RWLOCK_DEFAULT_NP;
-    if (given != nullptr) {
-      pthread_rwlockattr_getpshared(given, &shared);
-      pthread_rwlockattr_getkind_np(given, &kind);
+    if (attributes != nullptr) {
+      pthread_rwlockattr_getpshared(attributes, &shared);
+      pthread_rwlockattr_getkind_np(attributes, &kind);
     }
-    if (rwlocks.get() == rwlock_way::keep || shared != PTHREAD_PROCESS_PRIVATE) {
-      return real.rwlock_init(lock, given);
+    if (rwlocks.get() == rwlock_mode::keep || shared != PTHREAD_PROCESS_PRIVATE) {
+      return real.rwlock_init(lock, attributes);
     }
-    return rwlocks.get() == rwlock_way::exclusive ? make<exclusive_rwlock>(lock, kind)
-                                                  : make<phase_fair_rwlock>(lock, kind);
+    return rwlocks.get() == rwlock_mode::exclusive ? make<exclusive_rwlock>(lock, kind)
+                                                   : make<phase_fair_rwlock>(lock, kind);
   }
 
   static int destroy(pthread_rwlock_t* lock, std::uint64_t) {
-    return ours<operation::destroys>(lock, [](auto& own) { return own.destroy(); });
+    return perform<operation::destroy>(lock, [](auto& replaced) { return replaced.destroy(); });
   }
   static int rdlock(pthread_rwlock_t* lock, std::uint64_t) {
-    return ours<operation::reads>(lock, [](auto& own) { return own.rdlock(); });
+    return perform<operation::read>(lock, [](auto& replaced) { return replaced.rdlock(); });
   }
   static int tryrdlock(pthread_rwlock_t* lock, std::uint64_t) {
-    return ours<operation::reads>(lock, [](auto& own) { return own.tryrdlock(); });
+    return perform<operation::read>(lock, [](auto& replaced) { return replaced.tryrdlock(); });
   }
   static int rdlock_until(pthread_rwlock_t* lock, deadline_clock clock, const timespec* deadline,
                           std::uint64_t) {
-    return ours<operation::reads>(lock,
-                                  [=](auto& own) { return own.clockrdlock(clock, deadline); });
+    return perform<operation::read>(
+        lock, [=](auto& replaced) { return replaced.clockrdlock(clock, deadline); });
   }
   static int wrlock(pthread_rwlock_t* lock, std::uint64_t) {
-    return ours<operation::writes>(lock, [](auto& own) { return own.wrlock(); });
+    return perform<operation::write>(lock, [](auto& replaced) { return replaced.wrlock(); });
   }
   static int trywrlock(pthread_rwlock_t* lock, std::uint64_t) {
-    return ours<operation::writes>(lock, [](auto& own) { return own.trywrlock(); });
+    return perform<operation::write>(lock, [](auto& replaced) { return replaced.trywrlock(); });
   }
   static int wrlock_until(pthread_rwlock_t* lock, deadline_clock clock, const timespec* deadline,
                           std::uint64_t) {
-    return ours<operation::writes>(lock,
-                                   [=](auto& own) { return own.clockwrlock(clock, deadline); });
+    return perform<operation::write>(
+        lock, [=](auto& replaced) { return replaced.clockwrlock(clock, deadline); });
   }
   static int unlock(pthread_rwlock_t* lock, std::uint64_t) {
-    return ours<operation::leaves>(lock, [](auto& own) { return own.unlock(); });
+    return perform<operation::unlock>(lock, [](auto& replaced) { return replaced.unlock(); });
   }
 };
 

@@ -39,8 +39,8 @@ int fail(int error) {
   return -1;
 }
 
-/// The caller has a unit, posted earlier.
-int taken(sem_t* sem) {
+/// Returns 0 for a caller that has taken a unit.
+int succeed(sem_t* sem) {
   if (is_watched()) {
     valgrind::happens_after(sem);
   }
@@ -49,8 +49,7 @@ int taken(sem_t* sem) {
 
 using wait_in_progress = wait_for_unit<semaphore>;
 
-/// Called after a long jump into the function that waits, whose variables it would spoil if it
-/// had any there.
+/// Called after a long jump into the waiting function, whose own variables that jump would spoil.
 [[gnu::noinline]] void on_cancel(void* argument) {
   static_cast<wait_in_progress*>(argument)->cancel();
 }
@@ -58,16 +57,16 @@ using wait_in_progress = wait_for_unit<semaphore>;
 /// Returns 0 with a unit, or the error number.
 [[gnu::noinline]] int sleep_until_granted(wait_in_progress& wait, deadline_clock clock,
                                           const timespec* deadline) {
-  long why = deadline == nullptr || !is_refused(clock, *deadline) ? 0 : -ETIMEDOUT;
-  const bool granted = wait.sleep_until_granted(why == 0, [&] {
-    why = sleep_cancellably(wait.self, clock, deadline);
-    return why != -ETIMEDOUT && why != -EINTR;
+  long status = deadline == nullptr || !is_refused(clock, *deadline) ? 0 : -ETIMEDOUT;
+  const bool granted = wait.sleep_until_granted(status == 0, [&] {
+    status = sleep_cancellably(wait.self, clock, deadline);
+    return status != -ETIMEDOUT && status != -EINTR;
   });
-  return granted ? 0 : static_cast<int>(-why);
+  return granted ? 0 : static_cast<int>(-status);
 }
 
-/// Apart from the loop, because the handler is entered by a long jump, which
-/// would spoil its variables.
+/// Does the same with a cancellation handler. Separate from the loop, because a long jump enters
+/// the handler and would spoil the loop's variables.
 int await_grant(wait_in_progress& wait, deadline_clock clock, const timespec* deadline) {
   int error = 0;
   pthread_cleanup_push(on_cancel, &wait);
@@ -81,19 +80,19 @@ int wait_replaced(sem_t* sem, deadline_clock clock, const timespec* deadline) {
   if (deadline != nullptr && !is_valid(*deadline)) {
     return fail(EINVAL);
   }
-  semaphore& own = semaphore::of(sem);
-  if (own.try_take()) {
-    return taken(sem);
+  semaphore& replaced = semaphore::of(sem);
+  if (replaced.try_take()) {
+    return succeed(sem);
   }
-  wait_in_progress wait{own};
+  wait_in_progress wait{replaced};
   if (is_watched()) {
     valgrind::hide(&wait, sizeof wait);
   }
-  if (own.take_or_enqueue(wait.self)) {
-    return taken(sem);
+  if (replaced.take_or_enqueue(wait.self)) {
+    return succeed(sem);
   }
   const int error = await_grant(wait, clock, deadline);
-  return error == 0 ? taken(sem) : fail(error);
+  return error == 0 ? succeed(sem) : fail(error);
 }
 
 /// As library_until(), for a call whose result is in errno.
@@ -144,7 +143,7 @@ int lockwright_sem_trywait(sem_t* sem) noexcept {
   if (is_left_to_library(sem)) {
     return real.sem_trywait(sem);
   }
-  return semaphore::of(sem).try_take() ? taken(sem) : fail(EAGAIN);
+  return semaphore::of(sem).try_take() ? succeed(sem) : fail(EAGAIN);
 }
 
 int lockwright_sem_post(sem_t* sem) noexcept {

@@ -19,8 +19,7 @@
 
 namespace lockwright::preload {
 
-/// Blocks all signals of the calling thread while it lives, those of the C
-/// library included.
+/// Blocks all signals of the calling thread, those of the C library included, during its lifetime.
 class signals_blocked {
  public:
   signals_blocked() { change(SIG_SETMASK, ~std::uint64_t{0}, &before_); }
@@ -43,26 +42,26 @@ class signals_blocked {
 ///   0-3   | the count                                   | post, wait
 ///   4-7   | how many threads are in the queue           | under the guard
 ///   8-11  | guard of the queue, see three_state.hpp; the | -
-///         | C library has its mark of a shared or named |
-///         | semaphore here, which the guard never is    |
+///         | C library has shared_mark here, which the   |
+///         | guard never equals                          |
 ///   12-15 | generation, see fork.hpp                    | initialisation, adopt()
 ///   16-31 | the waiters, see waiter_queue.hpp           | under the guard
 ///
-/// All zero is a semaphore of count 0 without waiters.
+/// Zeroed memory is a semaphore of count 0 without waiters.
 class semaphore : public units<environment, pthread_mutex_t, signals_blocked> {
   using base = units<environment, pthread_mutex_t, signals_blocked>;
 
  public:
   static semaphore& of(sem_t* sem) {
     auto& self = *reinterpret_cast<semaphore*>(sem);
-    // Acquire pairs with the release in adopt(): the empty queue is seen.
+    // Acquire pairs with the release in adopt(), which makes the empty queue visible.
     if (self.generation_.load(std::memory_order_acquire) != generation) [[unlikely]] {
       self.adopt();
     }
     return self;
   }
 
-  /// True if the C library made it, for several processes or under a name.
+  /// Returns true for a process-shared or named semaphore, which is the C library's.
   static bool is_shared(const sem_t* sem) {
     return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(sem) + 2, __ATOMIC_RELAXED) ==
            shared_mark;
@@ -76,10 +75,10 @@ class semaphore : public units<environment, pthread_mutex_t, signals_blocked> {
   }
 
  private:
-  // As the C library's sem_init and sem_open leave it.
+  // Set by the C library's sem_init and sem_open.
   static constexpr std::uint32_t shared_mark = 128;
 
-  /// The first use after a fork: no thread waits, whichever waited in the parent.
+  /// Empties the queue at the first use after a fork: its waiters are the parent's.
   [[gnu::noinline]] void adopt() {
     const signals_blocked all;
     adopting_semaphore.lock();

@@ -1,5 +1,5 @@
-// A condition variable that works with any lock: a queue of waiting threads. All
-// that it uses of the system is in its environment, and it is model checked like the locks.
+// A condition variable that works with any lock: a queue of waiting threads. Uses the system
+// through its environment only, and is model checked, like the locks.
 #pragma once
 
 #include <atomic>
@@ -11,18 +11,17 @@
 
 namespace lockwright::preload {
 
-/// What every condition variable does. Through `Mutex` it knows of a Mutex::object
-/// whether the caller holds it, and its line.
+/// The operations of every condition variable. `Mutex` gives the line of a Mutex::object and
+/// whether the caller holds it.
 ///
-/// A signalled waiter does not run into a held mutex: if the signaller holds
-/// the waiter's mutex, the waiter is put in that mutex's line and granted by an
-/// unlock; a broadcast puts all of them there, so each unlock makes at most one
-/// of them runnable.
+/// A signalled waiter does not contend for a held mutex: if the signaller holds the waiter's mutex,
+/// the waiter is appended to that mutex's line and granted by an unlock; a broadcast appends all
+/// waiters, so each unlock makes at most one of them runnable.
 ///
-/// Invariant NO-TOUCH: a waiter that has been signalled does not look at the
+/// Invariant NO-TOUCH: a waiter that has been signalled does not access the
 /// condition variable again, so it may be destroyed right after a broadcast.
 /// Invariant HEAD: waiters are signalled from the head of the queue. If all are
-/// put at its end, that is the order in which they began to wait.
+/// appended, that is the order in which they began to wait.
 template <class Env, class Mutex>
 class signalling {
  public:
@@ -31,14 +30,14 @@ class signalling {
 
   explicit signalling(int clock = 0, std::uint32_t stamp = 0) : clock_(clock), generation_(stamp) {}
 
-  /// At the end of the queue, or at its head.
+  /// Enqueues a waiter at the end of the queue, or at its head.
   void enqueue(waiter& self, bool at_end) {
     guard_.lock();
     queue_.put(self, at_end);
     guard_.unlock();
   }
 
-  /// Called by a waiter that has given up.
+  /// Removes the caller, which has given up.
   void remove(waiter& self) {
     guard_.lock();
     queue_.unlink(self);
@@ -58,22 +57,22 @@ class signalling {
     }
   }
 
-  /// Signals all of them.
+  /// Signals all waiters.
   void broadcast() {
     if (has_no_waiters()) {
       return;
     }
     waiter* first = nullptr;
     waiter* last = nullptr;
-    waiter* keeper = nullptr;
+    waiter* mutex_holder = nullptr;
     guard_.lock();
     for (waiter* each = queue_.first(); each != nullptr;) {
       waiter* next = each->next;
       if (each->claim(false)) {
         queue_.unlink(*each);
         each->next = nullptr;
-        if (each->keeps) {
-          keeper = each;  // there is one at most: it holds the mutex of all
+        if (each->keeps_mutex) {
+          mutex_holder = each;  // at most one: it holds the mutex of all waiters
         } else if (last == nullptr) {
           first = last = each;
         } else {
@@ -83,8 +82,8 @@ class signalling {
       each = next;
     }
     guard_.unlock();
-    if (keeper != nullptr) {
-      keeper->grant();
+    if (mutex_holder != nullptr) {
+      mutex_holder->grant();
     }
     if (first != nullptr) {
       dispatch(*first, *last);
@@ -97,7 +96,7 @@ class signalling {
     while (!has_no_waiters()) {
       Env::yield();
     }
-    // The last one to leave may still have it.
+    // The last leaving waiter may still hold it.
     guard_.lock();
     guard_.unlock();
   }
@@ -107,7 +106,7 @@ class signalling {
   /// release of the mutex that the caller has acquired since.
   [[nodiscard]] bool has_no_waiters() const { return queue_.empty(); }
 
-  /// Sends a chain of claimed waiters, all with the same mutex, on their way.
+  /// Grants a chain of claimed waiters, all with the same mutex, or appends it to the mutex's line.
   static void dispatch(waiter& first, waiter& last) {
     auto* const with = first.mutex;
     auto* const line = Mutex::line(with);
@@ -120,19 +119,19 @@ class signalling {
       return;
     }
     // mutant survives: dropped: granting one in advance only saves time.
-    first.leads = Mutex::waiters_sleep(with) && &first != &last && line->empty();
+    first.grants_in_advance = Mutex::waiters_park(with) && &first != &last && line->empty();
     if (Mutex::is_held_by_caller(with)) {
       line->append(&first, &last);
       return;
     }
-    // In line before the first is granted: see CHAIN in basic_waiter_line.
+    // Appended before the first is granted: see CHAIN in basic_waiter_line.
     if (first.next != nullptr) {
       line->append(first.next, &last);
     }
     first.grant();
   }
 
-  // Where it is used, a pthread_cond_t lies below: three words are for derived classes.
+  // The layout fits a pthread_cond_t: three words are for derived classes.
   three_state<Env> guard_;
   int clock_;
   basic_waiter_queue<Env, object> queue_;
@@ -145,28 +144,28 @@ template <class Env, class Mutex, class Condvar>
 struct wait_with {
   Condvar& cond;
   basic_waiter<Env, typename Mutex::object> self;
-  bool is_counted = false;  ///< by the mutex, as one that waits
+  bool is_counted = false;  ///< by the mutex, as a waiter
 
-  /// Sleeps as sleep_until_claimed() says. False if it gave up.
+  /// Sleeps, see sleep_until_claimed(). Returns false if the waiter gave up.
   template <class Sleep>
-  bool sleep_until_signalled(bool patient, Sleep sleep) {
-    if (!self.sleep_until_claimed(patient, sleep)) {
+  bool sleep_until_signalled(bool may_sleep, Sleep sleep) {
+    if (!self.sleep_until_claimed(may_sleep, sleep)) {
       cond.remove(self);
       return false;
     }
     return true;
   }
 
-  /// 0, or why the mutex could not be locked.
-  int take_mutex_again() {
+  /// Locks the mutex again. Returns 0 or an error number.
+  int reacquire_mutex() {
     const int result = Mutex::reacquire(self.mutex, is_counted);
-    if (self.leads) {
+    if (self.grants_in_advance) {
       Mutex::line(self.mutex)->grant_first();
     }
     return result;
   }
 
-  /// Takes a waiter back that will not wait. False if it had been signalled already.
+  /// Withdraws a waiter that will not wait. Returns false if it had already been signalled.
   bool withdraw() {
     if (self.give_up()) {
       cond.remove(self);
@@ -176,11 +175,11 @@ struct wait_with {
     return false;
   }
 
-  /// A cancelled waiter: holds the mutex again when the program's own cleanup
-  /// handlers run, and passes on a signal that it had already been given.
+  /// Ends the wait of a cancelled waiter: locks the mutex again, before the program's own cleanup
+  /// handlers run, and passes on a signal that the waiter had already received.
   void cancel() {
     const bool signalled = !withdraw();
-    take_mutex_again();
+    reacquire_mutex();
     if (signalled && self.by_signal) {
       cond.signal();
     }

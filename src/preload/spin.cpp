@@ -1,5 +1,5 @@
-// pthread_spin_*: the entry points. Unless LOCKWRIGHT_SPIN says otherwise all go
-// to the C library, and with it those of process-shared locks still do.
+// pthread_spin_*: the entry points. They call the C library unless LOCKWRIGHT_SPIN is set, and
+// always for process-shared locks.
 #include <errno.h>
 #include <pthread.h>
 
@@ -18,7 +18,7 @@
 namespace lockwright::preload {
 
 using interpose::real;
-using interpose::spin_way;
+using interpose::spin_mode;
 using interpose::spins;
 
 namespace {
@@ -27,20 +27,19 @@ namespace {
 ///
 ///   bytes | meaning                                       | written by
 ///   0-1   | the lock                                      | its algorithm
-///   2-3   | the mark of ours: the C library's spin locks, | initialisation
-///         | which count down from 1 or up from 0, never   |
-///         | come near it                                  |
+///   2-3   | our mark: the C library's spin locks, which   | initialisation
+///         | count down from 1 or up from 0, never have it |
 ///
-/// Whose a lock is has to be seen from the lock alone: a process-shared one is
-/// the C library's, and may have been initialised by another process. So an
-/// algorithm that needs more than half of the bytes cannot be put here.
+/// The lock itself has to show its implementation: a process-shared one is the C library's, and
+/// another process may have initialised it. So an algorithm that needs more than half of the bytes
+/// cannot be used.
 template <class L>
-class own_spin {
+class replaced_spin {
  public:
   static constexpr bool fits = sizeof(L) <= 2 && alignof(L) <= 2;
 
-  static own_spin& of(pthread_spinlock_t* lock) {
-    return *reinterpret_cast<own_spin*>(const_cast<int*>(lock));
+  static replaced_spin& of(pthread_spinlock_t* lock) {
+    return *reinterpret_cast<replaced_spin*>(const_cast<int*>(lock));
   }
 
   static bool is_ours(pthread_spinlock_t* lock) {
@@ -48,30 +47,30 @@ class own_spin {
   }
 
   static void init(pthread_spinlock_t* lock) {
-    ::new (&of(lock)) own_spin;
+    ::new (&of(lock)) replaced_spin;
     if (is_watched()) {
-      valgrind::hide(&of(lock), sizeof(own_spin));
+      valgrind::hide(&of(lock), sizeof(replaced_spin));
     }
   }
   void destroy() {
     lock_.~L();
     ::new (&lock_) L{};
     if (is_watched()) {
-      valgrind::acquired(this);  // no thread may have until now
+      valgrind::acquired(this);  // no thread may have acquired it before
       valgrind::released(this);
       valgrind::destroyed(this);
     }
   }
   void lock() {
     lock_.lock();
-    entered();
+    record_acquisition();
   }
   bool try_lock() {
-    const bool taken = lock_.try_lock();
-    if (taken) {
-      entered();
+    const bool acquired = lock_.try_lock();
+    if (acquired) {
+      record_acquisition();
     }
-    return taken;
+    return acquired;
   }
   void unlock() {
     if (is_watched()) [[unlikely]] {
@@ -83,7 +82,7 @@ class own_spin {
  private:
   static constexpr std::uint16_t ours_ = 0x4c57;
 
-  void entered() {
+  void record_acquisition() {
     if (is_watched()) [[unlikely]] {
       valgrind::acquired(this);
     }
@@ -99,17 +98,19 @@ inline constexpr bool is_library_lock = false;
 template <class Env>
 inline constexpr bool is_library_lock<libc_mutex<Env>> = true;
 
-using spin = own_spin<chosen_lock>;
+using spin = replaced_spin<chosen_lock>;
 static_assert(!spin::fits || sizeof(spin) == sizeof(pthread_spinlock_t));
 
-/// Whether the spin locks that are initialised in this process are ours.
-bool redirects() { return spin::fits && spins.get() == spin_way::exclusive; }
+/// Returns true if spin locks that this process initialises are ours.
+bool replaces_spin_locks() { return spin::fits && spins.get() == spin_mode::exclusive; }
 
-bool is_left_to_library(pthread_spinlock_t* lock) { return !redirects() || !spin::is_ours(lock); }
+bool is_left_to_library(pthread_spinlock_t* lock) {
+  return !replaces_spin_locks() || !spin::is_ours(lock);
+}
 
-/// Of the C library's mutex its spin locks are the counterpart.
+/// Warns if the algorithm does not fit. The row `pthread` uses the C library's spin locks silently.
 [[gnu::constructor]] void warn_if_too_large() {
-  if (!spin::fits && !is_library_lock<chosen_lock> && spins.get() == spin_way::exclusive) {
+  if (!spin::fits && !is_library_lock<chosen_lock> && spins.get() == spin_mode::exclusive) {
     native_env::complain("this lock does not fit into a pthread_spinlock_t; ",
                          "spin locks stay the C library's");
   }
@@ -123,7 +124,7 @@ using namespace lockwright::preload;
 extern "C" {
 
 int lockwright_spin_init(pthread_spinlock_t* lock, int shared) noexcept {
-  if (!redirects() || shared != PTHREAD_PROCESS_PRIVATE) {
+  if (!replaces_spin_locks() || shared != PTHREAD_PROCESS_PRIVATE) {
     return real.spin_init(lock, shared);
   }
   spin::init(lock);

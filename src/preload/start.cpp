@@ -1,4 +1,5 @@
-// When the library has been loaded: proves that it is in, and follows forks.
+// The library's constructor: checks that its functions are the ones in use, and registers for
+// forks.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -13,14 +14,14 @@
 
 namespace {
 
-struct promised_name {
+struct replaced_name {
   const char* name;
   const char* version;
 };
 
-/// What a program built today binds to. The other versions of the same names
-/// are in the same library, so they go the same way.
-constexpr promised_name promised[] = {
+/// The names that a program built today binds to. The other versions of the same names are in the
+/// same library, so they resolve alike.
+constexpr replaced_name replaced_names[] = {
     {"pthread_mutex_init", BASE_VERSION},
     {"pthread_mutex_destroy", BASE_VERSION},
     {"pthread_mutex_lock", BASE_VERSION},
@@ -50,7 +51,7 @@ constexpr promised_name promised[] = {
     {"cnd_signal", "GLIBC_2.34"},
 };
 
-/// The object that contains `address`; null if there is none.
+/// Returns the object that contains `address`; null if there is none.
 const void* object_of(const void* address, const char** path) {
   Dl_info info;
   if (dladdr(address, &info) == 0) {
@@ -60,33 +61,33 @@ const void* object_of(const void* address, const char** path) {
   return info.dli_fbase;
 }
 
-/// The object of a sanitizer, which looks at each call and passes it on to what
-/// comes after it; null if the program is not built with it.
-const void* sanitizer(const char* first_function) {
+/// Returns the object of a sanitizer, which forwards each call to the next library; null if the
+/// program is not built with it.
+const void* sanitizer_object(const char* first_function) {
   const char* path = nullptr;
   const void* begin = dlsym(RTLD_DEFAULT, first_function);
   return begin == nullptr ? nullptr : object_of(begin, &path);
 }
 
-/// Some of the API here and some elsewhere loses mutual exclusion, silently:
-/// better a line that says so.
+/// Warns if another library provides some of the API, which would silently lose mutual exclusion.
 void check_that_names_resolve_here() {
   const char* here_path = nullptr;
-  const void* here = object_of(&promised, &here_path);
-  const void* thread_sanitizer = sanitizer("__tsan_init");
+  const void* here = object_of(&replaced_names, &here_path);
+  const void* thread_sanitizer = sanitizer_object("__tsan_init");
   // No program has both.
-  const void* passes_on = thread_sanitizer != nullptr ? thread_sanitizer : sanitizer("__asan_init");
-  std::uint64_t elsewhere = 0;
-  for (const promised_name& each : promised) {
-    // With the version, and as it is for a library that gives its names none.
+  const void* forwards =
+      thread_sanitizer != nullptr ? thread_sanitizer : sanitizer_object("__asan_init");
+  std::uint64_t unresolved = 0;
+  for (const replaced_name& each : replaced_names) {
+    // With the version, and without, for a library whose symbols have none.
     for (const void* found :
          {dlvsym(RTLD_DEFAULT, each.name, each.version), dlsym(RTLD_DEFAULT, each.name)}) {
       const char* path = "nowhere";
       const void* object = found == nullptr ? nullptr : object_of(found, &path);
-      if (object == here || (object != nullptr && object == passes_on)) {
+      if (object == here || (object != nullptr && object == forwards)) {
         continue;
       }
-      if (elsewhere++ == 0) {
+      if (unresolved++ == 0) {
         lockwright::native_env::complain(each.name, " resolves to ", path,
                                          ", not to this library; no lock is swapped reliably "
                                          "while both are loaded");
@@ -94,7 +95,7 @@ void check_that_names_resolve_here() {
       break;
     }
   }
-  lockwright::preload::count_unresolved(elsewhere);
+  lockwright::preload::count_unresolved(unresolved);
   const char* path = nullptr;
   if (thread_sanitizer != nullptr &&
       object_of(dlsym(RTLD_DEFAULT, "pthread_mutex_lock"), &path) != thread_sanitizer) {
@@ -104,8 +105,8 @@ void check_that_names_resolve_here() {
   }
 }
 
-/// Reads the environment and looks the C library's functions up, if no thread has
-/// done so yet: a signal handler may be the first to post a semaphore.
+/// Reads the environment and looks the C library's functions up, unless a thread has already done
+/// so: a signal handler may be the first to post a semaphore.
 [[gnu::constructor]] void start() {
   lockwright::interpose::find_program_clock();
   lockwright::preload::detect_race_detector();

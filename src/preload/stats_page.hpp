@@ -1,5 +1,5 @@
-// The file in which a process tells what it did with its locks: its caller made it and named it in
-// LOCKWRIGHT_STATS. python/lockwright/preload/counters.py reads it, by the layout that
+// The file in which a process counts its lock operations. The command creates it and names it in
+// LOCKWRIGHT_STATS; python/lockwright/preload/counters.py reads it by the layout that
 // `lockwright-layouts` prints.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace lockwright::preload {
 
 using interpose::loads;
 
-/// Entries that a plan may have, that of all others among them.
+/// Entries that a plan may have, the default entry included.
 inline constexpr std::uint32_t most_entries = 1024;
 
 /// One header line of 64 bytes, then two lines for each stripe of threads, so that threads seldom
@@ -36,13 +36,13 @@ struct stats_page {
   counter unresolved;
   std::uint64_t unused[4];
   counter of[stripes][words];
-  counter chosen[most_entries];  ///< mutexes that got their algorithm from that entry
+  counter chosen[most_entries];  ///< mutexes that got their algorithm from each entry
   loads loaded;
 };
 LOCKWRIGHT_LAYOUT(stats_page, stamp, processes, unresolved, unused, of, chosen, loaded);
 static_assert(offsetof(stats_page, of) == 64 && offsetof(stats_page, chosen) % 64 == 0);
 
-/// Null if no thread asked for it.
+/// Maps the page; returns null if none was requested.
 inline stats_page* map_stats_page() {
   using native_env::argument;
   using native_env::system_call;

@@ -1,5 +1,5 @@
-// mtx_* and cnd_* of C11: the same objects under other names. The C library's
-// own call its mutexes by internal names, and would pass by this library.
+// mtx_* and cnd_* of C11: the same objects under other names. The C library's versions call its
+// mutex functions by internal names, which bypass this library.
 #include "interpose/c11.hpp"
 #include "interpose/program_clock.hpp"
 #include "preload/cond.hpp"

@@ -1,6 +1,6 @@
 // A semaphore that decides which of its waiters is woken, to keep few threads
-// active: a count, and a queue of waiting threads. It knows the world by its
-// environment only, and is model checked like the locks.
+// active: a count, and a queue of waiting threads. Uses the system through its environment only,
+// and is model checked, like the locks.
 #pragma once
 
 #include <limits.h>
@@ -14,16 +14,16 @@
 
 namespace lockwright::preload {
 
-/// What every semaphore of ours does. While a `Blocked` lives, no signal handler
-/// runs in the calling thread.
+/// The operations of every replaced semaphore. While a `Blocked` exists, no signal handler runs in
+/// the calling thread.
 ///
-/// Invariant HAND-OVER: a post that finds a waiter gives it the unit, and leaves
-/// the count alone. So the count is above 0 only while no thread is in the queue
-/// but threads that have given up and are about to leave it.
+/// Invariant HAND-OVER: a post that finds a waiter gives it the unit, and does not change the
+/// count. So the count is above 0 only while every thread in the queue has given up and is about to
+/// leave it.
 /// Invariant SIGNAL-SAFE: the guard is held with all signals blocked only, so a
 /// handler that posts never waits for the thread that it interrupted.
 /// Invariant NO-TOUCH: once a unit can be taken, or a waiter has been granted
-/// one, the post does not touch the semaphore again: the thread that gets the unit may
+/// one, the post does not access the semaphore again: the thread that gets the unit may
 /// destroy it.
 template <class Env, class Mutex, class Blocked>
 class units {
@@ -46,7 +46,7 @@ class units {
     return false;
   }
 
-  /// Takes a unit if there is one, and is in the queue otherwise, at its end or head.
+  /// Takes a unit if there is one, else enqueues the waiter, at the end or the head.
   bool take_or_enqueue(waiter& self, bool at_end) {
     [[maybe_unused]] const Blocked all{};
     guard_.lock();
@@ -64,7 +64,7 @@ class units {
     }
   }
 
-  /// For a waiter that has given up.
+  /// Removes a waiter that has given up.
   void leave(waiter& self) {
     [[maybe_unused]] const Blocked all{};
     guard_.lock();
@@ -73,7 +73,7 @@ class units {
     guard_.unlock();
   }
 
-  /// Adds a unit, or gives it to the first waiter. False if there are too many.
+  /// Adds a unit, or gives it to the first waiter. Returns false on overflow.
   bool post() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
@@ -115,7 +115,8 @@ class units {
     return done;
   }
 
-  /// They are inside still, so no thread destroys the semaphore before the guard is free.
+  /// Adds a unit while leaving waiters are in the queue: they still use the semaphore, so no thread
+  /// destroys it before the guard is free.
   outcome post_despite_leavers() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     while (seen >= one_waiter) {
@@ -142,10 +143,10 @@ struct wait_for_unit {
   Semaphore& sem;
   typename Semaphore::waiter self{nullptr};
 
-  /// Sleeps as sleep_until_claimed() says. False if it gave up, true with a unit.
+  /// Sleeps, see sleep_until_claimed(). Returns false if the waiter gave up, true with a unit.
   template <class Sleep>
-  bool sleep_until_granted(bool patient, Sleep sleep) {
-    if (!self.sleep_until_claimed(patient, sleep)) {
+  bool sleep_until_granted(bool may_sleep, Sleep sleep) {
+    if (!self.sleep_until_claimed(may_sleep, sleep)) {
       sem.leave(self);
       return false;
     }
@@ -153,7 +154,7 @@ struct wait_for_unit {
     return true;
   }
 
-  /// A cancelled waiter leaves, and passes on a unit that it had already been given.
+  /// Ends the wait of a cancelled waiter, which passes on a unit that it has already received.
   void cancel() {
     if (self.give_up()) {
       sem.leave(self);

@@ -1,4 +1,4 @@
-// The waiting threads of one condition variable or semaphore.
+// The waiting threads of added condition variable or semaphore.
 #pragma once
 
 #include <atomic>
@@ -7,9 +7,8 @@
 
 namespace lockwright::preload {
 
-/// A list linked both ways, from the waiter that is woken first to the one that
-/// is woken last. All but empty() require the guard of its owner.
-/// All zero is an empty queue.
+/// A doubly linked list, from the waiter that is woken first to the last added. All functions but
+/// empty() require the guard of its owner. Zeroed memory is an empty queue.
 template <class Env, class Mutex>
 class basic_waiter_queue {
   using waiter = basic_waiter<Env, Mutex>;
@@ -19,28 +18,28 @@ class basic_waiter_queue {
 
   [[nodiscard]] waiter* first() const { return first_.load(std::memory_order_relaxed); }
 
-  void put(waiter& one, bool at_end) {
+  void put(waiter& added, bool at_end) {
     if (at_end) {
-      append(one);
+      append(added);
     } else {
-      prepend(one);
+      prepend(added);
     }
   }
 
-  void unlink(waiter& one) {
-    if (one.previous == nullptr) {
-      first_.store(one.next, std::memory_order_relaxed);
+  void unlink(waiter& removed) {
+    if (removed.previous == nullptr) {
+      first_.store(removed.next, std::memory_order_relaxed);
     } else {
-      one.previous->next = one.next;
+      removed.previous->next = removed.next;
     }
-    if (one.next == nullptr) {
-      last_ = one.previous;
+    if (removed.next == nullptr) {
+      last_ = removed.previous;
     } else {
-      one.next->previous = one.previous;
+      removed.next->previous = removed.previous;
     }
   }
 
-  /// Claims the first waiter that has not given up, and takes it out; null if there is none.
+  /// Claims, unlinks and returns the first waiter that has not given up; null if there is none.
   waiter* take() {
     waiter* chosen = first();
     while (chosen != nullptr && !chosen->claim(true)) {
@@ -55,24 +54,24 @@ class basic_waiter_queue {
   }
 
  private:
-  void append(waiter& one) {
-    one.previous = last_;
+  void append(waiter& added) {
+    added.previous = last_;
     if (last_ == nullptr) {
-      first_.store(&one, std::memory_order_relaxed);
+      first_.store(&added, std::memory_order_relaxed);
     } else {
-      last_->next = &one;
+      last_->next = &added;
     }
-    last_ = &one;
+    last_ = &added;
   }
 
-  void prepend(waiter& one) {
-    one.next = first();
-    if (one.next == nullptr) {
-      last_ = &one;
+  void prepend(waiter& added) {
+    added.next = first();
+    if (added.next == nullptr) {
+      last_ = &added;
     } else {
-      one.next->previous = &one;
+      added.next->previous = &added;
     }
-    first_.store(&one, std::memory_order_relaxed);
+    first_.store(&added, std::memory_order_relaxed);
   }
 
   typename Env::template atomic<waiter*> first_{nullptr};

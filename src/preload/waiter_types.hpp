@@ -1,4 +1,4 @@
-// The waiters of this library.
+// The waiter types in this library's environment.
 #pragma once
 
 #include <pthread.h>

@@ -1,6 +1,5 @@
-// Threads in a condition variable wait, and the line of signalled threads
-// that wait for a mutex. All that it uses of the system is in its
-// environment, as for the locks, and it is model checked like them.
+// Threads in a condition variable wait, and the line of signalled threads that wait for a mutex.
+// Uses the system through its environment only, and is model checked, like the locks.
 #pragma once
 
 #include <atomic>
@@ -15,13 +14,13 @@ namespace lockwright::preload {
 ///
 ///   state   | meaning                                     | next
 ///   waiting | in the condition variable's queue           | moved (signal), leaving (timeout, cancel)
-///   leaving | still in the queue, takes itself out        | -
+///   leaving | still in the queue, will unlink itself      | -
 ///   moved   | signalled; belongs to the signaller or to a | granted
 ///           | mutex's line; does not access               |
 ///           | the condition variable                      |
 ///   granted | may proceed to the mutex; once this is      | woken, under a tool
 ///           | stored, the waiter may be gone              |
-///   woken   | the signaller will not touch it any more    | -
+///   woken   | the signaller does not access it any more   | -
 ///
 /// Invariant ONE-CLAIM: waiting is left by compare-and-swap only, so a waiter
 /// either has been signalled or has given up, never both and never neither.
@@ -35,52 +34,54 @@ struct alignas(64) basic_waiter {
   explicit basic_waiter(Mutex* with) : mutex(with) {}
 
   typename Env::template atomic<std::uint32_t> state{waiting};
-  plain<bool> by_signal{false};  ///< claimed by a signal, which must not be lost; no broadcast
-  plain<bool> leads{false};      ///< the first of a broadcast: see PAIR in basic_waiter_line
-  plain<bool> keeps{false};      ///< has not released the mutex, so there is no thread to wait for
+  plain<bool> by_signal{
+      false};  ///< claimed by a signal, which must not be lost, not by a broadcast
+  plain<bool> grants_in_advance{
+      false};                      ///< the first of a broadcast, see PAIR in basic_waiter_line
+  plain<bool> keeps_mutex{false};  ///< has not released the mutex, so need not wait for it
   plain<basic_waiter*> next{nullptr};
   plain<basic_waiter*> previous{nullptr};
   Mutex* const mutex;
 
-  /// For the signaller: true if this waiter is now its own.
+  /// Claims the waiter for a signaller. Returns false if it has been claimed or has given up.
   bool claim(bool signal) {
     // mutant survives in semaphore: dropped: all that it gives out are units, which are passed on.
     by_signal = signal;
     std::uint32_t expected = waiting;
     // Relaxed: the guard of the queue has ordered what the waiter wrote before, and the
-    // waiter reads by_signal when it has been granted.
+    // waiter reads by_signal after its grant.
     return state.compare_exchange_strong(expected, moved, std::memory_order_relaxed,
                                          std::memory_order_relaxed);
   }
 
-  /// For the waiter itself: true if it has not been signalled and now never will be.
+  /// Gives up, for the waiter. Returns false if it has been signalled.
   bool give_up() {
     std::uint32_t expected = waiting;
-    // Relaxed: it takes the guard next, or waits for its grant.
+    // Relaxed: the waiter acquires the guard next, or waits for its grant.
     return state.compare_exchange_strong(expected, leaving, std::memory_order_relaxed,
                                          std::memory_order_relaxed);
   }
 
-  /// Lets a claimed waiter proceed. Release pairs with the waiter's acquire load
-  /// of state. It sleeps or is about to, so the wake is not worth avoiding.
+  /// Lets a claimed waiter proceed. Release pairs with the waiter's acquire load of state. The
+  /// waiter sleeps or is about to, so the wake is not worth avoiding.
   void grant() {
     state.store(granted, std::memory_order_release);
     Env::wake(state, 1);
     if (Env::is_watched()) [[unlikely]] {
-      // A race detector takes the wake for a write, which must not hit the
+      // A race detector treats the wake as a write, which must not hit the
       // waiter's stack when the waiter is gone. Release pairs with await_grant().
       state.store(woken, std::memory_order_release);
     }
   }
 
-  /// For the waiter itself: calls sleep() until it has been signalled; true then.
-  /// False if it has given up instead, once `patient` or sleep() was false.
+  /// Calls sleep() until the waiter has been signalled, and returns true. Returns false if it has
+  /// given up, because `may_sleep` or the result of sleep() was false.
   template <class Sleep>
-  bool sleep_until_claimed(bool patient, Sleep sleep) {
+  bool sleep_until_claimed(bool may_sleep, Sleep sleep) {
     // Relaxed: a signalled waiter proceeds to await_grant().
     while (state.load(std::memory_order_relaxed) == waiting) {
-      if (patient) {
-        patient = sleep();
+      if (may_sleep) {
+        may_sleep = sleep();
       } else if (give_up()) {
         return false;
       }
@@ -88,7 +89,7 @@ struct alignas(64) basic_waiter {
     return true;
   }
 
-  /// For the waiter, once claimed: sleeps until granted.
+  /// Sleeps until granted, for a claimed waiter.
   void await_grant() {
     std::uint32_t seen = state.load(std::memory_order_acquire);
     while (seen != granted && seen != woken) {
@@ -114,20 +115,18 @@ struct alignas(64) basic_waiter {
 /// mutex, or one that has been granted and is on its way to take it; each grants
 /// one waiter when it unlocks. A signaller that does not hold the mutex
 /// therefore puts waiters in line only before it grants one directly.
-/// Invariant PAIR: the first waiter of a broadcast that found the line empty grants
-/// another one as soon as it has the mutex. From then on one wakes up
-/// while another has the mutex: otherwise the wake-up latency, which is
-/// longer than most sections, would be part of every turn. Of a broadcast,
-/// then, at most one waiter becomes runnable per unlock, and one in advance. Not
-/// where waiters poll without end: the one in advance might take the
-/// processor from the mutex's holder.
+/// Invariant PAIR: the first waiter of a broadcast that found the line empty grants another waiter
+/// as soon as it has the mutex. From then on one waiter wakes up while another holds the mutex:
+/// otherwise the wake-up latency, which is longer than most critical sections, would be part of
+/// every handover. So a broadcast makes at most one waiter runnable per unlock, and one in advance.
+/// Not where waiters poll: the one in advance might take the processor from the mutex's holder.
 template <class Env, class Mutex>
 class basic_waiter_line {
   using waiter = basic_waiter<Env, Mutex>;
 
  public:
-  /// Exact for the holder of the mutex. Relaxed: a waiter that it must not miss was put
-  /// in line by the caller, or before the caller's grant.
+  /// Exact for the holder of the mutex. Relaxed: a waiter that it must not miss was appended by the
+  /// caller, or before the caller's grant.
   [[nodiscard]] bool empty() const { return word_.load(std::memory_order_relaxed) == 0; }
 
   /// Appends the chain from `first` to `last`.
@@ -142,7 +141,7 @@ class basic_waiter_line {
     close(last);
   }
 
-  /// Takes the first waiter out; null if there is none.
+  /// Unlinks and returns the first waiter; null if there is none.
   waiter* pop() {
     waiter* end = open();
     if (end == nullptr) {
@@ -182,8 +181,8 @@ class basic_waiter_line {
   static constexpr std::uint64_t sleepers = 2;
   static_assert(alignof(waiter) > (changing | sleepers));
 
-  // Threads' stacks lie below 2^48 on both architectures: addresses above are handed
-  // out only to callers that ask for it by address.
+  // Threads' stacks lie below 2^48 on both architectures: the kernel maps memory above only on
+  // request.
   static constexpr std::uint64_t stamp_bits = std::uint64_t{generation_bits} << 32;
   static std::uint64_t stamp() { return std::uint64_t{Env::stamp()} << 32; }
 

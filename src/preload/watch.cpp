@@ -8,7 +8,7 @@
 #include "interpose/thread_number.hpp"
 #include "preload/fork.hpp"
 
-// The linker's: the first byte of this library in memory.
+// Defined by the linker: the first byte of this library in memory.
 extern "C" [[gnu::visibility("hidden")]] const ElfW(Ehdr) __ehdr_start;
 
 namespace lockwright::preload {
@@ -18,7 +18,7 @@ using interpose::real;
 
 namespace {
 
-/// The variables of this library are shared between threads in its own ways.
+/// Hides this library's variables, whose sharing between threads a race detector would report.
 void hide_variables() {
   const char* base = reinterpret_cast<const char*>(&__ehdr_start);
   const auto* segments = reinterpret_cast<const ElfW(Phdr)*>(base + __ehdr_start.e_phoff);
@@ -38,7 +38,7 @@ bool detect_race_detector() {
   if (tool) {
     hide_variables();
   }
-  watched_by.store(tool ? watcher::tool : watcher::nobody, std::memory_order_relaxed);
+  watched_by.store(tool ? watcher::tool : watcher::none, std::memory_order_relaxed);
   rearm_fast_path();
   return tool;
 }
@@ -56,7 +56,7 @@ int init_for_tool(pthread_mutex_t* mutex) {
 }
 
 void rearm_fast_path() {
-  if (watched_by.load(std::memory_order_relaxed) == watcher::nobody && find_thread_number()) {
+  if (watched_by.load(std::memory_order_relaxed) == watcher::none && find_thread_number()) {
     fast_path_kind.store(generation, std::memory_order_release);
   }
 }

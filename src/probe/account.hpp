@@ -1,5 +1,5 @@
-// What is written down of acquisitions that are looked into. All but the first four, and a wait in
-// vain, are for the holder of the mutex.
+// The records of sampled acquisitions and measured waits. The caller of all but the first four
+// functions holds the mutex, unless its wait timed out.
 #pragma once
 
 #include <cstdint>
@@ -9,62 +9,63 @@
 
 namespace lockwright::probe {
 
-/// The stack of the caller of a lock function, as a number plus one, if one is due; else 0.
-std::uint32_t stack_in_turn(profile_buffer& target, thread_slot& thread, const record& of,
-                            std::uint64_t caller, std::uint64_t now);
+/// Walks the stack of the caller of a lock function if that is due. Returns its number plus one, or
+/// 0.
+std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, const record& entry,
+                           std::uint64_t caller, std::uint64_t now);
 
-/// The stack of an initialisation at a place, as a number plus one, if one is due; else 0.
-std::uint32_t init_stack_in_turn(init_table& inits, thread_slot& thread, std::uint32_t at,
-                                 std::uint64_t caller);
+/// Walks the stack of an initialisation if that is due. Returns its number plus one, or 0.
+/// site_number: of the initialisation site, plus one.
+std::uint32_t init_stack_if_due(init_table& inits, thread_slot& thread, std::uint32_t site_number,
+                                std::uint64_t caller);
 
-/// A trylock found the mutex held.
+/// Counts a trylock that found the mutex held.
 void note_failure(profile_buffer& target, thread_slot& thread, mutex_words& mutex,
                   std::uint64_t caller);
 
 /// Counts a wait. Returns its sampling weight, or 0 if the wait is not to be recorded further; a
 /// long wait always has weight 1. Measured waits last longer than others, because the holder has to
 /// note when it releases the mutex, so their durations do not enter the sum.
-/// is_looked_into: the wait was measured.
-std::uint32_t count_wait(profile_buffer& target, thread_slot& thread, const record& of,
-                         std::uint64_t waited, bool is_looked_into);
+/// is_measured: the wait was measured.
+std::uint32_t count_wait(profile_buffer& target, thread_slot& thread, const record& entry,
+                         std::uint64_t waited, bool is_measured);
 
-/// One wait, with the sampling weight `weight`. for_hand_over: the weight of the handover at its
-/// end, 0 if that was not measured. in_vain: it ended at a deadline, without the mutex. A
-/// concurrent update by waiter and holder may lose one sample.
+/// One wait, with the sampling weight `weight`. handover_weight: that of the handover at its end, 0
+/// if that was not measured. A concurrent update by waiter and holder may lose one sample.
 struct wait {
   std::uint32_t weight;
-  std::uint32_t for_hand_over;
-  std::uint32_t others;  ///< waited already
+  std::uint32_t handover_weight;
+  std::uint32_t others;  ///< that were already waiting
   std::uint32_t stack;   ///< plus one
   std::uint64_t caller;
-  std::uint64_t holder;  ///< caller that had taken it; 0 if that is not known
+  std::uint64_t holder;  ///< the holder's caller; 0 if not known
   std::uint64_t begin;
   std::uint64_t end;
-  bool in_vain;
+  bool timed_out;
 };
-void note_wait(profile_buffer& target, thread_slot& thread, record& of, const mutex_words& mutex,
-               const wait& seen);
+void note_wait(profile_buffer& target, thread_slot& thread, record& entry, const mutex_words& mutex,
+               const wait& measured);
 
-/// An acquisition of sampling weight `weight`, whose holding time is measured from now on.
-/// previous: the kernel's number of the last holder, 0 if it is not known.
+/// A sampled acquisition, whose holding time is measured from now on. previous: the kernel's number
+/// of the last holder, 0 if it is not known.
 struct acquisition {
   std::uint32_t weight;
   std::uint32_t previous;
   std::uint32_t stack;  ///< plus one
-  bool tried;
+  bool by_trylock;
   std::uint64_t caller;
 };
-void begin_hold(profile_buffer& target, thread_slot& thread, record& of, mutex_words& mutex,
-                const acquisition& seen);
+void begin_hold(profile_buffer& target, thread_slot& thread, record& entry, mutex_words& mutex,
+                const acquisition& sampled);
 
 /// Continues the measurement after a condition wait has reacquired the mutex.
-void resume_hold(record& of, mutex_words& mutex, std::uint64_t caller);
+void resume_hold(record& entry, mutex_words& mutex, std::uint64_t caller);
 
-/// The end of a measured holding. releaser: caller of the function that releases the mutex; 0 if it
-/// goes on after a condition variable.
+/// Ends the measurement of a holding time. releaser: caller of the function that releases the
+/// mutex; 0 for a condition variable wait.
 void end_hold(mutex_words& mutex, std::uint64_t releaser);
 
-/// To be called before the release of a mutex that has waiters.
+/// Notes the time of a release; called before the release of a mutex that has waiters.
 void note_release(mutex_words& mutex);
 
 }  // namespace lockwright::probe

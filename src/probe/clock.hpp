@@ -1,4 +1,4 @@
-// The processor's clock: read in some nanoseconds, the same for all processors.
+// The processor's clock, which is read in nanoseconds and the same on all processors.
 #pragma once
 
 #include <sched.h>
@@ -18,7 +18,7 @@ inline std::uint64_t ticks() {
 #endif
 }
 
-/// The processor that the caller runs on, and its clock.
+/// Returns the clock, and sets `processor` to the caller's.
 inline std::uint64_t ticks_on(std::uint32_t& processor) {
 #if defined(__x86_64__)
   unsigned number = 0;
@@ -31,7 +31,7 @@ inline std::uint64_t ticks_on(std::uint32_t& processor) {
 #endif
 }
 
-/// 0 if the processor does not say.
+/// Returns the clock's frequency; 0 if the processor does not give it.
 inline std::uint64_t ticks_per_second() {
 #if defined(__x86_64__)
   return 0;
@@ -42,7 +42,7 @@ inline std::uint64_t ticks_per_second() {
 #endif
 }
 
-/// Near enough for deciding how often to look.
+/// Returns an approximate frequency, exact enough for sampling intervals.
 inline std::uint64_t ticks_per_microsecond() {
 #if defined(__x86_64__)
   return 2500;
@@ -58,20 +58,20 @@ inline std::uint64_t monotonic_ns() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// What the processor's clock and the monotonic one show at the same time.
+/// The processor's clock and the monotonic one at the same time.
 struct instant {
   std::uint64_t ticks;
   std::uint64_t ns;
 };
 
-/// To some microseconds, also where the caller is interrupted between the two: then it looks again.
-/// Not for ever, since there may be clocks that are so slow to read.
+/// Reads both clocks, to within microseconds: again if the caller was interrupted in between, but
+/// not for ever, since some clocks are slow to read.
 inline instant both_clocks() {
-  for (int more = 8;; --more) {
+  for (int retries = 8;; --retries) {
     const std::uint64_t before = ticks();
     const std::uint64_t ns = monotonic_ns();
     const std::uint64_t passed = ticks() - before;
-    if (passed < 5 * ticks_per_microsecond() || more == 0) {
+    if (passed < 5 * ticks_per_microsecond() || retries == 0) {
       return {.ticks = before + passed / 2, .ns = ns};
     }
   }

@@ -1,7 +1,6 @@
-// pthread_cond_*: the C library's own, which need its own mutexes. What is added is the end of a
-// measured holding before a wait and its continuation after, and counts. A wait gives the mutex
-// back and takes it again inside the C library, so the time for which a woken thread waits for the
-// mutex is not seen as such.
+// pthread_cond_*: calls of the C library's functions, which need its own mutexes. They are counted,
+// and a wait interrupts the measurement of a holding time. The C library releases and reacquires
+// the mutex inside a wait, so a woken thread's wait for the mutex is not measured.
 #include "probe/cond.hpp"
 
 #include <atomic>
@@ -19,8 +18,8 @@ namespace {
 
 using interpose::real;
 
-/// Which mutex a condition variable was last waited with, by its address; what does not fit pushes
-/// out what was there.
+/// The mutex of the last wait on a condition variable, by its address; a colliding entry replaces
+/// the old one.
 struct pairing {
   std::atomic<std::uint64_t> cond;
   std::atomic<std::uint32_t> record;
@@ -32,29 +31,29 @@ pairing& pairing_of(const pthread_cond_t* cond) {
   return pairings[(address >> 4 ^ address >> 14) % 1024];
 }
 
-/// A wait as it is seen from outside.
-class pause {
+/// A wait, observed from outside the C library.
+class observed_wait {
  public:
-  pause(pthread_cond_t* cond, pthread_mutex_t* mutex) : its(mutex_words::of(mutex)) {
+  observed_wait(pthread_cond_t* cond, pthread_mutex_t* mutex) : words(mutex_words::of(mutex)) {
     thread = this_slot;
-    target = thread != &unassigned_slot && is_profiled(its) ? attached() : nullptr;
+    target = thread != &unassigned_slot && is_profiled(words) ? attached() : nullptr;
     if (target == nullptr) {
       return;
     }
     ++thread->cond_waits;
-    of = &record_of(*target, its, its.site & address_bits);
-    ++of->cond_waits;
-    of->futile_wakeups += (its.site & is_woken) != 0 ? 1 : 0;
-    pairing& last = pairing_of(cond);
-    last.record.store(number_of(*target, *of), std::memory_order_relaxed);
-    last.cond.store(reinterpret_cast<std::uint64_t>(cond), std::memory_order_relaxed);
-    if ((its.site & is_timed) != 0) {
-      weight = of->hold_weight;
-      site = of->hold_site;
-      end_hold(its, 0);
+    entry = &record_of(*target, words, words.site & address_bits);
+    ++entry->cond_waits;
+    entry->futile_wakeups += (words.site & is_woken) != 0 ? 1 : 0;
+    pairing& pair = pairing_of(cond);
+    pair.record.store(number_of(*target, *entry), std::memory_order_relaxed);
+    pair.cond.store(reinterpret_cast<std::uint64_t>(cond), std::memory_order_relaxed);
+    if ((words.site & is_timed) != 0) {
+      weight = entry->hold_weight;
+      site = entry->hold_site;
+      end_hold(words, 0);
     }
-    if (__atomic_load_n(&its.lock, __ATOMIC_RELAXED) > 1) {
-      note_release(its);
+    if (__atomic_load_n(&words.lock, __ATOMIC_RELAXED) > 1) {
+      note_release(words);
     }
   }
 
@@ -63,36 +62,36 @@ class pause {
       return error;
     }
     caller |= error == 0 ? is_woken : 0;
-    if (is_simple(its)) {
-      its.count = thread->tid;
+    if (is_simple(words)) {
+      words.count = thread->tid;
     }
     if (weight == 0) {
-      __atomic_store_n(&its.site, caller, __ATOMIC_RELAXED);
+      __atomic_store_n(&words.site, caller, __ATOMIC_RELAXED);
       return error;
     }
-    of->hold_weight = weight;
-    of->hold_site = site;
-    of->hold_stack = 0;
-    of->usage_begin = 0;
-    resume_hold(*of, its, caller);
+    entry->hold_weight = weight;
+    entry->hold_site = site;
+    entry->hold_stack = 0;
+    entry->usage_begin = 0;
+    resume_hold(*entry, words, caller);
     return error;
   }
 
  private:
-  mutex_words& its;
+  mutex_words& words;
   thread_slot* thread = nullptr;
   profile_buffer* target = nullptr;
-  record* of = nullptr;
+  record* entry = nullptr;
   std::uint64_t weight = 0;
   std::uint64_t site = 0;
 };
 
 void note_signal(const pthread_cond_t* cond) {
   profile_buffer* target = attached();
-  const pairing& last = pairing_of(cond);
+  const pairing& pair = pairing_of(cond);
   if (target != nullptr &&
-      last.cond.load(std::memory_order_relaxed) == reinterpret_cast<std::uint64_t>(cond)) {
-    target->records[last.record.load(std::memory_order_relaxed)].cond_signals.fetch_add(
+      pair.cond.load(std::memory_order_relaxed) == reinterpret_cast<std::uint64_t>(cond)) {
+    target->records[pair.record.load(std::memory_order_relaxed)].cond_signals.fetch_add(
         1, std::memory_order_relaxed);
   }
 }
@@ -100,14 +99,14 @@ void note_signal(const pthread_cond_t* cond) {
 }  // namespace
 
 int cond_wait(pthread_cond_t* cond, pthread_mutex_t* with, std::uint64_t caller) {
-  pause here(cond, with);
-  return here.end(real.cond_wait(cond, with), caller);
+  observed_wait observed(cond, with);
+  return observed.end(real.cond_wait(cond, with), caller);
 }
 
 int cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* with, const timespec* deadline,
                    std::uint64_t caller) {
-  pause here(cond, with);
-  return here.end(real.cond_timedwait(cond, with, deadline), caller);
+  observed_wait observed(cond, with);
+  return observed.end(real.cond_timedwait(cond, with, deadline), caller);
 }
 
 int cond_signal(pthread_cond_t* cond) {
@@ -137,9 +136,9 @@ int lockwright_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* with,
 
 int lockwright_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
                               const timespec* deadline) {
-  lockwright::probe::pause here(cond, with);
-  return here.end(lockwright::interpose::real.cond_clockwait(cond, with, clock, deadline),
-                  LOCKWRIGHT_CALLER);
+  lockwright::probe::observed_wait observed(cond, with);
+  return observed.end(lockwright::interpose::real.cond_clockwait(cond, with, clock, deadline),
+                      LOCKWRIGHT_CALLER);
 }
 
 int lockwright_cond_signal(pthread_cond_t* cond) noexcept {
@@ -152,8 +151,8 @@ int lockwright_cond_broadcast(pthread_cond_t* cond) noexcept {
 
 }  // extern "C"
 
-// Only today's: programs from before them have condition variables of another layout, which pass by
-// this library.
+// Only the current version: programs bound to the old one have condition variables of another
+// layout, which bypass this library.
 VERSIONED_DEFAULT(lockwright_cond_wait, "pthread_cond_wait", COND_VERSION);
 VERSIONED_DEFAULT(lockwright_cond_timedwait, "pthread_cond_timedwait", COND_VERSION);
 VERSIONED_DEFAULT(lockwright_cond_signal, "pthread_cond_signal", COND_VERSION);

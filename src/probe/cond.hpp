@@ -1,4 +1,4 @@
-// The operations on condition variables, with the caller named.
+// The operations on condition variables, with the caller as an argument.
 #pragma once
 
 #include <pthread.h>

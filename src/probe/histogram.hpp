@@ -1,4 +1,4 @@
-// Durations by their size: buckets an eighth as wide as the power of two that they lie in.
+// A histogram of durations: eight buckets for each power of two.
 #pragma once
 
 #include <bit>
@@ -30,7 +30,7 @@ struct histogram {
 
 }  // namespace lockwright::probe
 
-/// To the reader it is an array.
+/// In the layout of a file a histogram is an array.
 template <>
 struct lockwright::interpose::plain<lockwright::probe::histogram> {
   using type = std::uint64_t;

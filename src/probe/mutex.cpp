@@ -1,6 +1,6 @@
-// pthread_mutex_*. An acquisition that is not sampled and finds the mutex free costs what the C
-// library's does: the same protocol on the same words, without the call and the choice by kinds,
-// which pays for a countdown and for the word that says who called.
+// pthread_mutex_*. An uncontended acquisition that is not sampled costs as much as the C library's:
+// the same protocol on the same words, without a call and a branch on the kind, which compensates
+// for a countdown and a store of the caller.
 #include "probe/mutex.hpp"
 
 #include <errno.h>
@@ -25,14 +25,14 @@ using interpose::real;
 using interpose::recursive;
 using interpose::type_of;
 
-/// Until when to wait.
+/// The deadline of a timed lock.
 struct limit {
   clockid_t clock;
   const timespec* deadline;
 };
 
-/// until: null for ever.
-int wait_for(pthread_mutex_t* mutex, const limit* until) {
+/// Locks by the C library, up to `until`; null for no deadline.
+int library_lock(pthread_mutex_t* mutex, const limit* until) {
   if (until == nullptr) {
     return real.mutex_lock(mutex);
   }
@@ -52,20 +52,21 @@ void set_site(mutex_words& mutex, std::uint64_t site) {
   __atomic_store_n(&mutex.site, site, __ATOMIC_RELAXED);
 }
 
-/// What the C library does once it has the word; in a simple mutex its count has no meaning and
-/// keeps the last holder. A call would cost the fast path as much as all the rest of it.
+/// Records the holder as the C library does; the count of a simple mutex, which has no meaning
+/// there, gives the last holder. A call would cost the fast path as much as all the rest of it.
 [[gnu::always_inline]] inline void record_owner(mutex_words& mutex, const thread_slot& thread,
                                                 std::uint64_t caller) {
-  __atomic_store_n(&mutex.owner, thread_number(), __ATOMIC_RELAXED);  // waiters look at it
+  __atomic_store_n(&mutex.owner, thread_number(), __ATOMIC_RELAXED);  // waiters read it
   ++mutex.users;
   mutex.count = thread.tid;
   set_site(mutex, caller);
 }
 
-/// Who had it before, for a caller that holds it and has not said so yet.
+/// Returns the previous holder's kernel number, 0 if it is not known, for a holder that has not
+/// called record_owner() yet.
 std::uint32_t last_holder(const mutex_words& mutex) { return is_simple(mutex) ? mutex.count : 0; }
 
-/// The calling thread's slot and the buffer; null where nobody reads what this thread does.
+/// Returns the buffer and the calling thread's slot; null if the thread is not profiled.
 profile_buffer* current_buffer(thread_slot*& thread) {
   thread = this_slot != &unassigned_slot ? this_slot : &assign_slot();
   profile_buffer* target = this_slot != &unassigned_slot ? attached() : nullptr;
@@ -75,14 +76,14 @@ profile_buffer* current_buffer(thread_slot*& thread) {
   return target;
 }
 
-/// The same when it takes a mutex, which may make its process worth a buffer; waits: if it has to.
+/// Does the same at an acquisition, which may give its process a buffer; waits: it is contended.
 profile_buffer* buffer_for_acquisition(thread_slot*& thread, bool waits = false) {
   const bool had_slot = this_slot != &unassigned_slot;
   profile_buffer* target = current_buffer(thread);
   if (target != nullptr) {
     return target;
   }
-  // One without a slot has counted this one at the unassigned slot.
+  // A thread without a slot has counted this acquisition at the unassigned slot.
   thread->countdown -= had_slot ? 0 : 1;
   if (waits || thread->countdown < 0) {
     target = request_buffer(waits);
@@ -91,7 +92,7 @@ profile_buffer* buffer_for_acquisition(thread_slot*& thread, bool waits = false)
   return target;
 }
 
-/// Looks at the processor when a sample is taken; returns what the sample stands for.
+/// Takes a sample and notes the processor; returns the sample's weight.
 std::uint32_t sample(thread_slot& thread) {
   std::uint32_t processor = 0;
   const std::uint64_t now = ticks_on(processor);
@@ -102,122 +103,126 @@ std::uint32_t sample(thread_slot& thread) {
   return next_sample(thread, now);
 }
 
-/// weight: of the sample that this acquisition is, or 0.
+/// weight: the sampling weight of this acquisition, 0 if it is not sampled.
 [[gnu::noinline]] int lock_contended(pthread_mutex_t* mutex, std::uint64_t caller,
                                      std::uint32_t weight, const limit* until = nullptr) {
   thread_slot* thread = nullptr;
   profile_buffer* target = buffer_for_acquisition(thread, true);
   if (target == nullptr) {
-    return wait_for(mutex, until);
+    return library_lock(mutex, until);
   }
-  mutex_words& its = mutex_words::of(mutex);
-  record& of = record_of(*target, its, caller);
+  mutex_words& words = mutex_words::of(mutex);
+  record& entry = record_of(*target, words, caller);
   ++thread->contended;
-  std::uint32_t standing_for = 0;
+  std::uint32_t handover_weight = 0;
   std::uint32_t stack = 0;
   std::uint64_t begin = ticks();
   if (--thread->waits_countdown == 0) {
-    standing_for = next_wait(*thread, begin);
-    stack = stack_in_turn(*target, *thread, of, caller, begin);
+    handover_weight = next_wait(*thread, begin);
+    stack = stack_if_due(*target, *thread, entry, caller, begin);
     begin = stack != 0 ? ticks() : begin;
   }
-  const std::uint64_t holder = __atomic_load_n(&its.site, __ATOMIC_RELAXED) & address_bits;
-  const std::uint32_t one = standing_for != 0 ? one_measured + 1 : 1;
-  const std::uint32_t others = __atomic_fetch_add(&its.number, one, __ATOMIC_RELAXED);
+  const std::uint64_t holder = __atomic_load_n(&words.site, __ATOMIC_RELAXED) & address_bits;
+  const std::uint32_t increment = handover_weight != 0 ? one_measured + 1 : 1;
+  const std::uint32_t others = __atomic_fetch_add(&words.number, increment, __ATOMIC_RELAXED);
   thread->waiting_since = begin;
   thread->waiting_site = caller;
-  __atomic_store_n(&thread->waiting_for, number_of(*target, of) + 1, __ATOMIC_RELEASE);
-  const int error = wait_for(mutex, until);
+  __atomic_store_n(&thread->waiting_for, number_of(*target, entry) + 1, __ATOMIC_RELEASE);
+  const int error = library_lock(mutex, until);
   __atomic_store_n(&thread->waiting_for, 0, __ATOMIC_RELEASE);
-  __atomic_fetch_sub(&its.number, one, __ATOMIC_RELAXED);
-  const std::uint32_t last = error == 0 ? last_holder(its) : 0;
-  if (error == 0 && is_simple(its)) {
-    its.count = thread->tid;
+  __atomic_fetch_sub(&words.number, increment, __ATOMIC_RELAXED);
+  const std::uint32_t last = error == 0 ? last_holder(words) : 0;
+  if (error == 0 && is_simple(words)) {
+    words.count = thread->tid;
   }
   const std::uint64_t end = ticks();
-  const std::uint32_t such = count_wait(*target, *thread, of, end - begin, standing_for != 0);
-  if (such != 0) {
-    note_wait(*target, *thread, of, its,
-              {.weight = such,
-               .for_hand_over = standing_for,
+  const std::uint32_t wait_weight =
+      count_wait(*target, *thread, entry, end - begin, handover_weight != 0);
+  if (wait_weight != 0) {
+    note_wait(*target, *thread, entry, words,
+              {.weight = wait_weight,
+               .handover_weight = handover_weight,
                .others = others % one_measured,
                .stack = stack,
                .caller = caller,
                .holder = holder,
                .begin = begin,
                .end = end,
-               .in_vain = error != 0});
+               .timed_out = error != 0});
   }
   if (error != 0) {
-    of.acquisitions += weight;
+    entry.acquisitions += weight;
     return error;
   }
-  set_site(its, caller);
+  set_site(words, caller);
   if (weight != 0) {
-    begin_hold(*target, *thread, of, its,
-               {.weight = weight, .previous = last, .stack = 0, .tried = false, .caller = caller});
+    begin_hold(
+        *target, *thread, entry, words,
+        {.weight = weight, .previous = last, .stack = 0, .by_trylock = false, .caller = caller});
   }
   return 0;
 }
 
 [[gnu::noinline]] int lock_sampled(pthread_mutex_t* mutex, std::uint64_t caller,
                                    const limit* until = nullptr) {
-  mutex_words& its = mutex_words::of(mutex);
+  mutex_words& words = mutex_words::of(mutex);
   thread_slot* thread = nullptr;
   profile_buffer* target = buffer_for_acquisition(thread);
   if (target == nullptr) {
-    if (!try_acquire(its)) {
+    if (!try_acquire(words)) {
       return lock_contended(mutex, caller, 0, until);
     }
-    record_owner(its, *thread, caller);
+    record_owner(words, *thread, caller);
     return 0;
   }
   const std::uint32_t weight = sample(*thread);
-  record& of = record_of(*target, its, caller);
-  const std::uint32_t stack = stack_in_turn(*target, *thread, of, caller, thread->last_sample);
-  if (!try_acquire(its)) {
+  record& entry = record_of(*target, words, caller);
+  const std::uint32_t stack = stack_if_due(*target, *thread, entry, caller, thread->last_sample);
+  if (!try_acquire(words)) {
     return lock_contended(mutex, caller, weight, until);
   }
-  const std::uint32_t last = last_holder(its);
-  record_owner(its, *thread, caller);
+  const std::uint32_t last = last_holder(words);
+  record_owner(words, *thread, caller);
   begin_hold(
-      *target, *thread, of, its,
-      {.weight = weight, .previous = last, .stack = stack, .tried = false, .caller = caller});
+      *target, *thread, entry, words,
+      {.weight = weight, .previous = last, .stack = stack, .by_trylock = false, .caller = caller});
   return 0;
 }
 
-/// After an acquisition that did not wait.
-void sample_held(pthread_mutex_t* mutex, std::uint64_t caller, std::uint32_t last, bool tried) {
-  mutex_words& its = mutex_words::of(mutex);
+/// Samples an acquisition that did not wait.
+void sample_held(pthread_mutex_t* mutex, std::uint64_t caller, std::uint32_t last,
+                 bool by_trylock) {
+  mutex_words& words = mutex_words::of(mutex);
   thread_slot* thread = nullptr;
   profile_buffer* target = buffer_for_acquisition(thread);
-  if (is_simple(its)) {
-    its.count = thread->tid;  // a thread without a slot took it without a number
+  if (is_simple(words)) {
+    words.count = thread->tid;  // a thread without a slot recorded no number
   }
   if (target == nullptr) {
     return;
   }
   const std::uint32_t weight = sample(*thread);
-  begin_hold(*target, *thread, record_of(*target, its, caller), its,
-             {.weight = weight, .previous = last, .stack = 0, .tried = tried, .caller = caller});
+  begin_hold(
+      *target, *thread, record_of(*target, words, caller), words,
+      {.weight = weight, .previous = last, .stack = 0, .by_trylock = by_trylock, .caller = caller});
 }
 
-/// Whether the caller holds it already, which only some kinds know. Not by the number in its slot:
-/// those mutexes are the C library's, and the program may have corrected what that takes for the
-/// caller's.
+/// Returns true if the caller holds a mutex of a kind that records it. Not by the number in its
+/// slot: these mutexes are the C library's, and the program may have corrected the number that it
+/// uses.
 bool is_held_by_caller(const mutex_words& mutex) {
   return knows_owner(mutex.kind) && mutex.owner == thread_number();
 }
 
-/// Mutexes of the other kinds, with the C library's functions.
-[[gnu::noinline]] int lock_other(pthread_mutex_t* mutex, std::uint64_t caller, bool tries,
+/// Locks a mutex that is not simple by the C library's functions.
+[[gnu::noinline]] int lock_other(pthread_mutex_t* mutex, std::uint64_t caller, bool is_trylock,
                                  const limit* until = nullptr) {
-  mutex_words& its = mutex_words::of(mutex);
+  mutex_words& words = mutex_words::of(mutex);
   thread_slot* thread = nullptr;
   profile_buffer* target = current_buffer(thread);
-  if (!is_profiled(its) || is_held_by_caller(its)) {
-    thread->unprofiled += is_profiled(its) ? 0 : 1;
-    return tries ? real.mutex_trylock(mutex) : wait_for(mutex, until);
+  if (!is_profiled(words) || is_held_by_caller(words)) {
+    thread->unprofiled += is_profiled(words) ? 0 : 1;
+    return is_trylock ? real.mutex_trylock(mutex) : library_lock(mutex, until);
   }
   --thread->countdown;
   if (target == nullptr) {
@@ -226,35 +231,35 @@ bool is_held_by_caller(const mutex_words& mutex) {
   const bool is_sampled = target != nullptr && thread->countdown < 0;
   const int error = real.mutex_trylock(mutex);
   if (error == EBUSY) {
-    if (tries) {
+    if (is_trylock) {
       if (target != nullptr) {
         thread->countdown += 1;
-        note_failure(*target, *thread, its, caller);
+        note_failure(*target, *thread, words, caller);
       }
       return error;
     }
     return lock_contended(mutex, caller, is_sampled ? sample(*thread) : 0, until);
   }
   if (error == 0) {
-    set_site(its, caller);
+    set_site(words, caller);
     if (is_sampled) {
-      sample_held(mutex, caller, 0, tries);
+      sample_held(mutex, caller, 0, is_trylock);
     }
   }
   return error;
 }
 
 [[gnu::noinline]] int unlock_other(pthread_mutex_t* mutex, std::uint64_t caller) {
-  mutex_words& its = mutex_words::of(mutex);
+  mutex_words& words = mutex_words::of(mutex);
   const bool is_last =
-      !knows_owner(its.kind) ||
-      (is_held_by_caller(its) && (type_of(its.kind) != recursive || its.count <= 1));
-  if (is_profiled(its) && is_last) {
-    if ((its.site & is_timed) != 0) {
-      end_hold(its, caller);
+      !knows_owner(words.kind) ||
+      (is_held_by_caller(words) && (type_of(words.kind) != recursive || words.count <= 1));
+  if (is_profiled(words) && is_last) {
+    if ((words.site & is_timed) != 0) {
+      end_hold(words, caller);
     }
-    if (__atomic_load_n(&its.lock, __ATOMIC_RELAXED) > 1) {
-      note_release(its);
+    if (__atomic_load_n(&words.lock, __ATOMIC_RELAXED) > 1) {
+      note_release(words);
     }
   }
   return real.mutex_unlock(mutex);
@@ -268,7 +273,7 @@ bool is_held_by_caller(const mutex_words& mutex) {
   return EBUSY;
 }
 
-/// Somebody may sleep.
+/// Releases a mutex on which a waiter may be parked.
 [[gnu::noinline]] void release_to_waiter(mutex_words& mutex) {
   note_release(mutex);
   if (__atomic_exchange_n(&mutex.lock, 0, __ATOMIC_RELEASE) > 1) {
@@ -283,9 +288,9 @@ int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uin
   const int error = real.mutex_init(mutex, attributes);
   thread_slot* thread = nullptr;
   profile_buffer* target = current_buffer(thread);
-  mutex_words& its = mutex_words::of(mutex);
+  mutex_words& words = mutex_words::of(mutex);
   init_table* inits = target != nullptr ? &target->inits : early_inits();
-  if (error != 0 || inits == nullptr || this_slot == &unassigned_slot || !is_profiled(its)) {
+  if (error != 0 || inits == nullptr || this_slot == &unassigned_slot || !is_profiled(words)) {
     return error;
   }
   ++thread->created;
@@ -297,11 +302,11 @@ int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uin
     }
   }
   if (thread->last_init_site != 0) {
-    its.number =
+    words.number =
         inits->sites[thread->last_init_site - 1].created.fetch_add(1, std::memory_order_relaxed);
     const std::uint32_t init_stack =
-        init_stack_in_turn(*inits, *thread, thread->last_init_site, caller);
-    its.link = thread->last_init_site | init_stack << init_stack_shift | is_init_site;
+        init_stack_if_due(*inits, *thread, thread->last_init_site, caller);
+    words.link = thread->last_init_site | init_stack << init_stack_shift | is_init_site;
   }
   if (target != nullptr) {
     const unsigned when = histogram::bucket_of(ticks() - target->begin_ticks);
@@ -312,12 +317,12 @@ int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uin
 
 int destroy(pthread_mutex_t* mutex) {
   thread_slot* thread = nullptr;
-  mutex_words& its = mutex_words::of(mutex);
-  // A process that does no more than this has nothing to say.
-  if (is_profiled(its) && (this_slot != &unassigned_slot || attached() != nullptr)) {
+  mutex_words& words = mutex_words::of(mutex);
+  // A process that only destroys mutexes is not recorded.
+  if (is_profiled(words) && (this_slot != &unassigned_slot || attached() != nullptr)) {
     profile_buffer* target = current_buffer(thread);
     ++thread->destroyed;
-    if (record* known = target != nullptr ? known_record(*target, its) : nullptr;
+    if (record* known = target != nullptr ? known_record(*target, words) : nullptr;
         known != nullptr) {
       known->destroyed = 1;
     }
@@ -325,51 +330,51 @@ int destroy(pthread_mutex_t* mutex) {
   return real.mutex_destroy(mutex);
 }
 
-[[gnu::always_inline]] inline int lock_here(pthread_mutex_t* mutex, std::uint64_t caller) {
-  mutex_words& its = mutex_words::of(mutex);
+[[gnu::always_inline]] inline int lock_inline(pthread_mutex_t* mutex, std::uint64_t caller) {
+  mutex_words& words = mutex_words::of(mutex);
   thread_slot& thread = *this_slot;
-  if (!is_simple(its)) [[unlikely]] {
+  if (!is_simple(words)) [[unlikely]] {
     return lock_other(mutex, caller, false);
   }
   if (--thread.countdown < 0) [[unlikely]] {
     return lock_sampled(mutex, caller);
   }
-  if (!try_acquire(its)) [[unlikely]] {
+  if (!try_acquire(words)) [[unlikely]] {
     return lock_contended(mutex, caller, 0);
   }
-  record_owner(its, thread, caller);
+  record_owner(words, thread, caller);
   return 0;
 }
 
-[[gnu::always_inline]] inline int unlock_here(pthread_mutex_t* mutex, std::uint64_t caller) {
-  mutex_words& its = mutex_words::of(mutex);
-  if (!is_simple(its)) [[unlikely]] {
+[[gnu::always_inline]] inline int unlock_inline(pthread_mutex_t* mutex, std::uint64_t caller) {
+  mutex_words& words = mutex_words::of(mutex);
+  if (!is_simple(words)) [[unlikely]] {
     return unlock_other(mutex, caller);
   }
-  if ((its.site & is_timed) != 0) [[unlikely]] {
-    end_hold(its, caller);
+  if ((words.site & is_timed) != 0) [[unlikely]] {
+    end_hold(words, caller);
   }
-  its.owner = 0;
-  --its.users;
+  words.owner = 0;
+  --words.users;
   std::uint32_t alone = 1;
-  if (!__atomic_compare_exchange_n(&its.lock, &alone, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-      [[unlikely]] {
-    release_to_waiter(its);
+  if (!__atomic_compare_exchange_n(&words.lock, &alone, 0, false, __ATOMIC_RELEASE,
+                                   __ATOMIC_RELAXED)) [[unlikely]] {
+    release_to_waiter(words);
   }
   return 0;
 }
 
-[[gnu::always_inline]] inline int try_lock_here(pthread_mutex_t* mutex, std::uint64_t caller) {
-  mutex_words& its = mutex_words::of(mutex);
-  if (!is_simple(its)) [[unlikely]] {
+[[gnu::always_inline]] inline int try_lock_inline(pthread_mutex_t* mutex, std::uint64_t caller) {
+  mutex_words& words = mutex_words::of(mutex);
+  if (!is_simple(words)) [[unlikely]] {
     return lock_other(mutex, caller, true);
   }
-  if (!try_acquire(its)) {
+  if (!try_acquire(words)) {
     return note_busy(mutex, caller);
   }
   thread_slot& thread = *this_slot;
-  const std::uint32_t last = its.count;
-  record_owner(its, thread, caller);
+  const std::uint32_t last = words.count;
+  record_owner(words, thread, caller);
   if (--thread.countdown < 0) [[unlikely]] {
     sample_held(mutex, caller, last, true);
   }
@@ -378,28 +383,30 @@ int destroy(pthread_mutex_t* mutex) {
 
 int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline,
                std::uint64_t caller) {
-  mutex_words& its = mutex_words::of(mutex);
+  mutex_words& words = mutex_words::of(mutex);
   const limit until{.clock = clock, .deadline = deadline};
   if (deadline == nullptr || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)) {
     return real.mutex_clocklock(mutex, clock, deadline);
   }
-  if (!is_simple(its)) {
+  if (!is_simple(words)) {
     return lock_other(mutex, caller, false, &until);
   }
   thread_slot& thread = *this_slot;
   if (--thread.countdown < 0) {
     return lock_sampled(mutex, caller, &until);
   }
-  if (!try_acquire(its)) {
+  if (!try_acquire(words)) {
     return lock_contended(mutex, caller, 0, &until);
   }
-  record_owner(its, thread, caller);
+  record_owner(words, thread, caller);
   return 0;
 }
 
-int lock(pthread_mutex_t* mutex, std::uint64_t caller) { return lock_here(mutex, caller); }
-int try_lock(pthread_mutex_t* mutex, std::uint64_t caller) { return try_lock_here(mutex, caller); }
-int unlock(pthread_mutex_t* mutex, std::uint64_t caller) { return unlock_here(mutex, caller); }
+int lock(pthread_mutex_t* mutex, std::uint64_t caller) { return lock_inline(mutex, caller); }
+int try_lock(pthread_mutex_t* mutex, std::uint64_t caller) {
+  return try_lock_inline(mutex, caller);
+}
+int unlock(pthread_mutex_t* mutex, std::uint64_t caller) { return unlock_inline(mutex, caller); }
 
 }  // namespace lockwright::probe
 
@@ -412,15 +419,15 @@ int lockwright_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attribu
 int lockwright_mutex_destroy(pthread_mutex_t* m) noexcept { return lockwright::probe::destroy(m); }
 
 int lockwright_mutex_lock(pthread_mutex_t* m) noexcept {
-  return lockwright::probe::lock_here(m, LOCKWRIGHT_CALLER);
+  return lockwright::probe::lock_inline(m, LOCKWRIGHT_CALLER);
 }
 
 int lockwright_mutex_trylock(pthread_mutex_t* m) noexcept {
-  return lockwright::probe::try_lock_here(m, LOCKWRIGHT_CALLER);
+  return lockwright::probe::try_lock_inline(m, LOCKWRIGHT_CALLER);
 }
 
 int lockwright_mutex_unlock(pthread_mutex_t* m) noexcept {
-  return lockwright::probe::unlock_here(m, LOCKWRIGHT_CALLER);
+  return lockwright::probe::unlock_inline(m, LOCKWRIGHT_CALLER);
 }
 
 int lockwright_mutex_timedlock(pthread_mutex_t* m, const timespec* deadline) noexcept {

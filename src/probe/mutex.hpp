@@ -1,4 +1,4 @@
-// The operations on mutexes, with the caller named, for the functions of both names.
+// The operations on mutexes, with the caller as an argument, for the POSIX and the C11 functions.
 #pragma once
 
 #include <pthread.h>

@@ -1,16 +1,16 @@
-// The words of the C library's mutex, and what is kept in two of them that it uses in robust
-// mutexes only.
+// The words of the C library's mutex, and the data that the profiler stores in two of them, which
+// it uses in robust mutexes only.
 //
 //   bytes | the C library's              | meaning here
 //   0-3   | 0 free, 1 held, 2 held and   |
-//         | somebody may sleep           |
+//         | a waiter may be parked       |
 //   8-11  | the holder's number          |
 //   12-15 | users                        |
 //   16-19 | kind                         |
-//   24-27 | previous robust mutex        | record, plus one; or, with the highest bit, the place of
+//   24-27 | previous robust mutex        | record, plus one; or, with the highest bit, the site of
 //         |                              | its initialisation, plus one; 0 if neither is known
-//   28-31 |                              | threads that wait, and above them those whose wait is
-//         |                              | measured; or which mutex of the place it is
+//   28-31 |                              | number of waiters, and above it that of measured ones;
+//         |                              | or the ordinal of the mutex among those of its site
 //   32-39 | next robust mutex            | caller of the lock function of the holder, and flags
 //
 // Such a mutex may be zeroed, copied or initialised anew at any time: a record counts only if it
@@ -51,25 +51,25 @@ static_assert(offsetof(pthread_mutex_t, __data.__kind) == offsetof(mutex_words, 
 static_assert(offsetof(pthread_mutex_t, __data.__list) == offsetof(mutex_words, link));
 static_assert(sizeof(pthread_mutex_t) >= sizeof(mutex_words));
 
-/// Of `link`: it is a place, and above it the number of the stack, plus one, if that was walked.
+/// In `link`: a site, above it the number of the stack, plus one, if that was walked.
 inline constexpr std::uint32_t is_init_site = 1U << 31;
 inline constexpr unsigned init_stack_shift = 13;
 static_assert(init_table::site_numbers < 1U << init_stack_shift);
 static_assert(init_table::stack_numbers < 1U << (31 - init_stack_shift));
 
-/// Of `number`: one thread whose wait is measured, who waits as well.
+/// In `number`: one waiter whose wait is measured; it is counted as a waiter, too.
 inline constexpr std::uint32_t one_measured = 1U << 16;
 
-/// Of `site`. The holding time is being measured; the holder was woken by a condition variable.
-/// A site of 0: the last holder left the time at which it began to release the mutex.
+/// In `site`: the holding time is being measured; a condition variable woke the holder. A site of
+/// 0: the last holder stored the time at which it began to release the mutex.
 inline constexpr std::uint64_t is_timed = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t is_woken = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t address_bits = is_woken - 1;
 
-/// What the C library sets for PTHREAD_MUTEX_NORMAL: that it is never to be elided.
+/// Set by the C library for PTHREAD_MUTEX_NORMAL: no lock elision.
 inline constexpr std::uint32_t never_elided = 0x200;
 
-/// Whether the C library does nothing with it but what is done here.
+/// Returns true if the functions here do all that the C library does with the mutex.
 inline bool is_simple(const mutex_words& mutex) { return (mutex.kind & ~never_elided) == normal; }
 
 inline bool is_profiled(const mutex_words& mutex) { return !is_library(mutex.kind); }

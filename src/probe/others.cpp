@@ -1,4 +1,4 @@
-// Calls that are counted and no more: of spin locks, and for memory.
+// Calls that are only counted: of spin locks and for memory mappings.
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -32,17 +32,17 @@ int lockwright_spin_lock(pthread_spinlock_t* lock) noexcept {
   return real.spin_lock(lock);
 }
 
-void* lockwright_mmap(void* at, std::size_t length, int protection, int flags, int file,
+void* lockwright_mmap(void* address, std::size_t length, int protection, int flags, int file,
                       off_t offset) noexcept {
   ++this_slot->mmap_calls;
   return reinterpret_cast<void*>(with_errno(system_call(
-      SYS_mmap, argument(at), static_cast<long>(length), protection, flags, file, offset)));
+      SYS_mmap, argument(address), static_cast<long>(length), protection, flags, file, offset)));
 }
 
-int lockwright_munmap(void* at, std::size_t length) noexcept {
+int lockwright_munmap(void* address, std::size_t length) noexcept {
   ++this_slot->mmap_calls;
   return static_cast<int>(
-      with_errno(system_call(SYS_munmap, argument(at), static_cast<long>(length))));
+      with_errno(system_call(SYS_munmap, argument(address), static_cast<long>(length))));
 }
 
 }  // extern "C"
@@ -50,6 +50,6 @@ int lockwright_munmap(void* at, std::size_t length) noexcept {
 VERSIONED_DEFAULT(lockwright_spin_lock, "pthread_spin_lock", "GLIBC_2.34");
 VERSIONED_DEFAULT(lockwright_mmap, "mmap", BASE_VERSION);
 VERSIONED_DEFAULT(lockwright_munmap, "munmap", BASE_VERSION);
-// A program for which file offsets always have 64 bits calls it so.
+// The name in programs with 64-bit file offsets.
 VERSIONED_OLD(lockwright_mmap, large, "mmap64", BASE_VERSION);
 VERSIONED_OLD(lockwright_spin_lock, old, "pthread_spin_lock", BASE_VERSION);

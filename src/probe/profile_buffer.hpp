@@ -1,6 +1,6 @@
 // The file that a profiled program writes and `lockwright profile` reads, also while the program
-// runs: everything that is known stands in it at every moment, so nothing is lost however the
-// program ends. Each process has a file of its own, see family.hpp.
+// runs: it is always complete, so no record is lost however the program ends. Each process has a
+// file of its own, see buffer_files.hpp.
 // `lockwright-layouts` prints the layout, from which python/lockwright/profile/buffer.py reads it.
 //
 // Durations and times are in ticks of the processor's clock, see clock.hpp. Counts of a mutex are
@@ -18,16 +18,16 @@ namespace lockwright::probe {
 
 using counter = std::atomic<std::uint64_t>;
 
-/// A thread that took a mutex. The first line is all that an acquisition looks at that is neither
-/// sampled nor waits.
+/// A thread that locked a mutex. An acquisition that is neither sampled nor waits accesses the
+/// first cache line only.
 struct alignas(64) thread_slot {
-  std::int32_t countdown;  ///< acquisitions that are passed over before the next sample
+  std::int32_t countdown;  ///< acquisitions to skip before the next sample
   std::uint32_t tid;       ///< the kernel's number
-  std::uint32_t drawn;     ///< what the countdown began with
+  std::uint32_t drawn;     ///< initial countdown
   std::uint32_t number;
   std::uint64_t acquisitions;  ///< before the present countdown began
   std::uint64_t last_sample;
-  std::uint32_t period;  ///< mean of what is drawn
+  std::uint32_t period;  ///< mean of the drawn countdowns
   std::uint32_t random;
   std::uint64_t rwlock_calls;
   std::uint64_t spin_calls;
@@ -36,7 +36,7 @@ struct alignas(64) thread_slot {
   std::uint64_t waiting_since;
   std::uint64_t waiting_site;  ///< caller of the lock function
   std::uint32_t waiting_for;   ///< record of the mutex, plus one; 0 while it does not wait
-  std::uint32_t waits_drawn;   ///< what the countdown of contended acquisitions began with
+  std::uint32_t waits_drawn;   ///< initial countdown of contended acquisitions
   std::uint64_t last_wait;
   std::uint64_t last_stack;
   std::uint64_t last_moment;
@@ -47,7 +47,7 @@ struct alignas(64) thread_slot {
   std::uint64_t samples;
   std::uint64_t migrations;
   std::uint32_t processor;
-  std::uint32_t is_walking;  ///< its own stack
+  std::uint32_t is_walking;  ///< the thread walks its own stack
   std::uint64_t clock_ticks;
   std::uint64_t clock_ns;  ///< of the monotonic clock, at clock_ticks
   std::uint32_t failing;   ///< record of the mutex whose trylock failed last, plus one
@@ -68,7 +68,7 @@ struct alignas(64) thread_slot {
   std::uint64_t waited;       ///< for one mutex, not yet in its record
   std::uint32_t waited_for;   ///< record of that mutex, plus one
   std::uint32_t waits;        ///< of these
-  std::uint32_t short_waits;  ///< since the last that was looked into
+  std::uint32_t short_waits;  ///< since the last measured wait
   std::uint32_t unused[11];
 };
 static_assert(sizeof(thread_slot) == 320);
@@ -100,7 +100,7 @@ struct init_stack {
 static_assert(sizeof(init_stack) == 72);
 LOCKWRIGHT_LAYOUT(init_stack, hash, frames, init_site, pcs);
 
-/// From where mutexes were initialised.
+/// The initialisation sites of mutexes.
 struct init_table {
   static constexpr std::uint32_t site_numbers = 4096;
   static constexpr std::uint32_t stack_numbers = 4096;
@@ -119,7 +119,7 @@ struct loaded_module {
 static_assert(sizeof(loaded_module) == 256);
 LOCKWRIGHT_LAYOUT(loaded_module, start, end, base, path);
 
-/// From where a mutex was taken. Filled by the hash of the record and the addresses.
+/// A stack from which a mutex was locked. Placed by the hash of the record and the addresses.
 struct stack {
   static constexpr unsigned depth = 24;
   counter hash;
@@ -134,16 +134,17 @@ struct stack {
 static_assert(sizeof(stack) == 48 + 8 * stack::depth);
 LOCKWRIGHT_LAYOUT(stack, hash, record, frames, waits, waited, holds, held, pcs);
 
-/// One mutex, or all of one place where there are too many.
+/// One mutex, or all mutexes of one site where there are too many.
 struct alignas(64) record {
   static constexpr std::uint32_t is_void = 1U << 30;
   static constexpr std::uint32_t is_shared = 1U << 31;
 
   std::uint64_t address;
-  std::uint32_t init_site;  ///< plus one; 0 if it was not seen to be initialised; above, the stack
-  std::uint32_t ordinal;    ///< of those of the place
-  std::uint32_t kind;       ///< the C library's kind word, and the flags above
-  std::uint32_t detail;     ///< plus one; 0 if there is none
+  std::uint32_t
+      init_site;          ///< plus one; 0 if its initialisation was not recorded; above, the stack
+  std::uint32_t ordinal;  ///< among the mutexes of the site
+  std::uint32_t kind;     ///< the C library's kind word, and the flags above
+  std::uint32_t detail;   ///< plus one; 0 if there is none
   std::uint64_t first_site;
   std::uint64_t first_seen;
   std::uint64_t threads[3];  ///< a bit for the remainder of each thread's number
@@ -158,9 +159,9 @@ struct alignas(64) record {
   std::uint64_t hold_samples;
 
   std::uint64_t contended;
-  std::uint64_t waits;  ///< of these, those that were looked into
+  std::uint64_t waits;  ///< of these, the measured ones
   std::uint64_t waited;
-  std::uint64_t released;  ///< when it was last released with waiters
+  std::uint64_t released;  ///< time of the last release with waiters
   std::uint64_t hand_overs;
   std::uint64_t handed_over;
   std::uint32_t last_thread;  ///< plus one
@@ -172,7 +173,7 @@ struct alignas(64) record {
   counter cond_signals;
   std::uint64_t cond_waits;
   std::uint64_t futile_wakeups;
-  std::uint64_t usage_begin;  ///< involuntary switches of the holder, plus one; 0 if not asked
+  std::uint64_t usage_begin;  ///< involuntary switches of the holder, plus one; 0 if not read
   std::uint64_t hold_site;
   std::uint32_t hold_stack;  ///< plus one
   std::uint32_t destroyed;
@@ -186,7 +187,7 @@ LOCKWRIGHT_LAYOUT(record, address, init_site, ordinal, kind, detail, first_site,
                   cond_signals, cond_waits, futile_wakeups, usage_begin, hold_site, hold_stack,
                   destroyed, most_waiting);
 
-/// A caller of a lock function, of one mutex.
+/// A caller of a lock function for one mutex.
 struct call_site {
   std::uint64_t caller;
   std::uint64_t acquisitions;
@@ -197,7 +198,7 @@ struct call_site {
 };
 LOCKWRIGHT_LAYOUT(call_site, caller, acquisitions, contended, waited, held, releaser);
 
-/// Who waited for whom: numbers of sites plus one, 0 for unknown.
+/// Waits of one site for another: numbers of sites plus one, 0 for unknown.
 struct wait_edge {
   std::uint32_t holder;
   std::uint32_t waiter;
@@ -206,7 +207,7 @@ struct wait_edge {
 };
 LOCKWRIGHT_LAYOUT(wait_edge, holder, waiter, times, waited);
 
-/// What is known of a mutex beyond sums.
+/// The details of a mutex beyond sums.
 struct alignas(64) mutex_detail {
   static constexpr unsigned arrival_numbers = 64;
   static constexpr unsigned site_numbers = 16;
@@ -221,7 +222,7 @@ struct alignas(64) mutex_detail {
 };
 LOCKWRIGHT_LAYOUT(mutex_detail, holding, waiting, handing_over, arrivals, sites, wait_edges);
 
-/// Part of a timeline.
+/// A part of the timeline.
 struct moment {
   static constexpr std::uint32_t wait = 1;
   static constexpr std::uint32_t hold = 2;
@@ -235,14 +236,14 @@ struct moment {
 static_assert(sizeof(moment) == 32);
 LOCKWRIGHT_LAYOUT(moment, begin, end, caller, record, thread, kind);
 
-/// A process that has another file, or none, and takes mutexes. The last one of the table is all
-/// that had no place before it.
+/// A process with another file, or none, that locks mutexes. The last one of the table stands for
+/// all that had no room before it.
 struct other_process {
-  /// Of `taken`: its threads wait, or take many, and there was no file to be had.
+  /// In `taken`: its threads wait, or lock many mutexes, and no file was left.
   static constexpr std::uint32_t is_unseen = 1U << 31;
 
   std::atomic<std::uint32_t> pid;
-  std::atomic<std::uint32_t> taken;  ///< before it had a file; at least half of them
+  std::atomic<std::uint32_t> taken;  ///< acquisitions before it had a file; at least half of them
 };
 LOCKWRIGHT_LAYOUT(other_process, pid, taken);
 
@@ -252,32 +253,32 @@ struct alignas(4096) profile_buffer {
   static constexpr std::uint32_t module_numbers = 256;
   static constexpr std::uint32_t stack_numbers = 4096;
   static constexpr std::uint32_t record_numbers = 16384;
-  /// The last of them are each for all mutexes of some places.
+  /// The last records; each is for all mutexes of some sites.
   static constexpr std::uint32_t shared_records = 1024;
   static constexpr std::uint32_t detail_numbers = 1024;
   static constexpr std::uint32_t moment_numbers = 32768;
   static constexpr std::uint32_t moments_in_block = 64;
 
   interpose::layout_stamp stamp;
-  std::atomic<std::uint32_t> pid;     ///< of the process that is profiled, 0 until there is one
-  std::atomic<std::uint32_t> others;  ///< other processes that took mutexes; of the first file
+  std::atomic<std::uint32_t> pid;     ///< of the profiled process, 0 until there is one
+  std::atomic<std::uint32_t> others;  ///< other processes that locked mutexes; in the first file
   std::uint64_t begin_ticks;
   std::uint64_t begin_ns;          ///< of the monotonic clock
-  std::uint64_t ticks_per_second;  ///< 0 if the processor does not say
+  std::uint64_t ticks_per_second;  ///< 0 if the processor does not give it
   std::atomic<std::uint32_t> threads_used;
   std::atomic<std::uint32_t> modules_used;
   std::atomic<std::uint32_t> records_used;
   std::atomic<std::uint32_t> details_used;
   std::atomic<std::uint32_t> moment_blocks_used;
   std::atomic<std::uint32_t> modules_taken;
-  std::atomic<std::uint32_t> images;  ///< programs that the process has been
-  std::atomic<std::uint32_t> files;   ///< those beside it that are filled; of the first file
-  std::atomic<std::uint32_t> most;    ///< acquisitions for which a process got another file
-  std::atomic<std::uint32_t> taken;   ///< bits of those beside it that a process has; likewise
+  std::atomic<std::uint32_t> images;  ///< programs that the process has executed
+  std::atomic<std::uint32_t> files;   ///< filled files beside it; in the first file
+  std::atomic<std::uint32_t> most;  ///< acquisitions for which a process got another file; likewise
+  std::atomic<std::uint32_t> taken;  ///< bits of the files beside it that a process has; likewise
   static constexpr std::uint32_t other_numbers = 64;
-  other_process other_processes[other_numbers + 1];  ///< of the first file
+  other_process other_processes[other_numbers + 1];  ///< in the first file
   char program[512];
-  interpose::loads loaded;  ///< of the first file
+  interpose::loads loaded;  ///< in the first file
   histogram creations;      ///< calls of pthread_mutex_init by the time since the beginning
 
   thread_slot threads[thread_numbers];

@@ -17,19 +17,19 @@ std::uint64_t scrambled(std::uint64_t value) {
   return value ^ value >> 32;
 }
 
-bool is_of(const record& one, const mutex_words& mutex) {
-  return one.address == reinterpret_cast<std::uint64_t>(&mutex) ||
-         (one.kind & record::is_shared) != 0;
+bool belongs_to(const record& entry, const mutex_words& mutex) {
+  return entry.address == reinterpret_cast<std::uint64_t>(&mutex) ||
+         (entry.kind & record::is_shared) != 0;
 }
 
-/// What is common to all mutexes of a place.
+/// Returns the record that all mutexes of a site share.
 record& shared_record(profile_buffer& target, std::uint32_t init_site, std::uint64_t caller) {
-  const std::uint64_t of = init_site != 0 ? init_site & ((1U << init_stack_shift) - 1) : caller;
-  record& one = target.records[own_records + scrambled(of) % profile_buffer::shared_records];
-  one.init_site = init_site;
-  one.first_site = caller;
-  one.kind = record::is_shared;
-  return one;
+  const std::uint64_t key = init_site != 0 ? init_site & ((1U << init_stack_shift) - 1) : caller;
+  record& entry = target.records[own_records + scrambled(key) % profile_buffer::shared_records];
+  entry.init_site = init_site;
+  entry.first_site = caller;
+  entry.kind = record::is_shared;
+  return entry;
 }
 
 [[gnu::noinline, gnu::cold]] record& make_record(profile_buffer& target, mutex_words& mutex,
@@ -38,36 +38,36 @@ record& shared_record(profile_buffer& target, std::uint32_t init_site, std::uint
   std::uint64_t present = __atomic_load_n(link, __ATOMIC_RELAXED);
   const auto id = static_cast<std::uint32_t>(present);
   const std::uint32_t init_site = (id & is_init_site) != 0 ? id & ~is_init_site : 0;
-  record* made = nullptr;
-  // Looked at first, lest the number goes round.
+  record* created = nullptr;
+  // Read first, so that the number does not wrap around.
   if (target.records_used.load(std::memory_order_relaxed) < own_records) {
     const std::uint32_t number = target.records_used.fetch_add(1, std::memory_order_relaxed);
     if (number < own_records) {
-      made = &target.records[number];
-      made->address = reinterpret_cast<std::uint64_t>(&mutex);
-      made->init_site = init_site;
-      made->ordinal = init_site != 0 ? static_cast<std::uint32_t>(present >> 32) : 0;
-      made->kind = mutex.kind & 0xffff;
-      made->first_site = caller;
-      made->first_seen = ticks();
-      note_module(target, made->address);
+      created = &target.records[number];
+      created->address = reinterpret_cast<std::uint64_t>(&mutex);
+      created->init_site = init_site;
+      created->ordinal = init_site != 0 ? static_cast<std::uint32_t>(present >> 32) : 0;
+      created->kind = mutex.kind & 0xffff;
+      created->first_site = caller;
+      created->first_seen = ticks();
+      note_module(target, created->address);
     }
   }
-  if (made == nullptr) {
-    made = &shared_record(target, init_site, caller);
+  if (created == nullptr) {
+    created = &shared_record(target, init_site, caller);
   }
   note_module(target, caller);
-  const std::uint64_t wanted = number_of(target, *made) + std::uint64_t{1};
+  const std::uint64_t wanted = number_of(target, *created) + std::uint64_t{1};
   if (!__atomic_compare_exchange_n(link, &present, wanted, false, __ATOMIC_ACQ_REL,
                                    __ATOMIC_ACQUIRE)) {
     if (record* other = known_record(target, mutex); other != nullptr) {
-      if ((made->kind & record::is_shared) == 0) {
-        made->kind |= record::is_void;
+      if ((created->kind & record::is_shared) == 0) {
+        created->kind |= record::is_void;
       }
       return *other;
     }
   }
-  return *made;
+  return *created;
 }
 
 }  // namespace
@@ -77,8 +77,8 @@ record* known_record(profile_buffer& target, const mutex_words& mutex) {
   if (id == 0 || id > profile_buffer::record_numbers) {
     return nullptr;
   }
-  record& one = target.records[id - 1];
-  return is_of(one, mutex) ? &one : nullptr;
+  record& entry = target.records[id - 1];
+  return belongs_to(entry, mutex) ? &entry : nullptr;
 }
 
 record& record_of(profile_buffer& target, mutex_words& mutex, std::uint64_t caller) {
@@ -86,8 +86,8 @@ record& record_of(profile_buffer& target, mutex_words& mutex, std::uint64_t call
   return known != nullptr ? *known : make_record(target, mutex, caller);
 }
 
-mutex_detail* detail_of(profile_buffer& target, record& of) {
-  if (of.detail == 0) [[unlikely]] {
+mutex_detail* detail_of(profile_buffer& target, record& entry) {
+  if (entry.detail == 0) [[unlikely]] {
     if (target.details_used.load(std::memory_order_relaxed) >= profile_buffer::detail_numbers) {
       return nullptr;
     }
@@ -95,21 +95,21 @@ mutex_detail* detail_of(profile_buffer& target, record& of) {
     if (number >= profile_buffer::detail_numbers) {
       return nullptr;
     }
-    of.detail = number + 1;
+    entry.detail = number + 1;
   }
-  return &target.details[of.detail - 1];
+  return &target.details[entry.detail - 1];
 }
 
-std::uint32_t call_site_of(profile_buffer& target, mutex_detail& of, std::uint64_t caller) {
+std::uint32_t call_site_of(profile_buffer& target, mutex_detail& detail, std::uint64_t caller) {
   if (caller == 0) {
     return 0;
   }
   for (std::uint32_t i = 0; i < mutex_detail::site_numbers; ++i) {
-    if (of.sites[i].caller == caller) {
+    if (detail.sites[i].caller == caller) {
       return i + 1;
     }
-    if (of.sites[i].caller == 0) {
-      of.sites[i].caller = caller;
+    if (detail.sites[i].caller == 0) {
+      detail.sites[i].caller = caller;
       note_module(target, caller);
       return i + 1;
     }
@@ -117,8 +117,8 @@ std::uint32_t call_site_of(profile_buffer& target, mutex_detail& of, std::uint64
   return 0;
 }
 
-wait_edge* wait_edge_of(mutex_detail& of, std::uint32_t holder, std::uint32_t waiter) {
-  for (wait_edge& each : of.wait_edges) {
+wait_edge* wait_edge_of(mutex_detail& detail, std::uint32_t holder, std::uint32_t waiter) {
+  for (wait_edge& each : detail.wait_edges) {
     if (each.times == 0) {
       each.holder = holder;
       each.waiter = waiter;
@@ -131,15 +131,15 @@ wait_edge* wait_edge_of(mutex_detail& of, std::uint32_t holder, std::uint32_t wa
 }
 
 std::uint32_t init_site_of(init_table& inits, std::uint64_t caller) {
-  std::uint64_t at = scrambled(caller);
-  for (int tries = 0; tries < 64; ++tries, ++at) {
-    init_site& one = inits.sites[at % init_table::site_numbers];
-    std::uint64_t present = one.caller.load(std::memory_order_relaxed);
-    if (present == 0 && one.caller.compare_exchange_strong(present, caller)) {
+  std::uint64_t slot = scrambled(caller);
+  for (int tries = 0; tries < 64; ++tries, ++slot) {
+    init_site& site = inits.sites[slot % init_table::site_numbers];
+    std::uint64_t present = site.caller.load(std::memory_order_relaxed);
+    if (present == 0 && site.caller.compare_exchange_strong(present, caller)) {
       present = caller;
     }
     if (present == caller) {
-      return static_cast<std::uint32_t>(&one - inits.sites) + 1;
+      return static_cast<std::uint32_t>(&site - inits.sites) + 1;
     }
   }
   return 0;
@@ -149,8 +149,8 @@ void note_module([[maybe_unused]] profile_buffer& target, [[maybe_unused]] std::
 #if __GLIBC_PREREQ(2, 35)
   const std::uint32_t used = target.modules_used.load(std::memory_order_acquire);
   for (std::uint32_t i = 0; i < used; ++i) {
-    const loaded_module& one = target.modules[i];
-    if (one.start <= address && address < one.end) {
+    const loaded_module& module = target.modules[i];
+    if (module.start <= address && address < module.end) {
       return;
     }
   }
@@ -163,14 +163,14 @@ void note_module([[maybe_unused]] profile_buffer& target, [[maybe_unused]] std::
   if (number >= profile_buffer::module_numbers) {
     return;
   }
-  loaded_module& made = target.modules[number];
-  made.base = found.dlfo_link_map->l_addr;
-  std::strncpy(made.path, found.dlfo_link_map->l_name, sizeof made.path - 1);
-  made.start = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
-  made.end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
-  // One that another thread is still filling matches no address: the two are in the table twice.
-  std::uint32_t seen = used;
-  while (seen <= number && !target.modules_used.compare_exchange_weak(seen, number + 1)) {
+  loaded_module& added = target.modules[number];
+  added.base = found.dlfo_link_map->l_addr;
+  std::strncpy(added.path, found.dlfo_link_map->l_name, sizeof added.path - 1);
+  added.start = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
+  added.end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
+  // An entry that another thread is still filling matches no address: the file is listed twice.
+  std::uint32_t present = used;
+  while (present <= number && !target.modules_used.compare_exchange_weak(present, number + 1)) {
   }
 #endif
 }

@@ -1,4 +1,4 @@
-// Finding and making what the buffer has on a mutex.
+// Finds and creates the entries of a mutex in the buffer.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,30 @@
 
 namespace lockwright::probe {
 
-/// The record of a mutex, made if there is none. Whether the caller holds it does not matter.
+/// Returns the record of a mutex, which the caller need not hold; creates it if there is none.
 record& record_of(profile_buffer& target, mutex_words& mutex, std::uint64_t caller);
 
-/// The record if there is one.
+/// Returns the record of a mutex; null if there is none.
 record* known_record(profile_buffer& target, const mutex_words& mutex);
 
-/// The details beyond the sums; null if there is no room. Only for the holder.
-mutex_detail* detail_of(profile_buffer& target, record& of);
+/// Returns the details of a mutex; null if there is no room. Only for the holder.
+mutex_detail* detail_of(profile_buffer& target, record& entry);
 
-/// The number of a caller in `of`, plus one; 0 if there is no room for it. For the holder.
-std::uint32_t call_site_of(profile_buffer& target, mutex_detail& of, std::uint64_t caller);
+/// Returns the number of a caller in `detail`, plus one; 0 if there is no room. Only for the
+/// holder.
+std::uint32_t call_site_of(profile_buffer& target, mutex_detail& detail, std::uint64_t caller);
 
-/// The entry for a pair of sites; null if there is no room for it. For the holder.
-wait_edge* wait_edge_of(mutex_detail& of, std::uint32_t holder, std::uint32_t waiter);
+/// Returns the entry of a pair of sites; null if there is no room. Only for the holder.
+wait_edge* wait_edge_of(mutex_detail& detail, std::uint32_t holder, std::uint32_t waiter);
 
-/// The place of an initialisation, plus one; 0 if there is no room for it.
+/// Returns the number of an initialisation site, plus one; 0 if there is no room.
 std::uint32_t init_site_of(init_table& inits, std::uint64_t caller);
 
 /// Ensures that the buffer lists the file that contains `address`.
 void note_module(profile_buffer& target, std::uint64_t address);
 
-inline std::uint32_t number_of(const profile_buffer& target, const record& one) {
-  return static_cast<std::uint32_t>(&one - target.records);
+inline std::uint32_t number_of(const profile_buffer& target, const record& entry) {
+  return static_cast<std::uint32_t>(&entry - target.records);
 }
 
 }  // namespace lockwright::probe

@@ -1,4 +1,4 @@
-// pthread_rwlock_*: only counted or, if LOCKWRIGHT_RWLOCK asks for it, replaced by a mutex, at
+// pthread_rwlock_*: only counted or, if LOCKWRIGHT_RWLOCK is `mutex`, replaced by a mutex, with
 // which readers exclude each other. Process-shared ones stay with the C library.
 #include <errno.h>
 #include <pthread.h>
@@ -20,11 +20,11 @@
 namespace lockwright::probe {
 namespace {
 
-/// A reader-writer lock that is a mutex: what lies behind the words of the mutex. All zero in a
-/// lock that was initialised statically.
+/// A reader-writer lock that is a mutex, with two words behind it that are zero in a statically
+/// initialised lock.
 struct exclusive {
-  mutex_words used;      ///< all that the C library uses of the mutex's type, which may be longer
-  std::uint32_t depth;   ///< how often its holder took it for reading once more, or one of below
+  mutex_words used;      ///< the part of pthread_mutex_t that the C library uses
+  std::uint32_t depth;   ///< repeated read locks of the holder, or a constant below
   std::uint32_t holder;  ///< 0 if there is none
 
   static exclusive& of(pthread_rwlock_t* lock) { return *reinterpret_cast<exclusive*>(lock); }
@@ -35,9 +35,9 @@ static_assert(sizeof(pthread_mutex_t) <= offsetof(pthread_rwlock_t, __data.__fla
 static_assert(sizeof(exclusive) <= offsetof(pthread_rwlock_t, __data.__flags));
 
 constexpr std::uint32_t writing = 1U << 31;
-constexpr std::uint32_t of_library = ~0U;  ///< processes share it
+constexpr std::uint32_t of_library = ~0U;  ///< process-shared
 
-/// A number of the calling thread's own, which a child that it forks has, too.
+/// Returns a number of the calling thread, which it has in the child of a fork, too.
 std::uint32_t self() {
   static constinit std::atomic<std::uint32_t> last{0};
   static thread_local constinit std::uint32_t number = 0;
@@ -47,41 +47,41 @@ std::uint32_t self() {
   return number;
 }
 
-/// Only the calling thread can have written its own number there.
+/// Relaxed: only the calling thread can have stored its own number.
 bool is_held_by_caller(const exclusive& lock) {
   return __atomic_load_n(&lock.holder, __ATOMIC_RELAXED) == self();
 }
 
-void hold(exclusive& lock, std::uint32_t depth) {
+void record_holder(exclusive& lock, std::uint32_t depth) {
   lock.depth = depth;
   __atomic_store_n(&lock.holder, self(), __ATOMIC_RELAXED);
 }
 
-/// `take` locks the mutex, if the caller does not hold it; `own_write`: what becomes of one who
-/// does, for writing.
-template <class Take>
-int read(pthread_rwlock_t* lock, int own_write, Take take) {
-  exclusive& own = exclusive::of(lock);
-  if (!is_held_by_caller(own)) {
-    const int error = take(own.mutex());
+/// Locks by `lock_mutex`, unless the caller already holds the mutex; writer_error: the result if it
+/// does for writing.
+template <class LockMutex>
+int read(pthread_rwlock_t* lock, int writer_error, LockMutex lock_mutex) {
+  exclusive& replaced = exclusive::of(lock);
+  if (!is_held_by_caller(replaced)) {
+    const int error = lock_mutex(replaced.mutex());
     if (error == 0) {
-      hold(own, 0);
+      record_holder(replaced, 0);
     }
     return error;
   }
-  if (own.depth == writing) {
-    return own_write;
+  if (replaced.depth == writing) {
+    return writer_error;
   }
-  ++own.depth;
+  ++replaced.depth;
   return 0;
 }
 
-template <class Take>
-int write(pthread_rwlock_t* lock, int held, Take take) {
-  exclusive& own = exclusive::of(lock);
-  const int error = is_held_by_caller(own) ? held : take(own.mutex());
+template <class LockMutex>
+int write(pthread_rwlock_t* lock, int holder_error, LockMutex lock_mutex) {
+  exclusive& replaced = exclusive::of(lock);
+  const int error = is_held_by_caller(replaced) ? holder_error : lock_mutex(replaced.mutex());
   if (error == 0) {
-    hold(own, writing);
+    record_holder(replaced, writing);
   }
   return error;
 }
@@ -93,7 +93,7 @@ bool is_time(clockid_t clock, const timespec* deadline) {
 
 struct rwlock_entries {
   static bool is_left_to_library(pthread_rwlock_t* lock) {
-    return interpose::rwlocks.get() != interpose::rwlock_way::exclusive ||
+    return interpose::rwlocks.get() != interpose::rwlock_mode::exclusive ||
            exclusive::of(lock).depth == of_library;
   }
 
@@ -108,20 +108,21 @@ struct rwlock_entries {
     return call(deadline);
   }
 
-  static int init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* given, std::uint64_t caller) {
+  static int init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attributes,
+                  std::uint64_t caller) {
     int shared = PTHREAD_PROCESS_PRIVATE;
-    if (given != nullptr) {
-      pthread_rwlockattr_getpshared(given, &shared);
+    if (attributes != nullptr) {
+      pthread_rwlockattr_getpshared(attributes, &shared);
     }
-    exclusive& own = exclusive::of(lock);
-    if (interpose::rwlocks.get() != interpose::rwlock_way::exclusive ||
+    exclusive& replaced = exclusive::of(lock);
+    if (interpose::rwlocks.get() != interpose::rwlock_mode::exclusive ||
         shared != PTHREAD_PROCESS_PRIVATE) {
-      const int error = interpose::real.rwlock_init(lock, given);
-      own.depth = error == 0 && shared != PTHREAD_PROCESS_PRIVATE ? of_library : 0;
+      const int error = interpose::real.rwlock_init(lock, attributes);
+      replaced.depth = error == 0 && shared != PTHREAD_PROCESS_PRIVATE ? of_library : 0;
       return error;
     }
     std::memset(lock, 0, sizeof *lock);
-    return probe::init(own.mutex(), nullptr, caller);
+    return probe::init(replaced.mutex(), nullptr, caller);
   }
 
   static int destroy(pthread_rwlock_t* lock, std::uint64_t) {
@@ -152,14 +153,14 @@ struct rwlock_entries {
     });
   }
   static int unlock(pthread_rwlock_t* lock, std::uint64_t caller) {
-    exclusive& own = exclusive::of(lock);
-    if (own.depth != 0 && own.depth != writing) {
-      --own.depth;
+    exclusive& replaced = exclusive::of(lock);
+    if (replaced.depth != 0 && replaced.depth != writing) {
+      --replaced.depth;
       return 0;
     }
-    own.depth = 0;
-    __atomic_store_n(&own.holder, 0, __ATOMIC_RELAXED);
-    return probe::unlock(own.mutex(), caller);
+    replaced.depth = 0;
+    __atomic_store_n(&replaced.holder, 0, __ATOMIC_RELAXED);
+    return probe::unlock(replaced.mutex(), caller);
   }
 };
 

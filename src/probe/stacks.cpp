@@ -8,66 +8,66 @@
 namespace lockwright::probe {
 namespace {
 
-struct walked {
+struct walk_state {
   std::uint64_t caller;
-  unsigned most;
+  unsigned max_frames;
   unsigned inner;  ///< frames of this library, which are left out
   unsigned frames;
   std::uint64_t pcs[stack::depth];
 };
 
-/// So many frames of this library at most are below the caller.
-constexpr unsigned most_inner = 12;
+/// The most frames of this library below the caller.
+constexpr unsigned max_inner = 12;
 
-_Unwind_Reason_Code step(_Unwind_Context* context, void* to) {
-  auto& so_far = *static_cast<walked*>(to);
+_Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
+  auto& state = *static_cast<walk_state*>(argument);
   const std::uint64_t pc = _Unwind_GetIP(context);
-  if (so_far.frames == 0 && pc != so_far.caller) {
-    return ++so_far.inner < most_inner ? _URC_NO_REASON : _URC_END_OF_STACK;
+  if (state.frames == 0 && pc != state.caller) {
+    return ++state.inner < max_inner ? _URC_NO_REASON : _URC_END_OF_STACK;
   }
   if (pc == 0) {
     return _URC_END_OF_STACK;
   }
-  so_far.pcs[so_far.frames++] = pc;
-  return so_far.frames < so_far.most ? _URC_NO_REASON : _URC_END_OF_STACK;
+  state.pcs[state.frames++] = pc;
+  return state.frames < state.max_frames ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-walked walk_from(std::uint64_t caller, unsigned most) {
-  walked found{.caller = caller, .most = most, .inner = 0, .frames = 0, .pcs = {}};
+walk_state walk_from(std::uint64_t caller, unsigned max_frames) {
+  walk_state found{.caller = caller, .max_frames = max_frames, .inner = 0, .frames = 0, .pcs = {}};
   _Unwind_Backtrace(step, &found);
   return found;
 }
 
-/// Finds the entry of a table that has the stack, or makes it; returns its number plus one.
+/// Finds or creates the table entry of a stack; returns its number plus entry.
 template <typename Entry, std::uint32_t numbers>
-std::uint32_t entry_of(profile_buffer* target, Entry (&table)[numbers], const walked& found,
-                       std::uint32_t Entry::* member, std::uint32_t of) {
+std::uint32_t entry_of(profile_buffer* target, Entry (&table)[numbers], const walk_state& found,
+                       std::uint32_t Entry::* member, std::uint32_t owner) {
   if (found.frames == 0) {
     return 0;
   }
-  std::uint64_t hash = of + 1;
+  std::uint64_t hash = owner + 1;
   for (unsigned i = 0; i < found.frames; ++i) {
     hash = (hash ^ found.pcs[i]) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 29;
   }
   hash |= 1;
   for (std::uint64_t tries = 0; tries < 32; ++tries) {
-    const std::uint64_t at = (hash + tries) % numbers;
-    Entry& one = table[at];
-    std::uint64_t present = one.hash.load(std::memory_order_relaxed);
-    if (present == 0 && one.hash.compare_exchange_strong(present, hash)) {
-      one.*member = of;
+    const std::uint64_t index = (hash + tries) % numbers;
+    Entry& entry = table[index];
+    std::uint64_t present = entry.hash.load(std::memory_order_relaxed);
+    if (present == 0 && entry.hash.compare_exchange_strong(present, hash)) {
+      entry.*member = owner;
       for (unsigned i = 0; i < found.frames; ++i) {
-        one.pcs[i] = found.pcs[i];
+        entry.pcs[i] = found.pcs[i];
         if (target != nullptr) {
           note_module(*target, found.pcs[i]);
         }
       }
-      one.frames = found.frames;
+      entry.frames = found.frames;
       present = hash;
     }
     if (present == hash) {
-      return static_cast<std::uint32_t>(at) + 1;
+      return static_cast<std::uint32_t>(index) + 1;
     }
   }
   return 0;
@@ -76,12 +76,12 @@ std::uint32_t entry_of(profile_buffer* target, Entry (&table)[numbers], const wa
 }  // namespace
 
 std::uint32_t walk(profile_buffer& target, std::uint32_t record, std::uint64_t caller) {
-  const walked found = walk_from(caller, stack::depth);
+  const walk_state found = walk_from(caller, stack::depth);
   return entry_of(&target, target.stacks, found, &stack::record, record);
 }
 
 std::uint32_t walk_init_stack(init_table& inits, std::uint32_t init_site, std::uint64_t caller) {
-  const walked found = walk_from(caller, init_stack::depth);
+  const walk_state found = walk_from(caller, init_stack::depth);
   return entry_of(attached(), inits.stacks, found, &init_stack::init_site, init_site);
 }
 

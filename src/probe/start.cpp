@@ -1,4 +1,4 @@
-// When the library has been loaded. A mutex may have been taken before.
+// The library's constructor. Mutexes may have been locked before it runs.
 #include "probe/state.hpp"
 
 namespace {

@@ -7,7 +7,7 @@
 
 #include "interpose/real.hpp"
 #include "interpose/thread_number.hpp"
-#include "probe/family.hpp"
+#include "probe/buffer_files.hpp"
 #include "probe/records.hpp"
 
 extern "C" void* __dso_handle;
@@ -15,43 +15,42 @@ extern "C" void* __dso_handle;
 namespace lockwright::probe {
 namespace {
 
-/// apart: it has no file yet; alone: and will have none.
-enum class standing : std::uint32_t { unknown, attaching, attached, apart, alone };
+/// detached: the process has no file yet; unprofiled: and will have none.
+enum class attachment : std::uint32_t { unknown, attaching, attached, detached, unprofiled };
 
-constinit std::atomic<standing> process{standing::unknown};
+constinit std::atomic<attachment> process{attachment::unknown};
 constinit profile_buffer* attached_buffer = nullptr;
 
-/// Mapped when this library was loaded, since that takes a millisecond; not yet claimed.
+/// The buffer mapped when this library was loaded, which takes a millisecond; not yet claimed.
 constinit profile_buffer* prepared = nullptr;
 
-/// Of the process that came first.
+/// The buffer of the first process.
 constinit profile_buffer* first = nullptr;
 
-/// Of the process that this one was forked from, if it had one; its mutexes bear the numbers of
-/// places in it.
+/// The buffer of the parent, if it had one: mutexes initialised there have numbers of its sites.
 constinit profile_buffer* inherited = nullptr;
 
-/// Of this process in the first buffer, if it has said that it takes mutexes.
-constinit std::atomic<other_process*> as_other{nullptr};
+/// The entry of this process in the first buffer, once it has locked a mutex.
+constinit std::atomic<other_process*> own_entry{nullptr};
 
-/// Acquisitions of threads that nobody reads, as far as they have looked around; and what of it
-/// does not stand in the first buffer yet.
-constinit std::atomic<std::uint32_t> looked{0};
-constinit std::atomic<std::uint32_t> unsaid{0};
+/// The acquisitions of a process without a buffer, as far as its threads have added them up; and
+/// those not yet in the first buffer.
+constinit std::atomic<std::uint32_t> added_up{0};
+constinit std::atomic<std::uint32_t> unreported{0};
 
-/// What has inits without a buffer; until `is_early` that is what stands in the inherited one.
+/// The initialisation sites of a process without a buffer; the inherited ones until `is_early`.
 constinit init_table early{};
 constinit std::atomic<bool> is_early{false};
 
-/// Begins with what was inherited. A process of one thread, mostly: a second one's first
-/// initialisations may be lost.
+/// Copies the inherited sites. Most such processes have one thread: the first initialisations of
+/// a second one may be lost.
 void begin_early() {
   if (!is_early.exchange(true) && inherited != nullptr) {
     std::memcpy(static_cast<void*>(&early), &inherited->inits, sizeof early);
   }
 }
 
-/// Puts it where it belongs, with the files that its addresses lie in.
+/// Moves the early sites into the buffer, with the files of their addresses.
 void move_early(profile_buffer& target) {
   begin_early();
   std::memcpy(static_cast<void*>(&target.inits), &early, sizeof early);
@@ -67,48 +66,53 @@ void move_early(profile_buffer& target) {
   }
 }
 
-/// Of a thread that nobody reads.
-thread_local constinit thread_slot unread{};
+/// The slot of a thread in a process without a buffer.
+thread_local constinit thread_slot local_slot{};
 
-constexpr std::int32_t for_long = 0x7fffffff;
+/// A countdown that practically never ends.
+constexpr std::int32_t longest_countdown = 0x7fffffff;
 
-/// Acquisitions since its last look.
-std::uint32_t passed_unread() {
-  return unread.drawn == 0 ? 0 : unread.drawn - 1 - static_cast<std::uint32_t>(unread.countdown);
+/// Returns the calling thread's acquisitions since its countdown began.
+std::uint32_t acquisitions_in_countdown() {
+  return local_slot.drawn == 0
+             ? 0
+             : local_slot.drawn - 1 - static_cast<std::uint32_t>(local_slot.countdown);
 }
 
-/// Acquisitions between two looks while another thread makes a buffer.
-constexpr std::uint32_t soon = 64;
+/// Acquisitions between two checks while another thread maps a buffer.
+constexpr std::uint32_t attaching_interval = 64;
 
-/// At first at each acquisition, then whenever they have doubled.
-void look_again(std::uint32_t taken) {
-  const bool is_soon = process.load(std::memory_order_relaxed) == standing::attaching;
-  const std::uint32_t left = is_soon ? soon : worth_a_file - std::min(taken, worth_a_file - 1);
-  unread.drawn =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(unread.acquisitions, 1, left));
-  unread.countdown = static_cast<std::int32_t>(unread.drawn) - 1;
+/// Begins the next countdown: checks at each acquisition at first, then whenever they have doubled.
+void restart_countdown(std::uint32_t taken) {
+  const bool is_attaching = process.load(std::memory_order_relaxed) == attachment::attaching;
+  const std::uint32_t left =
+      is_attaching ? attaching_interval
+                   : acquisitions_for_file - std::min(taken, acquisitions_for_file - 1);
+  local_slot.drawn =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(local_slot.acquisitions, 1, left));
+  local_slot.countdown = static_cast<std::int32_t>(local_slot.drawn) - 1;
 }
 
-/// Puts what a thread did while nobody read it where it is read.
-void move_unread(profile_buffer& target, thread_slot& slot) {
-  slot.rwlock_calls += unread.rwlock_calls;
-  slot.spin_calls += unread.spin_calls;
-  slot.mmap_calls += unread.mmap_calls;
-  slot.cond_waits += unread.cond_waits;
-  slot.unprofiled += unread.unprofiled;
-  slot.created += unread.created;
-  slot.destroyed += unread.destroyed;
-  if (unread.created != 0) {
-    __atomic_fetch_add(&target.creations.weights[0], unread.created, __ATOMIC_RELAXED);
+/// Moves the counts of the calling thread's local slot into the buffer.
+void move_local_slot(profile_buffer& target, thread_slot& slot) {
+  slot.rwlock_calls += local_slot.rwlock_calls;
+  slot.spin_calls += local_slot.spin_calls;
+  slot.mmap_calls += local_slot.mmap_calls;
+  slot.cond_waits += local_slot.cond_waits;
+  slot.unprofiled += local_slot.unprofiled;
+  slot.created += local_slot.created;
+  slot.destroyed += local_slot.destroyed;
+  if (local_slot.created != 0) {
+    __atomic_fetch_add(&target.creations.weights[0], local_slot.created, __ATOMIC_RELAXED);
   }
-  // One that came by the end of its countdown counts the present acquisition at the slot.
-  slot.acquisitions += unread.acquisitions + passed_unread() - (unread.countdown < 0 ? 1 : 0);
-  unread = {};
+  // If the countdown has ended, the present acquisition is counted at the new slot.
+  slot.acquisitions +=
+      local_slot.acquisitions + acquisitions_in_countdown() - (local_slot.countdown < 0 ? 1 : 0);
+  local_slot = {};
 }
 
-/// A thread that takes mutexes seldom has each looked at, one that does nothing else one in so
-/// many.
-constexpr std::uint32_t most_period = 1 << 16;
+/// The longest sampling period, in acquisitions; it is 1 for a thread that seldom locks a mutex.
+constexpr std::uint32_t max_period = 1 << 16;
 
 void note_clocks(thread_slot& thread) {
   const instant now = both_clocks();
@@ -116,7 +120,7 @@ void note_clocks(thread_slot& thread) {
   thread.clock_ticks = now.ticks;
 }
 
-/// A child's buffer is its parent's: it keeps its hands off, and is a process like any other.
+/// Detaches the child of a fork from the parent's buffer.
 void in_child() {
   if (first == nullptr) {
     return;
@@ -127,11 +131,11 @@ void in_child() {
     is_early = false;
   }
   attached_buffer = nullptr;
-  as_other = nullptr;
-  looked = 0;
-  unsaid = 0;
-  process.store(standing::unknown, std::memory_order_relaxed);
-  unread = {};
+  own_entry = nullptr;
+  added_up = 0;
+  unreported = 0;
+  process.store(attachment::unknown, std::memory_order_relaxed);
+  local_slot = {};
   this_slot = &unassigned_slot;
 }
 
@@ -141,25 +145,26 @@ constinit thread_slot unassigned_slot{};
 thread_local constinit thread_slot* this_slot = &unassigned_slot;
 
 profile_buffer* attached() {
-  return process.load(std::memory_order_acquire) == standing::attached ? attached_buffer : nullptr;
+  return process.load(std::memory_order_acquire) == attachment::attached ? attached_buffer
+                                                                         : nullptr;
 }
 
 profile_buffer* attach() {
-  standing present = process.load(std::memory_order_acquire);
-  // Without an environment the C library has not started: whoever locks then does so unseen.
-  if (present == standing::unknown && environ != nullptr &&
-      process.compare_exchange_strong(present, standing::attaching)) {
+  attachment present = process.load(std::memory_order_acquire);
+  // Without an environment the C library has not started: earlier acquisitions are not recorded.
+  if (present == attachment::unknown && environ != nullptr &&
+      process.compare_exchange_strong(present, attachment::attaching)) {
     first = prepared != nullptr ? prepared : map_first();
     const bool is_ours = first != nullptr && claim(*first);
     attached_buffer = is_ours ? first : nullptr;
-    const standing apart = first != nullptr ? standing::apart : standing::alone;
-    process.store(is_ours ? standing::attached : apart, std::memory_order_release);
+    const attachment otherwise = first != nullptr ? attachment::detached : attachment::unprofiled;
+    process.store(is_ours ? attachment::attached : otherwise, std::memory_order_release);
   }
   return attached();
 }
 
 void prepare() {
-  if (process.load(std::memory_order_acquire) == standing::unknown) {
+  if (process.load(std::memory_order_acquire) == attachment::unknown) {
     prepared = first = map_first();
   }
   if (first != nullptr) {
@@ -170,7 +175,7 @@ void prepare() {
 
 thread_slot& assign_slot() {
   profile_buffer* target = attach();
-  thread_slot* slot = &unread;
+  thread_slot* slot = &local_slot;
   if (target != nullptr) {
     const std::uint32_t number = target->threads_used.fetch_add(1, std::memory_order_relaxed) %
                                  profile_buffer::thread_numbers;
@@ -178,13 +183,13 @@ thread_slot& assign_slot() {
     slot->number = number;
   }
   slot->tid = interpose::thread_number();
-  const standing present = process.load(std::memory_order_relaxed);
-  if (slot == &unread) {
+  const attachment present = process.load(std::memory_order_relaxed);
+  if (slot == &local_slot) {
     slot->number = no_number;
     // Another thread may have attached just now.
-    const bool may_be_read = present != standing::unknown && present != standing::alone;
-    slot->drawn = may_be_read ? 1 : 0;
-    slot->countdown = may_be_read ? 0 : for_long;
+    const bool may_attach = present != attachment::unknown && present != attachment::unprofiled;
+    slot->drawn = may_attach ? 1 : 0;
+    slot->countdown = may_attach ? 0 : longest_countdown;
   } else {
     const std::uint64_t now = ticks();
     slot->period = 1;
@@ -193,64 +198,65 @@ thread_slot& assign_slot() {
     slot->waits_drawn = 1;
     slot->waits_countdown = 1;
     slot->random = slot->tid * 2654435761U | 1;
-    // The first acquisition says nothing about how often there is one.
-    slot->last_sample = now - 2 * sample_every();
-    slot->last_wait = now - 2 * wait_every();
+    // The first acquisition gives no interval.
+    slot->last_sample = now - 2 * sample_interval();
+    slot->last_wait = now - 2 * wait_interval();
     note_clocks(*slot);
-    // A thread without a slot counts at the unassigned slot, and the acquisition that brought
-    // it here is the first of its own.
+    // A thread without a slot counts at the unassigned slot; the present acquisition is the first
+    // in its own slot.
     slot->countdown = -1;
-    move_unread(*target, *slot);
+    move_local_slot(*target, *slot);
   }
-  // Before the C library has started, this one comes here again.
-  if (target != nullptr || present != standing::unknown) {
+  // Not before the C library has started: the thread then calls again.
+  if (target != nullptr || present != attachment::unknown) {
     this_slot = slot;
   }
   return *slot;
 }
 
 init_table* early_inits() {
-  if (process.load(std::memory_order_relaxed) != standing::apart) {
+  if (process.load(std::memory_order_relaxed) != attachment::detached) {
     return nullptr;
   }
   begin_early();
   return &early;
 }
 
-profile_buffer* request_buffer(bool is_worth) {
-  if (this_slot != &unread || process.load(std::memory_order_acquire) == standing::alone) {
-    unread.countdown = for_long;
+profile_buffer* request_buffer(bool regardless) {
+  if (this_slot != &local_slot ||
+      process.load(std::memory_order_acquire) == attachment::unprofiled) {
+    local_slot.countdown = longest_countdown;
     return attached();
   }
-  const std::uint32_t passed = passed_unread();
-  unread.acquisitions += passed;
-  const std::uint32_t taken = looked.fetch_add(passed) + passed;
-  unsaid.fetch_add(passed);
-  look_again(taken);
-  standing present = standing::apart;
-  if (process.compare_exchange_strong(present, standing::attaching)) {
-    if (as_other.load() == nullptr) {
-      as_other = &note_other_process(*first);
+  const std::uint32_t passed = acquisitions_in_countdown();
+  local_slot.acquisitions += passed;
+  const std::uint32_t taken = added_up.fetch_add(passed) + passed;
+  unreported.fetch_add(passed);
+  restart_countdown(taken);
+  attachment present = attachment::detached;
+  if (process.compare_exchange_strong(present, attachment::attaching)) {
+    if (own_entry.load() == nullptr) {
+      own_entry = &note_other_process(*first);
     }
-    present = standing::apart;
-    if (is_worth || is_worth_a_file(*first, taken)) {
-      attached_buffer = take_own(*first);
-      present = attached_buffer != nullptr ? standing::attached : standing::alone;
+    present = attachment::detached;
+    if (regardless || gets_file(*first, taken)) {
+      attached_buffer = fill_own_file(*first);
+      present = attached_buffer != nullptr ? attachment::attached : attachment::unprofiled;
     }
-    if (present == standing::attached) {
+    if (present == attachment::attached) {
       move_early(*attached_buffer);
-      // The acquisition that brought it here counts as the first of those that are read.
-      unread.acquisitions -= is_worth ? 0 : 1;
-    } else if (present == standing::alone) {
-      as_other.load()->taken.fetch_or(other_process::is_unseen);
+      // The present acquisition is counted in the buffer.
+      local_slot.acquisitions -= regardless ? 0 : 1;
+    } else if (present == attachment::unprofiled) {
+      own_entry.load()->taken.fetch_or(other_process::is_unseen);
     }
     process.store(present, std::memory_order_release);
   }
-  if (other_process* self = as_other.load(); self != nullptr) {
-    self->taken.fetch_add(unsaid.exchange(0));
+  if (other_process* self = own_entry.load(); self != nullptr) {
+    self->taken.fetch_add(unreported.exchange(0));
   }
-  if (present == standing::alone) {
-    unread.countdown = for_long;
+  if (present == attachment::unprofiled) {
+    local_slot.countdown = longest_countdown;
   }
   return attached();
 }
@@ -259,13 +265,14 @@ std::uint32_t next_sample(thread_slot& thread, std::uint64_t now) {
   const std::uint32_t weight = thread.drawn;
   thread.acquisitions += weight;
   const std::uint64_t gap = now - thread.last_sample;
-  if (gap < sample_every() && thread.period < most_period) {
+  if (gap < sample_interval() && thread.period < max_period) {
     thread.period *= 2;
-  } else if (gap > 3 * sample_every() && thread.period > 1) {
+  } else if (gap > 3 * sample_interval() && thread.period > 1) {
     thread.period /= 2;
   }
   thread.last_sample = now;
-  // From half the period to one and a half, so that no rhythm of the program's is met.
+  // From half to one and a half periods, so that samples do not coincide with a period of the
+  // program.
   thread.drawn =
       thread.period <= 1 ? 1 : thread.period / 2 + 1 + next_random(thread) % thread.period;
   thread.countdown = static_cast<std::int32_t>(thread.drawn) - 1;
@@ -278,9 +285,9 @@ std::uint32_t next_sample(thread_slot& thread, std::uint64_t now) {
 std::uint32_t next_wait(thread_slot& thread, std::uint64_t now) {
   const std::uint32_t weight = thread.waits_drawn;
   const std::uint64_t gap = now - thread.last_wait;
-  if (gap < wait_every() && thread.waits_period < most_period) {
+  if (gap < wait_interval() && thread.waits_period < max_period) {
     thread.waits_period *= 2;
-  } else if (gap > 3 * wait_every() && thread.waits_period > 1) {
+  } else if (gap > 3 * wait_interval() && thread.waits_period > 1) {
     thread.waits_period /= 2;
   }
   thread.last_wait = now;

@@ -1,4 +1,4 @@
-// What the library knows of the process and of the calling thread.
+// The profiling state of the process and of the calling thread.
 #pragma once
 
 #include <cstdint>
@@ -8,70 +8,68 @@
 
 namespace lockwright::probe {
 
-/// What a sample may cost: one in so many ticks, so that they take less than a hundredth of a
-/// thread's time.
-inline std::uint64_t sample_every() { return 16 * ticks_per_microsecond(); }
+/// The mean interval of a thread's samples, in ticks, so that they take less than 1 % of its time.
+inline std::uint64_t sample_interval() { return 16 * ticks_per_microsecond(); }
 
-/// The same for a wait that is looked into, which costs more: what is written down of it was last
-/// written by another thread on another processor.
-inline std::uint64_t wait_every() { return 64 * ticks_per_microsecond(); }
+/// The mean interval of a thread's measured waits, in ticks. They cost more, because another thread
+/// on another processor wrote the same records last.
+inline std::uint64_t wait_interval() { return 64 * ticks_per_microsecond(); }
 
-/// Where threads count before they have been seen; never reaches an end.
+/// The slot of all threads that have none of their own yet.
 extern thread_slot unassigned_slot;
 
-/// The calling thread's place in the buffer, or what it has instead.
+/// The calling thread's slot in the buffer, `unassigned_slot`, or one outside any buffer.
 extern thread_local constinit thread_slot* this_slot;
 
-/// Null where this process is not the one that is profiled.
+/// Returns the buffer of this process; null if it has none.
 profile_buffer* attached();
 
-/// The buffer, mapped and claimed if nobody has tried yet; null if this process is not profiled.
+/// Returns the buffer, mapped and claimed at the first call; null if this process has none.
 profile_buffer* attach();
 
-/// Notes what the calling thread has taken unread, and when it is to come here again; a file for
-/// this process, if it has none and is worth one. Null if it still has none. is_worth: it is,
-/// however few mutexes it has taken.
-profile_buffer* request_buffer(bool is_worth);
+/// Adds up the acquisitions of a process without a buffer, and sets when the calling thread has to
+/// call again. Returns the buffer, if the process has or now gets one, else null. regardless: give
+/// it one however few mutexes it has locked.
+profile_buffer* request_buffer(bool regardless);
 
-/// Where a process that has no file yet notes from where mutexes are initialised; null if it will
-/// never have one.
+/// Returns the initialisation sites of a process that has no file yet; null if it will never have
+/// one.
 init_table* early_inits();
 
-/// The number of the slot of a thread that nobody reads.
+/// The number of a slot outside any buffer.
 inline constexpr std::uint32_t no_number = ~0U;
 
-/// What takes time or may allocate, and so must not be left to the first lock call: maps the
-/// buffer, and lets a child of this process, whose buffer is its parent's, keep its hands off. To
-/// be called once.
+/// Does once what takes too long or may allocate at the first lock call: maps the buffer, and makes
+/// the children of this process detach from it at a fork.
 void prepare();
 
-/// The calling thread's slot, which may be one that nobody reads. Sets `this_slot`.
+/// Assigns the calling thread a slot, which may be outside any buffer. Sets `this_slot`.
 thread_slot& assign_slot();
 
-/// Calls of one thread that are counted and no more, by the power of two, that make its process
-/// worth a file.
-inline constexpr std::uint64_t many_calls = 1024;
+/// Calls of one thread to functions that are only counted after which its process gets a file; a
+/// power of two.
+inline constexpr std::uint64_t calls_for_file = 1024;
 
-/// Where the calling thread counts a call of which no more is known.
+/// Returns the slot in which the calling thread counts a call that is not measured.
 inline thread_slot& slot_for_call() {
   thread_slot& thread = this_slot != &unassigned_slot ? *this_slot : assign_slot();
   if (thread.number == no_number) [[unlikely]] {
     const std::uint64_t calls = thread.rwlock_calls + thread.spin_calls;
-    if (calls % many_calls == many_calls - 1 && request_buffer(true) != nullptr) {
+    if (calls % calls_for_file == calls_for_file - 1 && request_buffer(true) != nullptr) {
       return assign_slot();
     }
   }
   return thread;
 }
 
-/// Draws the next countdown at `now`; returns how many acquisitions the present one stands for.
+/// Draws the next countdown at `now`; returns the sampling weight of the present acquisition.
 std::uint32_t next_sample(thread_slot& thread, std::uint64_t now);
 
-/// Draws the next countdown of contended acquisitions at `now`; returns how many the present one
-/// stands for.
+/// Draws the next countdown of contended acquisitions at `now`; returns the weight of the present
+/// one.
 std::uint32_t next_wait(thread_slot& thread, std::uint64_t now);
 
-/// Pseudo-random, from the slot.
+/// Returns a pseudo-random number, from the state in the slot.
 inline std::uint32_t next_random(thread_slot& thread) {
   std::uint32_t x = thread.random;
   x ^= x << 13;

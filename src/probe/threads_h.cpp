@@ -1,5 +1,5 @@
-// mtx_* and cnd_* of C11: the same objects under other names. The C library's own call its mutexes
-// by internal names, and would pass by this library. What is not here does nothing but call it.
+// mtx_* and cnd_* of C11: the same objects under other names. The C library's versions call its
+// mutex functions by internal names, which bypass this library. The others need no profiling.
 #include "interpose/c11.hpp"
 #include "probe/cond.hpp"
 #include "probe/mutex.hpp"

@@ -8,8 +8,8 @@
 
 namespace lockwright::programs {
 
-// One JSON object on one line of stdout, flushed when printed so that a driver that has to kill
-// the program later has it.
+// One JSON object on one line of stdout, flushed when printed: the caller may kill the program
+// later.
 class json_line {
  public:
   json_line& field(std::string_view name, double value);

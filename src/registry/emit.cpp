@@ -1,5 +1,5 @@
-// Prints the registry as JSON: what each algorithm states about itself, with
-// sizes taken from the compiled types. The build installs it as locks.json.
+// Prints the registry as JSON: the traits of each algorithm, with sizes from the compiled types.
+// The build installs it as locks.json.
 #include <cstdint>
 #include <cstdio>
 
@@ -10,7 +10,7 @@ namespace {
 
 using lockwright::native;
 
-// How much of the pthread_mutex_t the C library's mutex uses is not stated.
+// The space for a lock inside a pthread_mutex_t. It does not limit the C library's own mutex.
 constexpr std::uint32_t in_place_limit = 16;
 
 const char* name_of(lockwright::category category) {
@@ -164,7 +164,7 @@ void emit(const char* name, const char* header, bool first) {
 
 }  // namespace
 
-// With an argument: only the algorithms for measurements.
+// Prints the algorithms for measurements only, if there is an argument.
 int main(int count, char**) {
   const bool bench = count > 1;
   bool first = true;

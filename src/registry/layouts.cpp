@@ -1,5 +1,5 @@
-// Prints as JSON how the files are laid out through which the libraries talk to the command line. The
-// build installs it as layouts.json.
+// Prints as JSON the layouts of the files that the libraries share with the command. The build
+// installs it as layouts.json.
 #include <cstdint>
 #include <cstdio>
 

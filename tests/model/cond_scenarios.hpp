@@ -16,7 +16,7 @@ template <class L>
 class model_mutex {
  public:
   using object = model_mutex;
-  static constexpr bool waiters_sleep(model_mutex*) { return L::traits.parks(); }
+  static constexpr bool waiters_park(model_mutex*) { return L::traits.parks(); }
 
   void lock() {
     lock_.lock();
@@ -85,7 +85,7 @@ class cond_program : public program {
   ending wait(wait_limit until = wait_limit::endless, bool at_end = true, bool keeps = false) {
     wait_type& wait =
         frames[rl::thread_index()].enter([this] { return wait_type{*cond, waiter(&guard)}; });
-    wait.self.keeps = keeps;
+    wait.self.keeps_mutex = keeps;
     cond->enqueue(wait.self, at_end);
     if (!keeps) {
       guard.unlock();
@@ -95,7 +95,7 @@ class cond_program : public program {
       wait.self.await_grant();
     }
     if (end != ending::cancelled && !keeps) {
-      wait.take_mutex_again();
+      wait.reacquire_mutex();
     }
     frame<wait_type>::leave(wait);
     data.change();  // Only the mutex's holder may do this.
@@ -394,15 +394,15 @@ struct line_changes final : program {
       pop();
     }
     for (std::uint32_t i = 0; i < Threads; ++i) {
-      require(waiters[i].keeps, "every waiter is removed");
+      require(waiters[i].keeps_mutex, "every waiter is removed");
     }
   }
 
  private:
   void pop() {
     if (waiter* first = line.pop()) {
-      require(!first->keeps, "only once");
-      first->keeps = true;
+      require(!first->keeps_mutex, "only once");
+      first->keeps_mutex = true;
     }
   }
 };

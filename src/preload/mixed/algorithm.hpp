@@ -1,4 +1,4 @@
-// Which algorithm a mutex of the mixed library has: a number in its kind word.
+// The algorithm of a mutex in the mixed library: a number in its kind word.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace lockwright::preload {
 
-/// The rows of this build are numbered in the order of the registry; that of the
-/// C library's mutex is never a mutex's, which has c_library instead.
+/// The algorithms of this build, numbered in the order of the registry. A mutex of the C library
+/// has c_library, never the number of its row.
 enum class algorithm : std::uint8_t {
   unchosen,      ///< as the static initialisers leave it
-  being_chosen,  ///< by a thread that will be through in a moment
+  being_chosen,  ///< a thread is choosing, and waits for no other
   c_library,     ///< the mutex is the C library's own, in all but these bits
 #define LOCKWRIGHT_LOCK(name, identifier, ...) of_##identifier,
 #include "lockwright/built.def"

@@ -12,7 +12,7 @@
 namespace lockwright::preload {
 namespace {
 
-/// The path of the program, for which the linker has no name.
+/// The path of the program, which the dynamic linker does not store.
 class program_path {
  public:
   const char* get() {
@@ -32,11 +32,11 @@ class program_path {
   char path_[PATH_MAX]{};
 };
 
-// Where it lies: src/preload/layout.ld.
-[[gnu::section(".bss.seldom_used.path")]] constinit program_path the_program;
+// Placed by src/preload/layout.ld.
+[[gnu::section(".bss.seldom_used.path")]] constinit program_path program;
 
-loaded_file called(const char* path, std::uintptr_t base) {
-  return {path == nullptr || *path == '\0' ? the_program.get() : path, base};
+loaded_file named_file(const char* path, std::uintptr_t base) {
+  return {path == nullptr || *path == '\0' ? program.get() : path, base};
 }
 
 struct search {
@@ -44,14 +44,14 @@ struct search {
   loaded_file found;
 };
 
-int look_into(dl_phdr_info* info, std::size_t, void* argument) {
+int search_object(dl_phdr_info* info, std::size_t, void* argument) {
   auto& wanted = *static_cast<search*>(argument);
   for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr) & each = info->dlpi_phdr[i];
     const std::uintptr_t begin = info->dlpi_addr + each.p_vaddr;
     if (each.p_type == PT_LOAD && wanted.address >= begin &&
         wanted.address < begin + each.p_memsz) {
-      wanted.found = called(info->dlpi_name, info->dlpi_addr);
+      wanted.found = named_file(info->dlpi_name, info->dlpi_addr);
       return 1;
     }
   }
@@ -60,30 +60,30 @@ int look_into(dl_phdr_info* info, std::size_t, void* argument) {
 
 loaded_file search_all(const void* address) {
   search wanted{reinterpret_cast<std::uintptr_t>(address), {nullptr, 0}};
-  dl_iterate_phdr(look_into, &wanted);
+  dl_iterate_phdr(search_object, &wanted);
   return wanted.found;
 }
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
 
-/// The C library's own table, from 2.35 on, which no thread has to lock; asked for by name, so
-/// that the library can be loaded where there is none.
-using table_function = int(void*, dl_find_object*);
+/// The C library's lock-free look-up, from 2.35 on; found by name, so that this library can be
+/// loaded without it.
+using look_up_function = int(void*, dl_find_object*);
 
-enum class asked : std::uint8_t { no, now, yes };
-constinit std::atomic<asked> table_asked_for{asked::no};
-constinit std::atomic<table_function*> table{nullptr};
+enum class search_state : std::uint8_t { not_started, running, finished };
+constinit std::atomic<search_state> state{search_state::not_started};
+constinit std::atomic<look_up_function*> look_up{nullptr};
 
-/// Null while it is being looked for, which may allocate, thus lock, thus come here.
-table_function* find_table() {
-  asked expected = asked::no;
-  if (table_asked_for.load(std::memory_order_acquire) != asked::yes &&
-      table_asked_for.compare_exchange_strong(expected, asked::now)) {
+/// Returns null during the search, which may allocate, thus lock, thus recurse.
+look_up_function* find_look_up() {
+  search_state expected = search_state::not_started;
+  if (state.load(std::memory_order_acquire) != search_state::finished &&
+      state.compare_exchange_strong(expected, search_state::running)) {
     void* found = dlsym(RTLD_DEFAULT, "_dl_find_object");
-    table.store(reinterpret_cast<table_function*>(found), std::memory_order_release);
-    table_asked_for.store(asked::yes, std::memory_order_release);
+    look_up.store(reinterpret_cast<look_up_function*>(found), std::memory_order_release);
+    state.store(search_state::finished, std::memory_order_release);
   }
-  return table.load(std::memory_order_acquire);
+  return look_up.load(std::memory_order_acquire);
 }
 
 #endif
@@ -92,12 +92,12 @@ table_function* find_table() {
 
 loaded_file file_of(const void* address) {
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
-  if (table_function* const look_up = find_table()) {
+  if (look_up_function* const find = find_look_up()) {
     dl_find_object found;
-    if (look_up(const_cast<void*>(address), &found) != 0) {
+    if (find(const_cast<void*>(address), &found) != 0) {
       return {nullptr, 0};
     }
-    return called(found.dlfo_link_map->l_name, found.dlfo_link_map->l_addr);
+    return named_file(found.dlfo_link_map->l_name, found.dlfo_link_map->l_addr);
   }
 #endif
   return search_all(address);

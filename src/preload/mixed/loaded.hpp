@@ -5,13 +5,14 @@
 
 namespace lockwright::preload {
 
-/// path: null if there is none. base: what the addresses in the file are less by.
+/// A loaded file; path: null if there is none; base: its load address, which is added to the
+/// addresses in the file.
 struct loaded_file {
   const char* path;
   std::uintptr_t base;
 };
 
-/// Without allocating.
+/// Returns the file that contains `address`. Does not allocate.
 loaded_file file_of(const void* address);
 
 }  // namespace lockwright::preload

@@ -1,5 +1,4 @@
-// The lock of a mutex in the mixed library: one of all algorithms of
-// this build, which one the kind word of the mutex says.
+// The lock of a mutex in the mixed library: the kind word of the mutex gives its algorithm.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +12,10 @@
 
 namespace lockwright::preload {
 
-/// Room for the lock of any algorithm. All-zero memory is an unlocked one of each.
+/// Storage for the lock of any algorithm. Zeroed memory is an unlocked lock of each.
 class lock_variant {
  public:
-  /// Whether the kind word says what the algorithm is, and it is one that is in here.
+  /// Returns true if the kind word gives an algorithm whose lock is stored here.
   [[gnu::always_inline]] static constexpr bool is_known(kind_word kind) {
     const algorithm which = algorithm_of(kind);
     return which > algorithm::c_library && which < algorithm::end;
@@ -50,11 +49,11 @@ class lock_variant {
   /// above jumps to: in one common function, each would save the registers of the longest.
   template <class L, class Owner, class Call>
   [[gnu::noinline]] auto call_out_of_line(Owner& owner, Call call) {
-    static_assert(sizeof(L) <= sizeof room_ && alignof(L) <= alignof(lock_variant));
-    return call(owner, *reinterpret_cast<L*>(room_));
+    static_assert(sizeof(L) <= sizeof storage_ && alignof(L) <= alignof(lock_variant));
+    return call(owner, *reinterpret_cast<L*>(storage_));
   }
 
-  alignas(8) std::byte room_[16]{};
+  alignas(8) std::byte storage_[16]{};
 };
 
 }  // namespace lockwright::preload

@@ -15,22 +15,22 @@ namespace lockwright::preload {
 using interpose::deadline_clock;
 using interpose::real;
 
-/// The algorithm is chosen when the mutex is initialised, or, where a static
-/// initialiser did that, when it is first used; from then on it does not change. If it is the C
-/// library's, every operation goes to library_mutex, and to replaced_mutex otherwise.
+/// The algorithm is chosen when the mutex is initialised or, after a static initialiser, when it is
+/// first used; from then on it does not change. If it is the C library's, library_mutex performs
+/// every operation, else replaced_mutex does.
 ///
-/// Invariant ONE-CHOOSER: a kind word leaves unchosen by a compare-and-swap, so
-/// one thread asks the plan, which counts. It waits for no thread until it has
-/// written the answer. A thread that finds being_chosen waits for it; in the child of a fork
-/// the choosing thread may be missing, and the choice is made again.
+/// Invariant ONE-CHOOSER: a kind word leaves unchosen by a compare-and-swap, so one thread consults
+/// the plan, which counts mutexes. It waits for no thread until it has stored the algorithm. A
+/// thread that reads being_chosen waits for it; in the child of a fork the choosing thread may be
+/// missing, and the choice is repeated.
 class mixed_mutex : public replaced_mutex<lock_variant> {
   using replaced = replaced_mutex<lock_variant>;
 
  public:
   static mixed_mutex& of(pthread_mutex_t* mutex) { return reinterpret_cast<mixed_mutex&>(*mutex); }
 
-  static bool waiters_sleep(pthread_mutex_t* mutex) {
-    return is_library_mutex(mutex) || replaced::waiters_sleep(mutex);
+  static bool waiters_park(pthread_mutex_t* mutex) {
+    return is_library_mutex(mutex) || replaced::waiters_park(mutex);
   }
 
   // In functions that are always inline the return address is that of the entry point.
@@ -66,19 +66,19 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
   }
 
   [[gnu::always_inline]] static int busylock(pthread_mutex_t* mutex) {
-    settle(mutex, __builtin_return_address(0));
+    ensure_algorithm(mutex, __builtin_return_address(0));
     return is_library_mutex(mutex) ? library_mutex::busylock(mutex) : replaced::busylock(mutex);
   }
 
   [[gnu::always_inline]] static int clocklock(pthread_mutex_t* mutex, deadline_clock clock,
                                               const timespec* deadline) {
-    settle(mutex, __builtin_return_address(0));
+    ensure_algorithm(mutex, __builtin_return_address(0));
     return is_library_mutex(mutex) ? library_mutex::clocklock(mutex, clock, deadline)
                                    : replaced::clocklock(mutex, clock, deadline);
   }
 
   static int may_wait(pthread_mutex_t* mutex) {
-    settle(mutex, __builtin_return_address(0));
+    ensure_algorithm(mutex, __builtin_return_address(0));
     return is_library_mutex(mutex) ? library_mutex::may_wait(mutex) : replaced::may_wait(mutex);
   }
 
@@ -86,9 +86,9 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
     return is_library_mutex(mutex) ? library_mutex::line(mutex) : replaced::line(mutex);
   }
 
-  static bool survives_wait(pthread_mutex_t* mutex) {
-    return is_library_mutex(mutex) ? library_mutex::survives_wait(mutex)
-                                   : replaced::survives_wait(mutex);
+  static bool stays_locked_in_wait(pthread_mutex_t* mutex) {
+    return is_library_mutex(mutex) ? library_mutex::stays_locked_in_wait(mutex)
+                                   : replaced::stays_locked_in_wait(mutex);
   }
 
   static int release(pthread_mutex_t* mutex, bool& is_counted) {
@@ -102,14 +102,14 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
   }
 
  private:
-  /// As takes_fast_path(), to the C library by the plan.
+  /// Returns true for a mutex on the fast path to which the plan gives the C library's algorithm.
   [[gnu::always_inline]] static bool library_takes_fast_path(kind_word kind) {
     return is_plain(kind, fast_path_kind.load(std::memory_order_acquire)) &&
            algorithm_of(kind) == algorithm::c_library;
   }
 
-  /// The C library's by the plan; mutexes left to it because of their kind are handled by
-  /// replaced_mutex.
+  /// Returns true if the plan gives the mutex the C library's algorithm; replaced_mutex handles
+  /// those left to the C library because of their kind.
   static bool is_library_mutex(pthread_mutex_t* mutex) {
     const kind_word kind = of(mutex).kind();
     return !is_library(kind) && algorithm_of(kind) == algorithm::c_library;
@@ -121,13 +121,13 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
     if (attributes != nullptr && wants_library(attributes)) {
       return real.mutex_init(mutex, attributes);
     }
-    const algorithm chosen = the_plan().choose({mutex, caller, true});
+    const algorithm chosen = current_plan().choose({mutex, caller, true});
     if (chosen != algorithm::c_library) {
       int type = PTHREAD_MUTEX_DEFAULT;
       if (attributes != nullptr) {
         pthread_mutexattr_gettype(attributes, &type);
       }
-      make(mutex, static_cast<kind_word>(type) | bits_of(chosen));
+      construct(mutex, static_cast<kind_word>(type) | bits_of(chosen));
       return 0;
     }
     const int result = library_mutex::init(mutex, attributes);
@@ -140,22 +140,22 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
   }
 
   [[gnu::noinline]] static int lock_by_plan(pthread_mutex_t* mutex, const void* caller) {
-    settle(mutex, caller);
+    ensure_algorithm(mutex, caller);
     return is_library_mutex(mutex) ? library_mutex::lock(mutex) : lock_slow(mutex);
   }
 
   [[gnu::noinline]] static int trylock_by_plan(pthread_mutex_t* mutex, const void* caller) {
-    settle(mutex, caller);
+    ensure_algorithm(mutex, caller);
     return is_library_mutex(mutex) ? library_mutex::trylock(mutex) : trylock_slow(mutex);
   }
 
   [[gnu::noinline]] static int unlock_by_plan(pthread_mutex_t* mutex, const void* caller) {
-    settle(mutex, caller);
+    ensure_algorithm(mutex, caller);
     return is_library_mutex(mutex) ? library_mutex::unlock(mutex) : unlock_slow(mutex);
   }
 
-  /// Chooses the mutex's algorithm if it has none, and adopts it in a child process.
-  static void settle(pthread_mutex_t* mutex, const void* caller) {
+  /// Ensures that the mutex has an algorithm and is adopted by this process.
+  static void ensure_algorithm(pthread_mutex_t* mutex, const void* caller) {
     mixed_mutex& self = of(mutex);
     const kind_word kind = self.kind();
     if (!is_library(kind) && (is_stale(kind, generation) || !has_algorithm(kind))) [[unlikely]] {
@@ -168,7 +168,7 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
   [[gnu::noinline]] void choose_algorithm(const void* caller) {
     for (kind_word kind = this->kind(); !is_library(kind); kind = this->kind()) {
       if (is_stale(kind, generation)) {
-        adopt_as(kind);
+        mark_adopted(kind);
       } else if (algorithm_of(kind) == algorithm::unchosen) {
         choose(kind, caller);
       } else if (algorithm_of(kind) == algorithm::being_chosen) {
@@ -179,8 +179,8 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
     }
   }
 
-  /// The C library's own functions deal with the parent's state of its mutexes.
-  void adopt_as(kind_word kind) {
+  /// Marks a mutex without a replaced lock as adopted: the C library's functions repair its state.
+  void mark_adopted(kind_word kind) {
     if (lock_variant::is_known(kind)) {
       adopt();
       return;
@@ -193,12 +193,12 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
   }
 
   void choose(kind_word kind, const void* caller) {
-    plan& the = the_plan();
-    const found_mutex seen{this, caller, false};
-    const init_site where = the.locate(seen);  // may wait for the dynamic linker
+    plan& current = current_plan();
+    const init_site site =
+        current.locate({this, caller, false});  // may wait for the dynamic linker
     if (change_kind(kind, kind | bits_of(algorithm::being_chosen))) {
-      const algorithm chosen = the.choose(where);
-      // No other thread changes it now, but for a tool's mark.
+      const algorithm chosen = current.choose(site);
+      // Other threads now change no bit but known_to_tool.
       kind = this->kind();
       while (!change_kind(kind, (kind & ~algorithm_bits) | bits_of(chosen))) {
         kind = this->kind();

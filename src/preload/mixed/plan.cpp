@@ -27,8 +27,8 @@ constexpr row algorithms[] = {
 #undef LOCKWRIGHT_LOCK
 };
 
-/// The algorithm of that name; unchosen if there is none.
-algorithm find(const char* name) {
+/// Returns the algorithm called `name`; unchosen if there is none.
+algorithm algorithm_named(const char* name) {
   if (strcmp(name, "pthread") == 0) {
     return algorithm::c_library;
   }
@@ -40,49 +40,49 @@ algorithm find(const char* name) {
   return algorithm::unchosen;
 }
 
-/// The first plan that was read. A second one, read by a thread at the same time,
-/// is dropped: nothing has been counted in it.
-std::atomic<plan*> current{nullptr};
+/// The first plan that was read. One that another thread reads at the same time is dropped:
+/// nothing has been counted in it.
+std::atomic<plan*> first_plan{nullptr};
 
-/// Room for a plan of few entries, on a page that is in use anyway.
-alignas(8) char small_room[1024];
-std::atomic<bool> small_room_is_taken{false};
+/// Memory for a plan of few entries, on a page that is in use anyway.
+alignas(8) char small_buffer[1024];
+std::atomic<bool> small_buffer_is_used{false};
 
 }  // namespace
 
-/// Parses a copy of the text. All that it makes is allocated consecutively in the small room, or
-/// in pages of its own.
+/// Parses a copy of the text. Allocates everything consecutively in the small buffer, or in pages
+/// of its own.
 class plan::reader {
  public:
   explicit reader(const char* text) : length_(strlen(text) + 1) {
     count_lines(text);
-    bytes_ = most_bytes();
-    is_small_ = bytes_ <= sizeof small_room && !small_room_is_taken.exchange(true);
-    pages_ = is_small_ ? small_room : static_cast<char*>(native_env::map_pages(bytes_));
+    bytes_ = max_bytes();
+    is_small_ = bytes_ <= sizeof small_buffer && !small_buffer_is_used.exchange(true);
+    pages_ = is_small_ ? small_buffer : static_cast<char*>(native_env::map_pages(bytes_));
     if (pages_ != nullptr) {
       free_ = pages_;
-      made_ = take<plan>(1);
-      at_ = take<char>(length_);
-      memcpy(at_, text, length_);
+      plan_ = allocate<plan>(1);
+      position_ = allocate<char>(length_);
+      memcpy(position_, text, length_);
     }
   }
 
-  /// Null if it is no plan, after a line that says so.
+  /// Returns the plan; null after an error message if the text is none.
   plan* read() {
     if (pages_ == nullptr) {
       native_env::complain("there is no memory for ", variable,
                            "; every mutex stays the C library's");
       return nullptr;
     }
-    const bool is_plan = read_all() && made_->entries_ != nullptr;
+    const bool is_plan = read_lines() && plan_->entries_ != nullptr;
     if (!is_plan) {
       native_env::complain(variable, " is no plan; every mutex stays the C library's");
     }
-    made_->stats_ = map_stats_page();
-    return is_plan ? made_ : nullptr;
+    plan_->stats_ = map_stats_page();
+    return is_plan ? plan_ : nullptr;
   }
 
-  /// The small room is not used again.
+  /// Frees the memory, except the small buffer, which is not used again.
   void drop() {
     if (!is_small_) {
       native_env::unmap_pages(pages_, bytes_);
@@ -98,8 +98,8 @@ class plan::reader {
     }
   }
 
-  [[nodiscard]] std::size_t most_bytes() const {
-    constexpr std::size_t gap = alignof(plan) - 1;  // may be before each thing that is made
+  [[nodiscard]] std::size_t max_bytes() const {
+    constexpr std::size_t gap = alignof(plan) - 1;  // may precede each object
     static_assert(gap + 1 >= alignof(entry) && gap + 1 >= alignof(range));
     // Each name of an algorithm has at least one character, and a space before it.
     const std::size_t names = length_ / 2 * sizeof(algorithm);
@@ -108,28 +108,28 @@ class plan::reader {
   }
 
   template <class T>
-  T* take(std::size_t number) {
-    auto at = reinterpret_cast<std::uintptr_t>(free_);
-    at = (at + alignof(T) - 1) / alignof(T) * alignof(T);
-    free_ = reinterpret_cast<char*>(at) + number * sizeof(T);
-    return reinterpret_cast<T*>(at);
+  T* allocate(std::size_t number) {
+    auto address = reinterpret_cast<std::uintptr_t>(free_);
+    address = (address + alignof(T) - 1) / alignof(T) * alignof(T);
+    free_ = reinterpret_cast<char*>(address) + number * sizeof(T);
+    return reinterpret_cast<T*>(address);
   }
 
-  /// The rest of the line if `whole`, else the next word of it; null at its end.
-  char* word(bool whole = false) {
-    while (*at_ == ' ') {
-      ++at_;
+  /// Returns the rest of the line if `to_end`, else its next word; null at its end.
+  char* word(bool to_end = false) {
+    while (*position_ == ' ') {
+      ++position_;
     }
-    if (*at_ == '\n' || *at_ == '\0') {
+    if (*position_ == '\n' || *position_ == '\0') {
       return nullptr;
     }
-    char* begin = at_;
-    while (*at_ != '\n' && *at_ != '\0' && (whole || *at_ != ' ')) {
-      ++at_;
+    char* begin = position_;
+    while (*position_ != '\n' && *position_ != '\0' && (to_end || *position_ != ' ')) {
+      ++position_;
     }
-    ended_line_ = *at_ != ' ';
-    if (*at_ != '\0') {
-      *at_++ = '\0';
+    ended_line_ = *position_ != ' ';
+    if (*position_ != '\0') {
+      *position_++ = '\0';
     }
     return begin;
   }
@@ -144,70 +144,70 @@ class plan::reader {
     return *end == '\0';
   }
 
-  bool read_all() {
-    // All files stand first, then all others' algorithms, then the entries.
-    made_->modules_ = take<const char*>(modules_);
-    made_->entries_ = take<entry>(entries_);
-    while (*at_ != '\0') {
-      const char what = *at_++;
+  bool read_lines() {
+    // The files come first, then the default entry, then the others.
+    plan_->modules_ = allocate<const char*>(modules_);
+    plan_->entries_ = allocate<entry>(entries_);
+    while (*position_ != '\0') {
+      const char what = *position_++;
       ended_line_ = false;
       if (!(what == 'M' ? read_module() : what == 'R' ? read_range() : read_entry(what))) {
         return false;
       }
     }
-    return made_->entry_number_ != 0;
+    return plan_->entry_number_ != 0;
   }
 
   bool read_module() {
-    made_->modules_[made_->module_number_++] = word(true);
-    return made_->modules_[made_->module_number_ - 1] != nullptr;
+    plan_->modules_[plan_->module_number_++] = word(true);
+    return plan_->modules_[plan_->module_number_ - 1] != nullptr;
   }
 
   bool read_entry(char what) {
-    const bool of_all_others = made_->entry_number_ == 0;
-    if (made_->entry_number_ == most_entries || what != (of_all_others ? 'D' : 'E')) {
+    const bool is_default = plan_->entry_number_ == 0;
+    if (plan_->entry_number_ == most_entries || what != (is_default ? 'D' : 'E')) {
       return false;
     }
-    entry& one = made_->entries_[made_->entry_number_++];
+    entry& added = plan_->entries_[plan_->entry_number_++];
     std::uint64_t by = 0;
-    if (!of_all_others) {
+    if (!is_default) {
       if (!number(by)) {
         return false;
       }
-      one.by = static_cast<std::uint32_t>(by);
-      if (*at_ == '-') {
-        one.ordinal = any;
+      added.by = static_cast<std::uint32_t>(by);
+      if (*position_ == '-') {
+        added.ordinal = all;
         word();
-      } else if (!number(one.ordinal)) {
+      } else if (!number(added.ordinal)) {
         return false;
       }
     }
-    one.algorithms = take<algorithm>(0);
+    added.algorithms = allocate<algorithm>(0);
     while (!ended_line_) {
       const char* name = word();
-      const algorithm which = name == nullptr ? algorithm::unchosen : find(name);
+      const algorithm which = name == nullptr ? algorithm::unchosen : algorithm_named(name);
       if (which == algorithm::unchosen) {
         return false;
       }
-      *take<algorithm>(1) = which;
-      ++one.algorithm_number;
+      *allocate<algorithm>(1) = which;
+      ++added.algorithm_number;
     }
-    one.ranges = take<range>(0);
-    return one.algorithm_number != 0;
+    added.ranges = allocate<range>(0);
+    return added.algorithm_number != 0;
   }
 
   bool read_range() {
-    if (made_->entry_number_ < 2) {
+    if (plan_->entry_number_ < 2) {
       return false;
     }
-    range& one = *take<range>(1);
+    range& added = *allocate<range>(1);
     std::uint64_t module = 0;
-    if (!number(module) || !number(one.from) || !number(one.to)) {
+    if (!number(module) || !number(added.from) || !number(added.to)) {
       return false;
     }
-    one.module = static_cast<std::uint32_t>(module);
-    ++made_->entries_[made_->entry_number_ - 1].range_number;
-    return module < made_->module_number_;
+    added.module = static_cast<std::uint32_t>(module);
+    ++plan_->entries_[plan_->entry_number_ - 1].range_number;
+    return module < plan_->module_number_;
   }
 
   std::size_t length_;
@@ -218,25 +218,25 @@ class plan::reader {
   bool is_small_;
   char* pages_ = nullptr;
   char* free_ = nullptr;
-  plan* made_ = nullptr;
-  char* at_ = nullptr;
+  plan* plan_ = nullptr;
+  char* position_ = nullptr;
   bool ended_line_ = false;
 };
 
-plan& the_plan() {
-  plan* known = current.load(std::memory_order_acquire);
+plan& current_plan() {
+  plan* known = first_plan.load(std::memory_order_acquire);
   if (known != nullptr) {
     return *known;
   }
   const char* text = native_env::environment_variable(variable);
-  plan::reader given(text == nullptr || *text == '\0' ? "D pthread\n" : text);
-  plan* mine = given.read();
+  plan::reader reader(text == nullptr || *text == '\0' ? "D pthread\n" : text);
+  plan* mine = reader.read();
   if (mine == nullptr) {
-    given.drop();
+    reader.drop();
     mine = plan::reader("D pthread\n").read();
   }
-  if (!current.compare_exchange_strong(known, mine, std::memory_order_acq_rel,
-                                       std::memory_order_acquire)) {
+  if (!first_plan.compare_exchange_strong(known, mine, std::memory_order_acq_rel,
+                                          std::memory_order_acquire)) {
     return *known;
   }
   return *mine;
@@ -244,55 +244,54 @@ plan& the_plan() {
 
 namespace {
 
-/// So that the program's own changes of the environment come too late.
-[[gnu::constructor]] void read_the_plan() { the_plan(); }
+/// Reads the plan before the program can change its environment.
+[[gnu::constructor]] void read_plan() { current_plan(); }
 
 }  // namespace
 
-bool plan::entry::covers(const init_site& where) const {
+bool plan::entry::covers(const init_site& site) const {
   if ((by & by_any) != 0) {
     return true;
   }
   for (std::uint32_t i = 0; i < range_number; ++i) {
-    const range& one = ranges[i];
-    const bool lies = one.has(where.mutex);
-    const bool called = one.has(where.call);
-    const bool lies_in_none = where.mutex.module == position::nowhere;
+    const bool lies = ranges[i].contains(site.mutex);
+    const bool called = ranges[i].contains(site.call);
+    const bool lies_in_none = site.mutex.module == position::nowhere;
     if (((by & by_variable) != 0 && lies) ||
-        ((by & by_initialiser) != 0 && called && where.is_initialised) ||
-        ((by & by_first_use) != 0 && called && !where.is_initialised) ||
-        ((by & by_library) != 0 && (lies || (called && (where.is_initialised || lies_in_none))))) {
+        ((by & by_initialiser) != 0 && called && site.is_initialised) ||
+        ((by & by_first_use) != 0 && called && !site.is_initialised) ||
+        ((by & by_library) != 0 && (lies || (called && (site.is_initialised || lies_in_none))))) {
       return true;
     }
   }
   return false;
 }
 
-algorithm plan::choose(const init_site& where) {
+algorithm plan::choose(const init_site& site) {
   std::uint32_t chosen = 0;
   for (std::uint32_t i = 1; i < entry_number_; ++i) {
-    entry& one = entries_[i];
-    if (!one.covers(where)) {
+    entry& each = entries_[i];
+    if (!each.covers(site)) {
       continue;
     }
-    // Counted whichever entry gets it, because the ordinal counts all mutexes of the site.
-    const std::uint64_t ordinal = one.seen.fetch_add(1, std::memory_order_relaxed);
-    if (chosen == 0 && (one.ordinal == any || one.ordinal == ordinal)) {
+    // Counted whichever entry is chosen, because the ordinal counts all mutexes of the site.
+    const std::uint64_t ordinal = each.covered.fetch_add(1, std::memory_order_relaxed);
+    if (chosen == 0 && (each.ordinal == all || each.ordinal == ordinal)) {
       chosen = i;
     }
   }
   if (stats_ != nullptr) {
     stats_->chosen[chosen].fetch_add(1, std::memory_order_relaxed);
   }
-  return entries_[chosen].give();
+  return entries_[chosen].next_algorithm();
 }
 
-init_site plan::locate(const found_mutex& seen) const {
+init_site plan::locate(const new_mutex& candidate) const {
   if (entry_number_ == 1) {
-    return {{position::nowhere, 0}, {position::nowhere, 0}, seen.is_initialised};
+    return {{position::nowhere, 0}, {position::nowhere, 0}, candidate.is_initialised};
   }
-  return {locate(seen.mutex), locate(static_cast<const char*>(seen.caller) - 1),
-          seen.is_initialised};
+  return {locate(candidate.mutex), locate(static_cast<const char*>(candidate.caller) - 1),
+          candidate.is_initialised};
 }
 
 position plan::locate(const void* address) const {

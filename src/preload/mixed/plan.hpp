@@ -1,4 +1,4 @@
-// Which algorithm each mutex is to have: what LOCKWRIGHT_PLAN says.
+// The algorithm of each mutex, as LOCKWRIGHT_PLAN assigns it.
 #pragma once
 
 #include <atomic>
@@ -9,58 +9,60 @@
 
 namespace lockwright::preload {
 
-/// A mutex at its first sight: its address, and the caller
-/// of its initialisation or, without one, of its first use.
-struct found_mutex {
+/// A mutex without an algorithm: its address, and the caller of its initialisation or, without
+/// one, of its first use.
+struct new_mutex {
   const void* mutex;
-  const void* caller;  ///< what the call returns to
+  const void* caller;  ///< return address of the call
   bool is_initialised;
 };
 
 /// A place in one of the files that the process has loaded.
 struct position {
-  static constexpr std::uint32_t nowhere = ~std::uint32_t{0};  ///< in no such file
-  static constexpr std::uint32_t elsewhere = nowhere - 1;      ///< in one of no interest
+  static constexpr std::uint32_t nowhere = ~std::uint32_t{0};  ///< in no loaded file
+  static constexpr std::uint32_t elsewhere =
+      nowhere - 1;  ///< in a file that the plan does not name
 
-  std::uint32_t module;  ///< number in the plan, or one of the two
-  std::uint64_t offset;  ///< in the addresses that the file itself uses
+  std::uint32_t module;  ///< number in the plan, or a constant above
+  std::uint64_t offset;  ///< relative to the load address
 };
 
-/// A found_mutex, in terms of the plan.
+/// A new_mutex, with the addresses as positions.
 struct init_site {
   position mutex;
   position call;  ///< the last byte of the call
   bool is_initialised;
 };
 
-/// Made once for each process. The text in the environment has one record a line,
-/// numbers in hexadecimal, and is written by python/lockwright/plan/compiled.py:
+/// The plan of this process. The text in the environment has one record per line, with hexadecimal
+/// numbers, and is written by python/lockwright/plan/compiled.py:
 ///
 ///   M name                    | a file: the last part of its path. They are numbered from 0.
-///   D lock lock ...           | of all others: the first has the first lock, and so on,
-///                             | round and round
-///   E by ordinal lock lock .. | an entry, the first that applies counts; `by`: bits of `match`;
-///                             | `ordinal`: which of those that it would apply to, or -
-///   R module from to          | of the last entry: from `from` up to, and not with, `to`
+///   D lock lock ...           | the default entry: its mutexes get the locks in rotation
+///   E by ordinal lock lock .. | an entry, of which the first that applies counts; `by`: bits of
+///                             | `match`; `ordinal`: only that one of its mutexes, or - for all
+///   R module from to          | a range of the last entry: from `from` to before `to`
 class plan {
  public:
-  /// Without allocating. May wait for the dynamic linker, where it has no table to look in.
-  [[nodiscard]] init_site locate(const found_mutex& seen) const;
+  /// Returns the positions of a mutex. Does not allocate; may wait for the dynamic linker in C
+  /// libraries before 2.35.
+  [[nodiscard]] init_site locate(const new_mutex& candidate) const;
 
-  /// Counts the mutex, and waits for no thread.
-  algorithm choose(const init_site& where);
+  /// Returns the algorithm for a mutex, and counts it. Waits for no thread.
+  algorithm choose(const init_site& site);
 
-  algorithm choose(const found_mutex& seen) { return choose(locate(seen)); }
+  algorithm choose(const new_mutex& candidate) { return choose(locate(candidate)); }
 
  private:
-  friend plan& the_plan();
+  friend plan& current_plan();
 
   enum match : std::uint32_t {
-    by_variable = 1,     ///< the mutex lies there
-    by_initialiser = 2,  ///< it is initialised from there
-    by_first_use = 4,    ///< it is not, and used from there first
-    by_library = 8,      ///< it is there, or is initialised there; if neither, used there first
-    by_any = 16,         ///< wherever it is
+    by_variable = 1,     ///< the mutex lies in a range
+    by_initialiser = 2,  ///< initialised from a range
+    by_first_use = 4,    ///< not initialised, first used from a range
+    by_library =
+        8,        ///< lies in or is initialised from a range; if on the heap, first used from one
+    by_any = 16,  ///< every mutex
   };
 
   struct range {
@@ -68,12 +70,12 @@ class plan {
     std::uint64_t from;
     std::uint64_t to;
 
-    [[nodiscard]] bool has(const position& at) const {
-      return at.module == module && at.offset >= from && at.offset < to;
+    [[nodiscard]] bool contains(const position& place) const {
+      return place.module == module && place.offset >= from && place.offset < to;
     }
   };
 
-  static constexpr std::uint64_t any = ~std::uint64_t{0};
+  static constexpr std::uint64_t all = ~std::uint64_t{0};
 
   struct entry {
     std::uint32_t by;
@@ -82,13 +84,13 @@ class plan {
     std::uint32_t algorithm_number;
     range* ranges;
     std::uint32_t range_number;
-    std::atomic<std::uint64_t> seen;   ///< mutexes at its place
-    std::atomic<std::uint64_t> given;  ///< an algorithm
+    std::atomic<std::uint64_t> covered;   ///< mutexes that the entry covers
+    std::atomic<std::uint64_t> assigned;  ///< mutexes that got an algorithm from it
 
-    [[nodiscard]] bool covers(const init_site& where) const;
-    algorithm give() {
-      const std::uint64_t turn = given.fetch_add(1, std::memory_order_relaxed);
-      return algorithms[turn % algorithm_number];
+    [[nodiscard]] bool covers(const init_site& site) const;
+    algorithm next_algorithm() {
+      const std::uint64_t index = assigned.fetch_add(1, std::memory_order_relaxed);
+      return algorithms[index % algorithm_number];
     }
   };
 
@@ -98,11 +100,11 @@ class plan {
 
   const char** modules_;
   std::uint32_t module_number_;
-  entry* entries_;  ///< the first is of all others
+  entry* entries_;  ///< the first is the default
   std::uint32_t entry_number_;
-  stats_page* stats_;  ///< where the mutexes of each entry are counted; null if not requested
+  stats_page* stats_;  ///< counts the mutexes of each entry; null if not requested
 };
 
-plan& the_plan();
+plan& current_plan();
 
 }  // namespace lockwright::preload

@@ -47,12 +47,12 @@ class guarded {
       return true;
     });
     wait.self.await_grant();
-    wait.take_mutex_again();
+    wait.reacquire_mutex();
   }
 
   void change_data() { site_->change_data(); }
 
-  static bool waiters_sleep(guarded* mutex) { return mutex->parks_; }
+  static bool waiters_park(guarded* mutex) { return mutex->parks_; }
   static auto* line(guarded* mutex) { return &mutex->line_; }
   static bool is_held_by_caller(guarded* mutex) { return mutex->site_->is_held_by_caller(); }
   static int reacquire(guarded* mutex, bool) {

@@ -1,4 +1,4 @@
-#include "probe/family.hpp"
+#include "probe/buffer_files.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ using native_env::system_call;
 
 constexpr std::uint64_t layout_number = interpose::layout_number<profile_buffer>();
 
-/// Of the first file.
+/// The path of the first file.
 constinit char path[512]{};
 
 std::uint32_t self() { return static_cast<std::uint32_t>(system_call(SYS_getpid)); }
@@ -30,17 +30,18 @@ long open_file(const char* name) {
   return system_call(SYS_openat, AT_FDCWD, argument(name), O_RDWR | O_CLOEXEC);
 }
 
-/// Whether `lockwright` is there still: then so are the files.
+/// Returns true while the command runs: it removes the files when it ends.
 bool is_read() { return system_call(SYS_faccessat, AT_FDCWD, argument(path), F_OK) == 0; }
 
-/// Beyond its limit the kernel would end the program.
-bool may_be_long() {
+/// Returns true if the limit of file sizes, beyond which the kernel kills the program, allows a
+/// buffer.
+bool file_size_allows_buffer() {
   rlimit longest{};
   return system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, argument(&longest)) == 0 &&
          longest.rlim_cur >= sizeof(profile_buffer);
 }
 
-/// A buffer of this layout; null for any other file. Closes it.
+/// Maps a file and closes it; returns null for a file of another layout.
 profile_buffer* map_file(long file) {
   auto* mapped = static_cast<profile_buffer*>(native_env::map_shared(file, sizeof(profile_buffer)));
   if (mapped == nullptr) {
@@ -51,15 +52,15 @@ profile_buffer* map_file(long file) {
     return nullptr;
   }
   if (mapped->pid.load() == 0) {
-    // A fault on a lock path would take longer than what is measured there. Kernels before 5.14
-    // have no such request, and fault.
+    // Avoids page faults on a lock path, which would take longer than what is measured there.
+    // Kernels before 5.14 do not support the request.
     constexpr long populate_write = 23;
     system_call(SYS_madvise, argument(mapped), sizeof(profile_buffer), populate_write);
   }
   return mapped;
 }
 
-/// Makes the file a buffer that is nobody's yet.
+/// Makes the file an unclaimed buffer.
 bool fill(long file) {
   interpose::layout_stamp stamp{.magic = {}, .number = layout_number};
   std::memcpy(stamp.magic, profile_buffer::magic, sizeof stamp.magic);
@@ -67,8 +68,8 @@ bool fill(long file) {
          system_call(SYS_pwrite64, file, argument(&stamp), sizeof stamp, 0) > 0;
 }
 
-/// What the process was before says nothing of what it is now.
-void forget(profile_buffer& target) {
+/// Clears the records of the program that the process ran before an exec.
+void clear_records(profile_buffer& target) {
   constexpr std::size_t first = offsetof(profile_buffer, creations);
   std::memset(reinterpret_cast<char*>(&target) + first, 0, sizeof(profile_buffer) - first);
   for (auto* used : {&target.threads_used, &target.modules_used, &target.modules_taken,
@@ -77,7 +78,7 @@ void forget(profile_buffer& target) {
   }
 }
 
-/// Acquisitions of the threads of the process that has this one, by now.
+/// Returns the acquisitions so far of the process that has the first buffer.
 std::uint64_t taken_in(const profile_buffer& first) {
   const std::uint32_t used = std::min(first.threads_used.load(), profile_buffer::thread_numbers);
   std::uint64_t sum = 0;
@@ -110,7 +111,7 @@ bool claim(profile_buffer& target) {
     target.begin_ns = now.ns;
     target.ticks_per_second = ticks_per_second();
   } else if (present == self()) {
-    forget(target);
+    clear_records(target);
   } else {
     return false;
   }
@@ -130,27 +131,27 @@ other_process& note_other_process(profile_buffer& first) {
   return first.other_processes[number];
 }
 
-bool is_worth_a_file(profile_buffer& first, std::uint32_t taken) {
-  if (taken >= worth_a_file) {
+bool gets_file(profile_buffer& first, std::uint32_t taken) {
+  if (taken >= acquisitions_for_file) {
     return true;
   }
   std::uint32_t most = first.most.load();
   const std::uint64_t others = std::max<std::uint64_t>(most, taken_in(first));
-  const bool is_most = taken >= worth_a_look && others * nearly <= taken;
-  // Of several that come at a time, one.
+  const bool is_most = taken >= acquisitions_if_most && others * ratio_of_most <= taken;
+  // Of several processes at the same time, one gets a file.
   return (others == 0 || is_most) && first.most.compare_exchange_strong(most, taken);
 }
 
-profile_buffer* take_own(profile_buffer& first) {
-  if (!is_read() || !may_be_long()) {
+profile_buffer* fill_own_file(profile_buffer& first) {
+  if (!is_read() || !file_size_allows_buffer()) {
     return nullptr;
   }
-  // Another thread may fork meanwhile, and the child needs the path as it was.
+  // A copy: another thread may fork meanwhile, and the child needs the original path.
   char name[sizeof path + 2];
   const std::size_t length = std::strlen(path);
   std::memcpy(name, path, length);
   profile_buffer* found = nullptr;
-  for (unsigned number = 1; number <= most_files && found == nullptr; ++number) {
+  for (unsigned number = 1; number <= max_files && found == nullptr; ++number) {
     name[length] = '.';
     name[length + 1] = static_cast<char>('0' + number);
     name[length + 2] = '\0';
@@ -160,17 +161,17 @@ profile_buffer* take_own(profile_buffer& first) {
     }
     const std::uint32_t bit = 1U << number;
     if ((first.taken.fetch_or(bit) & bit) == 0 && !fill(file)) {
-      // For another process there may be room later.
+      // Another process may find memory later.
       system_call(SYS_ftruncate, file, 0);
       system_call(SYS_close, file);
       first.taken.fetch_and(~bit);
       break;
     }
-    // One that another has taken may be what this process had as another program.
+    // A taken file may be this process's own, from before an exec.
     profile_buffer* mapped = map_file(file);
     if (mapped != nullptr && claim(*mapped)) {
       found = mapped;
-      // The reader looks for files only as far as this says that there are some.
+      // The reader looks for this many files.
       std::uint32_t known = first.files.load();
       while (known < number && !first.files.compare_exchange_weak(known, number)) {
       }
