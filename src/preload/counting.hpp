@@ -18,17 +18,17 @@ namespace lockwright::preload {
 inline constexpr bool counting = LOCKWRIGHT_COUNTING != 0;
 
 enum class event : std::uint8_t {
-  mutex_seen,      ///< a mutex acquired for the first time since its initialisation
-  acquired,        ///< a lock, trylock or timed lock that succeeded
-  contended,       ///< ... and had found the mutex held
-  cond_waited,     ///< a condition variable wait that blocked or timed out
-  trylock_failed,  ///< a trylock that found the mutex held
-  futex_wait,      ///< a call into the kernel to sleep
-  futex_wake,      ///< a call into the kernel to wake
-  handed_over,     ///< an acquisition of a mutex that is left to the C library
-  read_locked,     ///< an acquisition of one of our reader-writer locks, by a reader
-  write_locked,    ///< ... by a writer
-  spin_locked,     ///< an acquisition of one of our spin locks
+  mutex_used,       ///< a mutex acquired for the first time since its initialisation
+  acquired,         ///< a lock, trylock or timed lock that succeeded
+  contended,        ///< ... and had found the mutex held
+  cond_waited,      ///< a condition variable wait that blocked or timed out
+  trylock_failed,   ///< a trylock that found the mutex held
+  futex_wait,       ///< a call into the kernel to sleep
+  futex_wake,       ///< a call into the kernel to wake
+  left_to_library,  ///< an acquisition of a mutex that is left to the C library
+  read_locked,      ///< an acquisition of one of our reader-writer locks, by a reader
+  write_locked,     ///< ... by a writer
+  spin_locked,      ///< an acquisition of one of our spin locks
 };
 
 #if LOCKWRIGHT_COUNTING

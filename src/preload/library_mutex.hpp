@@ -146,7 +146,7 @@ class library_mutex {
         return;
       }
       if (is_library(kind_.load(std::memory_order_relaxed))) {
-        count(event::handed_over);
+        count(event::left_to_library);
         return;
       }
       count(event::acquired);
@@ -155,7 +155,7 @@ class library_mutex {
       }
       if (counted_ == 0) {
         counted_ = 1;
-        count(event::mutex_seen);
+        count(event::mutex_used);
       }
     }
   }

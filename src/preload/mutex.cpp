@@ -12,7 +12,7 @@ using lockwright::preload::mutex;
 extern "C" {
 
 int lockwright_mutex_init(pthread_mutex_t* m, const pthread_mutexattr_t* attributes) noexcept {
-  if (is_watched() && lockwright::preload::is_of_tool(__builtin_return_address(0))) {
+  if (is_watched() && lockwright::preload::is_called_by_tool(__builtin_return_address(0))) {
     return lockwright::preload::init_for_tool(m);
   }
   return mutex::init(m, attributes);

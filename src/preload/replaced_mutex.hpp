@@ -436,7 +436,7 @@ class replaced_mutex {
       }
       if ((recursion_ & counted) == 0) {
         recursion_ |= counted;
-        count(event::mutex_seen);
+        count(event::mutex_used);
       }
     }
   }
@@ -510,7 +510,7 @@ class replaced_mutex {
 
   static int counted_library(int result) {
     if (result == 0 || result == EOWNERDEAD) {
-      count(event::handed_over);
+      count(event::left_to_library);
     }
     return result;
   }

@@ -70,12 +70,12 @@ const void* sanitizer_object(const char* first_function) {
 }
 
 /// Warns if another library provides some of the API, which would silently lose mutual exclusion.
-void check_that_names_resolve_here() {
-  const char* here_path = nullptr;
-  const void* here = object_of(&replaced_names, &here_path);
+void warn_of_unresolved_names() {
+  const char* own_path = nullptr;
+  const void* own_object = object_of(&replaced_names, &own_path);
   const void* thread_sanitizer = sanitizer_object("__tsan_init");
   // No program has both.
-  const void* forwards =
+  const void* forwarder =
       thread_sanitizer != nullptr ? thread_sanitizer : sanitizer_object("__asan_init");
   std::uint64_t unresolved = 0;
   for (const replaced_name& each : replaced_names) {
@@ -84,7 +84,7 @@ void check_that_names_resolve_here() {
          {dlvsym(RTLD_DEFAULT, each.name, each.version), dlsym(RTLD_DEFAULT, each.name)}) {
       const char* path = "nowhere";
       const void* object = found == nullptr ? nullptr : object_of(found, &path);
-      if (object == here || (object != nullptr && object == forwards)) {
+      if (object == own_object || (object != nullptr && object == forwarder)) {
         continue;
       }
       if (unresolved++ == 0) {
@@ -115,7 +115,7 @@ void check_that_names_resolve_here() {
   lockwright::preload::append_to_semaphore.is_set();
   lockwright::interpose::rwlocks.get();
   lockwright::interpose::spins.get();
-  check_that_names_resolve_here();
+  warn_of_unresolved_names();
   lockwright::preload::follow_forks();
 }
 

@@ -34,11 +34,9 @@ struct alignas(64) basic_waiter {
   explicit basic_waiter(Mutex* with) : mutex(with) {}
 
   typename Env::template atomic<std::uint32_t> state{waiting};
-  plain<bool> by_signal{
-      false};  ///< claimed by a signal, which must not be lost, not by a broadcast
-  plain<bool> grants_in_advance{
-      false};                      ///< the first of a broadcast, see PAIR in basic_waiter_line
-  plain<bool> keeps_mutex{false};  ///< has not released the mutex, so need not wait for it
+  plain<bool> by_signal{false};          ///< claimed by a signal, which must not be lost
+  plain<bool> grants_in_advance{false};  ///< see PAIR in basic_waiter_line
+  plain<bool> keeps_mutex{false};        ///< has not released the mutex, so need not wait for it
   plain<basic_waiter*> next{nullptr};
   plain<basic_waiter*> previous{nullptr};
   Mutex* const mutex;
@@ -112,7 +110,7 @@ struct alignas(64) basic_waiter {
 ///   bit 0      | the line is being changed
 ///
 /// Invariant CHAIN: while the line is not empty there is a thread that holds the
-/// mutex, or one that has been granted and is on its way to take it; each grants
+/// mutex, or one that has been granted and will lock it; each grants
 /// one waiter when it unlocks. A signaller that does not hold the mutex
 /// therefore puts waiters in line only before it grants one directly.
 /// Invariant PAIR: the first waiter of a broadcast that found the line empty grants another waiter
@@ -125,8 +123,8 @@ class basic_waiter_line {
   using waiter = basic_waiter<Env, Mutex>;
 
  public:
-  /// Exact for the holder of the mutex. Relaxed: a waiter that it must not miss was appended by the
-  /// caller, or before the caller's grant.
+  /// Returns true if no waiter is in line. Exact for the holder of the mutex. Relaxed: a waiter
+  /// that it must not miss was appended by the caller, or before the caller's grant.
   [[nodiscard]] bool empty() const { return word_.load(std::memory_order_relaxed) == 0; }
 
   /// Appends the chain from `first` to `last`.

@@ -43,7 +43,7 @@ bool detect_race_detector() {
   return tool;
 }
 
-bool is_of_tool(const void* caller) {
+bool is_called_by_tool(const void* caller) {
   Dl_info info;
   return dladdr(caller, &info) != 0 && strstr(info.dli_fname, "/vgpreload_") != nullptr;
 }

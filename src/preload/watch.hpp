@@ -31,8 +31,9 @@ inline bool is_watched() {
 }
 
 /// DRD's library in the process uses a mutex of its own, which it expects to be the C library's. It
-/// gets a process-shared one, which is.
-bool is_of_tool(const void* caller);
+/// gets a process-shared one, which is left to the
+/// C library.
+bool is_called_by_tool(const void* caller);
 int init_for_tool(pthread_mutex_t* mutex);
 
 /// Sets fast_path_kind anew; called in the child of a fork, whose generation has changed.

@@ -23,8 +23,8 @@ inline constexpr std::uint32_t acquisitions_for_file = 1000;
 /// mutex has a file, so that no profile is empty.
 inline constexpr std::uint32_t acquisitions_if_most = 100;
 
-/// A process has not nearly as many with a quarter, so at most two files are filled for
-/// `acquisitions_if_most`.
+/// The ratio to the next process's acquisitions that `acquisitions_if_most` requires; so at most
+/// two files are filled for it.
 inline constexpr std::uint32_t ratio_of_most = 4;
 
 /// Maps the buffer that the environment names; returns null if there is none.

@@ -103,7 +103,8 @@ std::uint32_t sample(thread_slot& thread) {
   return next_sample(thread, now);
 }
 
-/// weight: the sampling weight of this acquisition, 0 if it is not sampled.
+/// Locks a mutex that is held. weight: the sampling weight of the acquisition, 0 if it is not
+/// sampled.
 [[gnu::noinline]] int lock_contended(pthread_mutex_t* mutex, std::uint64_t caller,
                                      std::uint32_t weight, const limit* until = nullptr) {
   thread_slot* thread = nullptr;
@@ -273,8 +274,8 @@ bool is_held_by_caller(const mutex_words& mutex) {
   return EBUSY;
 }
 
-/// Releases a mutex on which a waiter may be parked.
-[[gnu::noinline]] void release_to_waiter(mutex_words& mutex) {
+/// Unlocks a mutex on which a waiter may be parked.
+[[gnu::noinline]] void unlock_to_waiter(mutex_words& mutex) {
   note_release(mutex);
   if (__atomic_exchange_n(&mutex.lock, 0, __ATOMIC_RELEASE) > 1) {
     native_env::system_call(SYS_futex, native_env::argument(&mutex.lock),
@@ -359,7 +360,7 @@ int destroy(pthread_mutex_t* mutex) {
   std::uint32_t alone = 1;
   if (!__atomic_compare_exchange_n(&words.lock, &alone, 0, false, __ATOMIC_RELEASE,
                                    __ATOMIC_RELAXED)) [[unlikely]] {
-    release_to_waiter(words);
+    unlock_to_waiter(words);
   }
   return 0;
 }

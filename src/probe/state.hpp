@@ -46,8 +46,8 @@ void prepare();
 /// Assigns the calling thread a slot, which may be outside any buffer. Sets `this_slot`.
 thread_slot& assign_slot();
 
-/// Calls of one thread to functions that are only counted after which its process gets a file; a
-/// power of two.
+/// Calls of only counted functions by one thread after which its process gets a file; a power of
+/// two.
 inline constexpr std::uint64_t calls_for_file = 1024;
 
 /// Returns the slot in which the calling thread counts a call that is not measured.

@@ -43,14 +43,14 @@ void emit_struct(const char* separator = ",") {
 
 int main() {
   std::printf("{\"constants\": {\n");
-  EMIT(event::mutex_seen);
+  EMIT(event::mutex_used);
   EMIT(event::acquired);
   EMIT(event::contended);
   EMIT(event::cond_waited);
   EMIT(event::trylock_failed);
   EMIT(event::futex_wait);
   EMIT(event::futex_wake);
-  EMIT(event::handed_over);
+  EMIT(event::left_to_library);
   EMIT(event::read_locked);
   EMIT(event::write_locked);
   EMIT(event::spin_locked);

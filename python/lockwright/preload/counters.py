@@ -17,14 +17,14 @@ from lockwright.preload.layouts import layouts
 VARIABLE = "LOCKWRIGHT_STATS"
 _PAGE = "stats_page"
 _EVENTS = {
-    "mutexes": "mutex_seen",
+    "mutexes": "mutex_used",
     "acquisitions": "acquired",
     "contended": "contended",
     "cond_waits": "cond_waited",
     "failed_trylocks": "trylock_failed",
     "futex_waits": "futex_wait",
     "futex_wakes": "futex_wake",
-    "handed_over": "handed_over",
+    "handed_over": "left_to_library",
     "reads": "read_locked",
     "writes": "write_locked",
     "spins": "spin_locked",

@@ -20,8 +20,7 @@ struct new_mutex {
 /// A place in one of the files that the process has loaded.
 struct position {
   static constexpr std::uint32_t nowhere = ~std::uint32_t{0};  ///< in no loaded file
-  static constexpr std::uint32_t elsewhere =
-      nowhere - 1;  ///< in a file that the plan does not name
+  static constexpr std::uint32_t elsewhere = nowhere - 1;      ///< in a file outside the plan
 
   std::uint32_t module;  ///< number in the plan, or a constant above
   std::uint64_t offset;  ///< relative to the load address
@@ -60,9 +59,8 @@ class plan {
     by_variable = 1,     ///< the mutex lies in a range
     by_initialiser = 2,  ///< initialised from a range
     by_first_use = 4,    ///< not initialised, first used from a range
-    by_library =
-        8,        ///< lies in or is initialised from a range; if on the heap, first used from one
-    by_any = 16,  ///< every mutex
+    by_library = 8,      ///< in or initialised from a range; on the heap also first used from one
+    by_any = 16,         ///< every mutex
   };
 
   struct range {
