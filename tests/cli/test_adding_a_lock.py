@@ -76,7 +76,7 @@ def libraries(tree: Path) -> Path:
     """The directory of its libraries, built by the commands of the page."""
     if shutil.which("ninja") is None:
         pytest.skip("ninja is not installed")
-    *build, export, _, _, _ = part("4. Look at it")
+    *build, export, _, _, _ = part("4. Run it")
     for command in build:
         done = run(tree, command, CXXFLAGS="-Werror")
         assert done.returncode == 0, done.stdout + done.stderr
@@ -88,7 +88,7 @@ def test_the_lock_of_the_page(tree: Path, libraries: Path) -> None:
     """Built, listed, explained, and under a program, by the commands of the page."""
     if shutil.which("xz") is None:
         pytest.skip("xz is not installed")
-    *_, lists, informs, runs = part("4. Look at it")
+    *_, lists, informs, runs = part("4. Run it")
     assert {path.name for path in libraries.glob("*.so")} == {
         "liblockwright-my-lock.so",
         "liblockwright-mixed.so",
