@@ -37,7 +37,7 @@
 //   EXCLUSION    only the thread that set held_, or was granted the lock, is inside.
 //   ONE-POPPER   only the holder takes nodes off the stack and changes the elders.
 //   RESPONSIBLE  when the lock becomes free while threads sleep, a poller is registered, an heir
-//                is on its way, or one of the sleepers is a watch.
+//                is on its way or naps, or one of the sleepers is a watch.
 //   WATCH        an unlock that sees no sleeper, or a thread on its way, frees the lock by a plain
 //                store, and may miss a thread that goes to sleep in between. So a thread that goes
 //                to sleep as the first one, or was the last one on its way, is a watch: it sleeps
@@ -114,16 +114,35 @@ class adaptive {
       .source = "a reading costs as much as a few unlocks"};
   static constexpr tunable overdue{
       .name = "overdue-ns",
-      .default_value = 100'000,
+      .default_value = 1'000'000,
       .counted_in = unit::nanoseconds,
       .min = 0,
       .max = std::uint64_t{1} << 40,
       .model_value = 1,
       .meaning = "after which time a thread that is on its way counts as preempted",
-      .source = "several times as long as one that runs polls"};
+      .source = "several times as long as one that runs polls and naps"};
+  static constexpr tunable naps{
+      .name = "naps",
+      .default_value = 3,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1'000,
+      .model_value = 1,
+      .meaning =
+          "how often a woken thread that has polled in vain sleeps for `nap-ns`, and polls again, "
+          "before it goes back to the stack, from where an unlock has to wake it",
+      .source = "a wake costs the holder several microseconds, and a nap nothing"};
+  static constexpr tunable nap{.name = "nap-ns",
+                               .default_value = 50'000,
+                               .counted_in = unit::nanoseconds,
+                               .min = 1,
+                               .max = std::uint64_t{1} << 40,
+                               .model_value = 1'000,
+                               .meaning = "the length of a nap",
+                               .source = "about what a woken thread takes to run"};
   static constexpr tunable courtesy{
       .name = "courtesy-ns",
-      .default_value = 150,
+      .default_value = 90,
       .counted_in = unit::nanoseconds,
       .min = 0,
       .max = std::uint64_t{1} << 40,
@@ -179,9 +198,9 @@ class adaptive {
       .source =
           "about what a sleep and a wake take (Karlin et al., SOSP 1991); `lockwright bench "
           "park` measures it"};
-  static constexpr tunable_list<9> tunables{&most_pollers, &poll_budget, &suppressed_wakes,
-                                            &overdue,      &courtesy,    &tenure,
-                                            &patience,     &pace,        &recheck};
+  static constexpr tunable_list<11> tunables{
+      &most_pollers, &poll_budget, &suppressed_wakes, &overdue, &naps,   &nap,
+      &courtesy,     &tenure,      &patience,         &pace,    &recheck};
 
   arrival lock() {
     if (try_lock()) [[likely]] {
@@ -197,6 +216,7 @@ class adaptive {
     std::uint64_t own = 0;  // this thread's tags in the word
     bool aged = false;
     bool has_polled = false;
+    std::uint64_t naps_left = 0;
     for (;;) {
       if (is_free(seen, own)) {
         const bool waited = record.polled || record.slept;
@@ -235,6 +255,13 @@ class adaptive {
         record.me = Env::template take_node<node>();
       }
       node* me = record.me;
+      if (own == heir_ && naps_left != 0 && record.polls) {
+        --naps_left;
+        me->cell.arm();
+        me->cell.park_until(Env::now() + Env::template value<nap>());
+        seen = poll(own, record);
+        continue;
+      }
       me->below = stack_of(seen);
       // mutant survives: dropped: advice.
       me->suppressed_since = 0;
@@ -263,6 +290,7 @@ class adaptive {
         break;
       }
       own = heir_;
+      naps_left = Env::template value<naps>();
       aged = me->aged;
       has_polled = false;
       seen = word_.load(std::memory_order_relaxed);
