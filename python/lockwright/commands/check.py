@@ -28,7 +28,9 @@ _ROW = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
     "--threads", type=click.IntRange(2, 5), metavar="N", help="Run only programs of N threads."
 )
 @click.option("--scenario", metavar="NAME", help="Run only this program.")
-@grammar.real("--budget", 10.0, "End a search after S seconds.", metavar="S", min=0, min_open=True)
+@grammar.real_number(
+    "--budget", 10.0, "End a search after S seconds.", metavar="S", min=0, min_open=True
+)
 @grammar.json_file("the table and the failing interleaving")
 def command(
     lock: str,

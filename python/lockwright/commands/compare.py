@@ -12,7 +12,7 @@ from lockwright.commands.common.comparison_options import ComparisonOptions, com
 @click.command("compare", context_settings={"allow_interspersed_args": False})
 @grammar.locks("all", value="all")
 @grammar.runs(5)
-@grammar.whole("--warmup", 1, "Warm-up runs of each lock, which do not count.", least=0)
+@grammar.integer("--warmup", 1, "Warm-up runs of each lock, which do not count.", least=0)
 @comparison_options
 def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> int:
     """Run a program under several locks and show which is best.

@@ -28,7 +28,7 @@ _MEANINGS = (
 )
 
 _REFERENCES_FIT = 120
-"""Columns from which the table has room for the references."""
+"""Width of the terminal from which the table has a column of references."""
 
 
 @click.command("list", cls=grammar.JsonFlagCommand)

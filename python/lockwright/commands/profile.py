@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     help="Only count reader-writer locks, or replace them by mutexes, under which readers exclude "
     "each other, and profile these.  [default: keep]",
 )
-@grammar.whole(
+@grammar.integer(
     "--pid",
     None,
     "Observe a running process from outside: only its sleeping waiters are found. Needs the "

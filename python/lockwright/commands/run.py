@@ -90,12 +90,12 @@ def command(
     set_replacements(chosen, {"rwlock": rwlock, "spin": spin})
     if subject.plan is not None:
         check_plan_replacements(chosen, "give one lock for all with --lock")
-    for each in subject.locks:
-        locks.check_environment(each, chosen)
+    for name in subject.locks:
+        locks.check_environment(name, chosen)
     program = binary.find(arguments[0])
-    doubt = binary.check(program, subject.path, list(arguments[1:]))
-    if doubt is not None:
-        warn(doubt)
+    remark = binary.check(program, subject.path, list(arguments[1:]))
+    if remark is not None:
+        warn(remark)
     environment = chosen
     for variables in calibration.calibrated_variables(locks, subject.locks, chosen).values():
         environment = environment | variables
@@ -135,9 +135,9 @@ class _Subject:
         from lockwright.plan import compiled
 
         assert self.plan is not None
-        made = compiled.compile_for(self.plan, program)
-        self.entries = made.entries
-        return {compiled.VARIABLE: made.text}
+        text_and_entries = compiled.compile_for(self.plan, program)
+        self.entries = text_and_entries.entries
+        return {compiled.VARIABLE: text_and_entries.text}
 
 
 def _subject(
@@ -158,10 +158,10 @@ def _subject(
         return _Subject(lock, [lock], locks.path_of(lock, counting=counting))
     from lockwright.plan.read import read
 
-    given = read(plan, locks)
+    assignment = read(plan, locks)
     # The baseline has no parameters, and may not have been built.
-    known = [each for each in given.all_locks if each in locks.names]
-    return _Subject(str(plan), known, locks.path_of_mixed(counting=counting), given)
+    known = [name for name in assignment.all_locks if name in locks.names]
+    return _Subject(str(plan), known, locks.path_of_mixed(counting=counting), assignment)
 
 
 def _cannot_start(program: Path, error: OSError) -> Exception:
@@ -173,7 +173,7 @@ def _cannot_start(program: Path, error: OSError) -> Exception:
 
 
 def _run_counted(
-    subject: _Subject, program: Path, argv: list[str], environment: dict[str, str], whole: bool
+    subject: _Subject, program: Path, argv: list[str], environment: dict[str, str], all_counts: bool
 ) -> int:
     """Run the program, and afterwards print all counts or, unless `whole`, the entries of the plan
     without a mutex."""
@@ -196,7 +196,7 @@ def _run_counted(
             # The program has ended: return its status.
             warn(f"the counters file has disappeared: {error.strerror}")
             return foreground.end_as(end.status)
-    if not whole:
+    if not all_counts:
         _print_unused_entries(subject, counts)
     elif reason := counters.why_unused(counts, argv[0], end.process):
         explain(reason)
@@ -207,11 +207,13 @@ def _run_counted(
 
 def _print_unused_entries(subject: _Subject, counts: "Counts") -> None:
     """Print a line with the entries that apply to no mutex, if there are any."""
-    found = counts.by_entry[1:]
-    idle = [each for each, number in zip(subject.entries, found, strict=False) if number == 0]
-    if idle:
-        idle.sort(key=lambda entry: entry.number)
-        words = "; ".join(entry.description for entry in idle)
+    counts_by_entry = counts.by_entry[1:]
+    unmatched = [
+        each for each, number in zip(subject.entries, counts_by_entry, strict=False) if number == 0
+    ]
+    if unmatched:
+        unmatched.sort(key=lambda entry: entry.number)
+        words = "; ".join(entry.description for entry in unmatched)
         with contextlib.suppress(OSError):
             print(f"lockwright: {subject.name}: no mutex matched {words}", file=sys.stderr)
 
@@ -225,17 +227,17 @@ def _by_plan(subject: _Subject, counts: "Counts") -> list[str]:
         *((e.locks, e.description) for e in subject.entries),
     ]
     rows = [
-        (", ".join(names), f"{number:,}", what)
-        for (names, what), number in zip(names_and_labels, counts.by_entry, strict=False)
+        (", ".join(names), f"{number:,}", label)
+        for (names, label), number in zip(names_and_labels, counts.by_entry, strict=False)
     ]
     # In the order of the plan.
     order = [0, *(1 + i for i in sorted(range(len(subject.entries)), key=subject.number))]
     width = max(len(names) for names, _, _ in rows)
     return ["  mutexes by the plan"] + [
-        f"    {names:<{width}} {number:>9}  {what}"
-        + ("  (no mutex matched)" if number == "0" and at else "")
-        for at in order
-        for names, number, what in [rows[at]]
+        f"    {names:<{width}} {number:>9}  {label}"
+        + ("  (no mutex matched)" if number == "0" and index else "")
+        for index in order
+        for names, number, label in [rows[index]]
     ]
 
 

@@ -38,7 +38,10 @@ HERE = "here"
 )
 @grammar.locks("all")
 @click.option(
-    "--workload", default="single-lock", show_default=True, help="What the threads do; see --list."
+    "--workload",
+    default="single-lock",
+    show_default=True,
+    help="Workload of the threads; see --list.",
 )
 @click.option(
     "--set",
@@ -72,9 +75,9 @@ HERE = "here"
     "--sensitivity",
     "is_sensitivity",
     is_flag=True,
-    help="Halve and double each figure of the machine, and show how far the ranking depends on it.",
+    help="Halve and double each figure of the machine, and show its effect on the ranking.",
 )
-@click.option("--list", "lists", is_flag=True, help="Show the machines and workloads, and end.")
+@click.option("--list", "is_list", is_flag=True, help="Show the machines and workloads, and end.")
 def command(
     header: str | None,
     type_: str | None,
@@ -91,16 +94,16 @@ def command(
     html_file: Path | None,
     trace_file: Path | None,
     is_sensitivity: bool,
-    lists: bool,
+    is_list: bool,
 ) -> int:
     """Run locks on a simulated machine and rank them.
 
     The locks' own code runs there, on processors, caches, a scheduler and sleeping states that a
-    file describes. HEADER is a file with a lock of your own, which is ranked among the others.
+    file describes. HEADER is a file with a lock of your own, ranked among the others.
 
-    In every simulation it is checked that one thread is inside at a time and that every sleeper is
-    woken; a lock that fails is reported, and the status is 1. No figure is measured: what the
-    machines' figures are from, and how far the ranks can be trusted, is in docs/simulation.md.
+    Every simulation checks mutual exclusion and that every sleeper is woken; a lock that fails is
+    reported, and the status is 1. No figure is measured: docs/simulation.md gives the sources of
+    the machines' figures and the validation of the ranks.
     """
     import tempfile
 
@@ -111,7 +114,7 @@ def command(
     from lockwright.simulate import run as runs
     from lockwright.simulate.own_lock import compiled
 
-    if lists:
+    if is_list:
         return _list()
     machine = load_machine(machine_name, timeout)
     parameters = runs.choose_workload(workload, words)
@@ -126,10 +129,12 @@ def command(
             "give one with --locks and one with --threads, and no header",
         )
     console = terminal.output()
-    with tempfile.TemporaryDirectory(prefix="lockwright-") as place:
-        own = compiled(Path(header), type_, Path(place)) if header is not None else None
-        orders = runs.Orders(machine, workload, parameters, seconds, seed % 2**53, own, trace_file)
-        names = [*([own.name] if own is not None else []), *chosen]
+    with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
+        own_lock = compiled(Path(header), type_, Path(folder)) if header is not None else None
+        orders = runs.Orders(
+            machine, workload, parameters, seconds, seed % 2**53, own_lock, trace_file
+        )
+        names = [*([own_lock.name] if own_lock is not None else []), *chosen]
         cells = [runs.Cell(name, count) for count in counts for name in dict.fromkeys(names)]
         if is_sensitivity:
             if len(counts) != 1:
@@ -185,7 +190,7 @@ def command(
 
 
 def load_machine(name: str, timeout: float) -> "Machine":
-    """Return a machine by its name or file; this one is measured if it has not been.
+    """Return a machine by its name or file; HERE is measured at the first use.
 
     timeout: of each run of the measurement, in seconds.
     """
@@ -211,16 +216,16 @@ def _list() -> int:
     terminal.print_terms(console, [(name, machines.load(name).title) for name in machines.known()])
     console.print("Workloads, with their parameters:", style="bold")
     terms = []
-    for one in runs.catalogue().workloads.values():
-        parameters = " ".join(f"{name}={value:g}" for name, value in one.parameters.items())
-        terms.append((one.name, f"{one.measures}. {parameters}"))
+    for workload in runs.catalogue().workloads.values():
+        parameters = " ".join(f"{name}={value:g}" for name, value in workload.parameters.items())
+        terms.append((workload.name, f"{workload.measures}. {parameters}"))
     terminal.print_terms(console, terms)
     return 0
 
 
 @contextmanager
 def _progress(steps: int) -> "Iterator[Callable[[Cell], None]]":
-    """A bar that vanishes at the end; what it gives is called after each simulation."""
+    """Show a progress bar, and yield the function to call after each simulation."""
     from rich.progress import BarColumn, Progress, TextColumn
 
     from lockwright.base import terminal

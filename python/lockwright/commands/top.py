@@ -8,9 +8,11 @@ from lockwright.commands.common import grammar
 
 
 @click.command("top", context_settings={"allow_interspersed_args": False})
-@grammar.real("--interval", 1.0, "Seconds between two updates.", metavar="S", min=0.1, max=3600)
+@grammar.real_number(
+    "--interval", 1.0, "Seconds between two updates.", metavar="S", min=0.1, max=3600
+)
 @grammar.output_to_file("the program's own output", default="a file named at the end")
-@grammar.whole(
+@grammar.integer(
     "--pid",
     None,
     "Observe a running process from outside: only its sleeping waiters are found. Needs the "
@@ -25,7 +27,7 @@ def command(
 
     For each mutex: the time that threads lost to it per second of the last interval, summed over
     the threads; the number of waiters; the share of acquisitions that were contended; acquisitions
-    per second; and the places in the code where the holders took it. The key q or Ctrl-C ends the
+    per second; and the call sites of the holders. The key q or Ctrl-C ends the
     program. Without a terminal there is a line for each interval.
 
     The program is run as by 'lockwright profile', and its exit status is returned. A process of

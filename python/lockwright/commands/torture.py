@@ -12,7 +12,7 @@ from lockwright.commands.common import complete, grammar
 
 @click.command("torture")
 @click.argument("name", metavar="LOCK|all", shell_complete=complete.lock_or_all)
-@grammar.real(
+@grammar.real_number(
     "--minutes",
     None,
     "Test for M minutes, all locks together.  [default: 1 for each lock]",
@@ -21,14 +21,14 @@ from lockwright.commands.common import complete, grammar
     min_open=True,
 )
 @grammar.seed()
-@grammar.real(
+@grammar.real_number(
     "--patience",
     10.0,
     "Report a thread that makes no progress for S seconds.",
     metavar="S",
     min=0.1,
 )
-@grammar.whole("--phase", None, "Repeat only this phase of the plan.", least=0)
+@grammar.integer("--phase", None, "Repeat only this phase of the plan.", least=0)
 @click.option("--only", metavar="A,B,...", help="Run only these kinds of phases.")
 @click.option("--without", metavar="A,B,...", help="Leave out these kinds or disturbances.")
 @grammar.json_file("all findings")
@@ -45,13 +45,13 @@ def command(
     """Try to break a lock, or every lock.
 
     Threads use mutexes and condition variables in every legal way, under disturbances:
-    pauses, signals, cancellations, forks, stops of the whole process, migrations. The checks:
+    pauses, signals, cancellations, forks, stops of the process, migrations. The checks:
     mutual exclusion, progress of every thread, the order of admission where the lock promises one,
     deadlines, and memory that does not grow.
 
-    The plan is divided into phases. Their kinds: crowd, births, rings, herd, market, forks, order,
-    reuse, memory; disturbances: stutter, shuffle, stops, signals. The same seed gives the same
-    plan, not the same run.
+    The plan is divided into phases. Their kinds: crowd, churn, rings, herd, producers, forks,
+    order, reuse, memory; disturbances: stutter, shuffle, stops, signals. The same seed gives the
+    same plan, not the same run.
 
     The exit status is 0 if every lock passed, 1 if one failed.
     """

@@ -36,8 +36,8 @@ def siblings(tree: Tree, processor: int) -> set[int]:
 def nodes(tree: Tree) -> dict[int, set[int]]:
     """Return the processors of each NUMA node; empty if the system does not report them."""
     names = tree.match(f"{_NODE}/node[0-9]*")
-    found = {int(name.rpartition("node")[2]): f"{name}/cpulist" for name in names}
-    return {number: numbers_of(tree.text(found[number])) for number in sorted(found)}
+    files = {int(name.rpartition("node")[2]): f"{name}/cpulist" for name in names}
+    return {number: numbers_of(tree.text(files[number])) for number in sorted(files)}
 
 
 def count_finding(tree: Tree) -> Finding:
@@ -51,15 +51,15 @@ def count_finding(tree: Tree) -> Finding:
         return Finding("processors", ABSENT, "the system does not report it", effect, "mount /sys")
     cores = {frozenset(siblings(tree, each)) for each in usable}
     packages = {tree.text(f"{_CPU}/cpu{each}/topology/physical_package_id") for each in usable}
-    found = f"{counted(len(usable), 'processor')} on {counted(len(cores), 'core')}"
+    text = f"{counted(len(usable), 'processor')} on {counted(len(cores), 'core')}"
     packages.discard(None)
     if packages:
-        found += f" of {counted(len(packages), 'package')}"
+        text += f" of {counted(len(packages), 'package')}"
     if len(usable) == 1:
         return Finding(
             "processors",
             WARN,
-            found,
+            text,
             "two threads never run at once, so locks are hardly ever contended",
             "measure on a machine with several processors",
         )
@@ -67,12 +67,12 @@ def count_finding(tree: Tree) -> Finding:
         return Finding(
             "processors",
             WARN,
-            f"{found}; the machine has {len(all_)}",
+            f"{text}; the machine has {len(all_)}",
             "the others may be busy with programs that share caches and memory with yours; threads "
             "for each processor are computed from the allowed ones",
             "if that is not intended, widen the affinity (taskset) or the cpuset of this process",
         )
-    return Finding("processors", OK, found, effect)
+    return Finding("processors", OK, text, effect)
 
 
 def smt_finding(tree: Tree) -> Finding:

@@ -27,13 +27,13 @@ def find(command: str) -> Path:
     Raises LockwrightError if there is none, or if it cannot be executed.
     """
     if "/" not in command:
-        found = shutil.which(command)
-        if found is None:
+        path_found = shutil.which(command)
+        if path_found is None:
             raise LockwrightError(
                 f"command '{command}' was not found",
                 "check its spelling and PATH, or give the path of the program",
             )
-        return Path(found).absolute()
+        return Path(path_found).absolute()
     path = Path(command).absolute()
     try:
         mode = path.stat().st_mode

@@ -26,8 +26,8 @@ RWLOCK = "LOCKWRIGHT_RWLOCK"
 SPIN = "LOCKWRIGHT_SPIN"
 """The variable that selects the implementation of spin locks."""
 
-SPIN_ROOM = 2
-"""Bytes of a spin lock, into which a lock must fit that replaces it."""
+SPIN_BYTES = 2
+"""Bytes of a spin lock that are available to the lock that replaces it."""
 
 REPLACEMENTS = {
     "rwlock": (RWLOCK, ("keep", "mutex", "phase-fair")),
@@ -205,11 +205,11 @@ class Registry:
                 )
 
     def _check_fits_spin(self, lock: Lock) -> None:
-        fitting = [each.name for each in self if each.bytes_in_place <= SPIN_ROOM]
+        fitting = [each.name for each in self if each.bytes_in_place <= SPIN_BYTES]
         # The counterpart of the C library's mutex is its spin lock.
         if lock.name not in (*fitting, BASELINE):
             raise LockwrightError(
-                f"{lock.name} takes {lock.bytes_in_place} bytes, and a spin lock has {SPIN_ROOM}",
+                f"{lock.name} takes {lock.bytes_in_place} bytes, and a spin lock has {SPIN_BYTES}",
                 f"leave out --spin mutex, or choose from {', '.join(fitting)}",
             )
 
@@ -253,12 +253,12 @@ def set_replacements(environment: dict[str, str], chosen: Mapping[str, str | Non
 
 def options_of(environment: Mapping[str, str]) -> list[str]:
     """Return the command-line options that correspond to these variables of an environment."""
-    found = []
+    options = []
     for option, (variable, words) in REPLACEMENTS.items():
         value = environment.get(variable) or words[0]
         if value != words[0]:
-            found += [f"--{option}", value]
-    return found
+            options += [f"--{option}", value]
+    return options
 
 
 def check_plan_replacements(environment: Mapping[str, str], instead: str) -> None:
@@ -293,7 +293,7 @@ def _nearest_or_list(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     typed = name.lower().replace("_", "-")
-    # `mcs` means a variant of mcs, however close another name is.
+    # `mcs` means a variant of mcs, even if another name is closer.
     near = [each for each in names if typed and each.startswith(f"{typed}-")]
     near = near or get_close_matches(typed, names, n=1, cutoff=0.5)
     if near:
@@ -309,23 +309,23 @@ def directory() -> Path:
     import lockwright
 
     # An editable install has two directories: that of the sources and that of the build.
-    places = [Path(place) / "lib" for place in lockwright.__path__]
-    for place in places:
-        if (place / "locks.json").is_file():
-            return place.absolute()
-    return places[0].absolute()
+    folders = [Path(folder) / "lib" for folder in lockwright.__path__]
+    for folder in folders:
+        if (folder / "locks.json").is_file():
+            return folder.absolute()
+    return folders[0].absolute()
 
 
 def headers() -> Path:
     """Return the directory to give a compiler for lockwright/pthread.h."""
     import lockwright
 
-    places = [Path(place) / "include" for place in lockwright.__path__]
-    for place in places:
-        if (place / "lockwright" / "pthread.h").is_file():
-            return place.absolute()
+    folders = [Path(folder) / "include" for folder in lockwright.__path__]
+    for folder in folders:
+        if (folder / "lockwright" / "pthread.h").is_file():
+            return folder.absolute()
     raise LockwrightError(
-        f"{places[0]}/lockwright/pthread.h is missing", "build or install Lockwright again"
+        f"{folders[0]}/lockwright/pthread.h is missing", "build or install Lockwright again"
     )
 
 
@@ -336,16 +336,16 @@ def missing_advice() -> str:
     return "build or install Lockwright again"
 
 
-def registry(place: Path | None = None) -> Registry:
+def registry(folder: Path | None = None) -> Registry:
     """Read locks.json. Raises LockwrightError if it is missing or malformed.
 
     place: the directory of the libraries, if not the usual one.
     """
-    place = place or directory()
-    source = place / "locks.json"
+    folder = folder or directory()
+    source = folder / "locks.json"
     try:
         rows = json.loads(source.read_text(encoding="utf-8"))
-        return Registry(place, rows)
+        return Registry(folder, rows)
     except OSError as error:
         raise LockwrightError(
             f"cannot read {source}: {error.strerror}", missing_advice()
@@ -368,7 +368,7 @@ def preload(
 
     # The dynamic linker splits it in the same way.
     present = [word for word in re.split("[ :]", environment.get("LD_PRELOAD", "")) if word]
-    ends = [at for at, word in enumerate(present, 1) if binary.is_sanitizer(word)]
+    ends = [index for index, word in enumerate(present, 1) if binary.is_sanitizer(word)]
     first, rest = present[: max(ends, default=0)], present[max(ends, default=0) :]
     own = None if program is None else binary.sanitizer(program)
     if own is not None and own not in {Path(word).name for word in first}:

@@ -125,7 +125,7 @@ class Attached:
                 return False
         except OSError:
             return False
-        samples, asleep, at = self.samples, self.asleep, self.elapsed
+        samples, asleep, now = self.samples, self.asleep, self.elapsed
         samples.count += 1
         samples.threads += len(tids)
         samples.threads_most = max(samples.threads_most, len(tids))
@@ -134,29 +134,29 @@ class Attached:
             if samples.count == 1:
                 with contextlib.suppress(OSError):
                     samples.processors |= os.sched_getaffinity(tid)
-            found = _sleeper(
+            sleeper = _sleeper(
                 self.process / "task" / str(tid) / "syscall", self._memory, self._futex, tids
             )
             known = asleep.get(tid)
-            if known is not None and (found is None or found[0] != known.address):
+            if known is not None and (sleeper is None or sleeper[0] != known.address):
                 samples.waits.append((tid, asleep.pop(tid)))
                 known = None
-            if found is None:
+            if sleeper is None:
                 continue
-            address, kind, stack, is_owned = found
+            address, kind, stack, is_owned = sleeper
             now_asleep[address] += 1
             if is_owned:
                 samples.owned.add(address)
             samples.kinds[address] = kind
             if known is None:
                 known = asleep[tid] = Wait(
-                    address, at, at, _caller(self._memory, stack, self._code)
+                    address, now, now, _caller(self._memory, stack, self._code)
                 )
                 with contextlib.suppress(OSError):
                     text = (self.process / "task" / str(tid) / "comm").read_text(errors="replace")
                     samples.names[tid] = text.rstrip("\n")
             # A sample stands for the period after it.
-            known.end = at + 1e9 * PERIOD
+            known.end = now + 1e9 * PERIOD
         for address, count in now_asleep.items():
             samples.waiters[address] += count
             samples.waited[address] += 1

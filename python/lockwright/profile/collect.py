@@ -60,8 +60,8 @@ def profile_command(
         chosen[buffers.VARIABLE] = str(path)
         run_buffers = Buffers(path)
         buffer, run = _run(program, command, chosen, run_buffers, on_sample)
-        found = replace(to_profile(buffer, run), rwlock=chosen.get(locks.RWLOCK) or "keep")
-        return Profiled(found, run.status)
+        profile = replace(to_profile(buffer, run), rwlock=chosen.get(locks.RWLOCK) or "keep")
+        return Profiled(profile, run.status)
 
 
 def _run(

@@ -125,31 +125,31 @@ def _own_use(buffer: Buffer, run: ProfiledRun) -> dict[str, float]:
     """Return the resources that the process has used without its children: the sums over all are
     known at their end, those of each process at the last sample."""
     usage, samples = run.usage, run.samples
-    whole = {
+    totals = {
         "cpu_user": usage.ru_utime * 1e9,
         "cpu_system": usage.ru_stime * 1e9,
         "minor_faults": usage.ru_minflt,
         "major_faults": usage.ru_majflt,
     }
     if not samples.own:
-        return whole
+        return totals
     if buffer.pid != run.child:
         return samples.own
-    return {name: max(samples.own[name], whole[name] - samples.of_others[name]) for name in whole}
+    return {name: max(samples.own[name], totals[name] - samples.of_others[name]) for name in totals}
 
 
 def _creation(buffer: Buffer, run: ProfiledRun, ticks: float) -> Creation:
     threads = buffer.threads
     created = threads["created"].astype(np.int64)
-    whole = int(created.sum())
+    total = int(created.sum())
     destroyed = int(threads["destroyed"].sum())
     return Creation(
-        created=whole,
+        created=total,
         destroyed=destroyed,
         creators=int((created > 0).sum()),
-        by_most=float(created.max()) / whole if whole else 0.0,
-        early=weight_below(buffer.creations, ticks / 10) / whole if whole else 0.0,
-        alive_most=max(run.samples.alive_most, whole - destroyed),
+        by_most=float(created.max()) / total if total else 0.0,
+        early=weight_below(buffer.creations, ticks / 10) / total if total else 0.0,
+        alive_most=max(run.samples.alive_most, total - destroyed),
     )
 
 
@@ -160,12 +160,12 @@ def _timeline(buffer: Buffer, mutexes: Mutexes, nanoseconds: float) -> tuple[Mom
         moments = moments[np.argsort(lengths)[-_MOST_MOMENTS:]]
     start = int(buffer["begin_ticks"])
     wait = buffers.constant("moment::wait")
-    found = []
+    timeline = []
     for each in np.sort(moments, order="begin"):
         where = mutexes.index_of(int(each["record"]))
         if where is None:
             continue
-        found.append(
+        timeline.append(
             Moment(
                 thread=int(each["thread"]),
                 mutex=where,
@@ -178,10 +178,10 @@ def _timeline(buffer: Buffer, mutexes: Mutexes, nanoseconds: float) -> tuple[Mom
     for interval in mutexes.unfinished:
         where = mutexes.index_of(interval.record)
         if where is not None:
-            begin, end = ((at - start) * nanoseconds for at in (interval.begin, interval.end))
+            begin, end = ((tick - start) * nanoseconds for tick in (interval.begin, interval.end))
             site = mutexes.site_of(interval.record, interval.caller)
-            found.append(Moment(interval.thread, where, interval.kind, begin, end, site))
-    return tuple(sorted(found, key=lambda moment: moment.begin))
+            timeline.append(Moment(interval.thread, where, interval.kind, begin, end, site))
+    return tuple(sorted(timeline, key=lambda moment: moment.begin))
 
 
 def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:

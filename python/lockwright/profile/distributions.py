@@ -17,8 +17,8 @@ def distribution(
     total: in ticks of `nanoseconds` each. weights: of the histogram's buckets; None where there is
     only the sum.
     """
-    whole = float(weights.sum()) if weights is not None else 0.0
-    if weights is None or not whole:
+    total_weight = float(weights.sum()) if weights is not None else 0.0
+    if weights is None or not total_weight:
         return Distribution(float(count), total * nanoseconds, samples)
     filled, bounds = np.flatnonzero(weights), lower_bounds()
     return Distribution(
@@ -44,9 +44,9 @@ def weight_below(weights: NDArray[Any], ticks: float) -> float:
 def _quantile(weights: NDArray[Any], share: float) -> float:
     """Return a quantile in ticks; the durations of a bucket are assumed uniform."""
     sums = np.cumsum(weights)
-    wanted = share * float(sums[-1])
-    at = int(np.searchsorted(sums, wanted, side="left"))
-    before = float(sums[at - 1]) if at else 0.0
-    inside = (wanted - before) / float(weights[at])
-    begin, end = (float(each) for each in lower_bounds()[at : at + 2])
+    target = share * float(sums[-1])
+    bucket = int(np.searchsorted(sums, target, side="left"))
+    before = float(sums[bucket - 1]) if bucket else 0.0
+    inside = (target - before) / float(weights[bucket])
+    begin, end = (float(each) for each in lower_bounds()[bucket : bucket + 2])
     return begin + inside * (end - begin)

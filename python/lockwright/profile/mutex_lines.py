@@ -117,8 +117,8 @@ def _position(place: Place) -> tuple[str, int]:
 
 
 def _where(place: Place) -> str:
-    at = place.stack[place.wrappers] if place.stack else place.frame
-    return at.source or f"+{at.offset:#x}"
+    frame = place.stack[place.wrappers] if place.stack else place.frame
+    return frame.source or f"+{frame.offset:#x}"
 
 
 def name_of(place: Place, is_one: bool) -> str:

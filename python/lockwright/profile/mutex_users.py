@@ -21,10 +21,10 @@ def frequent_users(buffer: Buffer) -> NDArray[np.uint64]:
     waited = threads["contended"].astype(np.float64)
     takes = (taken > 0) & (taken >= _RARELY * taken.sum() / max(1, len(taken)))
     waits = (waited > 0) & (waited >= _RARELY * waited.sum() / max(1, len(waited)))
-    found = np.zeros(_WORDS, np.uint64)
+    frequent = np.zeros(_WORDS, np.uint64)
     for number in threads["number"][takes | waits].astype(np.int64) % (64 * _WORDS):
-        found[number // 64] |= np.uint64(1) << np.uint64(number % 64)
-    return found
+        frequent[number // 64] |= np.uint64(1) << np.uint64(number % 64)
+    return frequent
 
 
 def user_count(users: NDArray[np.uint64], taking: NDArray[np.uint64]) -> int:

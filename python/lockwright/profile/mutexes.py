@@ -91,9 +91,9 @@ class Mutexes:
 
     def name_of_record(self, record: int) -> str:
         """Return the name of the mutex of one record."""
-        found = self._buffer.records[record]
-        is_one = not is_shared(found)
-        return name_of(self._place(found, is_one), is_one)
+        row = self._buffer.records[record]
+        is_one = not is_shared(row)
+        return name_of(self._place(row, is_one), is_one)
 
     def all_mutexes(self) -> list[Mutex]:
         """Return all mutexes in descending order of the time lost."""
@@ -124,12 +124,12 @@ class Mutexes:
         places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         groups: list[list[int]] = []
         for number in np.flatnonzero(used):
-            one = records[number]
-            if is_shared(one):
+            row = records[number]
+            if is_shared(row):
                 groups.append([int(number)])
                 continue
-            place = init_site(one)
-            places[place, 0 if place else int(one["first_site"])].append(int(number))
+            place = init_site(row)
+            places[place, 0 if place else int(row["first_site"])].append(int(number))
         for numbers in places.values():
             numbers.sort(
                 key=lambda number: (
@@ -165,20 +165,20 @@ class Mutexes:
         sums["acquisitions"] += int(self._passed_over[group].sum())
         details = self._buffer.details[[int(n) - 1 for n in records["detail"] if n]]
         members = set(group)
-        still = [each for each in self.unfinished if each.record in members]
-        waits = [each for each in still if each.kind == WAIT]
-        holds = [each for each in still if each.kind == HOLD]
+        unfinished = [each for each in self.unfinished if each.record in members]
+        waits = [each for each in unfinished if each.kind == WAIT]
+        holds = [each for each in unfinished if each.kind == HOLD]
         sums["contended"] = int(self._contended[group].sum())
         sums["waited"] = int(self._waited[group].sum())
         sums["waits"] += len(waits)
         sums["holds"] += len(holds)
         sums["hold_samples"] += len(holds)
         sums["held"] += sum(each.ticks for each in holds)
-        details = np.concatenate([details, as_details(self._buffer, still)])
+        details = np.concatenate([details, as_details(self._buffer, unfinished)])
         is_one = len(group) == 1 and not is_shared(first)
         place = self._place(first, is_one)
-        whole = Waits(sums["contended"], sums["waited"])
-        sites, blocks = self._sites.sites_and_blocks(index, group, details, whole)
+        all_waits = Waits(sums["contended"], sums["waited"])
+        sites, blocks = self._sites.sites_and_blocks(index, group, details, all_waits)
         unit = self._nanoseconds
         threads = np.bitwise_or.reduce(records["threads"], axis=0)
         for each in waits:
@@ -187,9 +187,9 @@ class Mutexes:
         sample_count = self._samples.count
         waiters = int(self._samples.waiters[group].sum())
         held = sample_count * sums["held"] * unit / self._duration if self._duration else 0.0
-        at = max(float(self._samples.waited[group].sum()), held, 1.0)
+        samples_in_use = max(float(self._samples.waited[group].sum()), held, 1.0)
         arrivals = details["arrivals"].sum(axis=0) if len(details) else np.zeros(0, np.uint64)
-        last = int(np.flatnonzero(arrivals)[-1]) + 1 if arrivals.any() else 0
+        arrival_count = int(np.flatnonzero(arrivals)[-1]) + 1 if arrivals.any() else 0
         return Mutex(
             name=name_of(place, is_one),
             place=place,
@@ -210,8 +210,8 @@ class Mutexes:
                 _sum(details, "handing_over"),
                 unit,
             ),
-            arrivals=tuple(int(each) for each in arrivals[:last]),
-            waiters_mean=waiters / at,
+            arrivals=tuple(int(each) for each in arrivals[:arrival_count]),
+            waiters_mean=waiters / samples_in_use,
             waiters_most=int(self._samples.most[group].max(initial=0)),
             sampled_times=sample_count,
             instances=self._instances(first, group, is_one),
@@ -259,19 +259,21 @@ class Mutexes:
             return max(len(group), int(self._buffer.init_sites["created"][place - 1]))
         return max(len(group), 2)
 
-    def _thread_counts(self, of: str, counts: NDArray[Any]) -> NDArray[np.int64]:
+    def _thread_counts(self, field: str, counts: NDArray[Any]) -> NDArray[np.int64]:
         """Return, by record, the counts that threads have not yet added to it; each thread has one
         record, numbered from 1."""
-        found = np.zeros(len(self._buffer.records) + 1, np.int64)
-        numbers = np.minimum(self._buffer.threads[of], len(self._buffer.records)).astype(np.int64)
-        np.add.at(found, numbers, counts.astype(np.int64))
+        by_record = np.zeros(len(self._buffer.records) + 1, np.int64)
+        numbers = np.minimum(self._buffer.threads[field], len(self._buffer.records)).astype(
+            np.int64
+        )
+        np.add.at(by_record, numbers, counts.astype(np.int64))
         # Number 0 stands for no record.
-        return found[1:]
+        return by_record[1:]
 
 
 def _sum(details: NDArray[Any], name: str) -> NDArray[Any] | None:
     return details[name].sum(axis=0) if len(details) else None
 
 
-def _share(part: int, whole: int) -> float:
-    return min(1.0, part / whole) if whole else 0.0
+def _share(part: int, total: int) -> float:
+    return min(1.0, part / total) if total else 0.0

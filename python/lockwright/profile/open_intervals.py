@@ -41,20 +41,20 @@ def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
         return []
     end = int(buffer["begin_ticks"]) + int((last_ns - int(buffer["begin_ns"])) / buffer.nanoseconds)
     records = buffer.records
-    found = []
+    intervals = []
     for thread in buffer.threads[buffer.threads["waiting_for"] != 0]:
         number, begin = int(thread["waiting_for"]) - 1, int(thread["waiting_since"])
         if number < len(records) and 0 < begin < end:
             caller = int(thread["waiting_site"])
-            found.append(OpenInterval(WAIT, number, int(thread["number"]), caller, begin, end))
+            intervals.append(OpenInterval(WAIT, number, int(thread["number"]), caller, begin, end))
     held = (records["hold_begin"] > records["released"]) & (records["hold_begin"] < end)
     held &= ~is_shared(records) & (records["destroyed"] == 0)
     for number in (int(each) for each in np.flatnonzero(held)):
         record = records[number]
         thread_number = max(int(record["last_thread"]) - 1, 0)
         caller, begin = _holder(buffer, record), int(record["hold_begin"])
-        found.append(OpenInterval(HOLD, number, thread_number, caller, begin, end))
-    return found
+        intervals.append(OpenInterval(HOLD, number, thread_number, caller, begin, end))
+    return intervals
 
 
 def _holder(buffer: Buffer, record: np.void) -> int:
@@ -65,27 +65,27 @@ def _holder(buffer: Buffer, record: np.void) -> int:
     return int(record["first_site"]) if record["samples"] == 1 else 0
 
 
-def deadlock_cycle(found: Iterable[OpenInterval]) -> list[int]:
+def deadlock_cycle(intervals: Iterable[OpenInterval]) -> list[int]:
     """Return the records of the mutexes in a deadlock: the holder of each waited for the next, and
     the holder of the last for the first. Empty if there was none."""
-    found = list(found)
-    holders = {each.record: each.thread for each in found if each.kind == HOLD}
-    wanted = {each.thread: each.record for each in found if each.kind == WAIT}
-    for start in wanted:
+    intervals = list(intervals)
+    holders = {each.record: each.thread for each in intervals if each.kind == HOLD}
+    awaited = {each.thread: each.record for each in intervals if each.kind == WAIT}
+    for start in awaited:
         passed: list[int] = []
         thread = start
-        while thread in wanted and wanted[thread] in holders and wanted[thread] not in passed:
-            passed.append(wanted[thread])
+        while thread in awaited and awaited[thread] in holders and awaited[thread] not in passed:
+            passed.append(awaited[thread])
             thread = holders[passed[-1]]
         if passed and thread == start:
             return passed
     return []
 
 
-def as_details(buffer: Buffer, found: Iterable[OpenInterval]) -> Rows:
+def as_details(buffer: Buffer, open_intervals: Iterable[OpenInterval]) -> Rows:
     """Return the intervals as rows of the buffer's details, one for each mutex."""
     by_record: defaultdict[int, list[OpenInterval]] = defaultdict(list)
-    for each in found:
+    for each in open_intervals:
         by_record[each.record].append(each)
     rows = np.zeros(len(by_record), buffer.details.dtype)
     bounds = lower_bounds()
@@ -97,17 +97,17 @@ def as_details(buffer: Buffer, found: Iterable[OpenInterval]) -> Rows:
             first["acquisitions"], first["held"] = record["acquisitions"], record["held"]
         holder = next((each.caller for each in intervals if each.kind == HOLD), 0)
         for each in intervals:
-            at = _site(row, sites, each.caller) if each.caller else -1
+            site = _site(row, sites, each.caller) if each.caller else -1
             bucket = int(np.searchsorted(bounds, each.ticks, "right")) - 1
             waits = each.kind == WAIT
             row["waiting" if waits else "holding"][min(bucket, len(bounds) - 2)] += 1
-            if at >= 0:
-                row["sites"][at]["waited" if waits else "held"] += each.ticks
-                row["sites"][at]["contended"] += waits
-            if waits and at >= 0:
-                edge = row["wait_edges"][at]
+            if site >= 0:
+                row["sites"][site]["waited" if waits else "held"] += each.ticks
+                row["sites"][site]["contended"] += waits
+            if waits and site >= 0:
+                edge = row["wait_edges"][site]
                 edge["holder"] = _site(row, sites, holder) + 1 if holder else 0
-                edge["waiter"] = at + 1
+                edge["waiter"] = site + 1
                 edge["times"] += 1
                 edge["waited"] += each.ticks
     return rows
@@ -115,6 +115,6 @@ def as_details(buffer: Buffer, found: Iterable[OpenInterval]) -> Rows:
 
 def _site(row: np.void, sites: dict[int, int], caller: int) -> int:
     """Return the number of a caller's site; the last one stands for all callers without room."""
-    at = sites.setdefault(caller, min(len(sites), len(row["sites"]) - 1))
-    row["sites"][at]["caller"] = caller
-    return at
+    site = sites.setdefault(caller, min(len(sites), len(row["sites"]) - 1))
+    row["sites"][site]["caller"] = caller
+    return site

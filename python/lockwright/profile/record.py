@@ -346,11 +346,11 @@ class Profile:
         document = json.loads(text)
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
             raise ValueError("it does not begin like a profile")
-        found = typing.cast(Self, _build(cls, document))
-        named = {each.mutex for each in found.timeline} | set(found.deadlock)
-        if not named <= set(range(len(found.mutexes))):
+        profile = typing.cast(Self, _build(cls, document))
+        named = {each.mutex for each in profile.timeline} | set(profile.deadlock)
+        if not named <= set(range(len(profile.mutexes))):
             raise ValueError("its timeline refers to a mutex that is missing")
-        return found
+        return profile
 
 
 def read(path: Path) -> Profile:
@@ -396,7 +396,9 @@ def _build(wanted: Any, value: Any) -> Any:
     if origin is tuple and arguments[-1] is Ellipsis:
         return tuple(_build(arguments[0], part) for part in value)
     if origin is tuple:
-        return tuple(_build(one, part) for one, part in zip(arguments, value, strict=True))
+        return tuple(
+            _build(part_type, part) for part_type, part in zip(arguments, value, strict=True)
+        )
     if origin in (types.UnionType, typing.Union) and value is not None:
-        return _build(next(one for one in arguments if one is not type(None)), value)
+        return _build(next(each for each in arguments if each is not type(None)), value)
     return value

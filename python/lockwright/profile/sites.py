@@ -127,8 +127,8 @@ class Sites:
         ]
 
 
-def _share(whole: int, part: int) -> float:
-    return whole / part if part else 1.0
+def _share(total: int, part: int) -> float:
+    return total / part if part else 1.0
 
 
 def _summed(

@@ -12,7 +12,7 @@ _ROWS = 5
 def table(profile: Profile) -> Table:
     """Return the table of the mutexes that cost most, by the time that threads lost waiting for
     them."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
+    table_ = Table(box=None, pad_edge=False, header_style="bold")
     for name, side in (
         ("mutex", "left"),
         ("lost", "right"),
@@ -25,10 +25,10 @@ def table(profile: Profile) -> Table:
         ("waits most in", "left"),
         ("while held by", "left"),
     ):
-        made.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")  # type: ignore[arg-type]
+        table_.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")  # type: ignore[arg-type]
     for mutex in profile.mutexes[:_ROWS]:
-        made.add_row(*(Text(cell) for cell in _row(mutex)))
-    return made
+        table_.add_row(*(Text(cell) for cell in _row(mutex)))
+    return table_
 
 
 def sentence(profile: Profile) -> str:
@@ -38,13 +38,17 @@ def sentence(profile: Profile) -> str:
         if not profile.is_preloaded:
             return "no sample found a thread asleep for a mutex"
         return "the program took no mutex" + _others(profile)
-    given = process.threads_mean * process.duration
+    thread_time = process.threads_mean * process.duration
     parts = [
         f"{numbers.time(process.duration)}",
         f"{_number(process.threads_most, 'thread')} on {_number(process.processors, 'processor')}",
         *([_number(process.lock_calls, "acquisition")] if profile.is_preloaded else []),
         f"{numbers.time(profile.lost)} lost waiting"
-        + (f" ({numbers.share(profile.lost / given)} of the threads' time)" if given else ""),
+        + (
+            f" ({numbers.share(profile.lost / thread_time)} of the threads' time)"
+            if thread_time
+            else ""
+        ),
     ]
     if process.cond_waits:
         parts.append(f"{numbers.count(process.cond_waits)} condition variable waits")

@@ -88,11 +88,11 @@ class Symbols:
 
 
 def _inlined(frame: Frame, lines: list[Line]) -> tuple[Frame, ...]:
-    found = [replace(frame, symbol=x.function, symbol_offset=0, source=x.source) for x in lines]
+    frames = [replace(frame, symbol=x.function, symbol_offset=0, source=x.source) for x in lines]
     # The outermost is the function that has a symbol.
-    symbol = frame.symbol or found[-1].symbol.replace("??", "")
-    found[-1] = replace(frame, symbol=symbol, source=found[-1].source)
+    symbol = frame.symbol or frames[-1].symbol.replace("??", "")
+    frames[-1] = replace(frame, symbol=symbol, source=frames[-1].source)
     # If binutils has no name for the innermost function, it prints the outermost one's.
-    if len(found) > 1 and function(found[0].symbol) == function(symbol):
-        del found[0]
-    return tuple(found)
+    if len(frames) > 1 and function(frames[0].symbol) == function(symbol):
+        del frames[0]
+    return tuple(frames)

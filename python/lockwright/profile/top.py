@@ -176,14 +176,14 @@ class Top:
 
     def _drawn(self, state: State) -> Group:
         table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
-        for place, name in enumerate(self._columns):
-            words = place in (0, len(self._columns) - 1)
+        for column, name in enumerate(self._columns):
+            is_text = column in (0, len(self._columns) - 1)
             table.add_column(
                 name,
-                justify="left" if words else "right",
+                justify="left" if is_text else "right",
                 no_wrap=True,
                 overflow="ellipsis",
-                ratio=1 if words else None,
+                ratio=1 if is_text else None,
             )
         for row in state.rows:
             table.add_row(*mutex_cells(row))

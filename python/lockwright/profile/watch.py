@@ -156,11 +156,13 @@ def resource_use(process: Path) -> tuple[dict[str, float], dict[str, float]]:
     Process. Raises OSError if unknown."""
     words = (process / "stat").read_text().rpartition(")")[2].split()
     tick = 1e9 / os.sysconf("SC_CLK_TCK")
-    at = {"minor_faults": 7, "major_faults": 9}
-    own: dict[str, float] = {name: int(words[place]) for name, place in at.items()}
-    others: dict[str, float] = {name: int(words[place + 1]) for name, place in at.items()}
-    for place, name in ((11, "cpu_user"), (12, "cpu_system")):
-        own[name], others[name] = int(words[place]) * tick, int(words[place + 2]) * tick
+    positions = {"minor_faults": 7, "major_faults": 9}
+    own: dict[str, float] = {name: int(words[position]) for name, position in positions.items()}
+    others: dict[str, float] = {
+        name: int(words[position + 1]) for name, position in positions.items()
+    }
+    for position, name in ((11, "cpu_user"), (12, "cpu_system")):
+        own[name], others[name] = int(words[position]) * tick, int(words[position + 2]) * tick
     return own, others
 
 

@@ -34,17 +34,17 @@ MOST = 8 << 30
 
 def last_level_cache_size(tree: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int | None:
     """Return the bytes of the last-level cache, or None if the system does not report it."""
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     units = {"K": 2**10, "M": 2**20, "G": 2**30}
-    for place in tree.glob("index*"):
+    for directory in tree.glob("index*"):
         try:
-            if (place / "type").read_text().strip() == "Instruction":
+            if (directory / "type").read_text().strip() == "Instruction":
                 continue
-            size = (place / "size").read_text().strip()
-            found[int((place / "level").read_text())] = int(size[:-1]) * units[size[-1]]
+            size = (directory / "size").read_text().strip()
+            sizes[int((directory / "level").read_text())] = int(size[:-1]) * units[size[-1]]
         except (OSError, ValueError, KeyError, IndexError):
             continue
-    return found[max(found)] if found else None
+    return sizes[max(sizes)] if sizes else None
 
 
 def processor_seconds(pid: int) -> float:

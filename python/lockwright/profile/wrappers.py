@@ -67,7 +67,7 @@ def wrapper_counts(
 def _is_wrapper(
     key: Key,
     calls: list[Call],
-    at: list[int],
+    depths: list[int],
     level: int,
     function_of: Callable[[Frame], Key | None],
 ) -> bool:
@@ -80,26 +80,28 @@ def _is_wrapper(
         for frame in call.releases
         if not is_known(frame.symbol)
     } - {None}
-    if level == 0 and releasing_functions and all(depth == 0 for depth in at):
+    if level == 0 and releasing_functions and all(depth == 0 for depth in depths):
         return True
     sites = {
-        call.stack[i].source or call.stack[i].offset for call, i in zip(calls, at, strict=True)
+        call.stack[i].source or call.stack[i].offset for call, i in zip(calls, depths, strict=True)
     }
-    callers = {function_of(call.stack[i + 1]) for call, i in zip(calls, at, strict=True)}
+    callers = {function_of(call.stack[i + 1]) for call, i in zip(calls, depths, strict=True)}
     mutexes = {call.mutex for call in calls}
     return len(sites) == 1 and len(callers) >= 2 and len(mutexes) >= 2
 
 
-def _past_known(stack: tuple[Frame, ...], at: int) -> int:
-    begin = at
-    while at < len(stack) and is_known(stack[at].symbol):
-        at += 1
+def _past_known(stack: tuple[Frame, ...], index: int) -> int:
+    begin = index
+    while index < len(stack) and is_known(stack[index].symbol):
+        index += 1
     # A stack of nothing else remains unchanged.
-    return at if at < len(stack) and (at == begin or _is_of_program(stack[at])) else begin
+    return (
+        index if index < len(stack) and (index == begin or _is_of_program(stack[index])) else begin
+    )
 
 
-def _can_pass(stack: tuple[Frame, ...], at: int) -> bool:
-    return at + 1 < len(stack) and _is_of_program(stack[at + 1])
+def _can_pass(stack: tuple[Frame, ...], index: int) -> bool:
+    return index + 1 < len(stack) and _is_of_program(stack[index + 1])
 
 
 def _is_of_program(frame: Frame) -> bool:

@@ -53,16 +53,16 @@ def subjects(
     """
     other_subjects = [Subject(each.name, each.path, is_other_library=True) for each in others]
     reference = Subject(LIBC)
-    wanted = [word.strip() for word in names.split(",") if word.strip()] if names else None
-    if wanted == [LIBC]:
+    chosen_names = [word.strip() for word in names.split(",") if word.strip()] if names else None
+    if chosen_names == [LIBC]:
         return [reference, *other_subjects]
     known = locks.registry()
-    if wanted == ["all"] or (wanted is None and default is None):
-        wanted = known.names
-    elif wanted is None:
-        wanted = list(default or [])
+    if chosen_names == ["all"] or (chosen_names is None and default is None):
+        chosen_names = known.names
+    elif chosen_names is None:
+        chosen_names = list(default or [])
     chosen = [reference]
-    for name in dict.fromkeys(wanted):
+    for name in dict.fromkeys(chosen_names):
         if name == LIBC:
             continue
         source = _source(name, known)
@@ -80,9 +80,9 @@ def subjects(
 def _source(name: str, known: locks.Registry) -> locks.Registry:
     """Return the registry with that lock: `known`, or that of the locks used only in
     measurements."""
-    place = known.directory / "bench"
-    if name not in known.names and (place / "locks.json").is_file():
-        bench_only = locks.registry(place)
+    folder = known.directory / "bench"
+    if name not in known.names and (folder / "locks.json").is_file():
+        bench_only = locks.registry(folder)
         if name in bench_only.names:
             return bench_only
     return known

@@ -96,12 +96,12 @@ def sources() -> Path:
     """Return the directory of the checker's own source."""
     import lockwright
 
-    places = [Path(place) / "src" / "check" for place in lockwright.__path__]
-    for place in places:
-        if (place / _SOURCES[0]).is_file():
-            return place.absolute()
+    folders = [Path(folder) / "src" / "check" for folder in lockwright.__path__]
+    for folder in folders:
+        if (folder / _SOURCES[0]).is_file():
+            return folder.absolute()
     raise LockwrightError(
-        f"{places[0]}/{_SOURCES[0]} is missing", "build or install Lockwright again"
+        f"{folders[0]}/{_SOURCES[0]} is missing", "build or install Lockwright again"
     )
 
 
@@ -184,7 +184,7 @@ def output_fields(program: Path, arguments: Sequence[str], patience: float) -> I
 
 
 class Crashed(Exception):
-    """The lock makes the checker crash or hang; the text tells which."""
+    """The lock made the checker crash or hang; the message names which."""
 
 
 class _Unit:
@@ -214,19 +214,19 @@ class _Unit:
     def process(self) -> Process:
         """Return the process that compiles it."""
         self._scratch = tempfile.TemporaryDirectory(dir=self.object.parent)
-        place = Path(self._scratch.name)
-        words = [*self.words, "-MD", "-MF", str(place / "d")]
-        words += ["-c", str(self.source), "-o", str(place / "o")]
-        return Process(words, os.environ, out="nowhere", err=place / "err")
+        folder = Path(self._scratch.name)
+        words = [*self.words, "-MD", "-MF", str(folder / "d")]
+        words += ["-c", str(self.source), "-o", str(folder / "o")]
+        return Process(words, os.environ, out="nowhere", err=folder / "err")
 
     def finish(self, status: int) -> bool:
         assert self._scratch is not None
-        place = Path(self._scratch.name)
-        self.output = (place / "err").read_bytes()
+        folder = Path(self._scratch.name)
+        self.output = (folder / "err").read_bytes()
         if status == 0:
-            files = _dependencies((place / "d").read_text())
+            files = _dependencies((folder / "d").read_text())
             known = {file: _file_digest(file) for file in files}
-            (place / "o").replace(self.object)
+            (folder / "o").replace(self.object)
             _write(self.record, json.dumps(known).encode())
         self.drop()
         return status == 0
@@ -280,10 +280,10 @@ def _compile_error(
             "try another compiler with CXX",
         )
     file = Path(error["file"])
-    found = f"{file.name}:{error['line']}: {error['text']}"
+    message = f"{file.name}:{error['line']}: {error['text']}"
     if unit.source != generated:
         return LockwrightError(
-            f"the checker does not compile: {found}", "use gcc >= 12 or clang >= 14; set CXX"
+            f"the checker does not compile: {message}", "use gcc >= 12 or clang >= 14; set CXX"
         )
     header = _relative(subject.header)
     is_own_code = file == generated or source_folder in file.parents
@@ -299,12 +299,14 @@ def _compile_error(
             f"({error['text']})",
             "name it with --type",
         )
-    return LockwrightError(f"{header} does not compile: {found}", f"{PAGE} shows a lock that does")
+    return LockwrightError(
+        f"{header} does not compile: {message}", f"{PAGE} shows a lock that does"
+    )
 
 
 def _relative(header: str) -> str:
-    here = Path.cwd()
-    return str(Path(header).relative_to(here)) if here in Path(header).parents else header
+    current = Path.cwd()
+    return str(Path(header).relative_to(current)) if current in Path(header).parents else header
 
 
 def _source_files(source_folder: Path) -> list[Path]:
@@ -313,14 +315,14 @@ def _source_files(source_folder: Path) -> list[Path]:
 
 def _cache_directory() -> Path:
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    place = Path(home) / "lockwright" / "check"
-    place.mkdir(parents=True, exist_ok=True)
-    return place
+    folder = Path(home) / "lockwright" / "check"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
-def _prune(place: Path, used: set[Path]) -> None:
+def _prune(folder: Path, used: set[Path]) -> None:
     """Delete the least recently used files."""
-    files = [(file.stat().st_mtime, file) for file in place.iterdir()]
+    files = [(file.stat().st_mtime, file) for file in folder.iterdir()]
     files.sort(reverse=True)
     for _, file in files[_MOST_FILES:]:
         if file not in used and file.is_file() and file.name != "lock":

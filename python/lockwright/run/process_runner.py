@@ -305,8 +305,8 @@ class ProcessRunner:
 
     def status(self, pid: int) -> int | None:
         """Return the wait status of a started process; None while it runs."""
-        found: int | None = self.ask({"do": "status", "pid": pid}).get("status")
-        return found
+        status_: int | None = self.ask({"do": "status", "pid": pid}).get("status")
+        return status_
 
     def end(self, pid: int, seconds: float, number: int = signal.SIGTERM) -> int | None:
         """Send a signal, unless it is 0, and wait; None if the process has not ended by then."""

@@ -94,9 +94,9 @@ class Lines(Nowhere):
     def forward(self) -> None:
         """Announce the lines that have arrived since the last call."""
         with contextlib.suppress(BlockingIOError):
-            while some := os.read(self.source, 1 << 16):
-                *whole, self._rest = (self._rest + some).split(b"\n")
-                for line in whole:
+            while data := os.read(self.source, 1 << 16):
+                *lines, self._rest = (self._rest + data).split(b"\n")
+                for line in lines:
                     announce("line", text=line.decode(errors="replace"))
 
     def close(self) -> None:
@@ -131,13 +131,13 @@ def descendants() -> list[int]:
             continue
         if state != b"Z":
             children.setdefault(int(parent), []).append(int(entry.name))
-    found: list[int] = []
+    pids: list[int] = []
     queue = [os.getpid()]
     while queue:
         below = children.get(queue.pop(), [])
-        found += below
+        pids += below
         queue += below
-    return found
+    return pids
 
 
 def name_of(pid: int) -> str:

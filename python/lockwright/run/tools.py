@@ -19,10 +19,10 @@ def find(name: str, what: str) -> Path:
     what: the kind of program, for the message.
     """
     libraries = locks.directory()
-    for place in (libraries.parent / "bin", libraries):
-        found = place / name
-        if os.access(found, os.X_OK) and found.is_file():
-            return found
+    for folder in (libraries.parent / "bin", libraries):
+        path = folder / name
+        if os.access(path, os.X_OK) and path.is_file():
+            return path
     raise LockwrightError(
         f"the {what} program {name} is not in {libraries.parent / 'bin'}",
         "build or install Lockwright again",

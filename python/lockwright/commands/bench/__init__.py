@@ -121,7 +121,7 @@ def _thread_counts(per_core: str) -> list[int]:
 
 @dataclass
 class _Request:
-    """The options of one measurement. own: those that are of this measurement alone."""
+    """The options of one measurement. own: those that only this measurement has."""
 
     report: Report
     chosen: list[Subject]
@@ -154,11 +154,11 @@ def _measurement(
             locks: str | None = None,
             **options: Any,
         ) -> None:
-            own = {name.replace("_", "-"): value for name, value in options.items()}
+            values = {name.replace("_", "-"): value for name, value in options.items()}
             chosen = subjects(locks, default_locks, other_libraries()) if with_locks else []
-            settings = {"locks": locks, "runs": runs, "timeout": timeout, **own}
+            settings = {"locks": locks, "runs": runs, "timeout": timeout, **values}
             report = new_report(measure.__name__, columns, settings)
-            measure(_Request(report, chosen, runs, timeout, json_file, own))
+            measure(_Request(report, chosen, runs, timeout, json_file, values))
 
         command.__doc__ = f"{measure.__doc__}\n\n{definitions(columns)}"
         return bench.command()(_options(runs, default_locks, with_locks=with_locks)(command))
@@ -167,9 +167,9 @@ def _measurement(
 
 
 @_measurement(pairs.COLUMNS, 50)
-@grammar.whole("--batch", 100_000, "Pairs that are timed together.")
-@grammar.whole("--batches", 10, "Batches in one run.")
-@grammar.whole(
+@grammar.integer("--batch", 100_000, "Pairs that are timed together.")
+@grammar.integer("--batches", 10, "Batches in one run.")
+@grammar.integer(
     "--threads-alive",
     1,
     "Sleeping threads beside the one that is measured. With 0 the process has one thread "
@@ -184,10 +184,10 @@ def uncontended(request: _Request) -> None:
 
 
 @_measurement(footprints.COLUMNS, 3)
-@grammar.whole("--mutexes", 1_000_000, "Mutexes in the array.", least=2)
-@grammar.whole("--warm", 1000, "Mutexes that are locked before the measurement starts.")
-@grammar.whole("--threads", 500, "Threads that each wait for one mutex.", most=30_000)
-@grammar.whole(
+@grammar.integer("--mutexes", 1_000_000, "Mutexes in the array.", least=2)
+@grammar.integer("--warm", 1000, "Mutexes that are locked before the measurement starts.")
+@grammar.integer("--threads", 500, "Threads that each wait for one mutex.", most=30_000)
+@grammar.integer(
     "--sharers", 16, "How many of these threads each lock every mutex of the array.", least=2
 )
 def footprint(request: _Request) -> None:
@@ -213,10 +213,10 @@ def footprint(request: _Request) -> None:
     "--threads-per-core", "1,4,16", help_text="Threads for each processor, a table for each."
 )
 @grammar.seconds(0.3)
-@grammar.real(
+@grammar.real_number(
     "--section-ns", 100.0, "Nanoseconds of work while the mutex is held.", metavar="NS", min=0
 )
-@grammar.real(
+@grammar.real_number(
     "--gap-ns",
     200.0,
     "Nanoseconds of work between two acquisitions of a thread.",
@@ -234,14 +234,13 @@ def handover(request: _Request) -> None:
 
 
 @_measurement(herds.COLUMNS, 9, herds.DEFAULT_LOCKS)
-@grammar.whole("--waiters", 1000, "Threads that wait.", most=30_000)
-@grammar.whole("--rounds-inside", 5, "Broadcasts in one run.")
+@grammar.integer("--waiters", 1000, "Threads that wait.", most=30_000)
+@grammar.integer("--rounds-inside", 5, "Broadcasts in one run.")
 @_number_list_option(
     "--section-ns",
     "5000,1000,0",
     help_text="Nanoseconds that each woken waiter works under the mutex; a table for each value. "
-    "Real programs hold it for 0.1 to 1 microsecond as a rule, "
-    "and for some microseconds at times.",
+    "Real programs mostly hold it for 0.1 to 1 microsecond.",
 )
 @click.option(
     "--unlocked", is_flag=True, help="Broadcast after unlocking, not while holding the mutex."
@@ -277,10 +276,10 @@ def herd(request: _Request) -> None:
     "the fewest.",
 )
 @grammar.seconds(2.2, note="Below one second, progress of every thread in each second is unknown.")
-@grammar.whole(
+@grammar.integer(
     "--section-cycles", 100, "Processor cycles of work while the mutex is held.", least=0
 )
-@grammar.whole(
+@grammar.integer(
     "--gap-cycles", 500, "Processor cycles of work between two acquisitions of a thread.", least=0
 )
 def oversubscribe(request: _Request) -> None:
@@ -294,7 +293,7 @@ def oversubscribe(request: _Request) -> None:
 
 
 @_measurement(parks.COLUMNS, 9, with_locks=False)
-@grammar.whole("--trips", 20_000, "Round trips in one run.")
+@grammar.integer("--trips", 20_000, "Round trips in one run.")
 def park(request: _Request) -> None:
     """Measure two threads that put each other to sleep and wake each other, without a lock."""
     request.show(parks.measure(request.report, request.runs, request.own, request.timeout))

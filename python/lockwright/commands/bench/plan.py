@@ -43,7 +43,7 @@ def _locks(names: str | None, default: tuple[str, ...] | None) -> list[Subject]:
 @grammar.locks("all")
 @click.option(
     "--settings",
-    default=",".join(one.name for one in costs.USUAL),
+    default=",".join(setting.name for setting in costs.USUAL),
     show_default=True,
     metavar="A,B,...",
     help="Settings of 'lockwright bench interposition', separated by commas.",
@@ -106,10 +106,10 @@ def _choice(name: str, text: str) -> Callable[..., Any]:
 @_choice("exchange", "the mutex of two threads")
 @grammar.runs(7)
 @grammar.timeout(5.0)
-@grammar.whole("--mutexes", 4000, "Number of quiet mutexes.")
-@grammar.whole("--threads-per-core", 8, "Threads for each processor.")
-@grammar.whole("--work", 5, "Repetitions of each phase.")
-@grammar.whole("--times", 200_000, "Acquisitions that do work, in a phase.", least=1000)
+@grammar.integer("--mutexes", 4000, "Number of quiet mutexes.")
+@grammar.integer("--threads-per-core", 8, "Threads for each processor.")
+@grammar.integer("--work", 5, "Repetitions of each phase.")
+@grammar.integer("--times", 200_000, "Acquisitions that do work, in a phase.", least=1000)
 @grammar.json_file("every run and every figure")
 def plan(
     locks: str | None,

@@ -69,7 +69,7 @@ _SIMULATED_SECONDS = 0.005
 )
 @grammar.warm_up(0.02)
 @grammar.timeout(None, default_text="time of a run + 10")
-@grammar.real(
+@grammar.real_number(
     "--longest-wait",
     None,
     "A lock may be best if no thread waits longer than MS milliseconds and twice the time in "

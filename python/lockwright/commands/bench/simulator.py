@@ -22,8 +22,8 @@ PARTS = ("real", "simulated", "speed")
             "Compare simulated ranks of the locks with those of this machine.",
             "Every lock runs each workload here, in interleaved rounds, and in the simulator on "
             "the machine file of 'lockwright calibrate --machine here'. The metric is that of "
-            "docs/simulation.md. Also prints how long the simulator takes. Ctrl-C ends with what "
-            "there is by then.",
+            "docs/simulation.md. Also prints the simulator's run time. Ctrl-C ends it with the "
+            "results so far.",
             definitions(tables.COLUMNS, "Columns:"),
         ]
     ),
@@ -50,13 +50,13 @@ PARTS = ("real", "simulated", "speed")
     default=",".join(PARTS),
     show_default=True,
     metavar="A,B,...",
-    help="What to run now; the tables have everything that was run before, too.",
+    help="Parts to run; the tables include those of earlier calls.",
 )
 @click.option(
     "--minutes",
     type=grammar.FiniteRange(min=0, min_open=True),
     metavar="M",
-    help="Begin no real run after M minutes; --resume makes the others.",
+    help="Begin no real run after M minutes; --resume makes the remaining ones.",
 )
 @click.option(
     "--worst",
@@ -64,7 +64,7 @@ PARTS = ("real", "simulated", "speed")
     show_default=True,
     type=click.IntRange(min=0),
     metavar="N",
-    help="Show so many of the ratios that are farthest off.",
+    help="Show the N ratios with the largest errors.",
 )
 @grammar.runs(2, of="each lock in each cell", least=2)
 @grammar.seconds(0.05, of=" in each run, real and simulated")
@@ -89,7 +89,7 @@ def command(
     output: Path | None,
     resumes: bool,
 ) -> None:
-    """Makes the runs that are missing, and prints the agreement."""
+    """Make the missing runs, and print the agreement."""
     from lockwright.commands.simulate import load_machine
     from lockwright.machine import provenance
     from lockwright.run import resume

@@ -11,7 +11,7 @@ from lockwright.commands.common import grammar
 
 
 @click.command()
-@grammar.real(
+@grammar.real_number(
     "--minutes",
     10.0,
     "Measure for M minutes. A round begins only if it fits into what is left; with less time, "

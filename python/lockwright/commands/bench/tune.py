@@ -1,4 +1,4 @@
-"""`lockwright bench tune`: compares the lock that tune finds with the best of all locks."""
+"""`lockwright bench tune`: the lock that tune finds, compared with the best of all locks."""
 
 import os
 from pathlib import Path
@@ -28,8 +28,8 @@ _CROWD = 4
 def _help() -> str:
     return "\n\n".join(
         [
-            "Test whether 'lockwright tune' finds what comparing all locks finds, and how much "
-            "sooner.",
+            "Test whether 'lockwright tune' finds the same lock as comparing all locks, and how "
+            "much sooner.",
             "Each program of the catalogue is first compared under all locks, then tuned; then the"
             " two locks found are run alternately. It takes some seven minutes for each"
             " program.",
@@ -56,9 +56,9 @@ def _help() -> str:
     show_default=True,
     metavar="A,B,...",
     shell_complete=complete.programs,
-    help="More of them, which are only tuned.",
+    help="Further programs, which are only tuned.",
 )
-@grammar.whole(
+@grammar.integer(
     "--threads",
     None,
     f"Threads of a program that is compared.  [default: {_CROWD} for each processor]",
@@ -75,7 +75,7 @@ def _help() -> str:
     metavar="TIME",
     help="Time for tune.  [default: a fifth of compare's; its own for those only tuned]",
 )
-@grammar.whole(
+@grammar.integer(
     "--pairs",
     200,
     "Run the two locks alternately at most N times; it ends once it is shown whether they are"
@@ -139,8 +139,10 @@ def _measure_program(
     threads = settings.threads if sensitive else len(os.sched_getaffinity(0))
     scale = min(1.0, settings.seconds / program.seconds) if program.seconds else 1.0
     try:
-        with real_program(program, threads, scale, folders(None, None)) as one:
-            found = tuning.measure(one, settings) if sensitive else tuning.tune(one, settings)
+        with real_program(program, threads, scale, folders(None, None)) as subject:
+            found = (
+                tuning.measure(subject, settings) if sensitive else tuning.tune(subject, settings)
+            )
     except LockwrightError as error:
         report.failures.append(f"{program.name}: {error.what}")
         console.print(f"lockwright: {report.failures[-1]}", markup=False)

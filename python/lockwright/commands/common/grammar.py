@@ -51,8 +51,8 @@ class JsonFlagCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Accept `--json PROFILE` in the former meaning, too."""
         bare = ["--json=-" if word == "--json" else word for word in args]
-        at = args.index("--json") if "--json" in args else len(args)
-        following = args[at + 1 : at + 2]
+        position = args.index("--json") if "--json" in args else len(args)
+        following = args[position + 1 : position + 2]
         if following and not following[0].endswith(".json") and following != ["-"]:
             return super().parse_args(ctx, bare)
         try:
@@ -184,7 +184,7 @@ def timeout(default: float | None, *, default_text: str | bool = True) -> Decora
     )
 
 
-def whole(
+def integer(
     name: str,
     default: int | None,
     text: str,
@@ -197,7 +197,7 @@ def whole(
     return _number(name, click.IntRange(least, most), default, text, metavar)
 
 
-def real(
+def real_number(
     name: str, default: float | None, text: str, *, metavar: str | None, **bounds: Any
 ) -> Decorator:
     """Return an option that is a finite number. text: its help; bounds: those of FiniteRange."""

@@ -20,7 +20,7 @@ _THREADS = 2
 
 @click.command("catalogue", cls=grammar.JsonFlagCommand)
 @click.argument("name", required=False, shell_complete=complete.program)
-@grammar.json_file("all that is known", was_flag=True)
+@grammar.json_file("all properties", was_flag=True)
 @click.option(
     "--install",
     metavar="NAME,...|all|STUDY.toml",
@@ -33,7 +33,7 @@ _THREADS = 2
     shell_complete=complete.programs,
     help="Run each of these once under the C library's mutex, and check the result.",
 )
-@grammar.real(
+@grammar.real_number(
     "--scale", 1.0, "With --check: scale the amount of work by F.", metavar="F", min=0.001, max=1000
 )
 @click.option(

@@ -38,12 +38,12 @@ def joules_between(domain: Domain, counts: Sequence[int]) -> list[float]:
     A count below the previous one has restarted at 0 once. Raises ValueError if a counter fell that
     never restarts.
     """
-    found = []
+    domains = []
     for before, after in pairwise(counts):
         step = after - before
         if step < 0:
             if domain.range_ is None:
                 raise ValueError(f"{domain.name} fell from {before} to {after}")
             step += domain.range_ + 1
-        found.append(step * domain.joules)
-    return found
+        domains.append(step * domain.joules)
+    return domains

@@ -83,7 +83,9 @@ class Meter:
         Energy is interpolated linearly between readings. Times before the first or after the last
         reading are clamped.
         """
-        began, ended = (min(max(at, self._times[0]), self._times[-1]) for at in (began, ended))
+        began, ended = (
+            min(max(moment, self._times[0]), self._times[-1]) for moment in (began, ended)
+        )
         joules: dict[str, float] = {}
         absent: dict[str, str] = {}
         for each in self._domains:

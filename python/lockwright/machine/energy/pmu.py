@@ -70,8 +70,8 @@ def _domain(kind: str, name: str, joules: float, handle: int, read: Callable[[in
 
 def _config(text: str | None) -> int | None:
     """Return the number of an event that is described as `event=0x02`."""
-    found = re.fullmatch(r"event=(0x[0-9a-fA-F]+|\d+)", text or "")
-    return int(found[1], 0) if found else None
+    match = re.fullmatch(r"event=(0x[0-9a-fA-F]+|\d+)", text or "")
+    return int(match[1], 0) if match else None
 
 
 def _joules(tree: Tree, event: str) -> float | None:
