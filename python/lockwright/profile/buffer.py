@@ -69,7 +69,7 @@ def further_files(path: Path, count: int = _MOST_FILES) -> list[Path]:
 
 @dataclass(frozen=True)
 class ProcessNote:
-    """A process that reported that it took mutexes. pid: 0 for all those beyond the size of the table.
+    """A process that reported that it took mutexes. pid: 0 for all those beyond the table.
     taken: the upper bound of its acquisitions before it had a file. is_unseen: it takes many or
     waits, and there was no file for it."""
 
