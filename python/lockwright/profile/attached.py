@@ -234,7 +234,7 @@ def _is_after_call(memory: int, address: int) -> bool:
 def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
     """Return the mapped files, each part with whether it is code; the anonymous mapping behind a
     file counts as its data."""
-    found: list[tuple[Mapping, bool]] = []
+    mappings: list[tuple[Mapping, bool]] = []
     bases: dict[str, int] = {}
     for line in (process / "maps").read_text(errors="replace").splitlines():
         words = line.split(maxsplit=5)
@@ -243,12 +243,12 @@ def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
         if path.startswith("/"):
             if path not in bases:
                 bases[path] = _base(Path(path), start - int(words[2], 16))
-            found.append((Mapping(path, start, end, bases[path]), "x" in words[1]))
-        elif not path and found and found[-1][0].end == start and "w" in words[1]:
+            mappings.append((Mapping(path, start, end, bases[path]), "x" in words[1]))
+        elif not path and mappings and mappings[-1][0].end == start and "w" in words[1]:
             # Zero-initialised variables.
-            last = found[-1][0]
-            found.append((Mapping(last.path, start, end, last.base), False))
-    return found
+            last = mappings[-1][0]
+            mappings.append((Mapping(last.path, start, end, last.base), False))
+    return mappings
 
 
 def _base(path: Path, start: int) -> int:

@@ -66,9 +66,9 @@ def other_processes(run_buffers: Buffers, chosen: Buffer) -> OtherProcesses:
         each for each in run_buffers.first.other_processes if each.pid not in {chosen.pid, *buffers}
     ]
     pids = sorted({*buffers, *(each.pid for each in noted if each.pid)})
-    without_room = max(0, int(run_buffers.first["others"]) - (table_size("other_processes") - 1))
+    without_entry = max(0, int(run_buffers.first["others"]) - (table_size("other_processes") - 1))
     return OtherProcesses(
-        count=len(pids) + without_room,
+        count=len(pids) + without_entry,
         taken=sum(each.taken for each in buffers.values()) + sum(each.taken for each in noted),
         is_exact=all(each.taken <= 1 for each in noted),
         waited=sum(buffer.waited * buffer.nanoseconds for buffer in buffers.values()),

@@ -96,10 +96,10 @@ class Sites:
             callers[first] = [acquisitions, 0, 0, held]
 
     def _stacks_by_caller(self) -> dict[tuple[int, int], list[Any]]:
-        found: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)
+        by_caller: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)
         for stack in self._buffer.stacks:
-            found[int(stack["record"]), int(stack["pcs"][0])].append(stack)
-        return found
+            by_caller[int(stack["record"]), int(stack["pcs"][0])].append(stack)
+        return by_caller
 
     def _shares(
         self, group: list[int], caller: int

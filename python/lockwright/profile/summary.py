@@ -12,7 +12,7 @@ _ROWS = 5
 def table(profile: Profile) -> Table:
     """Return the table of the mutexes that cost most, by the time that threads lost waiting for
     them."""
-    table_ = Table(box=None, pad_edge=False, header_style="bold")
+    mutex_table = Table(box=None, pad_edge=False, header_style="bold")
     for name, side in (
         ("mutex", "left"),
         ("lost", "right"),
@@ -25,10 +25,10 @@ def table(profile: Profile) -> Table:
         ("waits most in", "left"),
         ("while held by", "left"),
     ):
-        table_.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")  # type: ignore[arg-type]
+        mutex_table.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")  # type: ignore[arg-type]
     for mutex in profile.mutexes[:_ROWS]:
-        table_.add_row(*(Text(cell) for cell in _row(mutex)))
-    return table_
+        mutex_table.add_row(*(Text(cell) for cell in _row(mutex)))
+    return mutex_table
 
 
 def sentence(profile: Profile) -> str:
