@@ -1,4 +1,4 @@
-"""A program for each of the nine bottlenecks has that one by its profile, and no other."""
+"""For a program of each of the nine bottlenecks, advice names that one and no other."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from lockwright.profile import record
 from support import locate
 from support.processes import captured
 
-#: What `lockwright advise` calls the bottleneck of each program.
+#: The bottleneck of each program, by the name that `lockwright advise` uses.
 BOTTLENECKS = {
     "high_contention": "high",
     "extreme_contention": "extreme",
@@ -22,7 +22,7 @@ BOTTLENECKS = {
 }
 
 
-#: Runs of a program whose processors others use: of those some are told wrongly.
+#: Runs of a program while other programs use the processors; some of those are diagnosed wrongly.
 TRIES = 6
 
 
@@ -46,7 +46,7 @@ def was_disturbed(profile: record.Profile) -> bool:
 
 @pytest.mark.parametrize("name", BOTTLENECKS)
 def test_a_program_has_its_own_bottleneck_and_no_other(name: str, tmp_path: Path) -> None:
-    """The figures of all nine, where it fails: they say what the machine was doing, too."""
+    """A failure shows the figures of all nine, which describe the machine's state as well."""
     for _ in range(TRIES):
         profile = profiled(name, tmp_path / "profile.json")
         advice = advise(profile)

@@ -1,4 +1,4 @@
-"""A profile can have reader-writer locks as mutexes, which they then are in all that they do."""
+"""Tests of `profile --rwlock mutex`: reader-writer locks behave as mutexes and are profiled so."""
 
 import os
 from pathlib import Path
@@ -12,22 +12,22 @@ from support.processes import captured
 def profiled(tmp_path: Path, *words: str | Path) -> record.Profile:
     """Profile the program in the last words; the first ones are options."""
     path = tmp_path / "profile.json"
-    promised = {"LOCKWRIGHT_TEST_RWLOCK": "exclusive"} if "mutex" in words else {}
+    expected = {"LOCKWRIGHT_TEST_RWLOCK": "exclusive"} if "mutex" in words else {}
     done = captured(
         [locate.lockwright(), "profile", "-o", path, *words],
-        env=os.environ | promised | {"LOCKWRIGHT_RWLOCK": "phase-fair"},
+        env=os.environ | expected | {"LOCKWRIGHT_RWLOCK": "phase-fair"},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return record.read(path)
 
 
 @pytest.mark.parametrize("case", ["deadlines", "forks", "second names"])
-def test_they_are_mutexes_that_readers_can_take_again(tmp_path: Path, case: str) -> None:
-    """The cases check what a thread is told, and which others are inside."""
-    found = profiled(tmp_path, "--rwlock", "mutex", locate.program("posix", "rwlocks"), case)
-    assert found.process.lock_calls > 0
-    assert found.process.rwlock_calls == 0
-    assert found.rwlock == "mutex"
+def test_readers_can_acquire_the_mutex_again(tmp_path: Path, case: str) -> None:
+    """The cases check the results of the calls, and which threads are inside."""
+    profile = profiled(tmp_path, "--rwlock", "mutex", locate.program("posix", "rwlocks"), case)
+    assert profile.process.lock_calls > 0
+    assert profile.process.rwlock_calls == 0
+    assert profile.rwlock == "mutex"
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_they_are_mutexes_that_readers_can_take_again(tmp_path: Path, case: str)
         ["recursive reads"],
     ],
 )
-def test_else_and_between_processes_they_are_counted(tmp_path: Path, words: list[str]) -> None:
-    """Whatever another command is told to do with them."""
-    found = profiled(tmp_path, *words[:-1], locate.program("posix", "rwlocks"), words[-1])
-    assert found.process.rwlock_calls > 0
-    assert found.process.lock_calls == 0
-    assert found.rwlock == ("mutex" if "mutex" in words else "keep")
+def test_other_reader_writer_locks_are_counted(tmp_path: Path, words: list[str]) -> None:
+    """LOCKWRIGHT_RWLOCK, which is for other commands, has no effect."""
+    profile = profiled(tmp_path, *words[:-1], locate.program("posix", "rwlocks"), words[-1])
+    assert profile.process.rwlock_calls > 0
+    assert profile.process.lock_calls == 0
+    assert profile.rwlock == ("mutex" if "mutex" in words else "keep")

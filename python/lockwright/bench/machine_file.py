@@ -36,7 +36,7 @@ class Measured:
     values: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, name: str, value: object) -> None:
-        """Adds a value, if there is one."""
+        """Add a value, if there is one."""
         if isinstance(value, (int, float)):
             self.values.setdefault(name, []).append(float(value))
 
@@ -54,7 +54,7 @@ class Measured:
         """Return the median."""
         return self.spread(name).median
 
-    def said(self, name: str) -> str:
+    def text_of(self, name: str) -> str:
         """Return `load.cache 80.5 ns (quartiles 79.7 to 81.2, 7 runs)`."""
         found = self.spread(name)
         return (
@@ -325,9 +325,9 @@ class _Document:
 
     def measured(self, name: str, names: list[str], how: str, **figures: float) -> None:
         """Adds a section whose source names the figures that were measured."""
-        said = "; ".join(self.from_.said(each) for each in names)
+        text = "; ".join(self.from_.text_of(each) for each in names)
         self.section(
-            name, f"measured by lockwright calibrate: {said or 'nothing'}. {how}", **figures
+            name, f"measured by lockwright calibrate: {text or 'nothing'}. {how}", **figures
         )
 
     def section(self, name: str, source: str, **figures: float) -> None:

@@ -25,7 +25,8 @@ class Observations:
 
     watched: the load over some seconds; clock_ns: of a clock read; resolution_ns: of the kernel's
     timers; hardware: why cycles cannot be counted, "" if they can; libc, compiler: their own names;
-    preload: the variable LD_PRELOAD. None where unknown. signals: what locks can use. sources: the energy counters.
+    preload: the variable LD_PRELOAD. None where unknown. signals: of the C library and the kernel.
+    sources: the energy counters.
     """
 
     watched: load.Load | None = None
@@ -35,7 +36,7 @@ class Observations:
     libc: str | None = None
     compiler: str | None = None
     preload: str | None = None
-    signals: Signals = Signals()
+    signals: Signals = field(default_factory=Signals)
     sources: Sources = field(default_factory=Sources)
 
 

@@ -61,9 +61,7 @@ def barrier(signals: Signals) -> Finding:
     """Return the finding about the system call membarrier."""
     name = "membarrier"
     if signals.membarrier:
-        return Finding(
-            name, OK, "expedited", "the biased locks enter without an atomic operation"
-        )
+        return Finding(name, OK, "expedited", "the biased locks enter without an atomic operation")
     return Finding(
         name,
         ABSENT,

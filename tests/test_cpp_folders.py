@@ -1,4 +1,4 @@
-"""The table of rooms in docs/developing.md names every C++ folder, and includes keep to it."""
+"""The table in docs/developing.md names every C++ folder, and includes follow it."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ LOCKS = {"lockwright", "lockwright/lock", "lockwright/rwlock", "lockwright/parts
 NATIVE = {"lockwright/env", "lockwright/env/native"}
 MODEL = {"lockwright/env", "lockwright/env/model"}
 
-#: Whose headers the sources of a room may include beside their own; as in the table.
+#: The folders whose headers a folder's sources may include beside their own, as in the table.
 MAY_INCLUDE = {
     "include/lockwright": set(),
     "include/lockwright/lock": LOCKS,
@@ -36,41 +36,41 @@ MAY_INCLUDE = {
 
 
 def folders() -> set[str]:
-    """The folders of C++ sources that are a room: of src the first level, of include the third."""
+    """Return the folders of C++ sources: of src the first level, of include the third."""
     found = {str(path.relative_to(locate.ROOT)) for path in (locate.ROOT / "src").iterdir()}
     base = locate.ROOT / "include/lockwright"
     found |= {str(path.relative_to(locate.ROOT)) for path in base.iterdir() if path.is_dir()}
     return found | {"include/lockwright", "cmake"}
 
 
-def includes(room: str) -> Iterator[tuple[Path, str]]:
-    """Each source of a room, with a header of the project that it includes."""
-    top = locate.ROOT / room
-    for path in top.glob("*") if room == "include/lockwright" else top.rglob("*"):
+def includes(folder: str) -> Iterator[tuple[Path, str]]:
+    """Yield each source of a folder, with a header of the project that it includes."""
+    top = locate.ROOT / folder
+    for path in top.glob("*") if folder == "include/lockwright" else top.rglob("*"):
         if path.suffix in (".hpp", ".cpp", ".h"):
             for name in re.findall(r'^#include "([^"]+)"', path.read_text(), re.MULTILINE):
                 yield path, name
 
 
-def test_the_table_names_every_room() -> None:
-    """And no folder that is not there."""
-    named = [place.rstrip("/") for place, _, _ in ROWS]
+def test_the_table_names_every_folder() -> None:
+    """The table has no row for a folder that does not exist, either."""
+    named = [folder.rstrip("/") for folder, _, _ in ROWS]
     assert sorted(named) == sorted(folders())
 
 
-def test_the_table_says_what_each_room_is_for() -> None:
-    """Each row describes the room in words, and names the rooms that it may use."""
-    for place, meaning, use in ROWS:
-        assert meaning, place
-        assert use, place
+def test_each_row_is_complete() -> None:
+    """Each row describes the contents, and lists the folders that may be used."""
+    for folder, contents, use in ROWS:
+        assert contents, folder
+        assert use, folder
 
 
-@pytest.mark.parametrize("room", sorted(MAY_INCLUDE))
-def test_a_room_includes_what_it_may(room: str) -> None:
-    """Headers of its own, and of the rooms that the table allows."""
-    own = room.split("/")[1] if room.startswith("src/") else room.removeprefix("include/")
+@pytest.mark.parametrize("folder", sorted(MAY_INCLUDE))
+def test_a_folder_includes_allowed_headers(folder: str) -> None:
+    """Sources include headers of their folder, and of the folders that the table allows."""
+    own = folder.split("/")[1] if folder.startswith("src/") else folder.removeprefix("include/")
     written = {"lockwright/row", "lockwright/rows.hpp", "lockwright/built.def"}
-    for path, name in includes(room):
+    for path, name in includes(folder):
         beside = (path.parent / name).resolve()
         if beside.exists():
             assert beside.is_relative_to(locate.ROOT / "src"), path
@@ -79,15 +79,15 @@ def test_a_room_includes_what_it_may(room: str) -> None:
             target = str(Path(name).parent)
         if name in written or target in written:
             continue
-        assert target == own or target.startswith(f"{own}/") or target in MAY_INCLUDE[room], (
+        assert target == own or target.startswith(f"{own}/") or target in MAY_INCLUDE[folder], (
             f"{path.relative_to(locate.ROOT)} includes {name}"
         )
 
 
-@pytest.mark.parametrize("room", ["interpose", "preload", "probe"])
-def test_headers_are_included_by_their_room(room: str) -> None:
-    """Preload and probe have headers of the same name, so that a bare name says too little."""
-    for path, name in includes(f"src/{room}"):
+@pytest.mark.parametrize("folder", ["interpose", "preload", "probe"])
+def test_headers_are_included_with_their_folder(folder: str) -> None:
+    """Preload and probe have headers of the same name, so a bare name is ambiguous."""
+    for path, name in includes(f"src/{folder}"):
         assert "/" in name, f"{path.relative_to(locate.ROOT)} includes {name}"
         if not name.startswith("lockwright/"):
             assert (locate.ROOT / "src" / name).exists(), path
