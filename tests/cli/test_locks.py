@@ -128,11 +128,11 @@ def test_a_missing_library_directory_is_named(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_library_path_that_cannot_be_preloaded_is_refused(tmp_path: Path) -> None:
-    """A space in the path would make the dynamic linker look for two other libraries."""
-    folder = tmp_path / "a b"
+    """A colon in the path would make the dynamic linker look for two other libraries."""
+    folder = tmp_path / "a:b"
     folder.mkdir()
     (folder / "liblockwright-ttas.so").touch()
-    with pytest.raises(LockwrightError, match="space"):
+    with pytest.raises(LockwrightError, match="colon"):
         Registry(folder, [made.lock("ttas")]).path_of("ttas")
 
 

@@ -63,9 +63,9 @@ def test_one_of_another_name_is_known_by_what_it_defines(cli: Cli, tmp_path: Pat
     assert order(cli, {"LD_PRELOAD": str(other)}) == [str(other), "ours"]
 
 
-def test_a_profiler_whose_path_cannot_be_preloaded(cli: Cli, tmp_path: Path) -> None:
-    place = tmp_path / "with a blank"
-    place.symlink_to(Path(cli("path", "ttas").out.strip()).parent)
-    env = {"LOCKWRIGHT_LIBDIR": str(place)}
-    cli("profile", "--", "true", env=env).refuses("a space or a colon")
-    cli("run", "--lock", "ttas", "--", "true", env=env).refuses("a space or a colon")
+def test_libraries_whose_path_cannot_be_preloaded(cli: Cli, tmp_path: Path) -> None:
+    directory = tmp_path / "with:colon"
+    directory.symlink_to(Path(cli("path", "ttas").out.strip()).parent)
+    env = {"LOCKWRIGHT_LIBDIR": str(directory)}
+    cli("profile", "--", "true", env=env).refuses("a colon or a semicolon")
+    cli("run", "--lock", "ttas", "--", "true", env=env).refuses("a colon or a semicolon")

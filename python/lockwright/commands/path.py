@@ -16,10 +16,17 @@ def command(name: str | None, counting: bool, include: bool) -> None:
 
     Example: LD_PRELOAD=$(lockwright path mcs-stp) COMMAND
     """
+    from lockwright.base.errors import LockwrightError
     from lockwright.preload.locks import headers, registry
 
     if include and (name is not None or counting):
         raise click.UsageError("--include stands alone: the headers are the same for every lock")
     if not include and name is None:
         raise click.UsageError("no lock is named: 'lockwright list' shows them")
-    click.echo(registry().path_of(name, counting=counting) if name else headers())
+    path = registry().path_of(name, counting=counting) if name else headers()
+    if name and " " in str(path):
+        raise LockwrightError(
+            f"'{path}' contains a space, where LD_PRELOAD is split",
+            f"use 'lockwright run', or LD_PRELOAD={path.name} with LD_LIBRARY_PATH={path.parent}",
+        )
+    click.echo(path)

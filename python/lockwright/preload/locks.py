@@ -361,6 +361,8 @@ def preload(
 ) -> dict[str, str]:
     """Return `environment` with `library` first in LD_PRELOAD.
 
+    A path with a space is passed as a file name, its directory in LD_LIBRARY_PATH.
+
     Only sanitizers precede it: the one that `program` is built with, if given, and those already in
     LD_PRELOAD, with the entries before them.
     """
@@ -373,14 +375,20 @@ def preload(
     own = None if program is None else binary.sanitizer(program)
     if own is not None and own not in {Path(word).name for word in first}:
         first.insert(0, own)
-    return dict(environment) | {"LD_PRELOAD": ":".join([*first, str(library), *rest])}
+    name, search = str(library), {}
+    if " " in name:
+        # LD_PRELOAD is split at spaces, LD_LIBRARY_PATH is not.
+        name = library.name
+        paths = [str(library.parent), environment.get("LD_LIBRARY_PATH", "")]
+        search = {"LD_LIBRARY_PATH": ":".join(path for path in paths if path)}
+    return dict(environment) | {"LD_PRELOAD": ":".join([*first, name, *rest])} | search
 
 
 def check_preloadable(library: Path) -> None:
     """Raise LockwrightError if LD_PRELOAD cannot name a library."""
-    if any(separator in str(library) for separator in " :"):
-        # The dynamic linker splits it at both and has no escape.
+    if any(separator in str(library) for separator in ":;"):
+        # The dynamic linker splits there, and has no escape.
         raise LockwrightError(
-            f"'{library}' contains a space or a colon, so it cannot be preloaded",
+            f"'{library}' contains a colon or a semicolon, so it cannot be preloaded",
             "install Lockwright under a path without either",
         )

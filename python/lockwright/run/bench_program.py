@@ -12,7 +12,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.machine.meters import Meters
 from lockwright.preload import counters, locks, other_libraries
 from lockwright.preload.counters import Counts
-from lockwright.preload.locks import BASELINE
+from lockwright.preload.locks import BASELINE, preload
 from lockwright.preload.other_libraries import OtherLibrary
 from lockwright.run import tools
 from lockwright.run.process_runner import Ending, Process, ProcessRunner, last_lines
@@ -149,7 +149,7 @@ def run(
     unwanted = (counters.VARIABLE, "LD_PRELOAD")
     variables = {k: v for k, v in os.environ.items() if k not in unwanted} | dict(environment or {})
     if library is not None:
-        variables["LD_PRELOAD"] = str(library)
+        variables = preload(library, variables)
     with contextlib.ExitStack() as stack:
         path = stack.enter_context(counters.counters_file()) if counting else None
         if path is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
+from lockwright.preload.locks import preload
 from lockwright.run import tools
 from lockwright.run.process_runner import Ending, Process, ProcessRunner
 from lockwright.run.record import describe_status
@@ -61,8 +62,10 @@ def torture(
     library of another processor. Raises LockwrightError if another library served the calls.
     """
     # qemu passes it to the program: it cannot load a library of another processor itself.
-    preload = (
-        {"QEMU_SET_ENV": f"LD_PRELOAD={library}"} if emulator else {"LD_PRELOAD": str(library)}
+    set_up = (
+        {**environment, "QEMU_SET_ENV": f"LD_PRELOAD={library}"}
+        if emulator
+        else preload(library, environment)
     )
     limit = seconds + 2 * options.patience + GRACE
     lines: list[Line] = []
@@ -86,7 +89,7 @@ def torture(
         for option, words in (("--only", options.only), ("--without", options.without)):
             if words:
                 command += [option, ",".join(words)]
-        running = runner.stream(Process(command, {**environment, **preload}), limit)
+        running = runner.stream(Process(command, set_up), limit)
         for text in running:
             if (line := tools.parsed(text)) is None:
                 continue

@@ -1,0 +1,51 @@
+"""Libraries whose path contains a space, at which the dynamic linker splits LD_PRELOAD."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli, Program
+
+
+@pytest.fixture
+def libraries(cli: Cli, tmp_path: Path) -> dict[str, str]:
+    """The variable that makes the command use libraries in a directory with a space."""
+    package = Path(cli("path", "ttas").out.strip()).parent.parent
+    link = tmp_path / "with a space"
+    link.symlink_to(package)
+    return {"LOCKWRIGHT_LIBDIR": str(link / "lib")}
+
+
+def test_run(cli: Cli, program: Program, libraries: dict[str, str]) -> None:
+    """The lock serves the program, and the variables that were set stay."""
+    command = ["run", "--lock", "ttas", "--stats", "--", str(program("worker")), "2", "500"]
+    run = cli(*command, env=libraries | {"LD_PRELOAD": "libm.so.6", "LD_LIBRARY_PATH": "/lib"})
+    assert run.status == 0, run.err
+    assert re.search(r"acquisitions +1,000\n", run.err)
+    variables = cli("run", "--lock", "ttas", "--", "env", env=libraries | {"LD_LIBRARY_PATH": "/x"})
+    assert "LD_PRELOAD=liblockwright-ttas.so\n" in variables.out
+    assert f"LD_LIBRARY_PATH={libraries['LOCKWRIGHT_LIBDIR']}:/x\n" in variables.out
+
+
+def test_profile(cli: Cli, program: Program, libraries: dict[str, str], tmp_path: Path) -> None:
+    """The profiler sees the mutexes."""
+    report = tmp_path / "profile.json"
+    command = ["profile", "-o", str(report), "--", str(program("worker")), "2", "500"]
+    profile = cli(*command, env=libraries)
+    assert profile.status == 0, profile.err
+    assert json.loads(report.read_text())["mutexes"]
+
+
+def test_bench(cli: Cli, libraries: dict[str, str]) -> None:
+    """The bench measures the lock, and not the C library's."""
+    command = ["bench", "uncontended", "--locks", "ttas", "--rounds", "2"]
+    run = cli(*command, env=libraries)
+    assert run.status == 0, run.err
+    assert "ttas" in run.out
+
+
+def test_path(cli: Cli, libraries: dict[str, str]) -> None:
+    """A path that LD_PRELOAD cannot hold is not printed for it."""
+    cli("path", "ttas", env=libraries).refuses("contains a space", "LD_LIBRARY_PATH")
