@@ -32,6 +32,7 @@ COMMANDS = {
     "export": "Convert a profile to the format of another program.",
     "simulate": "Run the locks on a machine that a file describes.",
     "check": "Try every interleaving of small programs over a lock.",
+    "emit": "Print what puts a lock under a service, a container or a script.",
     "completion": "Print the script that makes a shell complete the command.",
 }
 """Name and one-line help of each subcommand; `lockwright.commands.<name>` defines `command`."""

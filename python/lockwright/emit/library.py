@@ -1,0 +1,42 @@
+"""The library of a lock, and what a program needs to load it."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Library:
+    """The library of a lock. path: where the program finds it; settings: variables of the lock's
+    parameters."""
+
+    lock: str
+    path: Path
+    settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def entry(self) -> str:
+        """The entry of LD_PRELOAD, which is split at spaces: a path, or a file name."""
+        return self.path.name if " " in str(self.path) else str(self.path)
+
+    @property
+    def search(self) -> str:
+        """The entry of LD_LIBRARY_PATH, where LD_PRELOAD has a file name; '' otherwise."""
+        return str(self.path.parent) if " " in str(self.path) else ""
+
+
+def least_glibc(path: Path) -> str:
+    """Return the oldest version of the GNU C library with which a library works, as `2.34`."""
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.gnuversions import GNUVerNeedSection
+
+    with path.open("rb") as file:
+        names = [
+            auxiliary.name
+            for section in ELFFile(file).iter_sections()
+            if isinstance(section, GNUVerNeedSection)
+            for _, auxiliaries in section.iter_versions()
+            for auxiliary in auxiliaries
+        ]
+    versions = [found[1] for name in names if (found := re.fullmatch(r"GLIBC_([0-9.]+)", name))]
+    return max(versions, key=lambda text: [int(part) for part in text.split(".")], default="")
