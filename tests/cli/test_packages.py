@@ -29,7 +29,7 @@ def floors() -> list[list[str]]:
 
 def rooms() -> list[list[str]]:
     """The packages of each row of the table, in its order."""
-    text = (ROOT / "docs" / "developing.md").read_text().partition("\n## Rooms\n")[2]
+    text = (ROOT / "docs" / "developing.md").read_text().partition("\n## Folders\n")[2]
     cells = re.findall(r"^\| (`python/lockwright/\w+/`[^|]*) \|", text, re.MULTILINE)
     return [sorted(re.findall(r"`(?:python/lockwright/)?(\w+)/`", cell)) for cell in cells]
 

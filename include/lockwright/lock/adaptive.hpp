@@ -11,6 +11,7 @@
 //   slow_     | 1 bit   | the holder came by wait_and_lock(); `state` names its processor
 //   reserved_ | 1 bit   | only an aged heir may take the lock
 //   heir_     | 1 bit   | a woken sleeper has neither taken the lock yet nor gone to sleep again
+//   early_    | 2 bits  | heirs in a row that found the lock free, at most 2: advice
 //   pollers_  | 3 bits  | the number of registered pollers; heirs poll without being counted
 //   stack_    | 42 bits | the last sleeper that came; sleepers are linked by `below`
 //   reserved_ | 1 bit   | the same again, in the high half
@@ -132,6 +133,17 @@ class adaptive {
           "how often a woken thread that has polled in vain sleeps for `nap-ns`, and polls again, "
           "before it goes back to the stack, from where an unlock has to wake it",
       .source = "a wake costs the holder several microseconds, and a nap nothing"};
+  static constexpr tunable more_heirs{
+      .name = "more-heirs",
+      .default_value = 8,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1 << 20,
+      .model_value = 1,
+      .meaning =
+          "from how many processors on an unlock wakes a sleeper although another is on its way, "
+          "if the last two found the lock free; 0: never",
+      .source = "a wake takes as long as tens of short sections, in which other processors idle"};
   static constexpr tunable nap{.name = "nap-ns",
                                .default_value = 50'000,
                                .counted_in = unit::nanoseconds,
@@ -198,9 +210,9 @@ class adaptive {
       .source =
           "about what a sleep and a wake take (Karlin et al., SOSP 1991); `lockwright bench "
           "park` measures it"};
-  static constexpr tunable_list<11> tunables{
-      &most_pollers, &poll_budget, &suppressed_wakes, &overdue, &naps,   &nap,
-      &courtesy,     &tenure,      &patience,         &pace,    &recheck};
+  static constexpr tunable_list<12> tunables{
+      &most_pollers, &poll_budget, &suppressed_wakes, &overdue,  &more_heirs, &naps,
+      &nap,          &courtesy,    &tenure,           &patience, &pace,       &recheck};
 
   arrival lock() {
     if (try_lock()) [[likely]] {
@@ -220,8 +232,16 @@ class adaptive {
     for (;;) {
       if (is_free(seen, own)) {
         const bool waited = record.polled || record.slept;
-        if (word_.compare_exchange_strong(seen, without(seen, own) | held_ | (waited ? slow_ : 0),
-                                          std::memory_order_acquire, std::memory_order_relaxed)) {
+        std::uint64_t taken = without(seen, own) | held_ | (waited ? slow_ : 0);
+        if (own == heir_) {
+          if (record.polls) {
+            taken &= ~early_;
+          } else if ((taken & two_early_) == 0) {
+            taken += one_early_;
+          }
+        }
+        if (word_.compare_exchange_strong(seen, taken, std::memory_order_acquire,
+                                          std::memory_order_relaxed)) {
           if (waited) {
             learn(record);
           }
@@ -337,6 +357,9 @@ class adaptive {
   static constexpr std::uint64_t slow_ = 2;
   static constexpr std::uint64_t low_byte_ = 0xff;
   static constexpr std::uint64_t heir_ = 1 << 8;
+  static constexpr std::uint64_t one_early_ = 1 << 9;
+  static constexpr std::uint64_t two_early_ = 2 * one_early_;
+  static constexpr std::uint64_t early_ = 3 * one_early_;
   static constexpr std::uint64_t one_poller_ = 1 << 12;
   static constexpr std::uint64_t pollers_ = 7 * one_poller_;
   // Nodes are multiples of 64 below 2^48.
@@ -625,8 +648,9 @@ class adaptive {
 
   /// Whether an unlock may leave the sleepers to a thread that is on its way to the lock.
   bool relies_on_another() {
+    const std::uint64_t tags = std::uint64_t{Env::second_byte(word_)} << 8;
     if ((std::uint64_t{Env::high_half(word_)} << 32 & (reserved_ | owed_)) != 0 ||
-        (std::uint64_t{Env::second_byte(word_)} << 8 & (heir_ | pollers_)) == 0) {
+        (tags & (heir_ | pollers_)) == 0 || Env::advice(needs_more_heirs(tags))) {
       return false;
     }
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
@@ -640,12 +664,21 @@ class adaptive {
   }
 
   /// Whether an unlock that leaves sleepers wakes one, `next`. It does not while a thread is on its
-  /// way to the lock, unless that takes so long that it has probably been preempted.
+  /// way to the lock, unless that takes so long that it has probably been preempted, or the lock
+  /// needs more heirs.
   static bool wakes(std::uint64_t tags, std::uint64_t& state, node* next) {
     if ((tags & (heir_ | pollers_)) == 0) {
       return true;
     }
-    return (tags & reserved_) == 0 && Env::advice(is_overdue(state, next));
+    return (tags & reserved_) == 0 &&
+           Env::advice(needs_more_heirs(tags) || is_overdue(state, next));
+  }
+
+  /// Whether the lock is free for long because the sleepers are woken one after the other, and
+  /// there are processors that could run several at a time.
+  static bool needs_more_heirs(std::uint64_t tags) {
+    const std::uint64_t least = Env::template value<more_heirs>();
+    return (tags & two_early_) != 0 && least != 0 && Env::cpus() >= least;
   }
 
   /// Whether the oldest elder is due, or threads on their way have kept others from being woken for
