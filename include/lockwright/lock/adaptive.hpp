@@ -181,7 +181,7 @@ class adaptive {
       .source = "about a time slice of the kernel's scheduler"};
   static constexpr tunable pace{
       .name = "pace-ns",
-      .default_value = 100'000,
+      .default_value = 500'000,
       .counted_in = unit::nanoseconds,
       .min = 0,
       .max = std::uint64_t{1} << 40,
