@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lockwright.base import streams
-from lockwright.base.errors import LockwrightError, explain
+from lockwright.base.errors import LockwrightError, explain, nearest_hint
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -67,11 +67,8 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            todo = f"did you mean '{near[0]}'?" if near else "see 'lockwright --help'"
-            raise LockwrightError(f"no command is named '{args[0]}'", todo)
+            hint = nearest_hint(args[0], COMMANDS, "see 'lockwright --help'")
+            raise LockwrightError(f"no command is named '{args[0]}'", hint)
         return super().resolve_command(ctx, args)
 
 

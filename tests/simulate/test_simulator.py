@@ -33,7 +33,7 @@ def described(place: Path, processors: int = 64) -> Path:
         "cores_per_cache": cores,
     }
     lines = []
-    for line in machine.load("a-64").text().splitlines():
+    for line in machine.load("a-64").simulator_input().splitlines():
         name = line.split()[0]
         if name in shape:
             line = f"{name} {shape[name]}"

@@ -115,9 +115,7 @@ def _arguments(
 ) -> list[str]:
     """Return the checker's arguments that select its programs. Raises LockwrightError if there is
     none."""
-    from difflib import get_close_matches
-
-    from lockwright.base.errors import LockwrightError
+    from lockwright.base.errors import LockwrightError, nearest_hint
     from lockwright.run import checker
 
     arguments = []
@@ -125,9 +123,8 @@ def _arguments(
     if scenario is not None:
         names = list(dict.fromkeys(name for name, _ in known))
         if scenario not in names:
-            near = get_close_matches(scenario, names, n=1)
-            todo = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(names)}"
-            raise LockwrightError(f"{subject.name} has no scenario '{scenario}'", todo)
+            hint = nearest_hint(scenario, names)
+            raise LockwrightError(f"{subject.name} has no scenario '{scenario}'", hint)
         if threads is not None and [scenario, str(threads)] not in known:
             raise LockwrightError(
                 f"the scenario '{scenario}' has no program with {threads} threads",

@@ -69,7 +69,7 @@ HERE = "here"
     type=grammar.FILE,
     metavar="FILE",
     callback=grammar.writable,
-    help="Write a timeline for Perfetto to FILE: of one lock, one number of threads.",
+    help="Write a timeline of one lock with one number of threads to FILE, for Perfetto.",
 )
 @click.option(
     "--sensitivity",
@@ -98,8 +98,8 @@ def command(
 ) -> int:
     """Run locks on a simulated machine and rank them.
 
-    The locks' own code runs there, on processors, caches, a scheduler and sleeping states that a
-    file describes. HEADER is a file with a lock of your own, ranked among the others.
+    The locks' code runs there unchanged; a file describes the processors, caches, scheduler and
+    idle states. HEADER is a file with a lock of your own, ranked among the others.
 
     Every simulation checks mutual exclusion and that every sleeper is woken; a lock that fails is
     reported, and the status is 1. No figure is measured: docs/simulation.md gives the sources of
@@ -122,7 +122,7 @@ def command(
     if threads is None:
         counts = [machine.processors // int(machine.figures["shape.threads_per_core"])]
     else:
-        counts = [int(one) for one in number_list(threads, "--threads", 1)]
+        counts = [int(count) for count in number_list(threads, "--threads", 1)]
     if trace_file is not None and (len(chosen), len(counts), header) != (1, 1, None):
         raise LockwrightError(
             "--trace shows one lock of the list with one number of threads",
@@ -138,7 +138,9 @@ def command(
         cells = [runs.Cell(name, count) for count in counts for name in dict.fromkeys(names)]
         if is_sensitivity:
             if len(counts) != 1:
-                raise LockwrightError("--sensitivity is of one ranking", "give one with --threads")
+                raise LockwrightError(
+                    "--sensitivity needs one number of threads", "give one with --threads"
+                )
             rounds = 1 + len(sensitivity.FACTORS) * len(sensitivity.varied(orders))
             with _progress(rounds * len(cells)) as on_end:
                 effects = sensitivity.examine(orders, cells, timeout, on_end)
@@ -147,7 +149,7 @@ def command(
         stopped = False
         results = None
         at_ends: dict[str, runs.Results] = {}
-        ends = len(machine.ends())
+        ends = len(machine.range_ends())
         try:
             with _progress((1 + ends) * len(cells)) as on_end:
                 results = runs.run(orders, cells, timeout, on_end)
@@ -167,11 +169,11 @@ def command(
             console.print(line, markup=False, soft_wrap=True)
     failures = [
         f"{cell.lock} with {cell.threads} threads{where}: {what}"
-        for where, several in [
+        for where, ended in [
             ("", results),
             *((f" and {label}", at_end) for label, at_end in at_ends.items()),
         ]
-        for cell, what in several.failures.items()
+        for cell, what in ended.failures.items()
     ]
     for text in failures:
         console.print(f"FAILED: {text}", style="bold red", soft_wrap=True)
@@ -182,18 +184,16 @@ def command(
     if html_file is not None:
         write(html_file, report.as_page(orders, rows, failures, pairs), "--html")
     if stopped:
-        made = len(results.lines) + sum(len(one.lines) for one in at_ends.values())
-        click.echo(f"Stopped after {made} of {(1 + ends) * len(cells)} simulations.")
+        simulated = sum(len(ended.lines) for ended in (results, *at_ends.values()))
+        click.echo(f"Stopped after {simulated} of {(1 + ends) * len(cells)} simulations.")
         return 130
     sys.stdout.flush()
     return 1 if failures else 0
 
 
 def load_machine(name: str, timeout: float) -> "Machine":
-    """Return a machine by its name or file; HERE is measured at the first use.
-
-    timeout: of each run of the measurement, in seconds.
-    """
+    """Return a machine by its name or file; HERE is measured at the first use, in runs of at most
+    `timeout` seconds."""
     from lockwright.bench import machine_file
     from lockwright.simulate import machine as machines
 
@@ -213,7 +213,8 @@ def _list() -> int:
 
     console = terminal.output()
     console.print("Machines:", style="bold")
-    terminal.print_terms(console, [(name, machines.load(name).title) for name in machines.known()])
+    titles = [(name, machines.load(name).title) for name in machines.built_in_names()]
+    terminal.print_terms(console, titles)
     console.print("Workloads, with their parameters:", style="bold")
     terms = []
     for workload in runs.catalogue().workloads.values():

@@ -1,8 +1,8 @@
 """Layouts of the files through which a preloaded library and the command communicate.
 
 The build writes them to `layouts.json`, beside the libraries, from the structs of the C++ code. A
-file begins with a magic text and the number of its layout; a library of another layout leaves the
-file alone and writes its own number there.
+file begins with a magic text and the number of its layout; a library of another layout only writes
+its own number there.
 """
 
 import json
@@ -39,7 +39,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Struct:
-    """A struct of the libraries."""
+    """A struct of the libraries: its size and its fields."""
 
     bytes: int
     fields: tuple[Field, ...]
@@ -57,9 +57,9 @@ class Layouts:
         """Return a struct as a numpy type."""
         import numpy as np
 
-        found = self.structs[name]
+        struct = self.structs[name]
         types: list[Any] = []
-        for field in found.fields:
+        for field in struct.fields:
             if field.type == "S":
                 types.append(f"S{field.count}")
                 continue
@@ -67,10 +67,10 @@ class Layouts:
             types.append(element if field.count == 1 else (element, field.count))
         return np.dtype(
             {
-                "names": [field.name for field in found.fields],
+                "names": [field.name for field in struct.fields],
                 "formats": types,
-                "offsets": [field.offset for field in found.fields],
-                "itemsize": found.bytes,
+                "offsets": [field.offset for field in struct.fields],
+                "itemsize": struct.bytes,
             }
         )
 
@@ -87,10 +87,10 @@ class Layouts:
         if field.type in self.structs:
             size = self.structs[field.type].bytes
             starts = range(offset, offset + size * field.count, size)
-            found = tuple(self.values(field.type, data, start) for start in starts)
+            values = tuple(self.values(field.type, data, start) for start in starts)
         else:
-            found = struct.unpack_from(f"={field.count}{_CODES[field.type]}", data, offset)
-        return found if field.count > 1 else found[0]
+            values = struct.unpack_from(f"={field.count}{_CODES[field.type]}", data, offset)
+        return values if field.count > 1 else values[0]
 
     def number(self, name: str) -> int:
         """Return the number of a struct's layout: FNV-1a over its fields, as layout_number() of
@@ -129,23 +129,23 @@ class Layouts:
             )
 
 
-def layouts(place: Path | None = None) -> Layouts:
+def layouts(folder: Path | None = None) -> Layouts:
     """Read layouts.json. Raises LockwrightError if it is missing or malformed.
 
-    place: the directory of the libraries, if not the usual one.
+    folder: the directory of the libraries; None for `locks.directory()`.
     """
-    return _read((place or locks.directory()) / FILE)
+    return _read((folder or locks.directory()) / FILE)
 
 
 @cache
 def _read(source: Path) -> Layouts:
     try:
-        found = json.loads(source.read_text(encoding="utf-8"))
+        document = json.loads(source.read_text(encoding="utf-8"))
         structs = {
-            name: Struct(each["bytes"], tuple(Field(*field) for field in each["fields"]))
-            for name, each in found["structs"].items()
+            name: Struct(struct["bytes"], tuple(Field(*field) for field in struct["fields"]))
+            for name, struct in document["structs"].items()
         }
-        return Layouts(source, structs, found["constants"])
+        return Layouts(source, structs, document["constants"])
     except OSError as error:
         raise LockwrightError(
             f"cannot read {source}: {error.strerror}", locks.missing_advice()

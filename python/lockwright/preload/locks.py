@@ -13,12 +13,11 @@ from lockwright.base.errors import LockwrightError
 BASELINE = "pthread"
 """The reference of every ratio: the C library's mutex through the same layer."""
 
-
 BY_PRIORITY, OWN_ORDER, STARVES = "by priority", "own order", "starves"
-"""Behaviour of a lock where threads have real-time priorities: Lock.realtime."""
+"""Values of Lock.realtime: the behaviour of a lock if threads have real-time priorities."""
 
 APPEND = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
-"""Variables of the share of waiters that a condition variable or a semaphore appends."""
+"""Variables that set the share of waiters that a condition variable or semaphore appends."""
 
 RWLOCK = "LOCKWRIGHT_RWLOCK"
 """The variable that selects the implementation of reader-writer locks."""
@@ -143,14 +142,13 @@ class Registry:
         self.directory = directory
         self.rows = list(rows)
         known = {field.name for field in fields(Lock)}
-        # A later build may have more fields than this code knows.
+        # A later build may write fields that this code does not read.
         self._locks = {
             str(row["name"]): Lock(**{k: v for k, v in row.items() if k in known})  # type: ignore[arg-type]
             for row in map(_with_parts, rows)
         }
 
     def __iter__(self) -> Iterator[Lock]:
-        """Yield the locks in registry order."""
         return iter(self._locks.values())
 
     @property
@@ -159,8 +157,7 @@ class Registry:
         return list(self._locks)
 
     def find(self, name: str) -> Lock:
-        """Return the lock of that name. Raises LockwrightError with the closest name if there is
-        none."""
+        """Return the lock of that name. Raises LockwrightError with the closest name."""
         if name in self._locks:
             return self._locks[name]
         raise LockwrightError(f"no lock is named '{name}'", _nearest_or_list(name, self.names))
@@ -231,15 +228,17 @@ class Registry:
         return path
 
 
-def check_replacement(named: str, variable: str, value: str) -> None:
+def check_replacement(setting: str, variable: str, value: str) -> None:
     """Raise LockwrightError, with the closest value, if `value` is not one of that variable.
 
-    named: the option or variable that the user set.
+    setting: the option or variable that the user set.
     """
     words = next(words for each, words in REPLACEMENTS.values() if each == variable)
     if value not in words:
         listed = f"{', '.join(words[:-1])} or {words[-1]}"
-        raise LockwrightError(f"{named}='{value}' is not {listed}", _nearest_or_list(value, words))
+        raise LockwrightError(
+            f"{setting}='{value}' is not {listed}", _nearest_or_list(value, words)
+        )
 
 
 def set_replacements(environment: dict[str, str], chosen: Mapping[str, str | None]) -> None:
@@ -262,11 +261,8 @@ def options_of(environment: Mapping[str, str]) -> list[str]:
 
 
 def check_plan_replacements(environment: Mapping[str, str], instead: str) -> None:
-    """Raise LockwrightError if the environment replaces other locks than mutexes by the lock: a
-    plan has several.
-
-    instead: the advice for a run without a plan.
-    """
+    """Raise LockwrightError if the environment replaces other locks than mutexes: a plan has
+    several locks. instead: the advice for a run without a plan."""
     for option, what, alternative in (
         ("rwlock", "reader-writer locks", ", use --rwlock phase-fair"),
         ("spin", "spin locks", ""),
@@ -306,27 +302,24 @@ def directory() -> Path:
     declared = os.environ.get("LOCKWRIGHT_LIBDIR")
     if declared:
         return Path(declared).absolute()
-    import lockwright
-
-    # An editable install has two directories: that of the sources and that of the build.
-    folders = [Path(folder) / "lib" for folder in lockwright.__path__]
-    for folder in folders:
-        if (folder / "locks.json").is_file():
-            return folder.absolute()
-    return folders[0].absolute()
+    return package_folder("lib", "locks.json")
 
 
 def headers() -> Path:
     """Return the directory to give a compiler for lockwright/pthread.h."""
+    return package_folder("include", "lockwright/pthread.h")
+
+
+def package_folder(name: str, file: str) -> Path:
+    """Return the directory `name` of the package that contains `file`. Raises LockwrightError."""
     import lockwright
 
-    folders = [Path(folder) / "include" for folder in lockwright.__path__]
+    # An editable install has two directories: that of the sources and that of the build.
+    folders = [Path(folder) / name for folder in lockwright.__path__]
     for folder in folders:
-        if (folder / "lockwright" / "pthread.h").is_file():
+        if (folder / file).is_file():
             return folder.absolute()
-    raise LockwrightError(
-        f"{folders[0]}/lockwright/pthread.h is missing", "build or install Lockwright again"
-    )
+    raise LockwrightError(f"{folders[0]}/{file} is missing", "build or install Lockwright again")
 
 
 def missing_advice() -> str:
@@ -339,13 +332,12 @@ def missing_advice() -> str:
 def registry(folder: Path | None = None) -> Registry:
     """Read locks.json. Raises LockwrightError if it is missing or malformed.
 
-    place: the directory of the libraries, if not the usual one.
+    folder: the directory of the libraries; None for `directory()`.
     """
     folder = folder or directory()
     source = folder / "locks.json"
     try:
-        rows = json.loads(source.read_text(encoding="utf-8"))
-        return Registry(folder, rows)
+        return Registry(folder, json.loads(source.read_text(encoding="utf-8")))
     except OSError as error:
         raise LockwrightError(
             f"cannot read {source}: {error.strerror}", missing_advice()
@@ -372,9 +364,9 @@ def preload(
     present = [word for word in re.split("[ :]", environment.get("LD_PRELOAD", "")) if word]
     ends = [index for index, word in enumerate(present, 1) if binary.is_sanitizer(word)]
     first, rest = present[: max(ends, default=0)], present[max(ends, default=0) :]
-    own = None if program is None else binary.sanitizer(program)
-    if own is not None and own not in {Path(word).name for word in first}:
-        first.insert(0, own)
+    of_program = None if program is None else binary.sanitizer(program)
+    if of_program is not None and of_program not in {Path(word).name for word in first}:
+        first.insert(0, of_program)
     name, search = str(library), {}
     if " " in name:
         # LD_PRELOAD is split at spaces, LD_LIBRARY_PATH is not.

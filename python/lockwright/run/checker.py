@@ -18,7 +18,7 @@ from pathlib import Path
 
 from lockwright.base import tool
 from lockwright.base.errors import LockwrightError
-from lockwright.preload.locks import headers
+from lockwright.preload.locks import headers, package_folder
 from lockwright.run.process_runner import Process, ProcessRunner
 
 _SOURCES = ("check.cpp", "run.cpp", "search.cpp", "trace.cpp")
@@ -27,7 +27,7 @@ _FLAGS = ("-std=c++20", "-O2", "-w", "-U_FORTIFY_SOURCE")
 _MOST_FILES = 60
 """Number of recently used files that the cache retains: some ten locks."""
 
-_ERROR = re.compile(
+COMPILER_ERROR = re.compile(
     r"^(?P<file>[^:\n]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)$", re.M
 )
 _NO_RELACY = re.compile(r"relacy/\S+?: No such file|'relacy/\S+' file not found")
@@ -40,8 +40,8 @@ PAGE = "docs/adding-a-lock.md"
 class Subject:
     """A lock to check.
 
-    name: in tables. header: to include; absolute, or below the headers of the package. type: over
-    `Env`, as in a row of the registry.
+    header: the file to include; absolute, or below the headers of the package. type: a type with
+    the parameter `Env`, as in a row of the registry.
     """
 
     name: str
@@ -68,8 +68,7 @@ class Subject:
 
 
 def subject_of_header(path: Path, class_name: str | None) -> Subject:
-    """Return the lock of a header. `class_name` is its class template, by default that of the
-    file's name."""
+    """Return the lock of a header. class_name: its class template; None for the file's name."""
     if not path.is_file():
         raise LockwrightError(f"there is no file '{path}'", "check the path of the header")
     if any(letter in '"\\\n' for letter in str(path.absolute())):
@@ -82,7 +81,7 @@ def subject_of_header(path: Path, class_name: str | None) -> Subject:
 
 
 def subject_of_registry(name: str) -> Subject:
-    """Return a lock of the registry, whose row the build has written."""
+    """Return a lock of the registry."""
     identifier = name.replace("-", "_")
     header = f"lockwright/row/{identifier}.hpp"
     if not (headers() / header).is_file():
@@ -93,16 +92,8 @@ def subject_of_registry(name: str) -> Subject:
 
 
 def sources() -> Path:
-    """Return the directory of the checker's own source."""
-    import lockwright
-
-    folders = [Path(folder) / "src" / "check" for folder in lockwright.__path__]
-    for folder in folders:
-        if (folder / _SOURCES[0]).is_file():
-            return folder.absolute()
-    raise LockwrightError(
-        f"{folders[0]}/{_SOURCES[0]} is missing", "build or install Lockwright again"
-    )
+    """Return the directory of the checker's source."""
+    return package_folder("src/check", _SOURCES[0])
 
 
 def compiler() -> list[str]:
@@ -124,8 +115,7 @@ def compiler() -> list[str]:
 
 
 def build(subject: Subject) -> Path:
-    """Return the checker for this lock, compiled if it is not in the cache. Raises
-    LockwrightError."""
+    """Return the checker for a lock from the cache, or compile it. Raises LockwrightError."""
     cache_ = _cache_directory()
     with (cache_ / "lock").open("w") as lock_file:
         # Two concurrent builds would compile the same files.
@@ -143,7 +133,7 @@ def _build(subject: Subject, cache_: Path) -> Path:
     generated = cache_ / f"lock-{_digest(text.encode())}.cpp"
     if not generated.exists():
         _write(generated, text.encode())
-    units = [_Unit(words, version, source, cache_) for source in _source_files(source_folder)]
+    units = [_Unit(words, version, source_folder / name, cache_) for name in _SOURCES]
     lock = _Unit(words, version, generated, cache_)
     _compile([lock, *units], subject, generated, source_folder)
     objects = [str(unit.object) for unit in (lock, *units)]
@@ -166,7 +156,7 @@ def _build(subject: Subject, cache_: Path) -> Path:
 
 
 def output_fields(program: Path, arguments: Sequence[str], patience: float) -> Iterator[list[str]]:
-    """Yield the fields of each line as the checker prints it.
+    """Yield the fields of each line of the checker's output.
 
     Raises Crashed if it dies, or prints nothing for `patience` seconds.
     """
@@ -184,7 +174,7 @@ def output_fields(program: Path, arguments: Sequence[str], patience: float) -> I
 
 
 class Crashed(Exception):
-    """The lock made the checker crash or hang; the message names which."""
+    """The lock made the checker crash or hang, as the message states."""
 
 
 class _Unit:
@@ -211,8 +201,7 @@ class _Unit:
         except (OSError, ValueError, AttributeError):
             return False
 
-    def process(self) -> Process:
-        """Return the process that compiles it."""
+    def compiler_process(self) -> Process:
         self._scratch = tempfile.TemporaryDirectory(dir=self.object.parent)
         folder = Path(self._scratch.name)
         words = [*self.words, "-MD", "-MF", str(folder / "d")]
@@ -247,7 +236,7 @@ def _compile(
             while waiting or running:
                 while waiting and len(running) < (os.cpu_count() or 1):
                     unit = waiting.pop(0)
-                    running[unit], reason = runner.start(unit.process())
+                    running[unit], reason = runner.start(unit.compiler_process())
                     if reason:
                         raise LockwrightError(
                             f"{unit.words[0]} cannot be started: {reason}",
@@ -267,13 +256,13 @@ def _compile(
 def _compile_error(
     unit: _Unit, subject: Subject, generated: Path, source_folder: Path
 ) -> LockwrightError:
-    """Return the error that the compiler's output stands for."""
+    """Return the error for the compiler's output."""
     output = unit.output.decode(errors="replace")
     if _NO_RELACY.search(output):
         return LockwrightError(
             "the model checker Relacy is not installed", "apt-get install relacy-dev"
         )
-    error = _ERROR.search(output)
+    error = COMPILER_ERROR.search(output)
     if error is None:
         return LockwrightError(
             f"{unit.words[0]} failed: {output.strip()[-300:] or 'no output'}",
@@ -307,10 +296,6 @@ def _compile_error(
 def _relative(header: str) -> str:
     current = Path.cwd()
     return str(Path(header).relative_to(current)) if current in Path(header).parents else header
-
-
-def _source_files(source_folder: Path) -> list[Path]:
-    return [source_folder / name for name in _SOURCES]
 
 
 def _cache_directory() -> Path:

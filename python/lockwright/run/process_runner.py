@@ -1,9 +1,9 @@
-"""Starts programs, one process tree at a time, and returns how they ended.
+"""Starts programs, one process tree at a time, and returns their endings.
 
 Every measurement, torture and check starts its programs here. A supervisor process does the work:
-it enforces time limits, collects output, and kills whole process trees, also when this process is
-interrupted or dies (`supervisor.py`). Short queries of system tools are made by `base.tool`; a
-program in the foreground is run by `foreground`.
+it enforces time limits, collects output, and kills process trees, also when this process is
+interrupted or dies (`supervisor.py`). Short queries of system tools are made by `base.tool`, and
+programs in the foreground are run by `foreground`.
 """
 
 import contextlib
@@ -36,9 +36,8 @@ Sink = Path | Literal["nowhere", "memory"]
 class Process:
     """A program to start.
 
-    folder: working directory, None for the current one; out, err: destinations of its outputs;
-    processors: the allowed ones, all if empty; program: its path, if the first word does not lead
-    to it.
+    folder: the working directory, None for the current one; out, err: destinations of its outputs;
+    processors: the allowed ones, all if empty; program: its path, if it is not the first word's.
     """
 
     argv: Sequence[str]
@@ -100,14 +99,13 @@ class Ending:
 
     @property
     def meters(self) -> dict[str, float]:
-        """The values read around it, by the keys of lockwright.machine.meters."""
+        """The values read around the run, by the keys of lockwright.machine.meters."""
         return {} if self.reading is None else self.reading.values
 
     def problem(self, errors: str | None = None, wanted: int = 0) -> str | None:
-        """Return why the run cannot count, in words; None if it ended with the exit status
-        `wanted`.
+        """Return the reason why the run is invalid; None if it ended with the status `wanted`.
 
-        errors: its standard error, if that is not in `errors`.
+        errors: its standard error, if that is not in `self.errors`.
         """
         match self.outcome:
             case "unstartable":
@@ -132,10 +130,10 @@ def last_lines(text: str, count: int = 1) -> str:
 
 
 class Stream:
-    """The lines of a running program, as they come; `ending` is set after the last one."""
+    """The lines of a running program as it prints them; `ending` is set after the last line."""
 
     def __init__(self, runner: "ProcessRunner", request: dict[str, Any]) -> None:
-        """The program is started by the first iteration."""
+        """The first iteration starts the program."""
         self._runner = runner
         self._request = request
         self.ending = Ending("aborted")
@@ -151,10 +149,9 @@ class Stream:
 
 
 class ProcessRunner:
-    """Starts programs by a supervisor. As a context manager, it is closed at the end.
+    """Starts programs by a supervisor process.
 
-    An interrupt during a run also closes it: no process remains, and later requests return
-    `aborted`.
+    An interrupt during a run closes it: no process remains, and later requests return `aborted`.
     """
 
     def __init__(self, todo: str = "run it again") -> None:
@@ -181,11 +178,9 @@ class ProcessRunner:
         return self._process
 
     def __enter__(self) -> "ProcessRunner":
-        """Return itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
         self.close()
 
     @property
@@ -203,7 +198,6 @@ class ProcessRunner:
 
     @property
     def is_open(self) -> bool:
-        """True if it can start programs."""
         return self._is_open
 
     def close(self) -> None:
@@ -270,9 +264,8 @@ class ProcessRunner:
 
         clear: whether descendants that outlive it are killed; with False they run until `clear`.
         others_running: include the CPU time of processes started before, such as a server. metric:
-        a pattern searched in the outputs, which are then not returned. meters, every: meters read
-        from right before its start to its end, and the period of their readings, as in
-        `Meters.around`.
+        a pattern searched in the outputs, which are then not returned. meters, every: as for
+        `Meters.around`, from right before its start to its end.
         """
         request = _run_request(process, timeout, clear=clear, others_running=others_running)
         request |= {"metric": metric, "announce": meters is not None}
@@ -305,14 +298,14 @@ class ProcessRunner:
 
     def status(self, pid: int) -> int | None:
         """Return the wait status of a started process; None while it runs."""
-        status_: int | None = self.ask({"do": "status", "pid": pid}).get("status")
-        return status_
+        wait_status: int | None = self.ask({"do": "status", "pid": pid}).get("status")
+        return wait_status
 
     def end(self, pid: int, seconds: float, number: int = signal.SIGTERM) -> int | None:
         """Send a signal, unless it is 0, and wait; None if the process has not ended by then."""
         request = {"do": "end", "pid": pid, "signal": int(number), "seconds": seconds}
-        found: int | None = self.ask(request).get("status")
-        return found
+        wait_status: int | None = self.ask(request).get("status")
+        return wait_status
 
     def clear(self) -> int:
         """Kill all started processes that still run; return their number."""

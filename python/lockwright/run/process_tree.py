@@ -38,7 +38,6 @@ class Usage:
         """Wait status of each process that was waited for."""
 
     def add(self, usage: resource.struct_rusage) -> None:
-        """Add the usage of a process."""
         self.user += usage.ru_utime
         self.system += usage.ru_stime
         self.voluntary += usage.ru_nvcsw
@@ -47,7 +46,7 @@ class Usage:
 
 
 class Nowhere:
-    """Takes a program's output and drops it."""
+    """A destination of a program's output that discards it."""
 
     def __init__(self) -> None:
         self.handle = os.open(os.devnull, os.O_WRONLY)
@@ -57,7 +56,6 @@ class Nowhere:
         return os.fstat(self.handle).st_size
 
     def close(self) -> None:
-        """Close the descriptor."""
         os.close(self.handle)
 
 
@@ -105,7 +103,7 @@ class Lines(Nowhere):
 
 
 def announce(event: str, **more: str) -> None:
-    """Write an event to standard output. If its reader has died, standard input reports that."""
+    """Write an event to standard output. If its reader has died, standard input ends."""
     with contextlib.suppress(BrokenPipeError):
         os.write(1, json.dumps({"event": event, **more}).encode() + b"\n")
 
@@ -141,8 +139,7 @@ def descendants() -> list[int]:
 
 
 def name_of(pid: int) -> str:
-    """Return the kernel's name of the program of a process that was not waited for; "" if there is
-    none."""
+    """Return the kernel's name of the program of a process; "" after the process is reaped."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
@@ -195,7 +192,7 @@ def clear(usage: Usage, watched: int = -1) -> tuple[int, int | None]:
 def spawn(
     program: str, argv: list[str], environment: dict[str, str], out: Nowhere, err: Nowhere
 ) -> int:
-    """Start a process in its own session. Returns its id."""
+    """Start a process in its own session, and return its id."""
     null = os.open(os.devnull, os.O_RDONLY)
     try:
         return os.posix_spawn(
@@ -231,20 +228,20 @@ def run(
     err: Nowhere,
     silence: float,
     usage: Usage,
-    announced: Callable[[], bool] | None = None,
+    await_start: Callable[[], bool] | None = None,
 ) -> dict[str, Any]:
     """Run one process to its end; descendants that outlive it are left alone.
 
     timeout: limit in seconds; silence: seconds for which it may print no line. usage: receives its
-    resource usage. announced: called right before the start, after the event `ready`; returns
-    whether to continue. The event `ended` follows the end.
+    resource usage. await_start: called right before the start, after the event `ready`; returns
+    False to abort. The event `ended` follows the end.
 
     Times are in seconds, `others` is a share of all CPUs in 0..1 (null for a run that was too
     short), `status` a wait status, `name` the kernel's last name of the program of `pid`.
     """
-    if announced is not None:
+    if await_start is not None:
         announce("ready")
-        if not announced():
+        if not await_start():
             return {"outcome": "aborted"}
     busy, total = cpu_times()
     start = time.monotonic()
@@ -259,14 +256,14 @@ def run(
     lines = out if isinstance(out, Lines) else None
     if lines is not None:
         poll.register(lines.source, select.POLLIN)
-    outcome, status, heard = "exited", None, start
+    outcome, status, last_output = "exited", None, start
     try:
         while True:
-            remaining = min(start + timeout, heard + silence) - time.monotonic()
+            remaining = min(start + timeout, last_output + silence) - time.monotonic()
             ready = {fd for fd, _ in poll.poll(max(0.0, min(_TICK, remaining)) * 1000)}
             end = time.monotonic()
             if lines is not None and lines.source in ready:
-                heard = end
+                last_output = end
                 lines.forward()
             if handle in ready:
                 break
@@ -276,7 +273,7 @@ def run(
             if end - start >= timeout:
                 outcome = "timeout"
                 break
-            if end - heard >= silence:
+            if end - last_output >= silence:
                 outcome = "silent"
                 break
             if err.size() + out.size() > _MOST_OUTPUT:
@@ -289,7 +286,7 @@ def run(
         os.close(handle)
     busy_end, total_end = cpu_times()
     name = name_of(child)
-    if announced is not None and outcome != "aborted":
+    if await_start is not None and outcome != "aborted":
         announce("ended")
     if outcome == "exited":
         _, ended = reap(usage, child)

@@ -1,1 +1,1 @@
-"""Locks on a machine that is described in a file: `lockwright-simulate` runs them."""
+"""Locks on a simulated machine, run by `lockwright-simulate`."""

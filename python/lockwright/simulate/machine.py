@@ -1,14 +1,13 @@
-"""The description of a machine: a TOML file, checked, and what the simulator is given of it."""
+"""The description of a simulated machine: a checked TOML file, and the simulator's input."""
 
 import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from lockwright.base.errors import LockwrightError
+from lockwright.base.errors import LockwrightError, nearest_hint
 
 PAGE = "docs/simulation.md"
 
@@ -17,7 +16,7 @@ _BUILT_IN = Path(__file__).parent / "machines"
 _SHAPE = ("packages", "nodes_per_package", "caches_per_node", "cores_per_cache", "threads_per_core")
 
 _LEVELS = ("core", "cache", "node", "package", "far", "two_hops")
-"""How far two cores are apart, as src/simulate/machine.hpp counts it."""
+"""Distances between two cores, as in src/simulate/machine.hpp."""
 
 _MOST_PROCESSORS = 1024
 
@@ -76,17 +75,16 @@ _FIGURES: dict[str, dict[str, str]] = {
         "kernel_jitter_share": "kernel_jitter",
     },
 }
-"""Each section's figures, and their names for the simulator."""
+"""The figures of each section, and their names in the simulator's input."""
 
 _OPTIONAL: dict[str, dict[str, float]] = {
     "smt": {"smt.busy_share": 1.0, "smt.pausing_share": 1.0},
     "hybrid": {"hybrid.slow_cores": 0.0, "hybrid.slow_share": 1.0},
 }
-"""Sections that a machine may lack, with what their figures are then: `smt` if a core has one
-hardware thread, `hybrid` if all cores are equally fast."""
+"""The default figures of optional sections: `smt` if a core has one hardware thread, `hybrid`."""
 
 _DEFAULTS = {"kernel.interrupt_ns": 0.0, "kernel.interrupt_latency_ns": 0.0, "line.migratory": 0.0}
-"""Figures that a file may leave out, with their values then."""
+"""The default values of optional figures."""
 
 _ACCESSES = ("load", "store", "rmw")
 
@@ -96,11 +94,11 @@ _TABLES = (*_ACCESSES, "memory")
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine that can be simulated.
+    """A simulated machine.
 
-    name: as the user called it. title: what it is. figures: each one's name in the file, as
-    `kernel.wake_ns`, and its value. sources: of each section. ranges: the lowest and the highest
-    value of those figures that the file gives as a range; their value is the middle.
+    figures: values by names such as `kernel.wake_ns`. sources: the source of each section's
+    figures. ranges: the lowest and the highest value of the figures that are ranges; `figures` has
+    their middle.
     """
 
     name: str
@@ -112,17 +110,17 @@ class Machine:
 
     @property
     def processors(self) -> int:
-        """Hardware threads."""
+        """The number of hardware threads."""
         return math.prod(int(self.figures[f"shape.{name}"]) for name in _SHAPE)
 
     @property
     def nodes(self) -> int:
-        """NUMA nodes."""
+        """The number of NUMA nodes."""
         return int(self.figures["shape.packages"] * self.figures["shape.nodes_per_package"])
 
-    def ends(self) -> list[tuple[str, "Machine"]]:
-        """The machine with each range at its lowest and at its highest value, the other figures
-        unchanged; each with its label, as `kernel.wake_ns = 1200`.
+    def range_ends(self) -> list[tuple[str, "Machine"]]:
+        """Return the machine at the lowest and the highest value of each range, with labels such as
+        `kernel.wake_ns = 1200`.
 
         The costs of loads, stores and read-modify-writes over one distance change together.
         """
@@ -130,28 +128,28 @@ class Machine:
         for name in self.ranges:
             section, _, figure = name.partition(".")
             groups.setdefault(figure if section in _ACCESSES else name, []).append(name)
-        found = []
+        machines = []
         for names in groups.values():
             for end in (0, 1):
                 values = {name: self.ranges[name][end] for name in names}
                 label = ", ".join(f"{name} = {value:g}" for name, value in values.items())
-                found.append((label, replace(self, figures={**self.figures, **values})))
-        return found
+                machines.append((label, replace(self, figures={**self.figures, **values})))
+        return machines
 
-    def text(self) -> str:
-        """The file that the simulator reads: whole numbers, picoseconds and microwatts."""
+    def simulator_input(self) -> str:
+        """Return the text that the simulator reads: whole numbers, picoseconds and microwatts."""
         lines = [f"{name} {int(self.figures[f'shape.{name}'])}" for name in _SHAPE]
         cycle = 1000 / self.figures["clock.ghz"]
         lines.append(f"cycle {round(cycle)}")
-        for section, known in _FIGURES.items():
-            for name, given in known.items():
-                if given:
+        for section, input_names in _FIGURES.items():
+            for name, input_name in input_names.items():
+                if input_name:
                     value = self.figures[f"{section}.{name}"]
-                    lines.append(f"{given} {_whole(name, value, cycle)}")
-        own = {"load": "hit.load_cycles", "store": "hit.store_cycles", "rmw": "hit.rmw_cycles"}
+                    lines.append(f"{input_name} {_in_input_unit(name, value, cycle)}")
+        hits = {"load": "hit.load_cycles", "store": "hit.store_cycles", "rmw": "hit.rmw_cycles"}
         for table in _TABLES:
-            # A level that the machine does not have costs what the one before it does.
-            cost = self.figures[own[table]] * cycle / 1000 if table in own else 0.0
+            # A level that the machine does not have costs as much as the level before it.
+            cost = self.figures[hits[table]] * cycle / 1000 if table in hits else 0.0
             costs = []
             for level in _LEVELS:
                 cost = self.figures.get(f"{table}.{level}_ns", cost)
@@ -163,21 +161,13 @@ class Machine:
         return "\n".join(lines) + "\n"
 
 
-def _whole(name: str, value: float, cycle: float) -> int:
-    unit = name.rpartition("_")[2]
-    factor = {
-        "ns": 1e3,
-        "us": 1e6,
-        "cycles": cycle,
-        "share": 1e3,
-        "mib": 2**20,
-        "watts": 1e6,
-    }.get(unit, 1.0)
-    return round(value * factor)
+def _in_input_unit(name: str, value: float, cycle: float) -> int:
+    factors = {"ns": 1e3, "us": 1e6, "cycles": cycle, "share": 1e3, "mib": 2**20, "watts": 1e6}
+    return round(value * factors.get(name.rpartition("_")[2], 1.0))
 
 
-def known() -> list[str]:
-    """The machines that come with Lockwright."""
+def built_in_names() -> list[str]:
+    """Return the names of the machines that are part of Lockwright."""
     return sorted(
         path.stem
         for path in _BUILT_IN.glob("*.toml")
@@ -186,11 +176,12 @@ def known() -> list[str]:
 
 
 def load(name: str) -> Machine:
-    """A machine of ours, or of a file. Raises LockwrightError for whatever is wrong with it."""
+    """Return a built-in machine, or that of a file. Raises LockwrightError if it is invalid."""
     path = _path(name)
     document = _merged(path, [])
-    where = path.name if path.parent == _BUILT_IN else str(path)
-    return _checked(name if path.parent == _BUILT_IN else path.stem, document, where)
+    is_built_in = path.parent == _BUILT_IN
+    where = path.name if is_built_in else str(path)
+    return _checked(name if is_built_in else path.stem, document, where)
 
 
 def _path(name: str, beside: Path | None = None) -> Path:
@@ -200,31 +191,30 @@ def _path(name: str, beside: Path | None = None) -> Path:
         path = _BUILT_IN / f"{name}.toml"
     if not path.is_file():
         if path.parent == _BUILT_IN:
-            near = get_close_matches(name, known(), n=1)
-            todo = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known())}"
-            raise LockwrightError(f"no machine is named '{name}'", todo)
+            hint = nearest_hint(name, built_in_names())
+            raise LockwrightError(f"no machine is named '{name}'", hint)
         raise LockwrightError(f"there is no file '{path}'", "check the path of the machine")
     return path
 
 
-def _merged(path: Path, seen: list[Path]) -> dict[str, Any]:
-    """The file over the one that it says it is like."""
+def _merged(path: Path, includers: list[Path]) -> dict[str, Any]:
+    """Return the content of a file, merged over that of the machine which its `like` names."""
     path = path.resolve()
-    if path in seen:
-        circle = " -> ".join(one.name for one in [*seen[seen.index(path) :], path])
-        raise LockwrightError(f"the machine is like itself: {circle}", "take one 'like' out")
+    if path in includers:
+        circle = " -> ".join(file.name for file in [*includers[includers.index(path) :], path])
+        raise LockwrightError(f"the machine is like itself: {circle}", "remove one 'like'")
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LockwrightError(f"{path.name} is no TOML: {error}", "correct it there") from error
+        raise LockwrightError(f"{path.name} is not TOML: {error}", "correct it there") from error
     like = document.pop("like", None)
     if like is None:
         return document
     if not isinstance(like, str):
-        raise LockwrightError(f"{path.name}: 'like' is no name", "name a machine or a file")
-    below = _merged(_path(like, path), [*seen, path])
-    merged = {**below, **document}
-    for name, section in below.items():
+        raise LockwrightError(f"{path.name}: 'like' is not a name", "name a machine or a file")
+    base = _merged(_path(like, path), [*includers, path])
+    merged = {**base, **document}
+    for name, section in base.items():
         if isinstance(section, dict) and isinstance(document.get(name), dict):
             merged[name] = {**section, **document[name]}
     return merged
@@ -232,30 +222,30 @@ def _merged(path: Path, seen: list[Path]) -> dict[str, Any]:
 
 def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
     sections: dict[str, tuple[str, ...]] = {"shape": (*_SHAPE, "two_hops")}
-    sections |= {section: tuple(known) for section, known in _FIGURES.items()}
+    sections |= {section: tuple(names) for section, names in _FIGURES.items()}
     sections |= {table: tuple(f"{level}_ns" for level in _LEVELS[1:]) for table in _TABLES}
     _refuse_unknown(document, {"title", *sections}, where, "section")
     title = document.get("title")
     if not isinstance(title, str):
-        raise LockwrightError(f"{where}: 'title' is missing", "say what the machine is")
+        raise LockwrightError(f"{where}: 'title' is missing", "describe the machine in a line")
     figures: dict[str, float] = dict(_DEFAULTS)
     ranges: dict[str, tuple[float, float]] = {}
     sources = {}
     pairs: tuple[tuple[int, int], ...] = ()
     for section, names in sections.items():
-        given = document.get(section)
-        if not isinstance(given, dict):
+        table = document.get(section)
+        if not isinstance(table, dict):
             if section == "hybrid" or (section == "smt" and figures["shape.threads_per_core"] == 1):
                 figures |= _OPTIONAL[section]
                 continue
             raise LockwrightError(f"{where}: section [{section}] is missing", f"see {PAGE}")
-        _refuse_unknown(given, {"source", *names}, f"{where}: [{section}]", "figure")
-        if not isinstance(given.get("source"), str):
+        _refuse_unknown(table, {"source", *names}, f"{where}: [{section}]", "figure")
+        if not isinstance(table.get("source"), str):
             raise LockwrightError(
-                f"{where}: [{section}] has no 'source'", "say where its figures are from"
+                f"{where}: [{section}] has no 'source'", "name the source of its figures"
             )
-        sources[section] = given["source"]
-        for figure, value in given.items():
+        sources[section] = table["source"]
+        for figure, value in table.items():
             if figure == "two_hops":
                 pairs = _pairs(value, where)
             elif isinstance(value, list) and section != "shape":
@@ -269,24 +259,23 @@ def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
         _require(section, names, figures, bool(pairs), where)
     _check_values(figures, pairs, where)
     machine = Machine(name, title, figures, pairs, sources, ranges)
-    for _, end in machine.ends():
+    for _, end in machine.range_ends():
         _check_values(end.figures, pairs, where)
     return machine
 
 
-def _refuse_unknown(given: Mapping[str, Any], known: set[str], where: str, what: str) -> None:
-    for key in given:
+def _refuse_unknown(table: Mapping[str, Any], known: set[str], where: str, what: str) -> None:
+    for key in table:
         if key not in known:
-            near = get_close_matches(key, sorted(known), n=1)
-            todo = f"did you mean '{near[0]}'?" if near else f"{PAGE} lists them"
-            raise LockwrightError(f"{where}: there is no {what} '{key}'", todo)
+            hint = nearest_hint(key, sorted(known), f"{PAGE} lists them")
+            raise LockwrightError(f"{where}: there is no {what} '{key}'", hint)
 
 
 def _number(value: object, where: str) -> float:
     if isinstance(value, bool):
         return float(value)
     if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise LockwrightError(f"{where} is no number from 0 up", "give one")
+        raise LockwrightError(f"{where} is not a number from 0 up", "give a number")
     return float(value)
 
 
@@ -294,22 +283,20 @@ def _range(value: list[object], where: str) -> tuple[float, float]:
     ends = [_number(end, where) for end in value if not isinstance(end, bool)]
     if len(ends) != 2 or len(value) != 2 or ends[0] >= ends[1]:
         raise LockwrightError(
-            f"{where} is no range", "write [low, high] with two numbers, the lower one first"
+            f"{where} is not a range", "write [low, high] with two numbers, the lower one first"
         )
     return ends[0], ends[1]
 
 
 def _pairs(value: object, where: str) -> tuple[tuple[int, int], ...]:
-    good = isinstance(value, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(type(n) is int for n in pair)
+    if not isinstance(value, list) or not all(
+        isinstance(pair, list) and len(pair) == 2 and all(type(node) is int for node in pair)
         for pair in value
-    )
-    if not good:
+    ):
         raise LockwrightError(
-            f"{where}: shape.two_hops is no list of pairs of nodes", "write [[0, 3], [1, 2]]"
+            f"{where}: shape.two_hops is not a list of pairs of nodes", "write [[0, 3], [1, 2]]"
         )
-    assert isinstance(value, list)
-    return tuple((int(a), int(b)) for a, b in value)
+    return tuple((first, second) for first, second in value)
 
 
 def _check_shape(figures: Mapping[str, float], where: str) -> None:
@@ -335,21 +322,21 @@ def _check_shape(figures: Mapping[str, float], where: str) -> None:
 def _require(
     section: str, names: tuple[str, ...], figures: Mapping[str, float], hops: bool, where: str
 ) -> None:
-    """Every figure of the section is there that the machine's shape asks for."""
-    asked: Mapping[str, bool] = dict.fromkeys(names, True)
+    """Raise LockwrightError if a figure is missing that the machine's shape requires."""
+    required: Mapping[str, bool] = dict.fromkeys(names, True)
     if section == "shape":
         return
     if section in _TABLES:
         shape = {name: figures[f"shape.{name}"] > 1 for name in _SHAPE}
-        asked = {
+        required = {
             "cache_ns": shape["cores_per_cache"] and section != "memory",
             "node_ns": shape["caches_per_node"] or section == "memory",
             "package_ns": shape["nodes_per_package"],
             "far_ns": shape["packages"],
             "two_hops_ns": hops,
         }
-    for name, needed in asked.items():
-        if needed and f"{section}.{name}" not in figures:
+    for name, is_required in required.items():
+        if is_required and f"{section}.{name}" not in figures:
             raise LockwrightError(
                 f"{where}: {section}.{name} is missing", "measure it, or give an estimate"
             )
@@ -368,16 +355,11 @@ def _check_values(
     ):
         if figures[name] >= 1:
             raise LockwrightError(f"{where}: {name} is {figures[name]:g}", "give less than 1")
-    for name in ("smt.busy_share", "smt.pausing_share"):
+    for name in ("smt.busy_share", "smt.pausing_share", "hybrid.slow_share"):
         if figures[name] < 1:
             raise LockwrightError(
                 f"{where}: {name} is {figures[name]:g}", "it is a factor of time: give 1 or more"
             )
-    if figures["hybrid.slow_share"] < 1:
-        raise LockwrightError(
-            f"{where}: hybrid.slow_share is {figures['hybrid.slow_share']:g}",
-            "it is a factor of time: give 1 or more",
-        )
     cores = math.prod(int(figures[f"shape.{name}"]) for name in _SHAPE[:-1])
     slow = figures["hybrid.slow_cores"]
     if slow != int(slow) or slow > cores:

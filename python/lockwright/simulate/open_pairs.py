@@ -1,4 +1,4 @@
-"""Pairs of locks whose order is open, since it changes within the ranges of a machine's figures."""
+"""Open pairs: pairs of locks whose order changes within the ranges of a machine's figures."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,35 +14,35 @@ def simulate_ends(
     cells: Sequence[Cell],
     timeout: float,
     on_end: Callable[[Cell], None],
-    found: dict[str, Results],
+    results: dict[str, Results],
 ) -> None:
-    """Simulates the cells at each end of each range of the machine, and adds the results to `found`
-    by the end's label. An interrupt leaves what was simulated by then."""
-    for label, machine in orders.machine.ends():
+    """Simulate the cells at each end of each range of the machine, and add the results to `results`
+    by the end's label, also those before an interrupt."""
+    for label, machine in orders.machine.range_ends():
         at_end = replace(orders, machine=machine, trace=None)
         try:
-            found[label] = run(at_end, cells, timeout, on_end)
+            results[label] = run(at_end, cells, timeout, on_end)
         except Interrupted as interrupt:
-            found[label] = interrupt.results
+            results[label] = interrupt.results
             raise
 
 
 def open_pairs(middle: Results, ends: Mapping[str, Results]) -> list[OpenPair]:
-    """Return the pairs of locks with as many threads whose order is not the same at all ends, by
-    threads and then by throughput. Locks that are equal in the middle have no order."""
+    """Return the pairs of locks, with equally many threads, whose order is not the same at all
+    ends, by threads and then by throughput. Locks that are equal in the middle have no order."""
     rates = _rates(middle)
     at_ends = {label: _rates(results) for label, results in ends.items()}
     pairs = []
-    for one, other in combinations(sorted(rates, key=lambda cell: -rates[cell]), 2):
-        if one.threads != other.threads or rates[one] == rates[other]:
+    for faster, slower in combinations(sorted(rates, key=lambda cell: -rates[cell]), 2):
+        if faster.threads != slower.threads or rates[faster] == rates[slower]:
             continue
         labels = tuple(
             label
             for label, rate in at_ends.items()
-            if one in rate and other in rate and rate[one] <= rate[other]
+            if faster in rate and slower in rate and rate[faster] <= rate[slower]
         )
         if labels:
-            pairs.append(OpenPair(one.threads, one.lock, other.lock, labels))
+            pairs.append(OpenPair(faster.threads, faster.lock, slower.lock, labels))
     return sorted(pairs, key=lambda pair: pair.threads)
 
 
@@ -53,7 +53,7 @@ def _rates(results: Results) -> dict[Cell, float]:
 
 
 def summary(pairs: Sequence[OpenPair], ends: int, most: int = 10) -> list[str]:
-    """Return lines that name the pairs, at most so many, and how many there are."""
+    """Return lines with the number of pairs and the first `most` of them."""
     if not pairs:
         return [f"The order of the locks is the same at all {ends} ends of the machine's ranges."]
     count = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"

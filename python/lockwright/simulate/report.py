@@ -1,4 +1,4 @@
-"""The report of a simulation: figures of each cell, as a table, CSV, JSON and a page."""
+"""The report of a simulation: the figures of each cell as a table, CSV, JSON and HTML."""
 
 import csv
 import io
@@ -21,11 +21,8 @@ BASELINE = "pthread"
 
 @dataclass(frozen=True)
 class OpenPair:
-    """Two locks, the first of which has more throughput with all figures in the middle of their
-    ranges, and does not at one of the ends at least.
-
-    ends: the ends at which it does not, as `kernel.wake_ns = 1200`.
-    """
+    """Two locks, the first of which has more throughput in the middle of all ranges, but not at all
+    ends. ends: the exceptions, as `kernel.wake_ns = 1200`."""
 
     threads: int
     faster: str
@@ -34,7 +31,7 @@ class OpenPair:
 
     @property
     def text(self) -> str:
-        """`hmcs above cna with 64 threads, but not with rmw.far_ns = 150`."""
+        """A line such as `hmcs above cna with 64 threads, but not with rmw.far_ns = 150`."""
         return (
             f"{self.faster} above {self.slower} with {self.threads} threads, but not with "
             f"{', nor with '.join(self.ends)}"
@@ -43,7 +40,7 @@ class OpenPair:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a cell: its heading, and what it is."""
+    """A figure of a cell: its heading and its meaning."""
 
     heading: str
     meaning: str
@@ -66,53 +63,53 @@ FIGURES = {
 
 
 def figures(line: Line) -> dict[str, float]:
-    """The figures of one cell, but for the ratio."""
+    """Return the figures of a cell except the ratio."""
 
-    def whole(name: str) -> int:
+    def integer(name: str) -> int:
         value = line[name]
         assert isinstance(value, int)
         return value
 
-    def several(name: str) -> list[int]:
+    def integers(name: str) -> list[int]:
         value = line[name]
         assert isinstance(value, list)
         return value
 
-    seconds = whole("picoseconds") / 1e12
-    taken = max(1, whole("acquisitions"))
-    done = whole("operations")
-    transfers = several("transfers")
-    handovers = several("handovers")
-    windows = whole("lwss_windows")
+    seconds = integer("picoseconds") / 1e12
+    acquisitions = max(1, integer("acquisitions"))
+    operations = integer("operations")
+    transfers = integers("transfers")
+    windows = integer("lwss_windows")
     return {
-        "operations_per_second": done / seconds,
-        "transfers": sum(transfers) / taken,
-        "transfers_far": sum(transfers[4:]) / taken,
-        "invalidations": whole("invalidations") / taken,
-        "handovers_far": sum(handovers[3:]) / taken,
-        "lwss": whole("lwss_distinct") / windows if windows else float("nan"),
-        "mttr": float(whole("mttr")),
-        "gini": gini(several("per_thread")),
-        "wait_p99_ns": whole("wait_p99_ps") / 1e3,
-        "sleeps": whole("sleeps") / taken,
-        "joules_per_million": whole("picojoules") / 1e6 / done if done else float("nan"),
+        "operations_per_second": operations / seconds,
+        "transfers": sum(transfers) / acquisitions,
+        "transfers_far": sum(transfers[4:]) / acquisitions,
+        "invalidations": integer("invalidations") / acquisitions,
+        "handovers_far": sum(integers("handovers")[3:]) / acquisitions,
+        "lwss": integer("lwss_distinct") / windows if windows else float("nan"),
+        "mttr": float(integer("mttr")),
+        "gini": gini(integers("per_thread")),
+        "wait_p99_ns": integer("wait_p99_ps") / 1e3,
+        "sleeps": integer("sleeps") / acquisitions,
+        "joules_per_million": (
+            integer("picojoules") / 1e6 / operations if operations else float("nan")
+        ),
     }
 
 
 def gini(values: Sequence[int]) -> float:
-    """The Gini coefficient: 0 where all are equal."""
+    """Return the Gini coefficient: 0 if all values are equal."""
     total = sum(values)
     if total == 0:
         return 0.0
-    ranked = sorted(values)
-    weighted = sum(rank * value for rank, value in enumerate(ranked, 1))
-    count = len(ranked)
+    weighted = sum(rank * value for rank, value in enumerate(sorted(values), 1))
+    count = len(values)
     return 2 * weighted / (count * total) - (count + 1) / count
 
 
 def table_rows(results: Results) -> list[dict[str, object]]:
-    """A row for each cell, by threads and then by throughput; cells that failed come last."""
-    found: list[dict[str, object]] = []
+    """Return a row for each cell that did not fail, by threads, then by throughput."""
+    rows: list[dict[str, object]] = []
     base = {
         cell.threads: figures(line)["operations_per_second"]
         for cell, line in results.lines.items()
@@ -122,9 +119,9 @@ def table_rows(results: Results) -> list[dict[str, object]]:
         values = figures(line)
         reference = base.get(cell.threads, 0.0)
         values["ratio"] = values["operations_per_second"] / reference if reference else float("nan")
-        found.append({"lock": cell.lock, "threads": cell.threads, **values})
-    found.sort(key=lambda one: (one["threads"], -_float(one["operations_per_second"])))
-    return found
+        rows.append({"lock": cell.lock, "threads": cell.threads, **values})
+    rows.sort(key=lambda row: (row["threads"], -_float(row["operations_per_second"])))
+    return rows
 
 
 def _float(value: object) -> float:
@@ -132,7 +129,7 @@ def _float(value: object) -> float:
     return value
 
 
-def _shown(name: str, value: float) -> str:
+def _formatted(name: str, value: float) -> str:
     if value != value:
         return "-"
     if name == "operations_per_second":
@@ -147,39 +144,40 @@ def _shown(name: str, value: float) -> str:
 
 
 def heading(orders: Orders) -> str:
-    """Return a line that describes what was simulated."""
+    """Return a line that describes the simulation."""
     options = " ".join(f"{name}={value}" for name, value in orders.parameters.items())
-    what = f"{orders.workload} {options}".strip()
-    return f"Simulated, not measured: {what} on {orders.machine.title}"
+    workload = f"{orders.workload} {options}".strip()
+    return f"Simulated, not measured: {workload} on {orders.machine.title}"
+
+
+def empty_table(title: str, first_column: str) -> Table:
+    """Return a table with that title and its left-aligned first column."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column(first_column, no_wrap=True)
+    return table
 
 
 def table(orders: Orders, rows: Sequence[Mapping[str, object]], threads: int) -> Table:
-    """The cells with so many threads."""
-    shown = Table(
-        title=f"{heading(orders)}, {threads} threads",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-    )
-    shown.add_column("Lock", no_wrap=True)
+    """Return a table of the cells with that number of threads."""
+    cells = empty_table(f"{heading(orders)}, {threads} threads", "Lock")
     for figure in FIGURES.values():
-        shown.add_column(figure.heading, justify="right", no_wrap=True)
-    for one in rows:
-        if one["threads"] == threads:
-            cells = [_shown(name, _float(one[name])) for name in FIGURES]
-            shown.add_row(str(one["lock"]), *cells)
-    return shown
+        cells.add_column(figure.heading, justify="right", no_wrap=True)
+    for row in rows:
+        if row["threads"] == threads:
+            values = [_formatted(name, _float(row[name])) for name in FIGURES]
+            cells.add_row(str(row["lock"]), *values)
+    return cells
 
 
 def as_csv(orders: Orders, rows: Sequence[Mapping[str, object]]) -> str:
-    """A line for each cell."""
+    """Return the figures as CSV, a line for each cell."""
     text = io.StringIO()
     names = ["simulated", "machine", "workload", "lock", "threads", *FIGURES]
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    for one in rows:
+    for row in rows:
         fixed = {"simulated": 1, "machine": orders.machine.name, "workload": orders.workload}
-        writer.writerow({**fixed, **one})
+        writer.writerow({**fixed, **row})
     return text.getvalue()
 
 
@@ -190,7 +188,7 @@ def as_json(
     complete: bool,
     open_pairs: Sequence[OpenPair] = (),
 ) -> str:
-    """Everything, with the machine and its sources."""
+    """Return all results as JSON, with the machine and its sources."""
     machine = orders.machine
     document = {
         "simulated": True,
@@ -209,7 +207,7 @@ def as_json(
         "seconds": orders.seconds,
         "seed": orders.seed,
         "figures": {name: figure.meaning for name, figure in FIGURES.items()},
-        "rows": [_finite(one) for one in rows],
+        "rows": [_finite(row) for row in rows],
         "open": [asdict(pair) for pair in open_pairs],
         "runs": [dict(line) for line in results.lines.values()],
         "failures": [
@@ -220,10 +218,10 @@ def as_json(
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
-def _finite(one: Mapping[str, object]) -> dict[str, object]:
+def _finite(row: Mapping[str, object]) -> dict[str, object]:
     return {
         name: None if isinstance(value, float) and value != value else value
-        for name, value in one.items()
+        for name, value in row.items()
     }
 
 
@@ -233,23 +231,24 @@ def as_page(
     failures: Sequence[str],
     open_pairs: Sequence[OpenPair] = (),
 ) -> str:
-    """A page of its own with the table, what its columns are, and the machine's sources."""
-    lines = []
-    for one in rows:
-        cells = [(str(one["lock"]), str(one["lock"])), (str(one["threads"]), str(one["threads"]))]
+    """Return an HTML page with the table, the meanings of its columns, and the machine's
+    sources."""
+    table_lines = []
+    for row in rows:
+        cells = [(str(row["lock"]), str(row["lock"])), (str(row["threads"]), str(row["threads"]))]
         for name in FIGURES:
-            value = _float(one[name])
-            cells.append(number(value, _shown(name, value)))
-        lines.append(Row(cells))
+            value = _float(row[name])
+            cells.append(number(value, _formatted(name, value)))
+        table_lines.append(Row(cells))
     return templates.fill(
         "simulate/page/page.html",
-        {"locks": list(dict.fromkeys(str(one["lock"]) for one in rows)), "baseline": BASELINE},
+        {"locks": list(dict.fromkeys(str(row["lock"]) for row in rows)), "baseline": BASELINE},
         title=heading(orders),
         failures=failures,
         ranges=len(orders.machine.ranges),
         open_pairs=[pair.text for pair in open_pairs],
         columns=["Lock", "threads", *(figure.heading for figure in FIGURES.values())],
-        rows=lines,
+        rows=table_lines,
         meanings={figure.heading: figure.meaning for figure in FIGURES.values()},
         sources=_sources(orders.machine),
     )
@@ -263,12 +262,12 @@ def _range(machine: Machine, name: str) -> str:
 
 
 def _sources(machine: Machine) -> dict[str, str]:
-    found = {}
+    texts = {}
     for section, source in machine.sources.items():
         values = [
             f"{name.partition('.')[2]} = {value:g}{_range(machine, name)}"
             for name, value in machine.figures.items()
             if name.startswith(f"{section}.")
         ]
-        found[section] = f"{', '.join(values)}. Source: {source}"
-    return found
+        texts[section] = f"{', '.join(values)}. Source: {source}"
+    return texts

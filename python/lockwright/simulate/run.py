@@ -1,4 +1,4 @@
-"""Runs lockwright-simulate, several at a time, and brings back what it printed."""
+"""Runs lockwright-simulate, on all processors at once, and returns its results."""
 
 import json
 import os
@@ -7,18 +7,17 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from itertools import islice
 from pathlib import Path
 
-from lockwright.base.errors import LockwrightError
+from lockwright.base.errors import LockwrightError, nearest_hint
 from lockwright.run import tools
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.own_lock import OwnLock
 
 Line = Mapping[str, object]
-"""One JSON object that the program printed."""
+"""A JSON object that the program printed."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What the simulator was built with: its workloads and locks."""
+    """The workloads and locks that the simulator was built with."""
 
     locks: Sequence[str]
     workloads: Mapping[str, Workload]
@@ -40,7 +39,7 @@ class Catalogue:
 
 @dataclass(frozen=True)
 class Cell:
-    """One lock with one number of threads."""
+    """A lock and a number of threads."""
 
     lock: str
     threads: int
@@ -48,9 +47,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Orders:
-    """The options that all cells of a run share. parameters: options of the workload, as the
-    program takes them.
-    """
+    """The options that all cells of a run share. parameters: options of the workload."""
 
     machine: Machine
     workload: str
@@ -63,7 +60,7 @@ class Orders:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One simulation. environment: variables that set numbers of its lock."""
+    """A simulation. environment: variables that set parameters of its lock."""
 
     orders: Orders
     cell: Cell
@@ -79,7 +76,7 @@ class Results:
 
 
 def program() -> Path:
-    """Absolute path of lockwright-simulate. Raises LockwrightError if it was not built."""
+    """Return the path of lockwright-simulate. Raises LockwrightError if it was not built."""
     try:
         return tools.find("lockwright-simulate", "simulating")
     except LockwrightError as error:
@@ -90,7 +87,7 @@ def program() -> Path:
 
 @cache
 def catalogue() -> Catalogue:
-    """The locks and workloads of the program."""
+    """Return the locks and workloads of the program."""
     done = subprocess.run([program(), "list"], capture_output=True, text=True, check=False)
     locks: list[str] = []
     workloads: dict[str, Workload] = {}
@@ -100,36 +97,34 @@ def catalogue() -> Catalogue:
         if line["kind"] == "lock":
             locks.append(line["name"])
         elif line["kind"] == "workload":
-            of_it = parameters.setdefault(line["name"], {})
-            workloads[line["name"]] = Workload(line["name"], line["measures"], of_it)
+            defaults = parameters.setdefault(line["name"], {})
+            workloads[line["name"]] = Workload(line["name"], line["measures"], defaults)
         else:
             parameters[line["workload"]][line["name"]] = line["initial"]
     return Catalogue(locks, workloads)
 
 
 def choose_locks(names: str | None) -> list[str]:
-    """The locks of a comma-separated list; all for None or `all`."""
+    """Return the locks of a comma-separated list; all for None or `all`."""
     known = catalogue().locks
     if names is None or names.strip() == "all":
         return list(known)
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     for name in chosen:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            todo = f"did you mean '{near[0]}'?" if near else "'lockwright list' shows them"
-            raise LockwrightError(f"no lock is named '{name}'", todo)
+            hint = nearest_hint(name, known, "'lockwright list' shows them")
+            raise LockwrightError(f"no lock is named '{name}'", hint)
     if not chosen:
         raise LockwrightError("--locks names no lock", "name some, or leave it out")
     return list(dict.fromkeys(chosen))
 
 
 def choose_workload(name: str, words: Sequence[str]) -> dict[str, str]:
-    """The parameters of a workload from words such as `section-cycles=500`."""
+    """Return the parameters of a workload, given by words such as `section-cycles=500`."""
     known = catalogue().workloads
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        todo = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
-        raise LockwrightError(f"no simulated workload is named '{name}'", todo)
+        hint = nearest_hint(name, known)
+        raise LockwrightError(f"no simulated workload is named '{name}'", hint)
     parameters = {}
     for word in words:
         key, equals, value = word.partition("=")
@@ -149,9 +144,9 @@ def run(
     timeout: float,
     on_end: Callable[[Cell], None] = lambda cell: None,
 ) -> Results:
-    """Simulates the cells, as many at a time as there are processors.
+    """Simulate the cells, as many at a time as there are processors.
 
-    What was simulated until an interrupt is in `results` of the exception that it becomes.
+    Raises Interrupted with the results so far for every exception.
     """
     results = Results()
 
@@ -177,25 +172,25 @@ def run_jobs(
     timeout: float,
     on_end: Callable[[Job, Line | None, str], None],
 ) -> None:
-    """Simulates the jobs, as many at a time as there are processors.
+    """Simulate the jobs, as many at a time as there are processors.
 
-    on_end: called with each job when it has ended, and what it printed, or None and why it failed.
-    An interrupt ends the programs, too.
+    on_end: called at the end of each job with the job and its result, or None and the reason for
+    its failure. An interrupt also ends the programs.
     """
-    at_once = len(os.sched_getaffinity(0))
-    with tempfile.TemporaryDirectory(prefix="lockwright-") as place:
+    processors = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         descriptions: dict[int, Path] = {}
         for job in jobs:
             machine = job.orders.machine
             if id(machine) not in descriptions:
-                path = Path(place) / f"machine-{len(descriptions)}"
-                path.write_text(machine.text())
+                path = Path(folder) / f"machine-{len(descriptions)}"
+                path.write_text(machine.simulator_input())
                 descriptions[id(machine)] = path
-        with ThreadPoolExecutor(max_workers=at_once) as pool:
+        with ThreadPoolExecutor(max_workers=processors) as pool:
             running: dict[Future[Line], Job] = {}
-            left = iter(jobs)
+            waiting = iter(jobs)
             while True:
-                for job in islice(left, at_once - len(running)):
+                for job in islice(waiting, processors - len(running)):
                     description = descriptions[id(job.orders.machine)]
                     running[pool.submit(_simulate, job, description, timeout)] = job
                 if not running:
@@ -212,10 +207,9 @@ def run_jobs(
 
 
 class Interrupted(Exception):
-    """The run was stopped; `results` has what was simulated by then."""
+    """The run was interrupted; `results` has those of the cells that had ended."""
 
     def __init__(self, results: Results) -> None:
-        """Takes what there is."""
         super().__init__("stopped")
         self.results = results
 
@@ -252,13 +246,13 @@ def _simulate(job: Job, description: Path, timeout: float) -> Line:
         )
     except subprocess.TimeoutExpired:
         raise _Failed(f"no end after {timeout:g} s") from None
-    complaint = done.stderr.strip().splitlines()
-    said = complaint[-1].removeprefix("lockwright-simulate: ") if complaint else ""
+    errors = done.stderr.strip().splitlines()
+    error = errors[-1].removeprefix("lockwright-simulate: ") if errors else ""
     if done.returncode == 2:
-        what, _, todo = said.partition("; ")
+        what, _, todo = error.partition("; ")
         raise LockwrightError(what, todo or "see 'lockwright simulate --help'")
     if done.returncode != 0:
-        raise _Failed(said or f"the simulator ended with status {done.returncode}")
+        raise _Failed(error or f"the simulator ended with status {done.returncode}")
     line = json.loads(done.stdout)
     assert isinstance(line, dict)
     return line

@@ -1,9 +1,8 @@
-"""Sensitivity: each figure of the machine is halved and doubled, and the rankings are compared."""
+"""The sensitivity of a ranking: each figure of the machine is halved and doubled."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from rich import box
 from rich.table import Table
 
 from lockwright.base.errors import LockwrightError
@@ -20,15 +19,15 @@ _FIXED = (
     "smt.",
     "energy.",
 )
-"""No lengths of time, or, as energy, nothing that a throughput depends on."""
+"""Figures that are not times, or on which the throughput does not depend."""
 
 FACTORS = (0.5, 2.0)
 
 
 @dataclass(frozen=True)
 class Effect:
-    """Kendall's tau-b of the ranking with a figure at half and at twice its value, with the one at
-    its value."""
+    """The change of the ranking if a figure is halved and doubled: Kendall's tau-b with the
+    unchanged ranking."""
 
     figure: str
     value: float
@@ -36,7 +35,7 @@ class Effect:
 
 
 def varied(orders: Orders) -> list[str]:
-    """The figures of the machine that are varied."""
+    """Return the names of the machine's figures that are varied."""
     return [
         name
         for name, value in orders.machine.figures.items()
@@ -50,9 +49,9 @@ def examine(
     timeout: float,
     on_end: Callable[[Cell], None],
 ) -> list[Effect]:
-    """The effect of each figure on the ranking of the cells; the strongest first.
+    """Return the effect of each figure on the ranking of the cells, the strongest first.
 
-    Raises LockwrightError where fewer than three cells can be ranked.
+    Raises LockwrightError if fewer than three cells can be ranked.
     """
     base = _throughputs(run(orders, cells, timeout, on_end), cells)
     if len(base) < 3:
@@ -64,12 +63,10 @@ def examine(
         for factor in FACTORS:
             figures = {**orders.machine.figures, name: value * factor}
             machine = replace(orders.machine, figures=figures)
-            found = _throughputs(
-                run(replace(orders, machine=machine), cells, timeout, on_end), cells
-            )
-            taus.append(_tau(base, found))
+            results = run(replace(orders, machine=machine), cells, timeout, on_end)
+            taus.append(_tau(base, _throughputs(results, cells)))
         effects.append(Effect(name, value, tuple(taus)))
-    return sorted(effects, key=lambda one: min(one.taus))
+    return sorted(effects, key=lambda effect: min(effect.taus))
 
 
 def _throughputs(results: Results, cells: Sequence[Cell]) -> dict[Cell, float]:
@@ -80,25 +77,21 @@ def _throughputs(results: Results, cells: Sequence[Cell]) -> dict[Cell, float]:
     }
 
 
-def _tau(base: dict[Cell, float], found: dict[Cell, float]) -> float:
+def _tau(base: dict[Cell, float], varied: dict[Cell, float]) -> float:
     from scipy.stats import kendalltau
 
-    both = [cell for cell in base if cell in found]
-    tau = kendalltau([base[cell] for cell in both], [found[cell] for cell in both]).statistic
+    both = [cell for cell in base if cell in varied]
+    tau = kendalltau([base[cell] for cell in both], [varied[cell] for cell in both]).statistic
     return float(tau)
 
 
 def table(orders: Orders, effects: Sequence[Effect]) -> Table:
-    """A line for each figure."""
-    shown = Table(
-        title=f"{report.heading(orders)}: Kendall's tau with the ranking as it is",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-    )
-    shown.add_column("Figure", no_wrap=True)
+    """Return a table with a line for each figure."""
+    title = f"{report.heading(orders)}: Kendall's tau with the ranking as it is"
+    lines = report.empty_table(title, "Figure")
     for column in ("value", "at half", "at twice"):
-        shown.add_column(column, justify="right")
-    for one in effects:
-        shown.add_row(one.figure, f"{one.value:g}", *(f"{tau:.2f}" for tau in one.taus))
-    return shown
+        lines.add_column(column, justify="right")
+    for effect in effects:
+        taus = (f"{tau:.2f}" for tau in effect.taus)
+        lines.add_row(effect.figure, f"{effect.value:g}", *taus)
+    return lines

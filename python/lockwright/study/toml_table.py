@@ -3,11 +3,10 @@
 import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lockwright.base.errors import LockwrightError
+from lockwright.base.errors import LockwrightError, nearest_hint
 
 _T = TypeVar("_T")
 
@@ -65,7 +64,7 @@ class Table:
         """Return a string, one of `among` if there are any."""
         value = str(self.value(name, str, "a text", default))
         if among and name in self.values and value not in among:
-            raise self.complaint(name, f"is '{value}'", _nearest_hint(value, among))
+            raise self.complaint(name, f"is '{value}'", nearest_hint(value, among))
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
@@ -143,13 +142,8 @@ class Table:
         for name in self.values:
             if name not in self._known:
                 raise self.complaint(
-                    name, "is not a key of this table", _nearest_hint(name, self._known)
+                    name, "is not a key of this table", nearest_hint(name, self._known)
                 )
-
-
-def _nearest_hint(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(known)}"
 
 
 def _shown(value: object) -> str:

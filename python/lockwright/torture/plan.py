@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from lockwright.base.errors import LockwrightError
+from lockwright.base.errors import LockwrightError, nearest_hint
 from lockwright.preload.locks import Lock, Registry
 
 if TYPE_CHECKING:
@@ -97,11 +97,7 @@ def parse_words(text: str | None, option: str, allowed: Sequence[str]) -> list[s
     words = [word.strip() for word in text.split(",")] if text is not None else []
     for word in words:
         if word not in allowed:
-            from difflib import get_close_matches
-
-            near = get_close_matches(word, allowed, n=1)
-            todo = f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(allowed)}"
-            raise LockwrightError(f"{option} has no '{word}'", todo)
+            raise LockwrightError(f"{option} has no '{word}'", nearest_hint(word, allowed))
     return words
 
 

@@ -1,11 +1,10 @@
 """The programs that come with Lockwright: a TOML file each, in lockwright/study/catalogue."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from lockwright.base.errors import LockwrightError
+from lockwright.base.errors import LockwrightError, nearest_hint
 from lockwright.study import toml_table
 from lockwright.study.program import entry
 from lockwright.study.program.entry import Program
@@ -22,9 +21,8 @@ def names(folder: Path = FOLDER) -> list[str]:
 def path(name: str, folder: Path = FOLDER) -> Path:
     """Return the file of an entry. Raises LockwrightError, with the nearest name, for no entry."""
     if name not in (known := names(folder)):
-        near = get_close_matches(name, known, n=1)
-        todo = f"did you mean '{near[0]}'?" if near else "see 'lockwright study catalogue'"
-        raise LockwrightError(f"no program of the catalogue is named '{name}'", todo)
+        hint = nearest_hint(name, known, "see 'lockwright study catalogue'")
+        raise LockwrightError(f"no program of the catalogue is named '{name}'", hint)
     return folder / f"{name}.toml"
 
 
