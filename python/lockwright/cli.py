@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMMANDS = {
-    "list": "List all locks, with what is known of each.",
+    "list": "List all locks with their properties.",
     "info": "Describe a lock.",
     "path": "Print the path of a lock's library.",
     "run": "Run a program with a lock in place.",
@@ -102,7 +102,7 @@ def cli(ctx: click.Context) -> None:
 
 
 def _fault(error: click.ClickException) -> str:
-    """Return a description of a bad value in this command's own words; '' to use click's."""
+    """Return a description of a bad value; '' to use click's."""
     option = error.param if isinstance(error, click.BadParameter) else None
     if option is None or isinstance(error, click.MissingParameter):
         return ""
@@ -135,13 +135,12 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> LockwrightE
     if context is not None:
         where = context.command_path
     else:
-        # click does not always name the command that the option belongs to.
+        # click does not always name the command of the option.
         where = " ".join(["lockwright", *(word for word in arguments[:1] if word in COMMANDS)])
     return LockwrightError(what[:1].lower() + what[1:], f"see '{where} --help'")
 
 
 def _explain(error: LockwrightError) -> int:
-    # If standard error cannot be written, the status alone reports the failure.
     explain(error)
     return error.status
 
@@ -166,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return 128 + signal.SIGINT
     except BrokenPipeError:
-        # The reader closed the pipe (`lockwright list | head`): end as a filter does.
+        # The pipe was closed (`lockwright list | head`): end as a filter does.
         streams.leave_output()
         return 128 + signal.SIGPIPE
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The entry point of the command, which handles Ctrl-C also during the imports."""
+"""The entry point of the command, which handles Ctrl-C during the imports."""
 
 import signal
 

@@ -1,1 +1,1 @@
-"""Helpers for every package: errors, files, the terminal, numbers as text."""
+"""Helpers for every package: errors, files, the terminal, formatted numbers."""

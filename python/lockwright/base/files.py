@@ -1,4 +1,4 @@
-"""Result files: checked before the measurement, and written completely or not at all."""
+"""Result files, which are checked before the measurement and written atomically."""
 
 import contextlib
 import os
@@ -11,10 +11,10 @@ from pathlib import Path
 from lockwright.base.errors import LockwrightError
 
 _TRIAL = b"\0" * 65536
-"""Bytes written to check for free space; the CSV of a large comparison is about as long."""
+"""Bytes written to check for free space: about the CSV of a large comparison."""
 
 STANDARD_OUTPUT = Path("-")
-"""The path `-`, which stands for standard output."""
+"""The path that stands for standard output."""
 
 _TODO = "name a file in a directory that exists, can be written and has space"
 
@@ -23,8 +23,7 @@ _reserved = sys.stdout
 
 @contextlib.contextmanager
 def reserved_output() -> Iterator[None]:
-    """Reserve standard output for what is written to STANDARD_OUTPUT: everything else that is
-    printed goes to standard error."""
+    """Reserve standard output for the file STANDARD_OUTPUT, and print to standard error."""
     global _reserved
     before, _reserved = _reserved, sys.stdout
     try:
@@ -35,13 +34,13 @@ def reserved_output() -> Iterator[None]:
         _reserved = before
 
 
-def check_all_writable(named: Mapping[str, Path]) -> None:
+def check_all_writable(paths: Mapping[str, Path]) -> None:
     """Raise LockwrightError if a file cannot be written or two options name the same file.
 
-    named: the path of each option.
+    paths: the path of each option.
     """
     options: dict[Path, str] = {}
-    for option, path in named.items():
+    for option, path in paths.items():
         check_writable(path, option)
         # Two results may go to the same device or pipe, one after the other.
         other = options.setdefault(path.resolve(), option)
@@ -52,7 +51,7 @@ def check_all_writable(named: Mapping[str, Path]) -> None:
 
 
 def check_writable(path: Path, option: str) -> None:
-    """Raise LockwrightError if `path` cannot be written. An existing file is left as it is."""
+    """Raise LockwrightError if `path` cannot be written. An existing file is not changed."""
     if path == STANDARD_OUTPUT:
         return
     try:
@@ -62,24 +61,20 @@ def check_writable(path: Path, option: str) -> None:
             return
         if path.is_dir():
             raise IsADirectoryError(21, "Is a directory")
-        handle, name = tempfile.mkstemp(prefix=".lockwright-", dir=_home(path))
+        handle, name = tempfile.mkstemp(prefix=".lockwright-", dir=path.resolve().parent)
         try:
             _write(handle, _TRIAL)
         finally:
             os.close(handle)
             Path(name).unlink()
     except OSError as error:
-        raise LockwrightError(
-            f"cannot write {option} {path}: {error.strerror}",
-            _TODO,
-        ) from error
+        raise _write_error(path, option, error, _TODO) from error
 
 
 def write(path: Path, content: str | bytes, option: str, todo: str = _TODO) -> None:
-    """Write `content` to `path` atomically: a reader gets the old file or the new one.
+    """Write `content` to `path` atomically, or directly if it is a device or a pipe.
 
-    A device or a pipe is written to directly. Raises LockwrightError with the advice `todo` if it
-    fails.
+    Raises LockwrightError with the advice `todo` if it fails.
     """
     if path == STANDARD_OUTPUT:
         _reserved.write(content if isinstance(content, str) else content.decode())
@@ -103,19 +98,15 @@ def write(path: Path, content: str | bytes, option: str, todo: str = _TODO) -> N
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise LockwrightError(
-            f"cannot write {option} {path}: {error.strerror}",
-            todo,
-        ) from error
+        raise _write_error(path, option, error, todo) from error
 
 
-def _home(path: Path) -> Path:
-    """Return the directory of the file that `path` resolves to."""
-    return path.resolve().parent
+def _write_error(path: Path, option: str, error: OSError, todo: str) -> LockwrightError:
+    return LockwrightError(f"cannot write {option} {path}: {error.strerror}", todo)
 
 
 def _is_special(path: Path) -> bool:
-    """Return whether `path` is a device or a pipe, which a rename would replace instead of fill."""
+    """Return whether `path` is a device or a pipe, which a rename would replace."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
@@ -124,7 +115,7 @@ def _is_special(path: Path) -> bool:
 
 
 def _mode(target: Path) -> int:
-    """Return the permissions of the file to be replaced, or else those of a new file."""
+    """Return the permissions of the existing file, or else those of a new file."""
     try:
         return stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Signals that stop a long command, which then prints a summary."""
+"""Signals that stop a long command, which then prints a summary: Ctrl-C, SIGTERM and SIGHUP."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(BaseException):
-    """A signal to stop was received; its number is the argument."""
+    """The process received a signal to stop; its number is the argument."""
 
     @property
     def status(self) -> int:
@@ -27,8 +27,7 @@ def _stop(number: int, _: FrameType | None) -> NoReturn:
 
 @contextmanager
 def stop_on_signals() -> Iterator[None]:
-    """Make these signals raise Stopped within the block. Signals that were ignored, as under nohup,
-    stay ignored."""
+    """Make these signals raise Stopped within the block, except ignored ones (nohup)."""
     wanted = [each for each in STOPPING if signal.getsignal(each) != signal.SIG_IGN]
     before = {each: signal.signal(each, _stop) for each in wanted}
     try:

@@ -1,4 +1,4 @@
-"""The words by which this command was started, for the commands that it suggests to the user."""
+"""The words that started this command, for the commands that it suggests to the user."""
 
 import shutil
 import sys

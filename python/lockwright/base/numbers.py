@@ -46,8 +46,7 @@ def figure(value: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """Return a ratio with two decimals: more below 0.1, where two digits remain, fewer from 10
-    on."""
+    """Return a ratio with two decimals: more below 0.1, fewer from 10 on."""
     if value < 0.0001:
         return "<0.0001"
     if value >= 10_000:
@@ -63,15 +62,12 @@ def interval(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return "-"
     begin, end = _interval_end(low), _interval_end(high)
-    # If both ends are beyond the same limit, it is printed once.
+    # A limit that both ends exceed is printed once.
     return begin if begin == end and begin[0] in "<>" else f"{begin} to {end}"
 
 
 def time(ns: float) -> str:
-    """Return a duration with three significant digits, in the unit that fits it.
-
-    ns: nanoseconds.
-    """
+    """Return a duration in nanoseconds with three significant digits, in a suitable unit."""
     for size, unit in _TIMES:
         if ns >= size * 0.9995:
             return f"{_three_digits(ns / size)} {unit}"
@@ -79,8 +75,7 @@ def time(ns: float) -> str:
 
 
 def count(number: float) -> str:
-    """Return a count with three significant digits, and a letter for thousands, millions and
-    billions."""
+    """Return a count with three significant digits, and k, M or G for large ones."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if number >= size * 0.9995:
             return f"{_three_digits(number / (1e3 if letter == 'k' else size))}{letter}"
@@ -101,7 +96,7 @@ def percent(of_one: float, decimals: int = 0) -> str:
 
 
 def bytes_of_memory(size: float) -> str:
-    """Return an amount of memory, in the unit that fits it."""
+    """Return an amount of memory in a suitable unit."""
     for unit, name in _SIZES:
         if size >= unit:
             return f"{_short_number(size / unit)} {name}"
@@ -139,9 +134,7 @@ def _interval_end(value: float) -> str:
 
 def _three_digits(value: float) -> str:
     """Return a number with three significant digits and no exponent."""
-    if value >= 99.95:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if value >= 99.95 else f"{value:.3g}"
 
 
 def _short_number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""The progress of a series of runs: a live line on a terminal, occasional plain lines elsewhere."""
+"""The progress of a series of runs: a progress bar on a terminal, plain lines elsewhere."""
 
 import signal
 import statistics
@@ -8,18 +8,18 @@ from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from lockwright.base.interrupts import STOPPING
 from lockwright.base.terminal import errors
 
 Similarity = Sequence[Hashable]
-"""Kinds of a run, most specific first: runs of the same first kind take about the same time, else
-runs of the same second kind, and so on."""
+"""Kinds of a run, most specific first: runs of a common kind take about the same time."""
 
 
 def remaining_seconds(
     done: Iterable[tuple[Similarity, float]], to_do: Iterable[Similarity]
 ) -> float | None:
     """Return the estimated seconds for the remaining runs: for each, the mean of the most similar
-    runs made, or else of all. None if no run was made."""
+    runs so far, or else of all runs. None if no run has ended."""
     seconds: dict[Hashable, list[float]] = {}
     for kinds, elapsed in done:
         for kind in (*kinds, None):
@@ -46,11 +46,8 @@ def print_line(text: str) -> None:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Block the stop signals, which would leave the terminal without a cursor if they interrupted
-    the display half-way."""
-    before = signal.pthread_sigmask(
-        signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    )
+    """Block the stop signals: an interrupted display leaves the terminal without a cursor."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield
     finally:
@@ -58,10 +55,9 @@ def _signals_blocked() -> Iterator[None]:
 
 
 class Display:
-    """A progress display, shown within its `with` block."""
+    """A progress display for the time of its `with` block. total, done: numbers of runs."""
 
     def __init__(self, total: int, done: int) -> None:
-        """total: all runs; done: those made before."""
         self._live: Progress | None = None
         self._line: str | None = None
         if sys.stderr.isatty():
@@ -72,13 +68,12 @@ class Display:
                 TextColumn("{task.fields[left]}"),
                 console=errors(),
                 transient=True,
-                # Each refresh takes CPU time from what is measured.
+                # Each refresh takes CPU time from the measured program.
                 refresh_per_second=1,
             )
             self._task = self._live.add_task("", total=total, completed=done, left="")
 
     def __enter__(self) -> "Display":
-        """Start the display."""
         try:
             if self._live:
                 with _signals_blocked():
@@ -89,7 +84,6 @@ class Display:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Clear the display."""
         if self._live:
             with _signals_blocked():
                 self._live.stop()
@@ -97,8 +91,8 @@ class Display:
     def announce(self, about: str, line: str, left: float | None) -> None:
         """Announce the next run.
 
-        about: its description. line: the text printed where there is no terminal, if it differs
-        from the last one. left: seconds until the end, if known.
+        about: its description. line: the text to print without a terminal, unless it is the last
+        one again. left: seconds until the end, if known.
         """
         remains = f"about {duration(left)} left" if left is not None else ""
         if self._live:

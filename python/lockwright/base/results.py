@@ -12,14 +12,14 @@ from lockwright.base.errors import LockwrightError
 
 
 def now() -> str:
-    """Return the time as ISO 8601, UTC, to the millisecond."""
+    """Return the time in ISO 8601, UTC, with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 @contextmanager
 def explain_errors(path: Path, resume: str) -> Iterator[None]:
-    """Convert errors of SQLite into LockwrightError. resume: how to continue once there is free
-    space."""
+    """Convert errors of SQLite and files into LockwrightError. resume: the words that resume the
+    command."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -66,8 +66,8 @@ def connect(path: Path, schema: str, number: int, application: int = 0) -> sqlit
 
 
 def _start_time(pid: int) -> str:
-    """Return the start of a process in ticks after boot; with its id and the boot id it is
-    unique."""
+    """Return the start of a process in ticks after boot, which is unique with its id and the boot's
+    id; "" if there is no such process."""
     try:
         return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -82,7 +82,7 @@ def _boot() -> str:
 
 
 def this_process() -> str:
-    """Return an identity of this process that is unique across reboots."""
+    """Return the identity of this process, which is unique across reboots."""
     return f"{os.getpid()} {_start_time(os.getpid())} {_boot()}"
 
 

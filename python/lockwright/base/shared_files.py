@@ -1,12 +1,10 @@
 """Files in memory that a program under test writes and the command reads.
 
-They lie in a directory created for each run. The command removes it at the end of the run; if the
-command is killed, a small guard process does; if that is killed too, the next run of the same user
-does.
+They lie in a directory for each run. The command removes it at the end of the run; if the command
+is killed, a guard process does; if that is killed too, the next run of the same user does.
 
-A program that root started may change its user before it opens a file. The files of root may
-therefore be opened by anyone who knows their names, which are random, in a directory that cannot be
-listed.
+A program of root may change its user before it opens a file. The files of root are therefore
+accessible to all, but have random names in a directory that cannot be listed.
 """
 
 import contextlib
@@ -28,12 +26,12 @@ _TRIES = 100
 
 @contextmanager
 def shared_files(size: int, what: str, more: int = 0) -> Iterator[Path]:
-    """Create a file of `size` zero bytes, all allocated, and yield its path; a program that writes
-    to a page for which there is no memory would be killed. `.1`, `.2` and so on are appended to the
-    path for `more` empty files beside it. All are removed at the end of the `with` block.
+    """Create a file of `size` zero bytes, and `more` empty files with `.1`, `.2` ... appended to
+    its name; yield its path, and remove them at the end of the block.
 
-    The files lie in memory if there is room, else where temporary files go. Raises LockwrightError,
-    which names `what`, if there is no room at all.
+    All bytes are allocated: a program that writes to a page without memory would be killed. The
+    files lie in memory if there is room, else in the directory of temporary files. Raises
+    LockwrightError, which names `what`, if there is no room at all.
     """
     reason: OSError | None = None
     for place in dict.fromkeys((_MEMORY, tempfile.gettempdir())):
@@ -73,7 +71,7 @@ def _folder(place: Path) -> Iterator[Path]:
     for _ in range(_TRIES):
         folder = place / f"{_PREFIX}{secrets.token_hex(8)}"
         with contextlib.ExitStack() as at_the_end:
-            # The guard starts first: from now on the directory is removed in any case.
+            # The guard starts first, so that the directory is removed in any case.
             at_the_end.enter_context(_guarded(folder))
             at_the_end.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir(0o700)
@@ -85,12 +83,11 @@ def _folder(place: Path) -> Iterator[Path]:
                 folder.chmod(0o711)
             yield folder
             return
-    raise FileNotFoundError(2, f"other runs remove what is made in {place}")
+    raise FileNotFoundError(2, f"other runs remove the new directories in {place}")
 
 
 def _locked(folder: Path) -> int | None:
-    """Return a descriptor that holds the lock; None if another run removed the directory as
-    abandoned."""
+    """Lock the directory, and return the descriptor; None if another run removed it before."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -104,8 +101,8 @@ def _locked(folder: Path) -> int | None:
 
 @contextmanager
 def _guarded(folder: Path) -> Iterator[None]:
-    """Start a process that removes the directory when this one ends, however it ends. It has its
-    own session, so that signals to this group or from the terminal do not reach it."""
+    """Start a process that removes the directory after any end of this one. It has a session of its
+    own, so that signals to this group or from the terminal do not reach it."""
     reading_end, writing_end = os.pipe2(os.O_CLOEXEC)
     script = 'read -r _; rm -rf -- "$1"'
     try:

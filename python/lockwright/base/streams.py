@@ -10,9 +10,8 @@ _left = False
 def open_closed() -> None:
     """Open /dev/null in place of standard streams that the caller closed.
 
-    Otherwise the next opened file would take the place of one of them, and a `print` to a closed
-    standard error would go to standard output. Child processes do not inherit these files: they
-    find the streams closed.
+    Otherwise the next opened file would get the number of one of them, and a `print` to a closed
+    standard error would go to standard output. Child processes do not inherit these files.
     """
     for handle, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
@@ -30,7 +29,7 @@ def leave_output() -> None:
 
 
 def discard_writes(stream: IO[str]) -> None:
-    """Discard what is written to a stream, including what is still buffered."""
+    """Discard all writes to a stream, including the buffered ones."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -1,5 +1,4 @@
-"""Placeholders in a command: `{threads}`, `{=EXPRESSION}` with t for the number of threads, and
-others that the caller names."""
+"""Placeholders in a command: `{threads}`, `{=EXPRESSION}` in t threads, and those of the caller."""
 
 import ast
 import math
@@ -18,7 +17,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
 }
 _FUNCTIONS: dict[str, Callable[..., float]] = {"min": min, "max": max}
 _LONGEST = 200
-"""Limit on the characters of an expression; a longer one could exhaust the stack."""
+"""Most characters of an expression: a longer one could exhaust the stack."""
 
 
 def uses_threads(words: Iterable[str]) -> bool:
@@ -34,24 +33,23 @@ def expand(word: str, threads: int) -> str:
     return fill(word, {"threads": str(threads)}, {"t": threads})
 
 
-def fill(word: str, places: Mapping[str, str], numbers: Mapping[str, float]) -> str:
-    """Return `word` with `{NAME}` of each of `places` and `{=EXPRESSION}` replaced; other braces
-    stay.
+def fill(word: str, values: Mapping[str, str], numbers: Mapping[str, float]) -> str:
+    """Return `word` with each `{NAME}` of `values` and `{=EXPRESSION}` replaced; other braces stay.
 
-    numbers: the names that an expression may use, and their values. Raises LockwrightError if an
-    expression is malformed.
+    numbers: the values of the names in expressions. Raises LockwrightError if an expression is
+    malformed.
     """
-    names = "|".join(map(re.escape, places))
+    names = "|".join(map(re.escape, values))
 
-    def value(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         expression = match.group(2)
         if expression is None:
-            return places[match.group(1)]
+            return values[match.group(1)]
         if not match.group(3):
             raise LockwrightError(f"'{match.group(0)}' has no closing brace", _help(numbers))
         return str(evaluate(expression, numbers))
 
-    return re.sub(rf"\{{({names})\}}|\{{=([^{{}}]*)(\}}?)", value, word)
+    return re.sub(rf"\{{({names})\}}|\{{=([^{{}}]*)(\}}?)", replacement, word)
 
 
 def evaluate(expression: str, numbers: Mapping[str, float]) -> int:
@@ -59,21 +57,21 @@ def evaluate(expression: str, numbers: Mapping[str, float]) -> int:
 
     Raises LockwrightError if it is malformed.
     """
-    shown = f"'{{={expression}}}'"
+    quoted = f"'{{={expression}}}'"
     if len(expression) > _LONGEST:
-        raise LockwrightError(f"{shown} is too long", _help(numbers))
+        raise LockwrightError(f"{quoted} is too long", _help(numbers))
     try:
         tree = ast.parse(expression.strip(), mode="eval")
     except (SyntaxError, ValueError) as error:
-        raise LockwrightError(f"{shown} is not an expression", _help(numbers)) from error
+        raise LockwrightError(f"{quoted} is not an expression", _help(numbers)) from error
     try:
         return math.floor(_value(tree.body, numbers))
     except ZeroDivisionError as error:
         raise LockwrightError(
-            f"{shown} divides by zero for {numbers['t']} threads", "change the expression"
+            f"{quoted} divides by zero for {numbers['t']} threads", "change the expression"
         ) from error
     except ValueError as error:
-        raise LockwrightError(f"{shown} is not allowed: {error}", _help(numbers)) from error
+        raise LockwrightError(f"{quoted} is not allowed: {error}", _help(numbers)) from error
 
 
 def _help(numbers: Mapping[str, float]) -> str:

@@ -1,6 +1,5 @@
-"""Consoles: output to a terminal may be coloured and wrapped, output to a pipe is neither."""
+"""Consoles: output to a terminal is coloured and wrapped, output to a pipe is not."""
 
-import os
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -14,42 +13,27 @@ PIPE_WIDTH = 400
 """Columns of a table that is not printed to a terminal: enough that no row is wrapped."""
 
 _LONGEST_LINE = 100
-"""Columns of running text, however wide the terminal is."""
+"""Most columns of running text."""
 
 
-class _Console(Console):
-    """A console on standard output. If its reader leaves, the rest of the work, such as files, is
-    still done."""
+class _OutputConsole(Console):
+    """A console on standard output. If the pipe is closed, the command continues without output."""
 
     def on_broken_pipe(self) -> None:
-        """Continue without output."""
         self.quiet = True
         streams.leave_output()
 
 
-class _Errors(Console):
-    """A console on standard error. If its reader leaves, the exit status still reports how the
-    program ended."""
-
-    def on_broken_pipe(self) -> None:
-        """Continue without output."""
-        self.quiet = True
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stderr.fileno())
-        os.close(nowhere)
-
-
 class _SecondaryConsole(Console):
-    """A console for secondary output: if its reader leaves, only this output ends."""
+    """A console for secondary output. If the pipe is closed, only this output ends."""
 
     def on_broken_pipe(self) -> None:
-        """Continue without output."""
         self.quiet = True
         streams.discard_writes(self.file)
 
 
 def secondary(file: IO[str]) -> Console:
-    """Return a console on a file, which is silent once its reader has left."""
+    """Return a console on a file, which is silent after the pipe is closed."""
     width = None if file.isatty() else PIPE_WIDTH
     return _SecondaryConsole(file=file, width=width, highlight=False, markup=False)
 
@@ -57,13 +41,12 @@ def secondary(file: IO[str]) -> Console:
 def output() -> Console:
     """Return a console on standard output."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
-    return _Console(file=sys.stdout, width=width, highlight=False, markup=False)
+    return _OutputConsole(file=sys.stdout, width=width, highlight=False, markup=False)
 
 
 def errors() -> Console:
     """Return a console on standard error."""
-    width = None if sys.stderr.isatty() else PIPE_WIDTH
-    return _Errors(file=sys.stderr, width=width, highlight=False, markup=False)
+    return secondary(sys.stderr)
 
 
 def print_wrapped(console: Console, start: str, text: str, style: str) -> None:

@@ -11,7 +11,7 @@ SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Answer:
-    """The result of a tool. status: its exit status, None if it did not end or could not start."""
+    """The result of a tool. status: its exit status; None if it did not start or was killed."""
 
     status: int | None
     output: str = ""
@@ -20,17 +20,16 @@ class Answer:
 
 def call(
     words: Sequence[str | Path],
-    given: str = "",
+    text: str = "",
     environment: Mapping[str, str] | None = None,
     seconds: float = SECONDS,
 ) -> Answer:
-    """Run a tool to its end. given: its standard input; environment: None for that of this
-    process."""
+    """Run a tool to its end. text: its standard input; environment: None for this process's."""
     try:
         done = subprocess.run(
             words,
             env=environment,
-            input=given,
+            input=text,
             capture_output=True,
             text=True,
             errors="replace",

@@ -1,2 +1,1 @@
-"""The subcommands of `lockwright`, a module or package each, with a click command named
-`command`."""
+"""The subcommands of `lockwright`: modules and packages with a click command named `command`."""

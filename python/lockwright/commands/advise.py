@@ -19,14 +19,14 @@ from lockwright.commands.common import grammar
     metavar="N",
 )
 @click.option("--all", "every", is_flag=True, help="Also print the evidence that was not decisive.")
-@grammar.json_file("the whole advice", was_flag=True)
+@grammar.json_file("the advice", was_flag=True)
 def command(profile: Path, size: int, every: bool, json_file: Path | None) -> None:
     """Name the bottleneck, the locks to try, and what to change in the program.
 
     PROFILE is a file that 'lockwright profile -o' wrote. It is compared with the nine bottlenecks
-    of the papers on locks; each is printed with the figures that decided. Six questions then
-    narrow down the locks, and the remaining ones are ranked. Nothing is run: 'lockwright compare'
-    with these locks measures their effect, and 'lockwright tune' does all of it.
+    of the papers on locks; each that applies is printed with the decisive figures. Six questions
+    then narrow down the locks, and the remaining ones are ranked. Nothing is run: 'lockwright
+    compare' with these locks measures their effect, and 'lockwright tune' does all of it.
     """
     from lockwright.advise import advise
     from lockwright.advise.show import show

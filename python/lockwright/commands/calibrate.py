@@ -27,9 +27,9 @@ from lockwright.commands.common import grammar
 def command(output: Path | None, machine_path: Path | None, runs: int, timeout: float) -> None:
     """Measure this machine and set the parameters of the locks accordingly.
 
-    From then on `lockwright run` and `lockwright compare` use these settings, unless the
-    environment overrides them. `lockwright info LOCK` prints the origin of each value. Without a
-    calibration the locks use their defaults.
+    `lockwright run` and `lockwright compare` then use these settings, unless the environment
+    overrides them. `lockwright info LOCK` prints the origin of each value. Without a calibration
+    the locks use their defaults.
     """
     from lockwright.base import terminal
     from lockwright.base.errors import LockwrightError
@@ -39,7 +39,7 @@ def command(output: Path | None, machine_path: Path | None, runs: int, timeout: 
     if machine_path is not None:
         if output is not None:
             raise LockwrightError(
-                "--output is for the numbers of the locks, which --machine does not make",
+                "--output is for the parameters of the locks, which --machine does not measure",
                 "leave one of them out",
             )
         path = machine_file.default_path() if machine_path == Path("here") else machine_path

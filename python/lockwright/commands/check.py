@@ -64,12 +64,12 @@ def command(
     steps: list[str] = []
     problem: dict[str, object] | None = None
     print(_ROW.format(*_HEADER), flush=True)
-    now = ""
+    search = ""
     try:
         for fields in _watched(program, [*arguments, "--budget", str(budget)], budget):
             kind, *values = fields
             if kind == "begin":
-                now = f"{values[0]} with {values[1]} threads"
+                search = f"{values[0]} with {values[1]} threads"
             elif kind == "end":
                 rows.append(_row(subject.name, values))
                 print(_ROW.format(subject.name, *values), flush=True)
@@ -78,8 +78,8 @@ def command(
             elif kind == "problem":
                 problem = {"scenario": values[0], "threads": int(values[1]), "what": values[2]}
     except checker.Crashed as crash:
-        problem = {"scenario": now.split(" ")[0], "threads": int(now.split(" ")[-2])}
-        problem["what"] = f"the lock {crash}"
+        scenario_name, _, count, _ = search.split(" ")
+        problem = {"scenario": scenario_name, "threads": int(count), "what": f"the lock {crash}"}
     if problem:
         _show(problem, steps)
     else:
@@ -104,7 +104,7 @@ def _subject(lock: str, type_: str | None) -> "Subject":
         raise click.UsageError("--type is for a header: a lock of the list has its type")
     if registry().find(lock).name == BASELINE:
         raise LockwrightError(
-            f"{BASELINE} is the C library's mutex, whose source is not here",
+            f"{BASELINE} is the C library's mutex, whose source is not part of Lockwright",
             "choose another lock, or a header",
         )
     return checker.subject_of_registry(lock)
@@ -113,8 +113,7 @@ def _subject(lock: str, type_: str | None) -> "Subject":
 def _arguments(
     subject: "Subject", program: Path, threads: int | None, scenario: str | None
 ) -> list[str]:
-    """Return the checker's arguments that select its programs. Raises LockwrightError if there is
-    none."""
+    """Return the checker's arguments to select programs. Raises LockwrightError for no program."""
     from lockwright.base.errors import LockwrightError, nearest_hint
     from lockwright.run import checker
 
@@ -165,7 +164,7 @@ def _watched(program: Path, arguments: list[str], budget: float) -> Iterator[lis
     """Yield the checker's lines, and print the current search on a terminal."""
     from lockwright.run import checker
 
-    # A search tries all interleavings, then bounds, and a failure is searched for again.
+    # A search tries all interleavings, then bounds, and repeats the search for a failure.
     patience = 20 * budget + 60
     try:
         for fields in checker.output_fields(program, arguments, patience):

@@ -67,16 +67,16 @@ def command(locks: str, runs: int, warmup: int, options: ComparisonOptions) -> i
             with Runner(comparison.plan, prepared.program, prepared.settings, reading) as runner:
                 records = carry_out(comparison, store, known, runner)
             title = options.title or f"Locks under {Path(options.arguments[0]).name}"
-            made = report.make(comparison, title, records, reading)
+            results = report.make(comparison, title, records, reading)
             screen = output()
-            table.show(screen, made)
+            table.show(screen, results)
             sys.stdout.flush()
             try:
-                steps.write_files(options, lambda option: steps.render(option, made))
+                steps.write_files(options, results)
             finally:
                 # Last, so that it stays visible; printed also if a file cannot be written.
-                use = steps.runnable_line(made.verdict.command)
-                table.print_verdict(screen, made.verdict, use)
+                use = steps.runnable_line(results.verdict.command)
+                table.print_verdict(screen, results.verdict, use)
                 sys.stdout.flush()
             store.finish(comparison)
         except interrupts.Stopped as stopped:

@@ -50,7 +50,7 @@ def command(name: str) -> None:
         ("properties", ", ".join(lock.properties()) or "none"),
         (
             "suited to",
-            ", ".join(f"{each.case} ({each.why})" for each in lock.suits) or "not stated",
+            ", ".join(f"{suit.case} ({suit.why})" for suit in lock.suits) or "not stated",
         ),
         ("over-subscription", _OVERSUBSCRIPTION[lock.survives_oversubscription]),
         ("real-time threads", _REALTIME[lock.realtime]),
@@ -78,12 +78,12 @@ def command(name: str) -> None:
     console.print(f"\nUse it: lockwright run --lock {lock.name} -- COMMAND")
 
 
-def _outside(each: int) -> str:
-    """Return the bytes outside a mutex; those of gone mutexes count for a while, as many programs
-    never destroy one."""
-    if each == 0:
+def _outside(size: int) -> str:
+    """Return the bytes outside a mutex in words. Many programs never destroy a mutex, so the memory
+    of those no longer used is reclaimed with a delay."""
+    if size == 0:
         return "0 per mutex"
-    return f"{each} for each mutex in use, reused when it is gone"
+    return f"{size} for each mutex in use, reused when it is gone"
 
 
 def _value(setting: "Setting") -> str:

@@ -28,11 +28,11 @@ _MEANINGS = (
 )
 
 _REFERENCES_FIT = 120
-"""Width of the terminal from which the table has a column of references."""
+"""Least width of a terminal for a column of references."""
 
 
 @click.command("list", cls=grammar.JsonFlagCommand)
-@grammar.json_file("the whole registry", was_flag=True)
+@grammar.json_file("the registry", was_flag=True)
 def command(json_file: Path | None) -> None:
     """List all locks, with category, waiting policy, properties, bytes and reference.
 
@@ -66,7 +66,6 @@ def command(json_file: Path | None) -> None:
         row.append("+".join(map(str, sizes)))
         table.add_row(*row, *([lock.reference] if with_references else []))
     screen.print(table)
-    # A pipe gets rows only.
     if sys.stdout.isatty():
         screen.print()
         print_terms(screen, _MEANINGS)

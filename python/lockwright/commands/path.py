@@ -20,7 +20,7 @@ def command(name: str | None, counting: bool, include: bool) -> None:
     from lockwright.preload.locks import headers, registry
 
     if include and (name is not None or counting):
-        raise click.UsageError("--include stands alone: the headers are the same for every lock")
+        raise click.UsageError("--include takes no lock: the headers are the same for all")
     if not include and name is None:
         raise click.UsageError("no lock is named: 'lockwright list' shows them")
     path = registry().path_of(name, counting=counting) if name else headers()

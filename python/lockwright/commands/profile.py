@@ -47,7 +47,7 @@ def command(
 
     The program keeps the C library's own mutexes; a sample of all acquisitions and all contended
     ones are recorded. Its exit status, signals, input and output are unchanged, also if it
-    took no mutex or the profile cannot be written; the summary comes on stderr. Of several
+    took no mutex or the profile cannot be written; the summary is printed on stderr. Of several
     processes, the one that spends most time on mutexes is reported.
     """
     from lockwright.base import files
@@ -55,23 +55,23 @@ def command(
     from lockwright.profile.collect import profile_command
     from lockwright.run import foreground
 
-    wanted = [_checked(name) for name in output]
+    paths = [_output_path(name) for name in output]
     _check(pid, seconds, rwlock, arguments)
     environment = _with_rwlocks(rwlock)
-    for path in wanted:
+    for path in paths:
         files.check_writable(path, "--output")
     if pid is not None:
         from lockwright.profile.attach import profile_process
 
-        _write_outputs(profile_process(pid, seconds or 10.0), wanted)
+        _write_outputs(profile_process(pid, seconds or 10.0), paths)
         return 0
     foreground.ignore_termination()
-    found = profile_command(list(arguments), environment)
+    profiled = profile_command(list(arguments), environment)
     try:
-        _write_outputs(found.profile, wanted)
+        _write_outputs(profiled.profile, paths)
     except LockwrightError as error:
         explain(error)
-    return foreground.end_as(found.status)
+    return foreground.end_as(profiled.status)
 
 
 def _check(
@@ -87,14 +87,13 @@ def _check(
         raise LockwrightError("--seconds goes with --pid", "a command is profiled to its end")
     if rwlock is not None and pid is not None:
         raise LockwrightError(
-            "--rwlock goes with a command",
-            "the locks of a running process cannot be replaced",
+            "--rwlock goes with a command", "the locks of a running process cannot be replaced"
         )
 
 
 def _with_rwlocks(replacement: str | None) -> dict[str, str]:
-    """Return the environment with the replacement of reader-writer locks: none unless requested, so
-    that a setting for another command does not change the profile."""
+    """Return the environment with this replacement of reader-writer locks, or with none: a setting
+    for another command does not change the profile."""
     import os
 
     from lockwright.base.errors import LockwrightError
@@ -107,22 +106,22 @@ def _with_rwlocks(replacement: str | None) -> dict[str, str]:
     return dict(os.environ) | {RWLOCK: replacement or "keep"}
 
 
-def _write_outputs(profile: "Profile", wanted: list[Path]) -> None:
+def _write_outputs(profile: "Profile", paths: list[Path]) -> None:
     from lockwright.base import files
 
-    with contextlib.ExitStack() as at_last:
+    with contextlib.ExitStack() as outputs:
         # If one file cannot be written, the others still are.
-        at_last.callback(_show, profile)
-        for path in reversed(wanted):
+        outputs.callback(_show, profile)
+        for path in reversed(paths):
             if path.suffix == ".html":
                 from lockwright.export import page
 
-                at_last.callback(page.write, profile, path)
+                outputs.callback(page.write, profile, path)
             else:
-                at_last.callback(files.write, path, profile.to_json() + "\n", "--output")
+                outputs.callback(files.write, path, profile.to_json() + "\n", "--output")
 
 
-def _checked(name: str) -> Path:
+def _output_path(name: str) -> Path:
     from lockwright.base.errors import LockwrightError
 
     path = Path(name)

@@ -93,9 +93,8 @@ def command(
     for name in subject.locks:
         locks.check_environment(name, chosen)
     program = binary.find(arguments[0])
-    remark = binary.check(program, subject.path, list(arguments[1:]))
-    if remark is not None:
-        warn(remark)
+    if doubt := binary.check(program, subject.path, list(arguments[1:])):
+        warn(doubt)
     environment = chosen
     for variables in calibration.calibrated_variables(locks, subject.locks, chosen).values():
         environment = environment | variables
@@ -115,9 +114,8 @@ def command(
 
 @dataclass
 class _Subject:
-    """The lock or plan to put in place. locks: their names; path: of the preloaded library; plan:
-    the assignment of locks to mutexes, if there are several; entries: those of the plan in the
-    order of their counts, once it is compiled."""
+    """The lock or plan to put in place. locks: their names; path: that of the preloaded library;
+    plan: None for a single lock; entries: those of the compiled plan in the order of its counts."""
 
     name: str
     locks: list[str]
@@ -126,26 +124,19 @@ class _Subject:
     entries: "Sequence[Entry]" = ()
 
     def number(self, index: int) -> int:
-        """Return the number of an entry's table in the plan."""
         return self.entries[index].number
 
     def compile_plan(self, program: Path) -> dict[str, str]:
-        """Compile the plan for the program, and return the variable that passes it to the
-        library."""
+        """Compile the plan for the program, and return its environment variable."""
         from lockwright.plan import compiled
 
         assert self.plan is not None
-        text_and_entries = compiled.compile_for(self.plan, program)
-        self.entries = text_and_entries.entries
-        return {compiled.VARIABLE: text_and_entries.text}
+        compiled_plan = compiled.compile_for(self.plan, program)
+        self.entries = compiled_plan.entries
+        return {compiled.VARIABLE: compiled_plan.text}
 
 
-def _subject(
-    locks: "Registry",
-    lock: str | None,
-    plan: Path | None,
-    counting: bool,
-) -> _Subject:
+def _subject(locks: "Registry", lock: str | None, plan: Path | None, counting: bool) -> _Subject:
     from lockwright.base.errors import LockwrightError
 
     if lock is not None and plan is not None:
@@ -175,8 +166,7 @@ def _cannot_start(program: Path, error: OSError) -> Exception:
 def _run_counted(
     subject: _Subject, program: Path, argv: list[str], environment: dict[str, str], all_counts: bool
 ) -> int:
-    """Run the program, and afterwards print all counts or, unless `whole`, the entries of the plan
-    without a mutex."""
+    """Run the program, and then print all counts, or only the plan's entries without a mutex."""
     from lockwright.base.errors import explain, warn
     from lockwright.preload import counters
     from lockwright.preload.locks import preload
@@ -207,19 +197,16 @@ def _run_counted(
 
 def _print_unused_entries(subject: _Subject, counts: "Counts") -> None:
     """Print a line with the entries that apply to no mutex, if there are any."""
-    counts_by_entry = counts.by_entry[1:]
-    unmatched = [
-        each for each, number in zip(subject.entries, counts_by_entry, strict=False) if number == 0
-    ]
+    pairs = zip(subject.entries, counts.by_entry[1:], strict=False)
+    unmatched = sorted((e for e, count in pairs if count == 0), key=lambda entry: entry.number)
     if unmatched:
-        unmatched.sort(key=lambda entry: entry.number)
-        words = "; ".join(entry.description for entry in unmatched)
+        descriptions = "; ".join(entry.description for entry in unmatched)
         with contextlib.suppress(OSError):
-            print(f"lockwright: {subject.name}: no mutex matched {words}", file=sys.stderr)
+            print(f"lockwright: {subject.name}: no mutex matched {descriptions}", file=sys.stderr)
 
 
-def _by_plan(subject: _Subject, counts: "Counts") -> list[str]:
-    """Return a line for each entry of the plan, the first for mutexes without an entry."""
+def _plan_lines(subject: _Subject, counts: "Counts") -> list[str]:
+    """Return a line for the mutexes without an entry, and for each entry in the plan's order."""
     if subject.plan is None:
         return []
     names_and_labels = [
@@ -230,7 +217,6 @@ def _by_plan(subject: _Subject, counts: "Counts") -> list[str]:
         (", ".join(names), f"{number:,}", label)
         for (names, label), number in zip(names_and_labels, counts.by_entry, strict=False)
     ]
-    # In the order of the plan.
     order = [0, *(1 + i for i in sorted(range(len(subject.entries)), key=subject.number))]
     width = max(len(names) for names, _, _ in rows)
     return ["  mutexes by the plan"] + [
@@ -258,15 +244,15 @@ def _show(subject: _Subject, counts: "Counts") -> None:
         ("futex wakes", f"{counts.futex_wakes:,}"),
         ("handed to the C library", f"{counts.handed_over:,}"),
     )
-    of_others = (
-        ("read locks", counts.reads),
-        ("write locks", counts.writes),
-        ("spin locks", counts.spins),
-    )
-    other_rows = [(label, f"{number:,}") for label, number in of_others if number]
+    other_locks = {
+        "read locks": counts.reads,
+        "write locks": counts.writes,
+        "spin locks": counts.spins,
+    }
+    other_rows = [(label, f"{number:,}") for label, number in other_locks.items() if number]
     lines = [f"lockwright: {subject.name}"]
     lines += [f"  {label:<24} {value}" for label, value in (*rows, *other_rows)]
-    lines += _by_plan(subject, counts)
+    lines += _plan_lines(subject, counts)
     if counts.unresolved:
         lines.append(
             f"  {counts.unresolved} names of the locking API did not resolve to the lock:"

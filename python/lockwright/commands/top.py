@@ -23,12 +23,12 @@ from lockwright.commands.common import grammar
 def command(
     interval: float, output: Path | None, pid: int | None, arguments: tuple[str, ...]
 ) -> int:
-    """Show which mutexes of a program threads wait for, while it runs.
+    """Show the mutexes that a program's threads wait for, while it runs.
 
     For each mutex: the time that threads lost to it per second of the last interval, summed over
     the threads; the number of waiters; the share of acquisitions that were contended; acquisitions
-    per second; and the call sites of the holders. The key q or Ctrl-C ends the
-    program. Without a terminal there is a line for each interval.
+    per second; and the call sites of the holders. The key q or Ctrl-C ends the program. Without a
+    terminal there is a line for each interval.
 
     The program is run as by 'lockwright profile', and its exit status is returned. A process of
     --pid is not ended by q or Ctrl-C.
@@ -95,17 +95,17 @@ def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> in
         with redirected_output(path) as streams:
             top = Top(streams, str(program), shlex.join(arguments), interval)
             with top.displayed():
-                found = collect.profile_command(list(arguments), on_sample=top.show_buffer)
+                profiled = collect.profile_command(list(arguments), on_sample=top.show_buffer)
     finally:
         has_output = output is not None or (path.exists() and path.stat().st_size > 0)
         if not has_output:
             path.unlink(missing_ok=True)
-    console = errors()
-    console.print(f"lockwright: {summary.sentence(found.profile)}", soft_wrap=True)
-    if found.profile.mutexes:
-        console.print(summary.table(found.profile))
-    elif found.profile.partial:
-        console.print(f"lockwright: {found.profile.partial}", soft_wrap=True)
+    console, profile = errors(), profiled.profile
+    console.print(f"lockwright: {summary.sentence(profile)}", soft_wrap=True)
+    if profile.mutexes:
+        console.print(summary.table(profile))
+    elif profile.partial:
+        console.print(f"lockwright: {profile.partial}", soft_wrap=True)
     if has_output:
         console.print(f"lockwright: the program's output is in {path}", soft_wrap=True)
-    return 0 if top.stopped else foreground.end_as(found.status)
+    return 0 if top.stopped else foreground.end_as(profiled.status)

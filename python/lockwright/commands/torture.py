@@ -15,7 +15,7 @@ from lockwright.commands.common import complete, grammar
 @grammar.real_number(
     "--minutes",
     None,
-    "Test for M minutes, all locks together.  [default: 1 for each lock]",
+    "Test all locks together for M minutes.  [default: 1 for each lock]",
     metavar="M",
     min=0,
     min_open=True,
@@ -79,8 +79,8 @@ def command(
     planned = plan.planned_runs(chosen, seconds)
     calibrated = calibration.calibrated_variables(known, [lock.name for lock in chosen], os.environ)
     inherited = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    what = name if name != "all" else f"{len(chosen)} locks"
-    click.echo(f"Torture of {what}, {duration(seconds)}, seed {options.seed}.")
+    subject = name if name != "all" else f"{len(chosen)} locks"
+    click.echo(f"Torture of {subject}, {duration(seconds)}, seed {options.seed}.")
     for line in plan.remarks(chosen):
         click.echo(line)
     sys.stdout.flush()
@@ -88,9 +88,9 @@ def command(
     results: list[tuple[plan.Run, Finding]] = []
     stopped: interrupts.Stopped | None = None
     try:
-        with interrupts.stop_on_signals(), report.display(planned) as shown:
+        with interrupts.stop_on_signals(), report.display(planned) as display:
             for run in planned:
-                shown.begin(run)
+                display.begin(run)
                 environment = inherited | calibrated[run.lock.name] | run.variables
                 finding = torture(
                     known.path_of(run.lock.name),
@@ -100,10 +100,10 @@ def command(
                     parks=run.lock.parking,
                     fifo=plan.is_fifo(run.lock),
                     handovers_aside=plan.most_handovers_aside(run.lock, environment),
-                    on_phase=shown.phase,
+                    on_phase=display.phase,
                 )
                 results.append((run, finding))
-                shown.end(finding)
+                display.end(finding)
                 if finding.failure is not None:
                     report.show_failure(run, finding, options)
     except interrupts.Stopped as signalled:

@@ -1,7 +1,6 @@
-"""The calibrated parameters of the locks for this machine.
+"""The calibrated parameters of the locks for this machine: a JSON file.
 
-The settings are a JSON file. The value of a parameter comes, in this order, from the user's
-environment, the file, or the lock's own default.
+The value of a parameter is that of the environment, else that of the file, else the default.
 """
 
 import json
@@ -16,10 +15,10 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import Lock, Registry, Tunable
 
 VARIABLE = "LOCKWRIGHT_CALIBRATION"
-"""The variable that names another file than the user's; `none` for no file."""
+"""The variable that names another file; `none` for no file."""
 
 EVERY_LOCK = "*"
-"""Key of the values for all locks that have a parameter of the name."""
+"""Key of the values for all locks."""
 
 _FORMAT = 1
 
@@ -27,7 +26,7 @@ _FORMAT = 1
 def default_path() -> Path:
     """Return the file in the user's configuration directory."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
-    # The base directory specification says to ignore a relative path.
+    # The XDG Base Directory Specification requires to ignore a relative path.
     if base.startswith("/"):
         return Path(base) / "lockwright" / "calibration.json"
     try:
@@ -39,7 +38,7 @@ def default_path() -> Path:
 
 
 def this_machine() -> dict[str, object]:
-    """Return the facts that the measured times depend on most."""
+    """Return the facts with most influence on the measured times."""
     from lockwright.machine.provenance import cpu_model
 
     return {"processor": cpu_model(), "processors": os.cpu_count()}
@@ -53,22 +52,21 @@ class Calibration:
     values: Mapping[str, Mapping[str, int]]
 
     def value(self, lock: Lock, each: Tunable) -> int | None:
-        """Return the calibrated value of a parameter, clamped to its bounds; None if there is
-        none."""
-        own = self.values.get(lock.name, {}).get(each.name)
-        found = self.values.get(EVERY_LOCK, {}).get(each.name) if own is None else own
-        return None if found is None else min(max(found, each.least), each.most)
+        """Return the calibrated value of a parameter, clamped to its bounds, or None."""
+        values = {**self.values.get(EVERY_LOCK, {}), **self.values.get(lock.name, {})}
+        value = values.get(each.name)
+        return None if value is None else min(max(value, each.least), each.most)
 
 
 def load() -> tuple[Calibration | None, str]:
-    """Return the calibration in force, and a remark for the user: '' or why a file is not used.
+    """Return the calibration in force, and '' or the reason why the file is not used.
 
-    Raises LockwrightError for a file of another format, and for a named file that does not exist.
+    Raises LockwrightError for a file of another format, and for a missing file of VARIABLE.
     """
     named = os.environ.get(VARIABLE, "")
     if named == "none":
         return None, ""
-    path = Path(named) if named else _default_or_nowhere()
+    path = Path(named) if named else _default_path_or_none()
     if path is None:
         return None, ""
     try:
@@ -94,7 +92,7 @@ def load() -> tuple[Calibration | None, str]:
     return Calibration(path, values), ""
 
 
-def _default_or_nowhere() -> Path | None:
+def _default_path_or_none() -> Path | None:
     try:
         return default_path()
     except LockwrightError:
@@ -124,7 +122,7 @@ def _parse(text: str, path: Path) -> tuple[dict[str, Any], dict[str, dict[str, i
 
 def _whole_number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is no whole number")
+        raise ValueError(f"{value!r} is not a whole number")
     return value
 
 
@@ -134,7 +132,7 @@ def write(
     values: Mapping[str, Mapping[str, int]],
     noise: float | None,
 ) -> None:
-    """Write the file, and create its directories. Raises LockwrightError if it fails."""
+    """Write the file, and create its directories. Raises LockwrightError on failure."""
     from lockwright import version
 
     document = {
@@ -147,9 +145,9 @@ def write(
     }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_text(json.dumps(document, indent=1, default=vars) + "\n", encoding="utf-8")
-        beside.replace(path)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}")
+        temporary.write_text(json.dumps(document, indent=1, default=vars) + "\n", encoding="utf-8")
+        temporary.replace(path)
     except OSError as error:
         raise LockwrightError(
             f"cannot write {path}: {error.strerror}", "choose another file with --output"
@@ -169,7 +167,7 @@ def settings(
     lock: Lock, calibration: Calibration | None, environment: Mapping[str, str]
 ) -> list[Setting]:
     """Return every parameter of `lock` with its value; `environment` has been checked."""
-    found = []
+    parameters = []
     for each in lock.tunables:
         setting = Setting(each, each.default, "default")
         calibrated = calibration.value(lock, each) if calibration else None
@@ -178,15 +176,14 @@ def settings(
         for variable in (each.shared, each.variable):
             if environment.get(variable):
                 setting = Setting(each, int(environment[variable]), variable)
-        found.append(setting)
-    return found
+        parameters.append(setting)
+    return parameters
 
 
 def variables(
     lock: Lock, calibration: Calibration | None, environment: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the variables to set for `lock`: its calibrated parameters that the user has not
-    set."""
+    """Return the variables to set for `lock`: the calibrated parameters that are not yet set."""
     return {
         each.number.variable: str(each.value)
         for each in settings(lock, calibration, environment)
@@ -197,7 +194,7 @@ def variables(
 def calibrated_variables(
     registry: Registry, names: Iterable[str], environment: Mapping[str, str]
 ) -> dict[str, dict[str, str]]:
-    """Return `variables` of several locks by name; warn once on stderr if a file is not used."""
+    """Return `variables` of several locks by name; warn on stderr if the file is not used."""
     calibration, remark = load()
     if remark:
         print(f"lockwright: {remark}", file=sys.stderr, flush=True)

@@ -11,9 +11,8 @@ ABSENT = "absent"
 class Finding:
     """The state of one property of the machine, and its effect on a measurement of locks.
 
-    level: OK, WARN (it disturbs a measurement, or prevents one) or ABSENT (the machine does not
-    have it, or does not report it). found: the state, in a few words. effect: its effect on a
-    measurement. advice: what to do about it; "" for nothing.
+    level: OK, WARN (it disturbs or prevents a measurement) or ABSENT (the machine lacks it or does
+    not report it). found: the state. advice: the remedy, or "".
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The processor time that other programs, and the host of a virtual machine, use."""
+"""The processor time of other programs and of the host of a virtual machine."""
 
 import os
 from collections.abc import Sequence
@@ -9,12 +9,11 @@ from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.procfs import Tree
 
 BUSY = 0.10
-"""Share of all processors used by others above which a measurement counts as disturbed: one run in
-ten then shares its processor, and run-to-run differences of that size are common."""
+"""Share of all processors used by others above which a measurement counts as disturbed: run-to-run
+differences of that size are common."""
 
 STOLEN = 0.01
-"""Tolerated share of the processors' time taken by a host, which may preempt a processor whose
-thread holds a lock."""
+"""Tolerated share of the processors' time that a host takes: it may preempt a lock holder."""
 
 _NAMED = 3
 """Number of the busiest programs to name."""
@@ -22,7 +21,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Times:
-    """Processor seconds of the whole machine since boot. stolen: taken by a host, part of busy."""
+    """Processor seconds of the machine since boot. stolen: those taken by a host, part of busy."""
 
     busy: float
     total: float
@@ -30,7 +29,7 @@ class Times:
 
 
 def processor_times(tree: Tree) -> Times | None:
-    """Return the sums of /proc/stat, see proc(5); None if there is none."""
+    """Return the sums of /proc/stat, see proc(5); None if it is not readable."""
     words = (tree.text("/proc/stat") or "").partition("\n")[0].split()[1:9]
     if len(words) < 8 or not all(word.isdecimal() for word in words):
         return None
@@ -42,8 +41,8 @@ def processor_times(tree: Tree) -> Times | None:
 
 @dataclass(frozen=True)
 class Program:
-    """A process. started: clock ticks after boot, which distinguishes it from a later process with
-    the same id. seconds: processor time so far."""
+    """A process. started: clock ticks after boot, which distinguish it from a later process with
+    the same id. seconds: its processor time."""
 
     pid: int
     started: int
@@ -53,7 +52,7 @@ class Program:
 
 def programs(tree: Tree) -> list[Program]:
     """Return all processes, see proc(5)."""
-    found = []
+    processes = []
     for file in tree.match("/proc/[0-9]*/stat"):
         # The name may contain any character, also a parenthesis: split after the last one.
         head, _, rest = (tree.text(file) or "").rpartition(")")
@@ -62,16 +61,13 @@ def programs(tree: Tree) -> list[Program]:
         if len(words) > 19 and pid.strip().isdecimal():
             ticks = int(words[11]) + int(words[12])
             seconds = ticks / os.sysconf("SC_CLK_TCK")
-            found.append(Program(int(pid), int(words[19]), name, seconds))
-    return found
+            processes.append(Program(int(pid), int(words[19]), name, seconds))
+    return processes
 
 
 @dataclass(frozen=True)
 class Load:
-    """The load over a period, as shares of all processors.
-
-    busiest: the programs that used most, with their shares.
-    """
+    """The load over a period, as shares of all processors. busiest: programs and their shares."""
 
     others: float
     stolen: float
@@ -87,8 +83,7 @@ def load_between(
 ) -> Load | None:
     """Return the load between two samples; None if no time passed.
 
-    own: processor seconds used by the sampling process. earlier, later: the processes at both
-    samples, to name the busiest.
+    own: processor seconds of the sampling process. earlier, later: the processes at both samples.
     """
     total = after.total - before.total
     if total <= 0:
@@ -116,17 +111,17 @@ def others_finding(load: Load | None) -> Finding:
     )
     if load is None:
         return Finding("other load", ABSENT, "/proc/stat is not readable", effect, "mount /proc")
-    found = f"{numbers.percent(load.others)} of the processors"
-    named = ", ".join(f"{name} {numbers.percent(share)}" for name, share in load.busiest)
+    share = f"{numbers.percent(load.others)} of the processors"
+    busiest = ", ".join(f"{name} {numbers.percent(part)}" for name, part in load.busiest)
     if load.others > BUSY:
         return Finding(
             "other load",
             WARN,
-            f"{found}{f' ({named})' if named else ''}",
+            f"{share}{f' ({busiest})' if busiest else ''}",
             effect,
             "stop the other programs, or measure when they have ended",
         )
-    return Finding("other load", OK, found, "too little to change a figure")
+    return Finding("other load", OK, share, "too little to change a figure")
 
 
 def steal_finding(tree: Tree, load: Load | None) -> Finding:
@@ -140,13 +135,13 @@ def steal_finding(tree: Tree, load: Load | None) -> Finding:
         return Finding("steal time", ABSENT, "/proc/stat is not readable", effect, "mount /proc")
     boot = since.stolen / since.total
     share = load.stolen if load is not None else boot
-    found = f"{numbers.percent(share, 1)} now, {numbers.percent(boot, 1)} since boot"
+    shares = f"{numbers.percent(share, 1)} now, {numbers.percent(boot, 1)} since boot"
     if max(share, boot) > STOLEN:
         return Finding(
             "steal time",
             WARN,
-            found,
+            shares,
             effect,
             "use a host, or a kind of machine, whose processors are yours alone",
         )
-    return Finding("steal time", OK, found, "no host takes processor time from this machine")
+    return Finding("steal time", OK, shares, "no host takes processor time from this machine")

@@ -1,4 +1,4 @@
-"""Energy and processor counters, read around each run if the user asks for them."""
+"""Energy and processor counters, read around each run on request."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,10 +16,10 @@ IDLE_SECONDS = 5.0
 """Seconds for which the idle machine's power is measured before the first run."""
 
 FACTS = "meters"
-"""Key, among a comparison's facts, of the idle power and of what cannot be measured."""
+"""Key, among a comparison's facts, of the idle power and the missing values."""
 
 SECONDS = "energy_seconds"
-"""Key of the time in which the energy of a run was used."""
+"""Key of the time over which the energy of a run was measured."""
 
 WINDOWED = "energy_windowed"
 """Key that is present if that time is exactly the measured part of the run."""
@@ -46,14 +46,14 @@ class Reading:
     meter: Meter | None = None
 
     def put(self, used: EnergyUse) -> None:
-        """Store the energy that was used."""
+        """Store an energy use."""
         self.values[SECONDS] = used.seconds
         self.values |= {joules_key(kind): joules for kind, joules in used.joules.items()}
 
     def narrow(self, began: float, seconds: float) -> None:
         """Limit the energy to a part of the run, in seconds by time.monotonic().
 
-        A part that is not within the run is ignored: a clock was read wrongly.
+        A part that is not within the run is ignored.
         """
         if self.meter is None or seconds <= 0:
             return
@@ -74,10 +74,9 @@ class Idle:
 
 
 class Meters:
-    """Readings around runs. absent: reason, by name, for each requested value that is missing."""
+    """Meters of the requested values. absent: the reason, by name, for each missing value."""
 
     def __init__(self, *, energy: bool = False, counters: bool = False) -> None:
-        """energy, counters: whether each is requested."""
         self.energy = energy
         self.counters = counters
         self.idle: Idle | None = None
@@ -105,10 +104,7 @@ class Meters:
     def measure_idle(
         self, seconds: float | None = None, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        """Measure the power of the idle machine, once, if energy can be read.
-
-        seconds: None for IDLE_SECONDS.
-        """
+        """Measure the power of the idle machine once, for IDLE_SECONDS, if energy can be read."""
         if self.idle is not None or not self._sources.domains:
             return
         meter = Meter(self._sources.domains)
@@ -123,11 +119,10 @@ class Meters:
 
     @contextmanager
     def around(self, pid: int = 0, every: float | None = None) -> Iterator[Reading]:
-        """Read around the programs that the block runs; the reading is complete when the block
-        ends.
+        """Read around the block; the reading is complete at its end.
 
-        pid: the process that starts the program to be counted within the block; 0 for the calling
-        thread. every: the longest period between readings of energy in seconds; None for SAMPLING.
+        pid: the parent of the program to count; 0 for the calling thread. every: the longest period
+        between readings of energy in seconds; None for SAMPLING.
         """
         every = SAMPLING if every is None else every
         meter = Meter(self._sources.domains, every) if self._sources.domains else None
@@ -152,7 +147,7 @@ class Meters:
         self.absent |= {f"energy of {kind}": why for kind, why in used.absent.items()}
 
     def as_facts(self) -> dict[str, object]:
-        """Return what is stored with the results: the idle power, and what is missing."""
+        """Return the facts to store with the results: the idle power and the missing values."""
         facts: dict[str, object] = {}
         if self.idle is not None:
             facts["idle"] = vars(self.idle)
@@ -163,7 +158,7 @@ class Meters:
         return facts
 
     def notes(self) -> list[str]:
-        """Return the remarks on the figures, a line each."""
+        """Return the remarks on the figures."""
         lines = []
         if self.idle is not None:
             watts = ", ".join(f"{kind} {value:.1f} W" for kind, value in self.idle.watts.items())
@@ -185,21 +180,21 @@ TOTAL = ("package", "dram")
 
 
 def total_joules(values: Mapping[str, float]) -> float | None:
-    """Return the energy of the packages, and of the memory where it has a counter; None without
-    packages."""
+    """Return the energy of the packages, plus the memory's if it is counted separately; None
+    without packages."""
     if joules_key(TOTAL[0]) not in values:
         return None
     return sum(values.get(joules_key(kind), 0.0) for kind in TOTAL)
 
 
 def total_watts(values: Mapping[str, float]) -> float | None:
-    """Return the mean power of the same domains over the run."""
+    """Return the mean power of these domains over the run."""
     joules, seconds = total_joules(values), values.get(SECONDS)
     return joules / seconds if joules is not None and seconds else None
 
 
 def above_idle(values: Mapping[str, float], idle: Idle | None) -> float | None:
-    """Return that power minus the idle machine's, of the same domains; None if one is unknown."""
+    """Return the power of these domains minus the idle machine's; None if either is unknown."""
     watts = total_watts(values)
     if watts is None or idle is None:
         return None

@@ -18,8 +18,8 @@ MODES = {
 
 @dataclass(frozen=True)
 class Processor:
-    """A hardware thread. thread: its index among those of its core. core: unique on the machine,
-    the least number of a processor that belongs to it."""
+    """A hardware thread. thread: its index among those of its core. core: the least number of a
+    processor on the same core."""
 
     number: int
     node: int
@@ -31,19 +31,16 @@ def usable_processors(tree: Tree | None = None) -> list[Processor]:
     """Return the processors that this process may use, as the kernel describes them."""
     tree = tree or Tree()
     nodes = {number: node for node, members in processors.nodes(tree).items() for number in members}
-    found = []
+    usable = []
     for number in sorted(processors.allowed(tree)):
         core = sorted(processors.siblings(tree, number))
-        found.append(Processor(number, nodes.get(number, 0), core[0], core.index(number)))
-    return found
+        usable.append(Processor(number, nodes.get(number, 0), core[0], core.index(number)))
+    return usable
 
 
 def processor_lists(mode: str, available: Sequence[Processor]) -> str:
-    """Return the argument of `lockwright-bench --pin`: the processors of each thread in order; ""
-    for `none`.
-
-    With more threads than entries, the entries repeat.
-    """
+    """Return the argument of `lockwright-bench --pin`: the processors of each thread in order,
+    which repeat for further threads; "" for the mode `none`."""
     by_node: dict[int, list[Processor]] = defaultdict(list)
     for processor in available:
         by_node[processor.node].append(processor)

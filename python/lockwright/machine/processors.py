@@ -1,6 +1,6 @@
-"""The processors of a measurement, and which of them share a core or a NUMA node."""
+"""The allowed processors, and their cores and NUMA nodes."""
 
-from collections import defaultdict
+from collections import Counter
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding, counted
 from lockwright.machine.procfs import Tree, numbers_of
@@ -46,7 +46,7 @@ def count_finding(tree: Tree) -> Finding:
         "it decides what a number of threads means: with more threads than processors, a "
         "lock whose waiters poll waits for time slices"
     )
-    usable, all_ = allowed(tree), online(tree)
+    usable, present = allowed(tree), online(tree)
     if not usable:
         return Finding("processors", ABSENT, "the system does not report it", effect, "mount /sys")
     cores = {frozenset(siblings(tree, each)) for each in usable}
@@ -63,11 +63,11 @@ def count_finding(tree: Tree) -> Finding:
             "two threads never run at once, so locks are hardly ever contended",
             "measure on a machine with several processors",
         )
-    if usable < all_:
+    if usable < present:
         return Finding(
             "processors",
             WARN,
-            f"{text}; the machine has {len(all_)}",
+            f"{text}; the machine has {len(present)}",
             "the others may be busy with programs that share caches and memory with yours; threads "
             "for each processor are computed from the allowed ones",
             "if that is not intended, widen the affinity (taskset) or the cpuset of this process",
@@ -77,20 +77,17 @@ def count_finding(tree: Tree) -> Finding:
 
 def smt_finding(tree: Tree) -> Finding:
     """Return the finding about processors that share a core."""
-    shared = defaultdict(set)
-    for each in allowed(tree):
-        core = frozenset(siblings(tree, each))
-        shared[core].add(each)
-    together = sum(len(processors) > 1 for processors in shared.values())
+    cores = Counter(frozenset(siblings(tree, each)) for each in allowed(tree))
+    shared = sum(threads > 1 for threads in cores.values())
     effect = (
         "two threads on one core slow each other, and a polling waiter slows the holder; which "
         "threads share a core is random"
     )
-    if together:
+    if shared:
         return Finding(
             "SMT",
             WARN,
-            f"{together} of {counted(len(shared), 'core')} run two or more threads at once",
+            f"{shared} of {counted(len(cores), 'core')} run two or more threads at once",
             effect,
             f"pin threads to one processor of each core (taskset), or, as root, echo off > "
             f"{_CPU}/smt/control",
@@ -98,8 +95,8 @@ def smt_finding(tree: Tree) -> Finding:
     control = tree.text(f"{_CPU}/smt/control")
     if not any(tree.exists(f"{_CPU}/cpu{each}/topology") for each in allowed(tree)):
         return Finding("SMT", ABSENT, "the system does not report it", effect, "mount /sys")
-    how = f" ({control})" if control and control != "on" else ""
-    return Finding("SMT", OK, f"each core runs one thread{how}", "no two threads share a core")
+    state = f" ({control})" if control and control != "on" else ""
+    return Finding("SMT", OK, f"each core runs one thread{state}", "no two threads share a core")
 
 
 def numa_finding(tree: Tree) -> Finding:

@@ -4,10 +4,9 @@ from pathlib import Path
 
 
 class Tree:
-    """The system files of a machine. Every name is absolute on that machine."""
+    """The system files of a machine, by absolute names. root: the directory that stands for `/`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """root: the directory that stands for `/`."""
         self.root = root
 
     def path(self, name: str) -> Path:
@@ -22,7 +21,7 @@ class Tree:
             return None
 
     def number(self, name: str) -> int | None:
-        """Return the file's whole number; None if it contains none."""
+        """Return the integer in a file; None if it contains none."""
         try:
             return int(self.text(name) or "")
         except ValueError:
@@ -34,8 +33,8 @@ class Tree:
 
     def match(self, pattern: str) -> list[str]:
         """Return the absolute names that match a glob pattern, sorted."""
-        found = self.root.glob(pattern.lstrip("/"))
-        return sorted(f"/{path.relative_to(self.root)}" for path in found)
+        paths = self.root.glob(pattern.lstrip("/"))
+        return sorted(f"/{path.relative_to(self.root)}" for path in paths)
 
 
 def numbers_of(listed: str | None) -> set[int]:
@@ -43,9 +42,9 @@ def numbers_of(listed: str | None) -> set[int]:
 
     Malformed parts are skipped.
     """
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in (listed or "").split(","):
         first, _, last = part.strip().partition("-")
         if first.isdecimal() and (last or first).isdecimal():
-            found.update(range(int(first), int(last or first) + 1))
-    return found
+            numbers.update(range(int(first), int(last or first) + 1))
+    return numbers

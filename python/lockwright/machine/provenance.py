@@ -11,7 +11,7 @@ from lockwright.machine.finding import ABSENT, WARN, Finding
 from lockwright.machine.procfs import Tree
 
 MUST_MATCH = ("lockwright", "revision", "machine", "cpu", "cpus", "kernel", "libc")
-"""Facts that must be equal when a comparison is resumed: otherwise its runs are not comparable."""
+"""Facts that must be equal to resume a comparison: else its runs are not comparable."""
 
 FINDINGS = "findings"
 """Key of the findings of `lockwright doctor` before the first run."""
@@ -40,29 +40,27 @@ def machine() -> dict[str, Any]:
 
 def gather(program: Path, libraries: Path) -> dict[str, Any]:
     """Return facts about the machine, the compared program and the environment."""
-    facts = machine() | {"program": str(program.resolve()), "libraries": str(libraries)}
-    for name, value in sorted(os.environ.items()):
-        if name.startswith("LOCKWRIGHT_"):
-            facts[name] = value
-    return facts
+    environment = {k: v for k, v in sorted(os.environ.items()) if k.startswith("LOCKWRIGHT_")}
+    facts = {"program": str(program.resolve()), "libraries": str(libraries)}
+    return machine() | facts | environment
 
 
 def printable(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return facts as text for a report; of the findings, the warnings and the absent ones."""
-    found = {name: str(value) for name, value in facts.items() if name != FINDINGS}
+    """Return facts as text for a report, with the findings that are warnings or absent."""
+    texts = {name: str(value) for name, value in facts.items() if name != FINDINGS}
     for level in (WARN, ABSENT):
-        named = [
+        findings = [
             f"{each['name']} ({each['found']})"
             for each in facts.get(FINDINGS, ())
             if each["level"] == level
         ]
-        if named:
-            found[f"lockwright doctor: {level}"] = "; ".join(named)
-    return found
+        if findings:
+            texts[f"lockwright doctor: {level}"] = "; ".join(findings)
+    return texts
 
 
 def as_facts(findings: list[Finding]) -> list[dict[str, str]]:
-    """Return findings in the form in which they are stored."""
+    """Return findings in their stored form."""
     return [vars(each) for each in findings]
 
 
@@ -76,7 +74,7 @@ def cpu_model(tree: Tree | None = None) -> str:
 
 
 def libc() -> str | None:
-    """Return the C library and its version, as in `glibc 2.36`; None if it reports none."""
+    """Return the C library and its version, such as `glibc 2.36`, or None."""
     try:
         return os.confstr("CS_GNU_LIBC_VERSION")
     except (OSError, ValueError):

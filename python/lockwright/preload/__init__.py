@@ -1,1 +1,1 @@
-"""The libraries that are preloaded into a program: the locks, and what they count."""
+"""The libraries to preload into a program: the locks, and their counters."""

@@ -1,6 +1,6 @@
-"""Finds the program of a command, and reports beforehand why a lock could not be preloaded.
+"""Finds the program of a command, and refuses programs into which no lock can be preloaded.
 
-The dynamic linker silently ignores LD_PRELOAD where it cannot or may not obey it; such a run would
+The dynamic linker silently ignores LD_PRELOAD if it cannot or may not apply it; such a run would
 measure the C library's mutex. Every such case is therefore detected here.
 """
 
@@ -15,7 +15,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.elf.file import Header, load
 
 _MAX_INTERPRETERS = 5
-"""Limit on nested script interpreters; the kernel's own (BINPRM_MAX_RECURSION)."""
+"""The kernel's limit on nested script interpreters (BINPRM_MAX_RECURSION)."""
 
 _GO_SECTIONS = {".go.buildinfo", ".note.go.buildid"}
 """Sections that Go's linker writes, and that stripping retains."""
@@ -51,27 +51,27 @@ def find(command: str) -> Path:
 
 
 def check(program: Path, library: Path, arguments: list[str] | None = None) -> str | None:
-    """Raise LockwrightError if `library` could not be preloaded into `program`.
+    """Raise LockwrightError if `library` cannot be preloaded into `program`.
 
     Returns a reason to doubt that the program uses the mutexes that the library replaces, or None.
-    For a script, its interpreter is checked. arguments: those of `program`, without its name; `env`
-    is followed to the program that it starts.
+    The interpreter of a script and the program that `env` starts are checked. arguments: those of
+    `program`, without its name.
     """
     native = load(library).header
     if native is None:
         raise LockwrightError(f"{library} is damaged", "build or install Lockwright again")
-    shown = program
+    named = program
     arguments = arguments or []
     for _ in range(_MAX_INTERPRETERS):
         line = _script_line(program)
         if line is None:
-            _check_privilege(program, shown)
-            _check_elf(program, shown, native)
-            following = _env_command(arguments) if Path(program).name == "env" else None
-            if following is None:
-                return _reason_to_doubt(program, shown)
-            program, arguments = find(following[0]), following[1:]
-            shown = program
+            _check_privilege(program, named)
+            _check_elf(program, named, native)
+            env_command = _env_command(arguments) if Path(program).name == "env" else None
+            if env_command is None:
+                return _reason_to_doubt(program, named)
+            program, arguments = find(env_command[0]), env_command[1:]
+            named = program
             continue
         if not line:
             raise LockwrightError(
@@ -87,7 +87,7 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> s
         arguments = [*line[1:], str(program), *arguments]
         program = interpreter
     raise LockwrightError(
-        f"'{shown}' is a script with too many nested interpreters", "run its interpreter directly"
+        f"'{named}' is a script with too many nested interpreters", "run its interpreter directly"
     )
 
 
@@ -96,9 +96,11 @@ _SANITIZER_STARTS = ("__asan_init", "__hwasan_init", "__lsan_init", "__tsan_init
 
 
 def sanitizer(program: Path) -> str | None:
-    """Return the name of the sanitizer's library that a program was built with, or None. It must
-    precede a lock's library: ThreadSanitizer orders events by the calls that pass through it, and
-    forwards them to the next library; AddressSanitizer refuses to start elsewhere."""
+    """Return the name of the sanitizer's library that a program was built with, or None.
+
+    It must precede a lock's library: ThreadSanitizer orders events by the calls that pass through
+    it to the next library, and AddressSanitizer refuses to start elsewhere.
+    """
     return next((name for name in load(program).needed if _SANITIZER_NAME.match(name)), None)
 
 
@@ -110,25 +112,24 @@ def is_sanitizer(library: str) -> bool:
     return path.is_file() and any(load(path).defines(name) for name in _SANITIZER_STARTS)
 
 
-def _label(program: Path, shown: Path) -> str:
-    return f"'{program}'" if program == shown else f"'{program}', which runs '{shown}',"
+def _label(program: Path, named: Path) -> str:
+    return f"'{program}'" if program == named else f"'{program}', which runs '{named}',"
 
 
-def _check_privilege(program: Path, shown: Path) -> None:
-    """Raise LockwrightError for a program that gains privileges when it is run: the dynamic linker
-    ignores LD_PRELOAD there. Scripts are not checked: the kernel ignores these bits of their
-    files."""
+def _check_privilege(program: Path, named: Path) -> None:
+    """Raise LockwrightError for a program that gains privileges at its start: the dynamic linker
+    ignores LD_PRELOAD there. The kernel ignores these bits of scripts."""
     mode = program.stat().st_mode
     for bit, name in ((stat.S_ISUID, "set-user-ID"), (stat.S_ISGID, "set-group-ID")):
         if mode & bit:
             raise LockwrightError(
-                f"{_label(program, shown)} is {name}, and the system preloads nothing into such a "
+                f"{_label(program, named)} is {name}, and the system preloads nothing into such a "
                 "program",
                 "use a copy of it without that bit",
             )
     if os.getuid() != 0 and _has_capabilities(program):
         raise LockwrightError(
-            f"{_label(program, shown)} has file capabilities, and the system preloads nothing into "
+            f"{_label(program, named)} has file capabilities, and the system preloads nothing into "
             "such a program",
             "use a copy of it without them",
         )
@@ -158,9 +159,9 @@ def _script_line(program: Path) -> list[str] | None:
     return os.fsdecode(first[2:].strip()).split(maxsplit=1)
 
 
-def _check_elf(program: Path, shown: Path, native: Header) -> None:
+def _check_elf(program: Path, named: Path, native: Header) -> None:
     header = load(program).header
-    name = _label(program, shown)
+    name = _label(program, named)
     if header is None:
         raise LockwrightError(
             f"{name} is neither an ELF program nor a script with a #! line",
@@ -206,26 +207,24 @@ def _calls_mutexes(program: Path) -> bool:
     return b"\0pthread_mutex_lock\0" in load(program).section(".dynstr")
 
 
-def _reason_to_doubt(program: Path, shown: Path) -> str | None:
-    """Return why the program's mutexes may not be the C library's, in one line, or None."""
+def _reason_to_doubt(program: Path, named: Path) -> str | None:
+    """Return the reason why the program's mutexes may not be the C library's, or None."""
     if _is_go(program):
         return (
-            f"{_label(program, shown)} is a Go program: Go's own locks stay as they are, and only"
+            f"{_label(program, named)} is a Go program: Go's own locks stay as they are, and only"
             " those of C code in it are the C library's"
         )
     if b"rustc version" not in load(program).section(".comment") or _calls_mutexes(program):
         return None
     return (
-        f"{_label(program, shown)} is a Rust program that calls no pthread_mutex_lock: the locks "
+        f"{_label(program, named)} is a Rust program that calls no pthread_mutex_lock: the locks "
         "of Rust's standard library go to the kernel directly and stay as they are"
     )
 
 
 def _env_command(arguments: list[str]) -> list[str] | None:
-    """Return the command that `env` with these arguments starts; None if it starts none.
-
-    Options of env that change where the command is looked up (-C, -P) are not supported.
-    """
+    """Return the command that `env` with these arguments starts; None if it starts none, or with
+    options that change the search for it (-C, -P)."""
     rest = list(arguments)
     while rest:
         word = rest.pop(0)

@@ -1,8 +1,7 @@
 """The counters file, which a counting library fills with a program's lock operations.
 
-Its layout is in src/preload/stats_page.hpp: counts of processes, counters in stripes, one stripe
-per group of threads so that counting adds little contention, and one counter for each entry of a
-plan.
+Its layout is in src/preload/stats_page.hpp: counts of processes, counters in stripes (one for each
+group of threads, against contention), and a counter for each entry of a plan.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +28,7 @@ _EVENTS = {
     "writes": "write_locked",
     "spins": "spin_locked",
 }
-"""The event of the library behind each count."""
+"""The event of the library for each count."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,10 @@ class Counts:
 
     processes: those that loaded the library; unresolved: names that did not resolve to it (0 is
     good); contended: acquisitions that found the lock held; handed_over: acquisitions of mutexes
-    that the C library serves (process-shared, robust, priority); reads, writes: acquisitions of
-    reader-writer locks, spins: of spin locks, where Lockwright implements them; by_entry: mutexes
-    per entry of a plan, the first entry being that of all others; loaded: the program that each of
-    the first processes was when it loaded the library, by process id.
+    that the C library serves (process-shared, robust, priority); reads, writes, spins: acquisitions
+    of reader-writer locks and spin locks that Lockwright implements; by_entry: mutexes of each
+    entry of a plan, first those without an entry; loaded: the programs, by process id, that loaded
+    the library first.
     """
 
     processes: int
@@ -62,7 +61,7 @@ class Counts:
 
     @property
     def taken(self) -> int:
-        """Acquisitions of mutexes, by Lockwright and by the C library, and of other locks."""
+        """Acquisitions of all locks, also by the C library."""
         return self.acquisitions + self.handed_over + self.reads + self.writes + self.spins
 
     @property
@@ -73,8 +72,7 @@ class Counts:
 
 @contextmanager
 def counters_file() -> Iterator[Path]:
-    """Create a counters file of zeros, and yield its path; it is removed at the end of the `with`
-    block."""
+    """Create a counters file of zeros, yield its path, and remove it at the end of the block."""
     with layouts().new_file(_PAGE, b"LWSTATS", "the counters file") as path:
         yield path
 
@@ -103,7 +101,7 @@ def read(path: Path) -> Counts:
 
 
 def why_unused(counts: Counts, program: str, ended: loads.Ended | None) -> LockwrightError | None:
-    """Return the error that no lock of Lockwright was used by the program; None if one was.
+    """Return an error if the program used no lock of Lockwright, else None.
 
     ended: the started process after its end, if known.
     """
@@ -112,7 +110,7 @@ def why_unused(counts: Counts, program: str, ended: loads.Ended | None) -> Lockw
     if counts.processes == 0:
         return LockwrightError(
             f"'{program}' never loaded the lock's library",
-            "check that what it starts is dynamically linked and keeps LD_PRELOAD",
+            "check that it starts a dynamically linked program and keeps LD_PRELOAD",
         )
     if ended is not None and (became := loads.without_library(counts.loaded, ended)):
         return LockwrightError(

@@ -1,7 +1,7 @@
 """The processes that loaded one of the libraries, and their programs.
 
-The C++ side is `src/interpose/loads.hpp`: the ids of some processes, and the kernel's name of each
-one's program when the library was last loaded.
+`src/interpose/loads.hpp` stores the ids of some processes and the kernel's names of their programs
+at the last load of the library.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,8 +34,7 @@ def programs(rows: Iterable[Any]) -> dict[int, str]:
 
 
 def name_of(pid: int) -> str:
-    """Return the kernel's name of a process's program, also of a zombie; "" if there is no such
-    process."""
+    """Return the kernel's name of a process's program, also of a zombie's; "" without a process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
@@ -45,7 +44,7 @@ def name_of(pid: int) -> str:
 
 
 def without_library(loaded: Mapping[int, str], ended: Ended) -> str:
-    """Return the program that a process executed after the one that loaded the library, if it did
-    not load it; else "". A program of the same name is not detected."""
+    """Return the program without the library that a process executed after a program with it, or
+    "". A program of the same name is not detected."""
     before = loaded.get(ended.pid)
     return ended.name if before is not None and before != ended.name else ""

@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,39}")
 
 @dataclass(frozen=True)
 class OtherLibrary:
-    """A library, and its name in the tables. path: absolute."""
+    """A library, its name in the tables, and its absolute path."""
 
     name: str
     path: Path
@@ -28,8 +28,8 @@ class OtherLibrary:
 def parse(words: Iterable[str], taken: Iterable[str], own: Path) -> tuple[OtherLibrary, ...]:
     """Return the libraries that words such as `litl=/opt/litl/lib.so` name.
 
-    taken: names of locks. own: a library of Lockwright, for its architecture. Raises
-    LockwrightError for one that cannot be preloaded, and for a name that is already used.
+    taken: names of locks. own: a library of Lockwright. Raises LockwrightError for a library that
+    cannot be preloaded, also because of its architecture, and for a name in use.
     """
     libraries: list[OtherLibrary] = []
     for word in words:
@@ -94,27 +94,27 @@ def _check_loadable(library: OtherLibrary, own: Path) -> None:
 def choose(words: Sequence[str], program: Path) -> tuple[OtherLibrary, ...]:
     """Return the libraries that the values of --preload name, as `parse` does.
 
-    program: a dynamically linked one into which they are to be preloaded; it is not run. Raises
-    LockwrightError also for a library that the dynamic linker would silently ignore.
+    program: the dynamically linked program, which is not run. Raises LockwrightError also for a
+    library that the dynamic linker would silently ignore.
     """
     if not words:
         return ()
     known = locks.registry()
-    place = known.directory / "bench"
-    hidden = locks.registry(place).names if (place / "locks.json").is_file() else []
-    found = parse(words, [*known.names, *hidden], known.path_of(locks.BASELINE))
-    without = _preloaded_libraries(program, {}).output.splitlines()
-    for library in found:
-        trace = _preloaded_libraries(program, {"LD_PRELOAD": str(library.path)})
-        more = [line for line in trace.output.splitlines() if line not in without]
-        problem = _problem(library, more, trace.errors)
+    folder = known.directory / "bench"
+    bench_only = locks.registry(folder).names if (folder / "locks.json").is_file() else []
+    libraries = parse(words, [*known.names, *bench_only], known.path_of(locks.BASELINE))
+    without = _loaded_libraries(program, {}).output.splitlines()
+    for library in libraries:
+        trace = _loaded_libraries(program, {"LD_PRELOAD": str(library.path)})
+        added = [line for line in trace.output.splitlines() if line not in without]
+        problem = _problem(library, added, trace.errors)
         if problem:
             raise LockwrightError(
                 f"--preload {library.name}: the dynamic linker does not load "
                 f"{library.path}: {problem}",
                 f"find the missing library: ldd {library.path}",
             )
-    return found
+    return libraries
 
 
 def remarks(libraries: Sequence[OtherLibrary]) -> list[str]:
@@ -127,8 +127,8 @@ def remarks(libraries: Sequence[OtherLibrary]) -> list[str]:
     ]
 
 
-def _preloaded_libraries(program: Path, more: dict[str, str]) -> tool.Answer:
-    """Return the dynamic linker's list of the libraries of a program, which is not started."""
+def _loaded_libraries(program: Path, more: dict[str, str]) -> tool.Answer:
+    """Return the dynamic linker's list of the libraries of a program, without running it."""
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     return tool.call(
         [program],
@@ -136,12 +136,9 @@ def _preloaded_libraries(program: Path, more: dict[str, str]) -> tool.Answer:
     )
 
 
-def _problem(library: OtherLibrary, listed: Sequence[str], complaints: str) -> str | None:
-    for line in complaints.splitlines():
+def _problem(library: OtherLibrary, added: Sequence[str], errors: str) -> str | None:
+    for line in errors.splitlines():
         if "ERROR: ld.so:" in line and str(library.path) in line:
             reason = re.search(r"\((.*)\)", line)
             return reason[1] if reason else line.strip()
-    for line in listed:
-        if "not found" in line:
-            return line.strip()
-    return None
+    return next((line.strip() for line in added if "not found" in line), None)

@@ -1,1 +1,1 @@
-"""Runs programs, and records how each run ended."""
+"""Runs programs, and records the end of each run."""

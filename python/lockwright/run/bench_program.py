@@ -30,9 +30,9 @@ def program() -> Path:
 
 @dataclass(frozen=True)
 class Subject:
-    """A measured mutex: a lock with its libraries, the C library's, or another library's.
+    """A mutex to measure: a lock with its libraries, the C library's, or another library's.
 
-    direct: run a workload compiled with the lock's header, without any library.
+    direct: run a workload that is compiled with the lock's header, without any library.
     """
 
     name: str
@@ -66,20 +66,13 @@ def subjects(
         if name == LIBC:
             continue
         source = _source(name, known)
-        chosen.append(
-            Subject(
-                name,
-                source.path_of(name),
-                source.path_of(name, counting=True),
-                source.find(name),
-            )
-        )
+        paths = source.path_of(name), source.path_of(name, counting=True)
+        chosen.append(Subject(name, *paths, source.find(name)))
     return chosen + other_subjects
 
 
 def _source(name: str, known: locks.Registry) -> locks.Registry:
-    """Return the registry with that lock: `known`, or that of the locks used only in
-    measurements."""
+    """Return the registry of a lock: `known`, or that of the locks used only in measurements."""
     folder = known.directory / "bench"
     if name not in known.names and (folder / "locks.json").is_file():
         bench_only = locks.registry(folder)
@@ -90,11 +83,11 @@ def _source(name: str, known: locks.Registry) -> locks.Registry:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of one run. `seconds` is the wall time of the whole process.
+    """The result of a run. `seconds` is the wall time of the process.
 
-    failure: "" if it ended well; otherwise the reason, in a few words. timed_out: it was killed at
-    its time limit. meters: the values read around it, by the keys of lockwright.machine.meters.
-    others: share of all processors that other processes used, None if the run was too short.
+    failure: the reason of a failure, else "". timed_out: it was killed at its time limit. meters:
+    the values read around it, by the keys of lockwright.machine.meters. others: share of all
+    processors that other processes used, None if the run was too short.
     """
 
     lines: list[Line] = field(default_factory=list)
@@ -106,7 +99,7 @@ class Outcome:
     others: float | None = None
 
     def line(self, kind: str) -> Line | None:
-        """Return the first line of that kind, or None if there is none."""
+        """Return the first line of that kind, or None."""
         return next((line for line in self.lines if line.get("kind") == kind), None)
 
 
@@ -134,11 +127,11 @@ def run(
     environment: Mapping[str, str] | None = None,
     prefix: Sequence[str] = (),
 ) -> Outcome:
-    """Run one workload under `subject` for at most `timeout` seconds.
+    """Run a workload under `subject` for at most `timeout` seconds.
 
-    environment: variables in addition to those of this process, such as parameters of an algorithm.
-    prefix: words before the command, such as those of `machine.quota`. Raises LockwrightError if
-    another library served the calls: the figures would be those of another lock.
+    environment: additional variables, such as parameters of an algorithm. prefix: words before the
+    command, such as those of `machine.quota`. Raises LockwrightError if another library served the
+    calls.
     """
     command = [str(program()), workload]
     if subject.direct:
@@ -177,7 +170,7 @@ _runner: ProcessRunner | None = None
 
 
 def _processes() -> ProcessRunner:
-    """Return the process runner, one for all runs of this process."""
+    """Return the process runner for all runs of this process."""
     global _runner
     if _runner is None or not _runner.is_open:
         _runner = ProcessRunner()
@@ -192,7 +185,7 @@ def seconds_used() -> float:
 
 
 def _failure(ending: Ending) -> str:
-    """Return why a run failed, in a few words; "" if it did not."""
+    """Return the reason why a run failed; "" if it did not."""
     if ending.outcome == "timeout":
         return f"killed after {ending.limit:g} s"
     status = ending.status
@@ -204,14 +197,14 @@ def _failure(ending: Ending) -> str:
 
 
 def _origins(lines: Sequence[Line]) -> Iterator[tuple[str, Path]]:
-    """Yield each kind of call whose library a run reported, with that library."""
+    """Yield the kinds of calls and the libraries that, according to a run, served them."""
     for line in lines:
         for call in ("mutex", "cond"):
             if line.get(call) is not None:
                 yield call, Path(str(line[call]))
 
 
-def _is(path: Path, library: Path) -> bool:
+def _is_same_file(path: Path, library: Path) -> bool:
     return path == library or path.resolve() == library.resolve()
 
 
@@ -220,12 +213,12 @@ def _check_origin(subject: Subject, library: Path | None, lines: Sequence[Line])
         return
     for call, path in _origins(lines):
         if subject.direct and subject.lock is not None and subject.lock.name != BASELINE:
-            right = str(path) == subject.lock.header
+            is_right = str(path) == subject.lock.header
         elif library is None:
-            right = not path.name.startswith("liblockwright-")
+            is_right = not path.name.startswith("liblockwright-")
         else:
-            right = _is(path, library)
-        if not right:
+            is_right = _is_same_file(path, library)
+        if not is_right:
             raise LockwrightError(
                 f"under '{subject.name}' the {call} calls were served by {path}",
                 "remove the other preloaded library (/etc/ld.so.preload)",
@@ -233,19 +226,18 @@ def _check_origin(subject: Subject, library: Path | None, lines: Sequence[Line])
 
 
 def unserved_calls(subject: Subject, lines: Sequence[Line]) -> list[str]:
-    """Return a sentence for each kind of call that another library does not serve; it is measured
-    all the same."""
+    """Return a sentence for each kind of call that the subject's library does not serve."""
     if not subject.is_other_library or subject.plain is None:
         return []
     return [
         f"{subject.name}: the {call} calls are served by {path}, not by its library."
         for call, path in _origins(lines)
-        if not _is(path, subject.plain)
+        if not _is_same_file(path, subject.plain)
     ]
 
 
 def number(line: Line, name: str) -> float:
-    """Return a field of a line as a number. Raises LockwrightError if the line has none."""
+    """Return a numeric field of a line. Raises LockwrightError if the line lacks it."""
     value = line.get(name)
     if not isinstance(value, (int, float)):
         raise LockwrightError(

@@ -1,5 +1,4 @@
-"""Runs one program in the place of this process: signals are forwarded, its exit status is
-returned."""
+"""Runs a program in the place of this process: forwards signals, returns its exit status."""
 
 import os
 import resource
@@ -24,14 +23,14 @@ _FORWARDED = {
 }
 _TERMINATION = (signal.SIGTERM, signal.SIGHUP)
 _SI_KERNEL = 0x80
-"""si_code of a signal from the kernel; a terminal sends those to the child as well."""
+"""si_code of a signal from the kernel; a terminal sends such signals also to the child."""
 
 _CHECK_PERIOD = 0.2
-"""Seconds between checks whether the program has ended: a library's thread in which the signals are
-not blocked may have consumed SIGCHLD."""
+"""Seconds between checks for the program's end: a library's thread that does not block the signals
+may have consumed SIGCHLD."""
 
 _received_early: list[int] = []
-"""Signals that arrived before the program was started, which it gets then."""
+"""Signals that arrived before the program was started, to be sent to it then."""
 
 PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 """Signals that the Python interpreter ignores; exec would pass that on to the program."""
@@ -39,7 +38,7 @@ PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 
 @dataclass(frozen=True)
 class End:
-    """The end of a program. status: as wait() gives it."""
+    """The end of a program. status: a wait status."""
 
     status: int
     process: loads.Ended
@@ -51,11 +50,10 @@ def run(
     environment: dict[str, str],
     started: Callable[[int], None] | None = None,
 ) -> End:
-    """Run the program in this process group and return how it ended.
+    """Run the program in this process group to its end. Raises OSError if it cannot be started.
 
-    It stops and continues with this process, so that job control works as without it. started:
-    called with the process id, while the forwarded signals are blocked, as they must be in every
-    thread. Raises OSError if it cannot be started.
+    It stops and continues with this process, so that job control works as usual. started: called
+    with the process id, while the forwarded signals are blocked, as they must be in every thread.
     """
     watched = _FORWARDED | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
@@ -73,7 +71,7 @@ def run(
                 os.kill(child, received.si_signo)
             continue
         while True:
-            # Before the wait: afterwards the kernel forgets the name.
+            # The kernel forgets the name when the process is waited for.
             name = loads.name_of(child)
             pid, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
             if pid == 0:
@@ -89,9 +87,8 @@ def run(
 
 
 def ignore_termination() -> None:
-    """Make SIGTERM and SIGHUP not end this process: they are for the program. `timeout` sends them
-    twice, to this process and to its group, and the data must still be saved. SIGINT still ends
-    it."""
+    """Make this process survive SIGTERM and SIGHUP, to save its data: they are for the program.
+    `timeout` sends them twice, to this process and to its group."""
     for number in _TERMINATION:
         # Unlike SIG_IGN, a handler function is not inherited by the program.
         if signal.getsignal(number) is signal.SIG_DFL:
@@ -99,13 +96,12 @@ def ignore_termination() -> None:
 
 
 def end_as(status: int) -> int:
-    """End this process as a wait status describes: by the same signal, or return the exit
-    status."""
+    """Return the exit status of a wait status, or end this process by the same signal."""
     if not os.WIFSIGNALED(status):
         # The interpreter removes its handlers when it ends.
-        for left in _TERMINATION:
-            if callable(signal.getsignal(left)):
-                signal.signal(left, signal.SIG_IGN)
+        for ignored in _TERMINATION:
+            if callable(signal.getsignal(ignored)):
+                signal.signal(ignored, signal.SIG_IGN)
         return os.WEXITSTATUS(status)
     number = os.WTERMSIG(status)
     # A core file of this process would overwrite that of the program.

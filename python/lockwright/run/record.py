@@ -1,4 +1,4 @@
-"""The record of one run."""
+"""The record of a run."""
 
 import signal
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ OUTCOMES = (FINISHED, TIMEOUT, FAILED, NO_METRIC)
 
 @dataclass(frozen=True)
 class Record:
-    """The result of one run.
+    """The result of a run.
 
-    round: from 1; warm-up runs are below 1; value: in the comparison's unit, None unless finished;
-    wall, user, system: seconds, CPU time over the whole process tree; voluntary, involuntary:
-    context switches; others: share of all CPUs that other processes used, 0..1, None if the run was
-    too short; status: a wait status; note: why it is not finished; started: ISO 8601, UTC; meters:
+    round: from 1; below 1 for warm-up runs; value: in the comparison's unit, None unless finished;
+    wall, user, system: seconds, CPU time over the process tree; voluntary, involuntary: context
+    switches; others: share of all CPUs that other processes used, 0..1, None if the run was too
+    short; status: a wait status; note: the reason if not finished; started: ISO 8601, UTC; meters:
     the values read around it, by the keys of lockwright.machine.meters.
     """
 

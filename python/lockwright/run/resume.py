@@ -1,10 +1,9 @@
 """Rules for resuming a results file: compare, tune, study and the tour.
 
-A run has one place in a plan (of a comparison: threads, round, lock; of a study: line,
-configuration, round; of the tour: case, round). A file has at most one record for each place,
-written as soon as the run has ended, and a recorded run is not made again. To resume, the plan, the
-machine and the libraries have to be the same (`MUST_MATCH`), and no other process may still be
-carrying it out.
+Each run of a plan has an index (in a comparison: threads, round, lock; in a study: line,
+configuration, round; in the tour: case, round). A file has at most one record for each index,
+written when the run ends, and recorded runs are not repeated. The plan, the machine and the
+libraries have to be the same (`MUST_MATCH`), and no other process may be carrying out the plan.
 """
 
 import shlex
@@ -19,8 +18,8 @@ from lockwright.machine.provenance import MUST_MATCH
 
 
 def check_not_running(process: str, what: str) -> None:
-    """Raise LockwrightError if another process, named as by `this_process`, still carries it
-    out."""
+    """Raise LockwrightError if `process`, an identity of `this_process`, is another one and
+    alive."""
     if process != this_process() and is_alive(process):
         raise LockwrightError(
             f"that {what} is still being carried out by process {process.partition(' ')[0]}",
@@ -35,8 +34,7 @@ def check_facts(
     todo: str,
     more: Iterable[str] = (),
 ) -> None:
-    """Raise LockwrightError if the runs of `what` were made on another machine or with another
-    build.
+    """Raise LockwrightError if `what` was begun on another machine or with another build.
 
     more: names of further facts that have to match. todo: advice for the message.
     """
@@ -49,12 +47,11 @@ def check_facts(
 
 
 def resume_command(*added: str) -> str:
-    """Return the command line that continues this one: its own words, with the options `added`
-    after the subcommand."""
+    """Return this command line with the options `added` after the subcommand."""
     command, *rest = sys.argv[1:]
     return shlex.join([*invocation.command_words(), command, *added, *rest])
 
 
 def interruption_message(line: str) -> str:
-    """Return the message after an interrupt. line: the command line that continues."""
+    """Return the message after an interrupt. line: the command line that resumes."""
     return f"interrupted, the results so far are saved; continue with: {line}"

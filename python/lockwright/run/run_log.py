@@ -17,17 +17,17 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class RunLog:
-    """The file of one measurement. subject: its name in messages, such as "tour"."""
+    """The file of a measurement. subject: its name in messages, such as "tour"."""
 
     path: Path
     subject: str
 
     def begin(self, settings: Mapping[str, Any]) -> None:
-        """Write the first line. Raise LockwrightError if the file exists or cannot be written."""
+        """Write the first line. Raises LockwrightError if the file exists or cannot be written."""
         self._write({"schema": SCHEMA, **settings}, "x")
 
     def prepare_directory(self) -> None:
-        """Make the directory. Raise LockwrightError if that fails, or if it has a measurement."""
+        """Make the directory. Raises LockwrightError on failure or if it contains the file."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -39,23 +39,22 @@ class RunLog:
             raise self._exists()
 
     def adopt(self) -> None:
-        """Make this process the one that carries it out. Raise LockwrightError if the previous one
-        is alive."""
+        """Make this process the owner. Raises LockwrightError if the previous owner is alive."""
         owners = [line["owner"] for line in self.lines() if "owner" in line]
         if owners:
             resume.check_not_running(owners[-1], self.subject)
         if not self.path.read_bytes().endswith(b"\n"):
-            # A kill has cut off the last line: the next one must begin on a new line.
+            # The last line is incomplete after a kill; the next one must begin on a new line.
             with self.path.open("a") as file:
                 file.write("\n")
         self.append({"owner": this_process()})
 
     def append(self, line: Mapping[str, object]) -> None:
-        """Write one line. Raise LockwrightError if that fails."""
+        """Write a line. Raises LockwrightError on failure."""
         self._write(line, "a")
 
     def settings(self) -> dict[str, Any]:
-        """Return the first line. Raise LockwrightError if the measurement cannot be resumed."""
+        """Return the first line. Raises LockwrightError if the measurement cannot be resumed."""
         try:
             with self.path.open(encoding="utf-8") as file:
                 settings: dict[str, Any] = json.loads(file.readline())
@@ -70,7 +69,7 @@ class RunLog:
         return settings
 
     def lines(self) -> list[dict[str, Any]]:
-        """Return all lines after the first, except one that a kill has cut off."""
+        """Return all lines after the first, except incomplete ones."""
         lines = []
         for text in self.path.read_text(encoding="utf-8").splitlines()[1:]:
             with contextlib.suppress(ValueError):
@@ -78,7 +77,7 @@ class RunLog:
         return lines
 
     def missing(self) -> LockwrightError:
-        """Return the error that there is nothing to resume."""
+        """Return the error for a missing file."""
         return LockwrightError(
             f"there is no {self.subject} in {self.path.parent} to resume",
             "leave out --resume to begin one",

@@ -2,10 +2,10 @@
 
 It is run as a script with the standard library only, so that it is small, single-threaded and
 starts fast. Requests come on standard input and answers go to standard output, one JSON object a
-line; `do` names the request. A run may have events before its answer: `ready` right before it
-starts, which waits for a line in return, `ended` when it has ended, and `line` for each line that
-it prints. When standard input ends, for whatever reason (Ctrl-C, `kill -9` of the parent), all
-started processes are killed with all descendants: none remains to disturb the next run.
+line; `do` names the request. A run may have events before its answer: `ready` right before the
+start, after which the supervisor reads a line; `ended` at the end; `line` for each line of output.
+When standard input ends (Ctrl-C, `kill -9` of the parent), all started processes and their
+descendants are killed: none remains to disturb the next run.
 """
 
 import contextlib
@@ -79,10 +79,9 @@ class _Spent:
 
 
 class _Supervisor:
-    """The started processes. Every answer is an object."""
+    """Serves requests. await_reply: reads the line that answers the event `ready`."""
 
     def __init__(self, await_reply: Callable[[], bool]) -> None:
-        """await_reply: reads the line that answers the event `ready`."""
         self._processors = os.sched_getaffinity(0)
         self._usage = Usage()
         self._await_reply = await_reply
@@ -127,7 +126,6 @@ class _Supervisor:
             out.close()
 
     def _run(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Run one process to its end."""
         usage = Usage()
         with self._outputs(request) as (out, err):
             try:
@@ -163,7 +161,7 @@ class _Supervisor:
         return answer
 
     def _start(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Start a process that runs alongside others."""
+        """Start a process without waiting for its end."""
         try:
             with self._outputs(request) as (out, err), self._placed(request):
                 pid = process_tree.spawn(
@@ -179,8 +177,7 @@ class _Supervisor:
         return self._usage.ended.get(pid)
 
     def _end(self, pid: int, number: int, seconds: float) -> dict[str, Any]:
-        """Wait for the end of a process, after a signal unless that is 0; no status if it does not
-        end."""
+        """Send a signal, unless it is 0, and wait for the end of a process for some seconds."""
         end = time.monotonic() + seconds
         if number and self._status(pid) is None:
             with contextlib.suppress(ProcessLookupError):

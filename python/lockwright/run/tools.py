@@ -16,7 +16,7 @@ Line = Mapping[str, Any]
 def find(name: str, what: str) -> Path:
     """Return the absolute path of a program. Raises LockwrightError if it was not built.
 
-    what: the kind of program, for the message.
+    what: the kind of program in the message.
     """
     libraries = locks.directory()
     for folder in (libraries.parent / "bin", libraries):
@@ -30,8 +30,8 @@ def find(name: str, what: str) -> Path:
 
 
 def parsed(text: str) -> Line | None:
-    """Return a line that such a program printed; None if it is no JSON object, such as the cut line
-    of a killed program."""
+    """Return a line that such a program printed; None if it is not a JSON object, such as the last
+    line of a killed program."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -14,7 +14,7 @@ from lockwright.commands.common.options import meter_options, other_lock_options
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """The values of the options that both commands have."""
+    """The values of these options."""
 
     threads: str | None
     metric: str | None
@@ -56,7 +56,7 @@ _BEFORE: tuple[Callable[..., Any], ...] = (
     preload_option(),
     *meter_options(),
 )
-"""The options that the help lists first."""
+"""The options at the beginning of the help."""
 _AFTER: tuple[Callable[..., Any], ...] = (
     click.option(
         "--prepare", metavar="SHELLCMD", help="Run this by sh before each run, unmeasured."
@@ -78,14 +78,14 @@ _AFTER: tuple[Callable[..., Any], ...] = (
 
 
 def comparison_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options of `ComparisonOptions`, which the command gets as its argument `options`."""
+    """Add the options of `ComparisonOptions`, passed to the command as its argument `options`."""
 
     @wraps(command)
-    def with_options(**given: Any) -> int:
+    def with_options(**values: Any) -> int:
         options = ComparisonOptions(
-            **{field.name: given.pop(field.name) for field in fields(ComparisonOptions)}
+            **{field.name: values.pop(field.name) for field in fields(ComparisonOptions)}
         )
-        return command(options=options, **given)
+        return command(options=options, **values)
 
     for option in reversed((*_BEFORE, *_AFTER)):
         with_options = option(with_options)

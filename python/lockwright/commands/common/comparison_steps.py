@@ -1,4 +1,4 @@
-"""The steps that `compare` and `tune` share: checks before any run, files, resumption."""
+"""The steps that `compare` and `tune` share: checks before the first run, files, resumption."""
 
 import os
 import shlex
@@ -24,8 +24,7 @@ _SAVED_ADVICE = "all runs are saved: free space or name another file, and repeat
 class Prepared:
     """A comparison whose options have been checked as far as possible without a run.
 
-    plan: of the named locks and the other libraries; facts: of the machine and the program;
-    disturbances: of measurements on this machine.
+    facts: those of the machine and the program; disturbances: a summary of those on this machine.
     """
 
     plan: "Plan"
@@ -44,8 +43,8 @@ class Prepared:
         return calibration.calibrated_variables(self.registry, own_locks, os.environ)
 
     def with_locks(self, locks: tuple[str, ...], **changes: Any) -> "Prepared":
-        """Return the same for other locks, and with other changes of the plan; the other libraries
-        stay."""
+        """Return a copy with other locks and other changes of the plan, but the same other
+        libraries."""
         _check_locks(self.registry, locks)
         names = (*locks, *(each.name for each in self.plan.other_libraries))
         return replace(self, plan=replace(self.plan, locks=names, **changes))
@@ -67,9 +66,9 @@ def _check_locks(known: "Registry", names: tuple[str, ...]) -> None:
 def prepare(
     options: ComparisonOptions, known: "Registry", locks: tuple[str, ...], **about: Any
 ) -> Prepared:
-    """Check the options, and return the prepared comparison. about: further fields of the plan.
+    """Check the options, and return the prepared comparison. Raises LockwrightError.
 
-    Raises LockwrightError for anything that cannot work.
+    about: further fields of the plan.
     """
     from lockwright.base.errors import LockwrightError
     from lockwright.compare import plan
@@ -125,7 +124,7 @@ def set_other_locks(options: ComparisonOptions) -> None:
 
 
 def print_notes(prepared: Prepared) -> None:
-    """Print the remarks that the user should know before the first run."""
+    """Print the remarks on the comparison before the first run."""
     from lockwright.base.progress import print_line
     from lockwright.preload import other_libraries
 
@@ -135,14 +134,15 @@ def print_notes(prepared: Prepared) -> None:
         print_line(f"'lockwright doctor' warns of {prepared.disturbances}")
 
 
-def check_same(same: "Comparison", facts: dict[str, Any]) -> None:
+def check_same(interrupted: "Comparison", facts: dict[str, Any]) -> None:
     """Raise LockwrightError if an interrupted comparison was made on another machine, with another
     build or other settings."""
     from lockwright.run import resume
 
-    declared = {name for name in same.provenance | facts if name.startswith("LOCKWRIGHT_")}
+    before = interrupted.provenance
+    declared = {name for name in before | facts if name.startswith("LOCKWRIGHT_")}
     todo = "leave out --resume to start another"
-    resume.check_facts(same.provenance, facts, "the interrupted comparison", todo, sorted(declared))
+    resume.check_facts(before, facts, "the interrupted comparison", todo, sorted(declared))
 
 
 def find_interrupted(
@@ -154,19 +154,20 @@ def find_interrupted(
     """
     from lockwright.base.errors import LockwrightError
 
-    found = store.unfinished()
+    interrupted = store.unfinished()
     fits = fits or (lambda other: other == plan)
-    same = next((each for each in found if fits(each.plan)), None)
+    same = next((each for each in interrupted if fits(each.plan)), None)
     if same is not None:
         return same
-    alike = next((each.plan for each in found if each.plan.command == plan.command), None)
-    if alike is None:
+    plans = (each.plan for each in interrupted)
+    similar = next((other for other in plans if other.command == plan.command), None)
+    if similar is None:
         raise LockwrightError(
             f"{store.path} has no interrupted comparison of this command",
             "leave out --resume to start one",
         )
     raise LockwrightError(
-        f"the interrupted comparison of this command differs in --{alike.difference(plan)}",
+        f"the interrupted comparison of this command differs in --{similar.difference(plan)}",
         "repeat it with the options it had, or leave out --resume to start another",
     )
 
@@ -175,8 +176,8 @@ def idle_of(comparison: "Comparison") -> "Idle | None":
     """Return the idle machine's power before the first run of a comparison."""
     from lockwright.machine.meters import FACTS, Idle
 
-    known = comparison.provenance.get(FACTS, {}).get("idle")
-    return None if known is None else Idle(**known)
+    idle = comparison.provenance.get(FACTS, {}).get("idle")
+    return None if idle is None else Idle(**idle)
 
 
 def begin(
@@ -186,10 +187,7 @@ def begin(
     meters: "Meters",
     more: dict[str, Any] | None = None,
 ) -> "Comparison":
-    """Add a comparison, after a successful probe run, to the results file.
-
-    counts: of its probe run; more: further facts to store.
-    """
+    """Add a comparison to the results file. counts: those of its probe run; more: further facts."""
     from lockwright.machine.meters import FACTS
 
     meters.measure_idle()
@@ -199,30 +197,22 @@ def begin(
     return store.begin(prepared.plan, facts, counts)
 
 
-def write_files(options: ComparisonOptions, render: Callable[[str], str]) -> None:
-    """Write the files that the options name. render: returns the text of an option's file."""
+def write_files(options: ComparisonOptions, report: "Report") -> None:
+    """Write the report to the files that the options name."""
     from lockwright.base import files
     from lockwright.base.progress import print_line
 
     for option, file in options.outputs:
         if file is not None:
-            files.write(file, render(option), option, _SAVED_ADVICE)
+            from lockwright.compare import export, html
+
+            writers = {"--html": html.render, "--json": export.to_json, "--csv": export.to_csv}
+            files.write(file, writers[option](report), option, _SAVED_ADVICE)
             print_line(f"wrote {file}")
 
 
-def render(option: str, made: "Report") -> str:
-    """Return the content of that option's file."""
-    if option == "--html":
-        from lockwright.compare.html import render as page
-
-        return page(made)
-    from lockwright.compare import export
-
-    return export.to_json(made) if option == "--json" else export.to_csv(made)
-
-
 def runnable_line(line: str | None) -> str:
-    """Return a line that begins with `lockwright` in the form that works in the user's shell."""
+    """Return a command line with `lockwright` replaced by the words that started this command."""
     from lockwright.base import invocation
 
     if not line or not line.startswith("lockwright "):

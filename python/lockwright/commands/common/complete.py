@@ -25,8 +25,6 @@ def _program_names() -> list[str]:
 
 
 def _one_name(names: Callable[[], Iterable[str]]) -> Completer:
-    """Return a completer of a name."""
-
     def complete(_: click.Context, __: click.Parameter, prefix: str) -> list[CompletionItem[str]]:
         return [CompletionItem(name) for name in names() if name.startswith(prefix)]
 
@@ -34,12 +32,15 @@ def _one_name(names: Callable[[], Iterable[str]]) -> Completer:
 
 
 def _name_list(names: Callable[[], Iterable[str]]) -> Completer:
-    """Return a completer of the last of several names with commas; none is offered twice."""
+    """Return a completer of a list with commas, which offers each name once."""
 
     def complete(_: click.Context, __: click.Parameter, prefix: str) -> list[CompletionItem[str]]:
         before, comma, last = prefix.rpartition(",")
-        left = [name for name in names() if name not in before.split(",")]
-        return [CompletionItem(before + comma + name) for name in left if name.startswith(last)]
+        return [
+            CompletionItem(before + comma + name)
+            for name in names()
+            if name.startswith(last) and name not in before.split(",")
+        ]
 
     return complete
 
@@ -51,7 +52,7 @@ def _file_names(_: click.Context, __: click.Parameter, prefix: str) -> list[Comp
 def lock_or_file(
     context: click.Context, option: click.Parameter, prefix: str
 ) -> list[CompletionItem[str]]:
-    """Complete the name of a lock, or else of a file."""
+    """Complete the name of a lock, or else that of a file."""
     return lock(context, option, prefix) or _file_names(context, option, prefix)
 
 

@@ -20,7 +20,7 @@ OPTIONS = (
 
 
 def folders(cache: Path | None, work: Path | None) -> "Folders":
-    """Return the directories of inputs and of the files of runs, given these options or None."""
+    """Return the directories of inputs and of the files of runs for the values of these options."""
     from lockwright.study.campaign.site import Folders
     from lockwright.study.program.inputs import default_cache
 

@@ -1,4 +1,4 @@
-"""The options that mean the same in every command: docs/options.md. Each is defined only here."""
+"""The options with the same meaning in every command: docs/options.md."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,18 +17,17 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 class Option(click.Option):
     """An option that also accepts former spellings, which the help leaves out."""
 
-    def __init__(self, *given: Any, former: Sequence[str] = (), **more: Any) -> None:
-        """given, more: as for click.Option. former: other accepted spellings."""
-        super().__init__(*given, **more)
+    def __init__(self, *names: Any, former: Sequence[str] = (), **more: Any) -> None:
+        super().__init__(*names, **more)
         self.former = tuple(former)
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         """Register all spellings with the parser."""
-        known, self.opts = self.opts, [*self.opts, *self.former]
+        current, self.opts = self.opts, [*self.opts, *self.former]
         try:
             super().add_to_parser(parser, ctx)
         finally:
-            self.opts = known
+            self.opts = current
 
 
 class FiniteRange(click.FloatRange):
@@ -37,11 +36,9 @@ class FiniteRange(click.FloatRange):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Fail for infinities and NaN, which float() accepts."""
         number = super().convert(value, param, ctx)
-        return (
-            number
-            if math.isfinite(number)
-            else self.fail(f"{value} is not a finite number", param, ctx)
-        )
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number
 
 
 class JsonFlagCommand(click.Command):
@@ -64,59 +61,57 @@ class JsonFlagCommand(click.Command):
 
 
 def writable(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Callback of an option that names an output file: fails for one that cannot be written, before
-    any work is done."""
+    """Fail before the command starts if an output file cannot be written: an option's callback."""
     if path is not None and not ctx.resilient_parsing:
-        named: dict[str, Path] = ctx.meta.setdefault(f"{__name__}.named", {})
-        named[max(option.opts, key=len)] = path
-        files.check_all_writable(named)
+        paths: dict[str, Path] = ctx.meta.setdefault(f"{__name__}.output_files", {})
+        paths[max(option.opts, key=len)] = path
+        files.check_all_writable(paths)
     return path
 
 
 def output_file(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Callback of an option for a file that may be `-`: standard output is then reserved for it."""
+    """Do the same for a file that may be `-`, for which standard output is then reserved."""
     if path == files.STANDARD_OUTPUT and not ctx.resilient_parsing:
         ctx.with_resource(files.reserved_output())
     return writable(ctx, option, path)
 
 
-def json_file(what: str, *, was_flag: bool = False) -> Decorator:
-    """Return `--json FILE`. what: what is written; was_flag: it may be given without FILE."""
+def json_file(content: str, *, was_flag: bool = False) -> Decorator:
+    """Return `--json FILE`. was_flag: the option may be given without FILE."""
     former: dict[str, Any] = {"is_flag": False, "flag_value": "-"} if was_flag else {}
-    return _file("--json", "JSON", what, **former)
+    return _file("--json", "JSON", content, **former)
 
 
-def csv_file(what: str) -> Decorator:
-    """Return `--csv FILE`. what: what is written."""
-    return _file("--csv", "CSV", what)
+def csv_file(content: str) -> Decorator:
+    """Return `--csv FILE`."""
+    return _file("--csv", "CSV", content)
 
 
-def html_file(what: str = "a report with plots") -> Decorator:
-    """Return `--html FILE`. what: what is written."""
-    return _file("--html", "HTML", what)
+def html_file(content: str = "a report with plots") -> Decorator:
+    """Return `--html FILE`."""
+    return _file("--html", "HTML", content)
 
 
-def _file(name: str, form: str, what: str, **more: Any) -> Decorator:
+def _file(name: str, form: str, content: str, **more: Any) -> Decorator:
     return click.option(
         name,
         f"{name[2:]}_file",
         type=FILE,
         metavar="FILE",
         callback=output_file,
-        help=f"Also write {what} as {form} to FILE; '-' is standard output.",
+        help=f"Also write {content} as {form} to FILE; '-' is standard output.",
         **more,
     )
 
 
-def output_to_file(about: str, *, default: str = "", note: str = "", **more: Any) -> Decorator:
-    """Return `-o`, `--output FILE` for the main result. about: what it is; default: the path
-    without the option."""
-    return _output(_joined(f"Write {about} to FILE.", note), default, metavar="FILE", **more)
+def output_to_file(content: str, *, default: str = "", note: str = "", **more: Any) -> Decorator:
+    """Return `-o`, `--output FILE` for the main result. default: the path without the option."""
+    return _output(_joined(f"Write {content} to FILE.", note), default, metavar="FILE", **more)
 
 
-def output_to_folder(about: str, *, default: str = "", **more: Any) -> Decorator:
+def output_to_folder(content: str, *, default: str = "", **more: Any) -> Decorator:
     """Return `-o`, `--output DIR` for results that are a directory."""
-    return _output(f"Write {about} into the directory DIR.", default, metavar="DIR", **more)
+    return _output(f"Write {content} into the directory DIR.", default, metavar="DIR", **more)
 
 
 def _output(text: str, default: str, **more: Any) -> Decorator:
@@ -132,8 +127,8 @@ def runs(
     note: str = "",
     default_text: str | bool = True,
 ) -> Decorator:
-    """Return `--runs N`, the number of repetitions. of: of what; default_text: the default in
-    words, if it is not one number."""
+    """Return `--runs N`, the number of repetitions. of: the repeated object; default_text: the
+    default in words, if it is not a number."""
     return click.option(
         "--runs",
         cls=Option,
@@ -149,7 +144,7 @@ def runs(
 def seconds(
     default: float | None, *, least: float = 0.001, of: str = " in each run", note: str = ""
 ) -> Decorator:
-    """Return `--seconds S`, the duration of a measurement. of: of what."""
+    """Return `--seconds S`, the duration of a measurement. of: the measured object."""
     return click.option(
         "--seconds",
         type=FiniteRange(min=least),
@@ -161,7 +156,7 @@ def seconds(
 
 
 def warm_up(default: float) -> Decorator:
-    """Return `--warm-up S`, the time that a run takes before it measures."""
+    """Return `--warm-up S`, the time before the measurement."""
     return click.option(
         "--warm-up",
         type=FiniteRange(min=0),
@@ -193,14 +188,14 @@ def integer(
     most: int | None = None,
     metavar: str | None = "N",
 ) -> Decorator:
-    """Return an option that is a whole number from `least` to `most`. text: its help."""
+    """Return an option that is an integer from `least` to `most`. text: its help."""
     return _number(name, click.IntRange(least, most), default, text, metavar)
 
 
 def real_number(
     name: str, default: float | None, text: str, *, metavar: str | None, **bounds: Any
 ) -> Decorator:
-    """Return an option that is a finite number. text: its help; bounds: those of FiniteRange."""
+    """Return an option that is a finite number. text: its help; bounds: of its FiniteRange."""
     return _number(name, FiniteRange(**bounds), default, text, metavar)
 
 
@@ -225,8 +220,8 @@ def seed(default: int | None = None) -> Decorator:
 
 
 def locks(default: str, *, value: str | None = None, beside: str = "") -> Decorator:
-    """Return `--locks A,B,...`. default: in words; value: the command's value without the option;
-    beside: words on what is measured too."""
+    """Return `--locks A,B,...`. default: in words; value: the value without the option; beside:
+    words to insert after "Locks"."""
     return click.option(
         "--locks",
         metavar="A,B,...",
@@ -237,7 +232,7 @@ def locks(default: str, *, value: str | None = None, beside: str = "") -> Decora
 
 
 def command_line(metavar: str, *, required: bool = False) -> Decorator:
-    """Return the argument for the program to run, and its arguments."""
+    """Return the argument for a program and its arguments."""
     return click.argument(
         "arguments",
         metavar=metavar,
@@ -248,7 +243,7 @@ def command_line(metavar: str, *, required: bool = False) -> Decorator:
 
 
 def as_parameter(decorator: Decorator) -> click.Parameter:
-    """Return the option itself, for a command that is made without a decorator."""
+    """Return the option as an object, for a command without decorators."""
     with_option = decorator(lambda: None)
     option: click.Parameter = with_option.__click_params__[0]  # type: ignore[attr-defined]
     return option

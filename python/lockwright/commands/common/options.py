@@ -1,4 +1,4 @@
-"""Further options that several commands have."""
+"""Options of several commands that measure or run locks."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ _SPIN = click.option(
 
 
 def other_lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for locks other than mutexes: `rwlock` and `spin`, both None if not given."""
+    """Add the options for locks other than mutexes: `rwlock` and `spin`, None by default."""
     return _RWLOCK(_SPIN(command))
 
 
@@ -50,7 +50,7 @@ _PRELOAD: dict[str, Any] = {
 
 def meter_options(**more: Any) -> list[Callable[..., Any]]:
     """Return the options `energy` and `counters`. more: further arguments of click.option."""
-    return [click.option(name, **about, **more) for name, about in _METERS.items()]
+    return [click.option(name, **details, **more) for name, details in _METERS.items()]
 
 
 def preload_option(**more: Any) -> Callable[..., Any]:
@@ -59,19 +59,19 @@ def preload_option(**more: Any) -> Callable[..., Any]:
 
 
 def store_value(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Callback of an option that is not an argument of the command: `stored_value` returns it."""
+    """Store the value of an option for `stored_value`: the callback of an option that the command
+    does not get as an argument."""
     context.meta[f"lockwright {option.name}"] = value
     return value
 
 
 def stored_value(name: str) -> Any:
-    """Return the value of such an option of the running command; None if it has no such option."""
+    """Return the value that `store_value` stored for an option of the running command, or None."""
     return click.get_current_context().meta.get(f"lockwright {name}")
 
 
 def other_libraries() -> "tuple[OtherLibrary, ...]":
-    """Return the libraries of --preload. Raises LockwrightError for one that cannot be
-    preloaded."""
+    """Return the libraries of --preload. Raises LockwrightError if one cannot be preloaded."""
     from lockwright.preload.other_libraries import choose
     from lockwright.run.bench_program import program
 
@@ -80,7 +80,7 @@ def other_libraries() -> "tuple[OtherLibrary, ...]":
 
 
 def number_list(text: str, option: str, least: float) -> list[float]:
-    """Return a list such as `1,4,16`. Raises LockwrightError for anything else."""
+    """Return the numbers of a list such as `1,4,16`. Raises LockwrightError for other texts."""
     try:
         values = [float(word) for word in text.split(",")]
     except ValueError:

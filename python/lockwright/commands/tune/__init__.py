@@ -134,14 +134,13 @@ def command(
                 # The other half is for the plans.
                 share = 1 if plan_file is None else 0.5
                 session.carry_out(share * (end - time.monotonic()))
-            made = _print_report(options, session, comparison, reading)
+            report = _print_report(options, session, comparison, reading)
             store.finish(comparison)
             if plan_file is not None and profile is not None:
                 from lockwright.commands.tune.plan import write_plan
 
-                write_plan(
-                    options, prepared, store, (profile, made), plan_file, end - time.monotonic()
-                )
+                seconds_left = end - time.monotonic()
+                write_plan(options, prepared, store, (profile, report), plan_file, seconds_left)
             elif plan_file is not None:
                 print_line(f"without a profile there is no plan to try: {plan_file} is not written")
         except interrupts.Stopped as stopped:
@@ -157,7 +156,7 @@ def command(
 
 
 def _named_locks(locks: str | None, prepared: Prepared, known: "Registry") -> "Preparation | None":
-    """Return the locks that the user named; None if the profile is to decide."""
+    """Return the locks of --locks; None without the option."""
     from lockwright.compare import plan
     from lockwright.tune import candidates
     from lockwright.tune.preparation import Preparation
@@ -198,8 +197,7 @@ def _begin_race(
     profile_file: Path | None,
     meters: "Meters",
 ) -> "tuple[Comparison, Profile | None]":
-    """Add a race with its locks to the results file after its first run; return it and the
-    profile."""
+    """Make the first run, and add the race to the results file; return it and the profile."""
     from lockwright.base.progress import print_line
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare.probe import probe
@@ -235,7 +233,7 @@ def _begin_race(
 def _resume_race(
     store: "Store", prepared: Prepared, seconds: float | None, named: "Preparation | None"
 ) -> "Comparison":
-    """Return the interrupted race of this command, with the budget of this command line."""
+    """Return the interrupted race of this command with the budget of the option, if given."""
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.preload.locks import BASELINE
 
@@ -261,20 +259,20 @@ def _print_report(
     comparison: "Comparison",
     reading: "Meters | None",
 ) -> "Report":
-    """Print the report, and write the files."""
+    """Print and return the report, and write the files."""
     from lockwright.base.terminal import output
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.tune import report
     from lockwright.tune.show import print_verdict, show
 
     title = options.title or f"Tuning {Path(options.arguments[0]).name}"
-    made = report.make_report(comparison, title, session.records, session.endings, reading)
+    results = report.make_report(comparison, title, session.records, session.endings, reading)
     screen = output()
-    show(screen, made)
+    show(screen, results)
     sys.stdout.flush()
     try:
-        steps.write_files(options, lambda option: steps.render(option, made))
+        steps.write_files(options, results)
     finally:
-        print_verdict(screen, made, steps.runnable_line(made.verdict.command))
+        print_verdict(screen, results, steps.runnable_line(results.verdict.command))
         sys.stdout.flush()
-    return made
+    return results

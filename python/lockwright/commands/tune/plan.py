@@ -1,4 +1,4 @@
-"""`lockwright tune --per-mutex`: an assignment of locks to mutexes, found in races of plans."""
+"""`lockwright tune --per-mutex`: an assignment of locks to mutexes, by races of plans."""
 
 import sys
 import tempfile
@@ -21,14 +21,14 @@ def write_plan(
     options: ComparisonOptions,
     prepared: Prepared,
     store: "Store",
-    found: "tuple[Profile, Report]",
+    first_race: "tuple[Profile, Report]",
     file: Path,
     seconds: float,
 ) -> None:
     """Race plans, and write the best one to `file` if it beats the single lock.
 
-    found: the profile, and the report on the race of single locks. The profile is written beside
-    the plan, which names mutexes by their rank in it.
+    first_race: the profile, and the report on the race of single locks. The profile is written
+    beside the plan, which names mutexes by their rank in it.
     """
     from lockwright.base import files
     from lockwright.base.progress import print_line
@@ -36,10 +36,10 @@ def write_plan(
     from lockwright.tune import per_mutex
     from lockwright.tune.preparation import FACTS, Preparation
 
-    profile, made = found
-    races = made.more[FACTS]["races"]
+    profile, report = first_race
+    races = report.more[FACTS]["races"]
     single = (races[-1]["best"] if races else None) or BASELINE
-    preparation = Preparation.from_facts(made.comparison.provenance)
+    preparation = Preparation.from_facts(report.comparison.provenance)
     ranks = per_mutex.costly_mutexes(profile)
     if not ranks:
         print_line("no mutex stands out in the profile, so no plan is tried")
@@ -69,7 +69,7 @@ def _race(
     single: str,
     seconds: float,
 ) -> str | None:
-    """Return the plan that led at the end; None if a single lock did."""
+    """Return the plan that led at the end; None if a single lock led."""
     from lockwright.base.terminal import output
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.compare.runner import Runner
@@ -85,9 +85,9 @@ def _race(
     mixed = prepared.registry.path_of_mixed()
     locks = tuple(dict.fromkeys((BASELINE, single)))
     plans = tuple(OtherLibrary(name, mixed) for name in layouts)
-    own = prepared.with_locks(locks, threads=(max(prepared.plan.threads),), budget=seconds)
-    plan = replace(own.plan, locks=(*locks, *layouts), other_libraries=plans)
-    own = replace(own, plan=plan)
+    race = prepared.with_locks(locks, threads=(max(prepared.plan.threads),), budget=seconds)
+    plan = replace(race.plan, locks=(*locks, *layouts), other_libraries=plans)
+    race = replace(race, plan=plan)
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         settings = {
             name: per_mutex.plan_variables(
@@ -95,27 +95,22 @@ def _race(
             )
             for name, layout in layouts.items()
         }
-    given = prepared.with_locks(locks).settings
+    settings |= prepared.with_locks(locks).settings
     candidates = [Candidate(name, NAMED, layout.summary) for name, layout in layouts.items()]
     candidates += [
         Candidate(lock, NAMED, "the best single lock") for lock in locks if lock != BASELINE
     ]
-    comparison = steps.begin(
-        store,
-        own,
-        {"mutexes": 0, "acquisitions": 0},
-        Meters(),
-        Preparation(tuple(candidates)).as_facts(),
-    )
-    with Runner(plan, prepared.program, {**given, **settings}) as runner:
+    counts = {"mutexes": 0, "acquisitions": 0}
+    facts = Preparation(tuple(candidates)).as_facts()
+    comparison = steps.begin(store, race, counts, Meters(), facts)
+    with Runner(plan, prepared.program, settings) as runner:
         session = Session(comparison, store, prepared.registry, runner)
         session.carry_out(seconds)
-    made = report.make_report(
-        comparison, options.title or "plans", session.records, session.endings
-    )
-    show(output(), made)
+    title = options.title or "plans"
+    results = report.make_report(comparison, title, session.records, session.endings)
+    show(output(), results)
     sys.stdout.flush()
     store.finish(comparison)
-    races = made.more[FACTS]["races"]
+    races = results.more[FACTS]["races"]
     best = races[0]["best"] if races else None
     return best if best in layouts else None

@@ -16,11 +16,11 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Domain:
-    """A counter that only grows, and restarts at 0 after `range_`.
+    """A counter that only increases, and wraps to 0 after `range_`.
 
-    kind: of KINDS; name: the system's, such as `package-0`; interface: `powercap` or `perf`;
-    joules: of one count; range_: the largest count, None if it never restarts; read: returns the
-    count, raises OSError; close: releases what reading needs.
+    kind: one of KINDS; name: the system's, such as `package-0`; interface: `powercap` or `perf`;
+    joules: those of one count; range_: the largest count, None if it never wraps; read: returns the
+    count or raises OSError; close: closes the counter.
     """
 
     kind: str
@@ -35,15 +35,14 @@ class Domain:
 def joules_between(domain: Domain, counts: Sequence[int]) -> list[float]:
     """Return the joules between each reading and the next.
 
-    A count below the previous one has restarted at 0 once. Raises ValueError if a counter fell that
-    never restarts.
+    A count below the previous one has wrapped once. Raises ValueError if the counter never wraps.
     """
-    domains = []
+    steps = []
     for before, after in pairwise(counts):
         step = after - before
         if step < 0:
             if domain.range_ is None:
                 raise ValueError(f"{domain.name} fell from {before} to {after}")
             step += domain.range_ + 1
-        domains.append(step * domain.joules)
-    return domains
+        steps.append(step * domain.joules)
+    return steps

@@ -12,15 +12,15 @@ NOWHERE = "there is neither /sys/class/powercap nor an event power/energy-*"
 
 @dataclass(frozen=True)
 class Sources:
-    """domains: the readable ones. absent: reason by kind, where not all domains of the kind are
-    readable. refused: reason by domain, where neither interface reads it."""
+    """The readable domains. absent: the reason, by kind, if not all domains of a kind are readable.
+    refused: the reason, by domain and interface, if it cannot be read."""
 
     domains: list[Domain] = field(default_factory=list)
     absent: dict[str, str] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
 
     def why(self) -> str:
-        """Return why no energy can be read, in one line; "" if some can."""
+        """Return the reason why no energy can be read; "" if some can."""
         if self.domains:
             return ""
         if not self.refused:
@@ -28,25 +28,22 @@ class Sources:
         return _by_reason(self.refused)
 
     def close(self) -> None:
-        """Close the counters."""
         for each in self.domains:
             each.close()
 
 
 def _by_reason(reasons: Mapping[str, str]) -> str:
-    """Return reasons by name in one line, each reason once: `package-0, package-1: Permission
-    denied`."""
+    """Return a line such as `package-0, package-1: Permission denied`, with each reason once."""
     names: dict[str, list[str]] = {}
     for name, reason in reasons.items():
         names.setdefault(reason, []).append(name)
-    return "; ".join(f"{', '.join(named)}: {reason}" for reason, named in names.items())
+    return "; ".join(f"{', '.join(group)}: {reason}" for reason, group in names.items())
 
 
 def find(tree: Tree, opener: pmu.Opener | None = None) -> Sources:
     """Return all readable domains: each kind by powercap, or else by perf.
 
-    A kind is read only if all its sockets can be read: a sum over some of them would be taken for
-    the sum over all.
+    A kind is read only if all its sockets can be read, since its figure is their sum.
     """
     files, closed_files = powercap.find(tree)
     events, closed_events = pmu.find(tree, opener) if opener else pmu.find(tree)

@@ -1,4 +1,4 @@
-"""Energy over a period, read at both ends and so often between that no counter wraps twice."""
+"""Energy over a period, read so often that no counter wraps twice between readings."""
 
 import threading
 import time
@@ -25,8 +25,8 @@ def period(domains: Sequence[Domain]) -> float:
 
 @dataclass(frozen=True)
 class EnergyUse:
-    """Joules by kind, summed over the sockets, in `seconds`; absent: reason, by kind, where it
-    could not be read."""
+    """Joules by kind, summed over the sockets, in `seconds`; absent: the reason, by kind, for each
+    missing value."""
 
     seconds: float
     joules: Mapping[str, float]
@@ -48,7 +48,7 @@ class Meter:
         every: float = _LONGEST,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """domains: what to read. every: seconds between readings, at most. clock: seconds."""
+        """every: most seconds between readings. clock: returns seconds."""
         self._domains = list(domains)
         self._clock = clock
         self._period = min(every, period(self._domains))
@@ -80,8 +80,8 @@ class Meter:
     def between(self, began: float, ended: float) -> EnergyUse:
         """Return the energy used between two times of the clock; called after `end`.
 
-        Energy is interpolated linearly between readings. Times before the first or after the last
-        reading are clamped.
+        Energy is interpolated linearly between readings; the times are clamped to those of the
+        first and the last reading.
         """
         began, ended = (
             min(max(moment, self._times[0]), self._times[-1]) for moment in (began, ended)
@@ -105,7 +105,7 @@ class Meter:
         return EnergyUse(ended - began, complete, absent)
 
     def sample(self) -> None:
-        """Read all domains; one that can no longer be read is reported at the end."""
+        """Read all domains; a failure is reported at the end."""
         self._times.append(self._clock())
         for each in self._domains:
             if each.name in self._failed:
@@ -121,8 +121,8 @@ class Meter:
 
 
 def _overlap(first: float, last: float, began: float, ended: float) -> float:
-    """Return which share of the period from `first` to `last` lies between `began` and `ended`."""
+    """Return the share of the period from `first` to `last` that is within `began` to `ended`."""
     if last <= first:
-        # The period is empty: its energy counts if that moment lies within the limits.
+        # The period is empty: its energy counts if that moment is within the limits.
         return 1.0 if began <= first <= ended else 0.0
     return max(0.0, min(last, ended) - max(first, began)) / (last - first)

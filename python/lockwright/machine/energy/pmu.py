@@ -1,4 +1,4 @@
-"""RAPL by the performance events `power/energy-*/`, where powercap is missing or not readable."""
+"""RAPL by the performance events `power/energy-*/`, if powercap is missing or not readable."""
 
 import os
 import re
@@ -17,7 +17,7 @@ EVENTS = {
     "energy-ram": "dram",
     "energy-psys": "psys",
 }
-"""Events and the kinds that they count, see arch/x86/events/rapl.c."""
+"""Events and their kinds of energy, see arch/x86/events/rapl.c."""
 
 Opener = Callable[[int, int, int], int]
 """Takes type, config and processor, and returns a descriptor; raises OSError."""
@@ -30,16 +30,16 @@ def _open(kind: int, config: int, cpu: int) -> int:
 def find(
     tree: Tree, opener: Opener = _open, read: Callable[[int], int] | None = None
 ) -> tuple[list[Domain], dict[str, str]]:
-    """Return the readable domains, one for each socket, and why others cannot be read, by name.
+    """Return the readable domains, one for each socket, and the reasons for the others, by name.
 
-    The kernel's counters have 64 bits, and the kernel handles the wrapping of the hardware's.
+    The kernel extends the hardware's counters to 64 bits.
     """
     domains: list[Domain] = []
     refused: dict[str, str] = {}
     kind = tree.number(f"{FOLDER}/type")
     if kind is None:
         return domains, refused
-    # One processor of each socket, through which the socket's counters are read.
+    # One processor of each socket reads the socket's counters.
     socket_processors = sorted(numbers_of(tree.text(f"{FOLDER}/cpumask"))) or [0]
     for event, kind_of_energy in EVENTS.items():
         config = _config(tree.text(f"{FOLDER}/events/{event}"))

@@ -10,9 +10,9 @@ FOLDER = "/sys/class/powercap"
 
 
 def find(tree: Tree) -> tuple[list[Domain], dict[str, str]]:
-    """Return the readable domains, and why others cannot be read, by name.
+    """Return the readable domains, and the reasons for the others, by name.
 
-    Zones of `intel-rapl-mmio` are left out: they count the same packages once more.
+    Zones of `intel-rapl-mmio` are left out: they count the same packages again.
     """
     domains, refused = [], {}
     for zone in tree.match(f"{FOLDER}/intel-rapl:*"):
@@ -26,8 +26,8 @@ def find(tree: Tree) -> tuple[list[Domain], dict[str, str]]:
         file = tree.path(f"{zone}/energy_uj")
         try:
             _count(file)
-        except (OSError, ValueError) as error:
-            refused[name] = _why(error)
+        except OSError as error:
+            refused[name] = error.strerror or str(error)
             continue
         range_ = tree.number(f"{zone}/max_energy_range_uj")
         if not range_:
@@ -42,7 +42,3 @@ def _count(file: Path) -> int:
         return int(file.read_text(encoding="ascii"))
     except ValueError as error:
         raise OSError(5, "it contains no number") from error
-
-
-def _why(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -21,8 +21,8 @@ from lockwright.machine.perf.event import (
 
 @dataclass(frozen=True)
 class Counter:
-    """A hardware or software event. type, config: of perf_event_attr; needs_kernel: it occurs in
-    the kernel only, so that the count would be 0 for a user without the right to count there."""
+    """A hardware or software event. type, config: those of perf_event_attr; needs_kernel: True if
+    it occurs in the kernel only and is therefore 0 for a user who may not count there."""
 
     name: str
     type: int
@@ -34,12 +34,7 @@ class Counter:
 COUNTERS = (
     Counter("cycles", HARDWARE, 0, "processor cycles (PERF_COUNT_HW_CPU_CYCLES)"),
     Counter("instructions", HARDWARE, 1, "instructions retired (PERF_COUNT_HW_INSTRUCTIONS)"),
-    Counter(
-        "cache misses",
-        HARDWARE,
-        3,
-        "misses of the last-level cache (PERF_COUNT_HW_CACHE_MISSES)",
-    ),
+    Counter("cache misses", HARDWARE, 3, "last-level cache misses (PERF_COUNT_HW_CACHE_MISSES)"),
     Counter(
         "migrations",
         SOFTWARE,
@@ -50,10 +45,10 @@ COUNTERS = (
 )
 
 USER_ONLY = "in the program only, the kernel left out (perf_event_paranoid)"
-"""Remark on a counter that the kernel grants for user mode only."""
+"""Remark on a counter that is allowed for user mode only."""
 
 Opener = Callable[[int, int, int, int], int]
-"""Takes type, config, process and bits, and returns a descriptor; raises OSError."""
+"""A function of type, config, process and bits that returns a descriptor or raises OSError."""
 
 
 def _open(kind: int, config: int, pid: int, bits: int) -> int:
@@ -61,14 +56,13 @@ def _open(kind: int, config: int, pid: int, bits: int) -> int:
 
 
 class Counting:
-    """Counters of the programs that a process starts by exec from now on, and of their descendants.
+    """Counters of the programs that a process starts by exec after this, and of their descendants.
 
-    absent: the reason, by name, for each missing counter. remarks: restrictions of the others, by
-    name.
+    pid: the process whose first thread starts the programs; 0 for the calling thread. absent: the
+    reason, by name, for each missing counter. remarks: restrictions of the others, by name.
     """
 
     def __init__(self, pid: int = 0, opener: Opener = _open) -> None:
-        """pid: the process whose first thread starts the programs; 0 for the calling thread."""
         self.absent: dict[str, str] = {}
         self.remarks: dict[str, str] = {}
         self._handles: dict[str, int] = {}
@@ -94,7 +88,7 @@ class Counting:
     def end(self, read: Callable[[int], Reading] = read_event) -> Mapping[str, float]:
         """Return the counts, by name, of the programs that have ended; close all counters.
 
-        A counter that shared the hardware is absent: its count is a part of unknown size.
+        A counter that shared the hardware is absent: its count is incomplete.
         """
         counts: dict[str, float] = {}
         for name, handle in self._handles.items():

@@ -1,7 +1,6 @@
 """Opens and reads one performance event, see perf_event_open(2).
 
-The system call is used directly: it is part of the kernel's stable interface, while the program
-`perf` belongs to one kernel version and is seldom installed.
+The system call is stable, while the program `perf` depends on the kernel's version.
 """
 
 import contextlib
@@ -30,15 +29,15 @@ _TOTAL_TIMES = 1 | 2
 _CLOEXEC = 8
 
 _ATTRIBUTES = struct.Struct("=IIQQQQQIIQ")
-"""perf_event_attr as it was at first (PERF_ATTR_SIZE_VER0), which every kernel takes: type, size,
-config, sample_period, sample_type, read_format, bits, wakeup_events, bp_type, config1."""
+"""The first version of perf_event_attr, which every kernel accepts (PERF_ATTR_SIZE_VER0): type,
+size, config, sample_period, sample_type, read_format, bits, wakeup_events, bp_type, config1."""
 
 
 def open_event(kind: int, config: int, *, pid: int, cpu: int, bits: int = 0) -> int:
     """Return a descriptor of the event; the caller closes it.
 
-    pid: 0 for the calling thread, -1 for all processes. cpu: -1 for any. Raises OSError with the
-    kernel's error, ENOSYS on a machine whose number of the system call is not known.
+    pid: 0 for the calling thread, -1 for all processes. cpu: -1 for any. Raises OSError; ENOSYS on
+    an architecture whose system call number is unknown.
     """
     number = _NUMBERS.get(platform.machine())
     if number is None:
@@ -63,7 +62,7 @@ def open_event(kind: int, config: int, *, pid: int, cpu: int, bits: int = 0) -> 
 @dataclass(frozen=True)
 class Reading:
     """The count of an event. enabled, running: nanoseconds for which it was enabled and for which
-    it counted; they differ where several events shared the processor's counters."""
+    it counted; they differ if several events shared the processor's counters."""
 
     value: int
     enabled: int
@@ -79,7 +78,7 @@ def read_event(handle: int) -> Reading:
 
 
 def why_not(error: OSError) -> str:
-    """Return the meaning of the kernel's refusal, in a few words."""
+    """Return a short explanation of the kernel's error."""
     if error.errno in (1, 13):
         return "not allowed to this user (perf_event_paranoid)"
     if error.errno in (2, 19, 95):
@@ -90,7 +89,7 @@ def why_not(error: OSError) -> str:
 
 
 def hardware_refusal() -> str:
-    """Return why the cycles of this process cannot be counted; "" if they can."""
+    """Return the reason why the cycles of this process cannot be counted; "" if they can."""
     try:
         handle = open_event(HARDWARE, 0, pid=0, cpu=-1, bits=DISABLED | EXCLUDE_KERNEL)
     except OSError as error:
