@@ -1,4 +1,4 @@
-"""Fixtures: where the command and the libraries are, and a way to run a program under a lock."""
+"""Fixtures: the paths of the command and the libraries, and runs of a program under a lock."""
 
 import json
 import signal
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from support import harness, leftovers, locate
 
-# Whoever starts the tests in the background may have these ignored. Tests send them to programs
-# that they start, and those inherit what is ignored.
+# A shell ignores these signals in background jobs, and programs inherit that. Tests send them to
+# programs.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -22,20 +22,20 @@ _LEFT = pytest.StashKey[list[Path]]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out the tests that take minutes, unless they are asked for."""
+    """Leave out the tests that take minutes, unless LOCKWRIGHT_TEST_LONG is set."""
     long = [item for item in items if item.get_closest_marker("long") and not locate.LONG]
     config.hook.pytest_deselected(items=long)
     items[:] = [item for item in items if item not in long]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Notes what other runs have left."""
+    """Record the files that other runs have left."""
     session.config.stash[_BEFORE] = leftovers.present()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Fails if the tests have left files of the command, whichever test it was."""
-    # Of several processes that run tests, the first one ends last.
+    """Fail if the tests have left files of the command."""
+    # Only the first of several test processes checks: it ends last.
     if hasattr(session.config, "workerinput"):
         return
     left = leftovers.left_since(session.config.stash[_BEFORE])
@@ -47,20 +47,20 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Names what was left."""
+    """Print the paths of the left files."""
     for path in config.stash.get(_LEFT, []):
         terminalreporter.write_line(f"FAILED: the tests have left {path}", red=True)
 
 
 @pytest.fixture(scope="session")
 def lockwright() -> Path:
-    """The path of the installed `lockwright` command."""
+    """Return the path of the installed `lockwright` command."""
     return locate.lockwright()
 
 
 @pytest.fixture(scope="session")
 def libdir() -> Path:
-    """The directory of the preload libraries and of locks.json."""
+    """Return the directory of the preload libraries and of locks.json."""
     return locate.preload_dir()
 
 
@@ -73,7 +73,7 @@ def all_locks(libdir: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def run_under() -> harness.RunUnder:
-    """Runs a program under a lock and fails the test, with all stacks, if it hangs."""
+    """Return a function that runs a program under a lock; a hang fails the test with all stacks."""
 
     def run(
         lock: str | harness.Setting,
@@ -84,16 +84,11 @@ def run_under() -> harness.RunUnder:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> harness.Outcome:
-        name = Path(argv[0]).name
-        if obstacle := harness.obstacle(name):
+        if obstacle := harness.obstacle(Path(argv[0]).name):
             pytest.skip(obstacle)
         setting = lock if isinstance(lock, harness.Setting) else harness.Setting(lock)
-        outcome = harness.run(
-            argv,
-            harness.environment(setting, counting=counting, extra=env),
-            timeout,
-            cwd=cwd,
-        )
+        environment = harness.environment(setting, counting=counting, extra=env)
+        outcome = harness.run(argv, environment, timeout, cwd=cwd)
         if outcome.hung:
             pytest.fail(f"{' '.join(map(str, argv))} under {setting.label}: {outcome.describe()}")
         return outcome

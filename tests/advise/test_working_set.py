@@ -1,4 +1,4 @@
-"""The working set is measured apart from other memory, and the size of the last cache is read."""
+"""Tests of the measured working set, and of the size of the last-level cache."""
 
 import subprocess
 import sys
@@ -12,44 +12,41 @@ _STREAMS += "print(flush=True)\nwhile True: b[s] = v"
 
 
 def rate(mib: int, cpu: float) -> float:
-    """Bytes for each second of processor time of a process that uses `mib` again and again."""
+    """Return the bytes that a process which loops over `mib` MiB touches in a processor second."""
     with subprocess.Popen(
         [sys.executable, "-c", _STREAMS.format(mib=mib)], stdout=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        # One that gets no processor is given up.
-        seen = next(
-            filter(None, (working_set.touched_per_second(process.pid, cpu) for _ in range(8))), None
-        )
+        # The process may get no processor.
+        rates = (working_set.touched_per_second(process.pid, cpu) for _ in range(8))
+        bytes_per_second = next(filter(None, rates), None)
         process.kill()
-    if seen is None:
-        pytest.skip(
-            "the kernel does not tell which pages are used, or gave the process no processor"
-        )
-    return seen
+    if bytes_per_second is None:
+        pytest.skip("the kernel does not report used pages, or gave the process no processor")
+    return bytes_per_second
 
 
 def test_a_process_that_uses_more_memory_touches_more() -> None:
-    """All of it within the look: 16 times as much, but for what Python itself uses."""
+    """It is 16 times as much, apart from the memory of Python itself."""
     assert rate(128, 0.03) > 4 * rate(8, 0.03)
 
 
-def test_a_process_that_ends_ends_the_looks() -> None:
+def test_the_end_of_a_process_ends_the_sampling() -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
-        looks = working_set.TouchSampler(process.pid)
+        sampler = working_set.TouchSampler(process.pid)
         process.wait()
-    seen = looks.stop()
-    assert seen is None or seen >= 0
+    rate_at_end = sampler.stop()
+    assert rate_at_end is None or rate_at_end >= 0
 
 
-def test_the_last_level_counts_and_instructions_do_not(tmp_path: Path) -> None:
+def test_the_size_of_the_last_data_cache(tmp_path: Path) -> None:
     for index, (level, kind, size) in enumerate(
         [("1", "Data", "32K"), ("2", "Unified", "1024K"), ("3", "Instruction", "9M")]
     ):
-        place = tmp_path / f"index{index}"
-        place.mkdir()
+        folder = tmp_path / f"index{index}"
+        folder.mkdir()
         for name, text in (("level", level), ("type", kind), ("size", size)):
-            (place / name).write_text(f"{text}\n")
+            (folder / name).write_text(f"{text}\n")
     assert working_set.last_level_cache_size(tmp_path) == 2**20
     assert working_set.last_level_cache_size(tmp_path / "none") is None

@@ -1,4 +1,4 @@
-"""Unmodified programs of the distribution give the right output under every lock."""
+"""Tests of the output of the distribution's programs under every lock."""
 
 import random
 import shutil
@@ -8,24 +8,24 @@ import pytest
 from support import harness
 from support.harness import RunUnder
 
-#: Programs of minutes in all; four nodes are for those that are made to test locks.
+#: The programs take minutes; only the tests of locks run with four nodes.
 SETTINGS = harness.all_settings(most_nodes=2)
 
 
 def each_setting() -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("setting", SETTINGS, ids=[one.label for one in SETTINGS])
+    return pytest.mark.parametrize("setting", SETTINGS, ids=[setting.label for setting in SETTINGS])
 
 
 def need(program: str) -> str:
-    found = shutil.which(program)
-    if found is None:
+    path = shutil.which(program)
+    if path is None:
         pytest.skip(f"{program} is not installed; tests/apps/packages.txt names its package")
-    return found
+    return path
 
 
 @pytest.fixture(scope="module")
 def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """3 MB of text that compresses, the same in every run."""
+    """Write 3 MB of compressible text, the same in every run."""
     generator = random.Random(20)
     words = [
         "".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=generator.randint(2, 9)))
@@ -43,7 +43,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @each_setting()
 def test_kyoto_cabinet(run_under: RunUnder, setting: harness.Setting) -> None:
-    # A hash table with one mutex a slot, worked on by two threads, checking itself.
+    # Two threads use and check a hash table with a mutex for each slot.
     argv = [need("kccachetest"), "wicked", "-th", "2", "-it", "1", "-capcnt", "500", "2000"]
     outcome = run_under(setting, argv)
     assert outcome.status == 0, outcome.describe()
@@ -51,7 +51,7 @@ def test_kyoto_cabinet(run_under: RunUnder, setting: harness.Setting) -> None:
     assert "error" not in outcome.stdout + outcome.stderr
 
 
-#: Program, the words that compress with threads, and those that restore.
+#: Programs, their options for compressing with threads and for decompressing, and the suffix.
 COMPRESSORS = {
     "xz": (["-1", "-T4", "--block-size=300KiB", "-k"], ["-d", "-T4"], ".xz"),
     "pbzip2": (["-1", "-p4", "-b2", "-k"], ["-d", "-p4"], ".bz2"),
@@ -88,7 +88,7 @@ def test_parallel_sort(run_under: RunUnder, material: Path, setting: harness.Set
 
 
 @each_setting()
-def test_output_of_a_pipe_is_untouched(run_under: RunUnder, setting: harness.Setting) -> None:
+def test_output_of_a_pipe_is_unchanged(run_under: RunUnder, setting: harness.Setting) -> None:
     outcome = run_under(setting, ["sh", "-c", "printf 'b\\na\\n' | sort | cat"])
     assert outcome.stdout == "a\nb\n"
     assert outcome.stderr == ""
@@ -96,7 +96,7 @@ def test_output_of_a_pipe_is_untouched(run_under: RunUnder, setting: harness.Set
 
 @each_setting()
 def test_the_debugger_starts(run_under: RunUnder, setting: harness.Setting) -> None:
-    # gdb locks in the constructors of its libraries, and has threads of its own.
+    # gdb takes locks in the constructors of its libraries, and starts threads.
     outcome = run_under(setting, [need("gdb"), "-nx", "-batch", "-ex", "print 6*7"])
     assert outcome.status == 0, outcome.describe()
     assert "$1 = 42" in outcome.stdout
@@ -124,7 +124,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 @each_setting()
 def test_python_threads(run_under: RunUnder, setting: harness.Setting) -> None:
-    # The interpreter's lock is a mutex and a condition variable waited on with a deadline.
+    # The interpreter's lock is a mutex and a condition variable with timed waits.
     outcome = run_under(setting, [need("python3"), "-c", PYTHON])
     assert outcome.status == 0, outcome.describe()
     assert outcome.stdout == "7\n"

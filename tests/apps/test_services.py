@@ -1,4 +1,4 @@
-"""Servers, databases and runtimes do their work under one lock of every category."""
+"""Tests of servers, databases and runtimes under a lock of every category."""
 
 import tempfile
 from pathlib import Path
@@ -19,7 +19,7 @@ PROGRAMS = [
     "stress-ng-fork",
     "java-threads",
 ]
-#: Those that take minutes.
+#: Programs that take minutes.
 PROGRAMS += ["python-pools", "python-processes"] if locate.LONG else []
 PLAN = """
 endings = true
@@ -35,17 +35,17 @@ programs = ["{program}"]
 @pytest.mark.timeout(3300 if locate.LONG else 660)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program(tmp_path: Path, program: str) -> None:
-    """With four threads per processor the program ends as it does under the C library's mutex."""
+    """The plan has four threads for each processor, and requires correct ends."""
     if absent := missing(catalogue.find(program)):
         pytest.skip(f"{', '.join(absent)} is not installed; see tests/apps/more-packages.txt")
     plan = tmp_path / "services.toml"
     plan.write_text(PLAN.format(program=program))
-    # The name of a database's socket in there must not be long.
+    # The path of a database's socket has to be short.
     with tempfile.TemporaryDirectory(prefix="services-") as cache:
         done = captured(
             [locate.lockwright(), "study", "run", plan, "--cache", cache],
             timeout=3000 if locate.LONG else 600,
         )
     assert done.returncode == 0, done.stdout + done.stderr
-    # Each run took locks, which this kind of plan demands, and none was left out.
+    # Such a plan fails if a run took no lock.
     assert done.stdout.endswith(": 5 runs\n"), done.stdout + done.stderr

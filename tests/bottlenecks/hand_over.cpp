@@ -1,5 +1,5 @@
-// Fork and join in short steps: a barrier of a mutex and a condition variable, at which threads
-// sleep and are woken thousands of times a second.
+// A barrier of a mutex and a condition variable, at which threads sleep and are woken thousands of
+// times a second.
 #include "work.hpp"
 
 namespace {

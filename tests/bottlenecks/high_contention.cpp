@@ -1,5 +1,4 @@
-// Requests that work for a while, then write for a while to a log under its mutex: at
-// any time some of the threads wait for it.
+// Requests that work, then write to a log under its mutex: at any time some threads wait.
 #include "work.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-// One thread creates a hundred thousand objects with a mutex each, in memory that the kernel has to
-// clear page by page; then threads visit them one after the other, each in its own part.
+// One thread creates 100,000 objects with a mutex each, in memory that the kernel clears page by
+// page; then each thread visits the objects of a part.
 #include <sys/mman.h>
 #include <new>
 #include "work.hpp"

@@ -1,4 +1,4 @@
-"""For a program of each of the nine bottlenecks, advice names that one and no other."""
+"""Tests of the advice for a program of each of the nine bottlenecks."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ BOTTLENECKS = {
 }
 
 
-#: Runs of a program while other programs use the processors; some of those are diagnosed wrongly.
+#: Most runs of a program if others use the processors, which may cause a wrong diagnosis.
 TRIES = 6
 
 
@@ -34,24 +34,21 @@ def profiled(name: str, path: Path) -> record.Profile:
 
 
 def was_disturbed(profile: record.Profile) -> bool:
-    """Return whether other programs had most of the processor time that the program could have
-    used.
-    """
+    """Return whether other programs used half of the time for which threads were runnable."""
     process = profile.process
     if process.runnable is None:
         return True
-    wanted = min(process.runnable, process.processors) * process.duration
-    return process.cpu_user + process.cpu_system < 0.5 * wanted
+    runnable = min(process.runnable, process.processors) * process.duration
+    return process.cpu_user + process.cpu_system < 0.5 * runnable
 
 
 @pytest.mark.parametrize("name", BOTTLENECKS)
-def test_a_program_has_its_own_bottleneck_and_no_other(name: str, tmp_path: Path) -> None:
-    """A failure shows the figures of all nine, which describe the machine's state as well."""
+def test_advice_names_only_the_bottleneck_of_the_program(name: str, tmp_path: Path) -> None:
     for _ in range(TRIES):
         profile = profiled(name, tmp_path / "profile.json")
         advice = advise(profile)
-        found = [each.key for each in advice.fired]
-        if found == [BOTTLENECKS[name]] or not was_disturbed(profile):
+        diagnosed = [each.key for each in advice.fired]
+        if diagnosed == [BOTTLENECKS[name]] or not was_disturbed(profile):
             break
-    assert found == [BOTTLENECKS[name]], advice.to_json()
+    assert diagnosed == [BOTTLENECKS[name]], advice.to_json()
     assert advice.sensitive

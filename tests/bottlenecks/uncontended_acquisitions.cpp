@@ -1,4 +1,4 @@
-// A grid whose cells have a mutex each; every thread uses a separate part of it.
+// A grid with a mutex for each cell; every thread uses a separate part.
 #include <array>
 #include "work.hpp"
 

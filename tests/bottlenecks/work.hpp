@@ -1,5 +1,5 @@
-// Common code of the programs: threads that work for a while, and work measured in processor time,
-// so that it takes longer if the thread is preempted.
+// Common code of the programs: threads for a limited time, and work measured in processor time, which
+// takes longer if the thread is preempted.
 #pragma once
 
 #include <pthread.h>
@@ -11,8 +11,8 @@
 
 namespace work {
 
-// Returns the processors that this process may use, at most eight, for the same behaviour on a
-// large machine.
+// Returns the number of allowed processors, at least two, and at most eight for the same behaviour on
+// larger machines.
 inline unsigned processors() {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 2;
@@ -48,7 +48,7 @@ inline void compute(std::uint64_t steps) {
   }
 }
 
-// Sleeps as in a call that reads or writes.
+// Sleeps as for input or output.
 inline void wait_for_device(std::uint64_t microseconds) {
   std::this_thread::sleep_for(std::chrono::microseconds{microseconds});
 }
@@ -64,7 +64,7 @@ class clock {
   std::chrono::steady_clock::time_point end_;
 };
 
-// Calls job(number) in each of `threads` threads and waits for their end.
+// Calls job(number) in each of `threads` threads, and joins them.
 template <class Job>
 void in_threads(unsigned threads, Job job) {
   std::vector<std::thread> all;

@@ -1,4 +1,4 @@
-"""A browser without a screen, and every kind of report for it to open."""
+"""Fixtures: a headless browser, and every kind of report."""
 
 import os
 import shutil
@@ -15,23 +15,23 @@ NAMES = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chro
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Chromium as the distribution has it."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
+    """Start the distribution's Chromium."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
         pytest.skip(f"none of {', '.join(NAMES)} is installed")
-    # Chromium keeps root from using its sandbox.
+    # Root cannot use Chromium's sandbox.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     # /dev/shm may be small or full.
     arguments.append("--disable-dev-shm-usage")
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=arguments)
+        chromium = playwright.chromium.launch(executable_path=program, args=arguments)
         yield chromium
         chromium.close()
 
 
 @pytest.fixture(scope="session")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """The file of the report of that name, which is made when it is first wanted."""
+    """Return a function that returns the file of a report, made at the first call."""
 
     @cache
     def made(name: str) -> Path:
@@ -42,8 +42,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 @pytest.fixture
 def opened(browser: Browser, report: Callable[[str], Path]) -> Iterator[Callable[..., Page]]:
-    """Opens a report at a width. What goes wrong in it fails the test, at the latest at its end."""
-    wrong: list[str] = []
+    """Return a function that opens a report at a width. Errors in the page fail the test."""
+    errors: list[str] = []
     contexts = []
 
     def open_report(name: str, width: int = 1280, anchor: str = "") -> Page:
@@ -51,11 +51,11 @@ def opened(browser: Browser, report: Callable[[str], Path]) -> Iterator[Callable
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(240_000)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("pageerror", lambda error: errors.append(str(error)))
         page.on(
             "console",
             lambda message: (
-                wrong.append(message.text) if message.type in ("error", "warning") else None
+                errors.append(message.text) if message.type in ("error", "warning") else None
             ),
         )
         page.goto(report(name).as_uri() + anchor)
@@ -64,4 +64,4 @@ def opened(browser: Browser, report: Callable[[str], Path]) -> Iterator[Callable
     yield open_report
     for context in contexts:
         context.close()
-    assert wrong == []
+    assert errors == []

@@ -1,4 +1,4 @@
-"""Every report, in a real browser: no script fails, all is drawn, and it reacts to its reader."""
+"""Tests of every report in a real browser: drawings, layout, interaction, no failing script."""
 
 from collections.abc import Callable
 
@@ -20,20 +20,18 @@ DRAWN = {
     "study": ("table", ".page .card"),
     "regret": ("svg.map", "svg.map rect", "table"),
 }
-"""What each report has to show, by the name of the report."""
+"""Selectors of the elements that each report has to show."""
 
 ANCHORS = {"study": ("", "#study/study.throughput", "#programs", "#locks", "#lock/c-bo-mcs-stp")}
-"""Of a report of several pages, which of them are opened."""
+"""The pages to open of a report with several pages."""
 
 Open = Callable[..., Page]
 
 
 @pytest.mark.parametrize("width", [1280, 420])
 @pytest.mark.parametrize("name", made_reports.REPORTS)
-def test_all_is_drawn_and_nothing_sticks_out(opened: Open, name: str, width: int) -> None:
-    """The page is tested in light and dark; it is never wider than the window, wide tables scroll
-    within.
-    """
+def test_everything_is_drawn_within_its_container(opened: Open, name: str, width: int) -> None:
+    """The light and the dark page are tested; neither is wider than the window."""
     page = opened(name, width)
     check_drawn(page, name)
     colour = "getComputedStyle(document.body).backgroundColor"
@@ -44,7 +42,7 @@ def test_all_is_drawn_and_nothing_sticks_out(opened: Open, name: str, width: int
 
 
 def check_drawn(page: Page, name: str) -> None:
-    """Check that every part is drawn, has a size, and lies within its container."""
+    """Check that every element has a size and is within its container."""
     for selector in DRAWN[name]:
         box = page.locator(selector).first.bounding_box()
         assert box is not None, selector
@@ -54,26 +52,26 @@ def check_drawn(page: Page, name: str) -> None:
     for anchor in (*anchors, anchors[0]):
         page.evaluate("(anchor) => { location.hash = anchor; }", anchor)
         page.wait_for_timeout(20)
-        assert sticking_out(page) == [], anchor
-        both = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
-        assert both[0] <= both[1], anchor
+        assert cut_off_texts(page) == [], anchor
+        width, window = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
+        assert width <= window, anchor
 
 
-def sticking_out(page: Page) -> list[str]:
-    """Texts of plots that lie partly outside of the plot, and so are cut off."""
-    found: list[str] = page.evaluate(
+def cut_off_texts(page: Page) -> list[str]:
+    """Return the texts of plots that are partly outside of the plot."""
+    texts: list[str] = page.evaluate(
         """() => [...document.querySelectorAll(".js-plotly-plot, .drawing svg")]
           .filter((plot) => plot.getBoundingClientRect().width > 0)
           .flatMap((plot) => {
             const frame = plot.getBoundingClientRect();
             return [...plot.querySelectorAll("text")].filter((text) => {
               const box = text.getBoundingClientRect();
-              const seen = box.width > 0 && getComputedStyle(text).visibility !== "hidden";
-              return seen && (box.left < frame.left - 2 || box.right > frame.right + 2);
+              const visible = box.width > 0 && getComputedStyle(text).visibility !== "hidden";
+              return visible && (box.left < frame.left - 2 || box.right > frame.right + 2);
             }).map((text) => text.textContent);
           })"""
     )
-    return found
+    return texts
 
 
 @pytest.mark.parametrize("name", ["profile", "comparison", "tour"])
@@ -85,38 +83,38 @@ def test_a_click_sorts_a_table(opened: Open, name: str) -> None:
 
     def keys() -> list[float]:
         cells = table.locator(f"tbody td:nth-child({column})")
-        message = cells.evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)")
-        return [float(key) for key in message if key]
+        values = cells.evaluate_all("(cells) => cells.map((cell) => cell.dataset.key)")
+        return [float(key) for key in values if key]
 
     button.click()
-    up = keys()
+    ascending = keys()
     button.click()
-    assert up == sorted(up)
-    assert keys() == sorted(up, reverse=True)
-    assert len(set(up)) > 1
+    assert ascending == sorted(ascending)
+    assert keys() == sorted(ascending, reverse=True)
+    assert len(set(ascending)) > 1
 
 
 def widths(page: Page, label: str) -> list[float]:
-    """Return the widths of the flame graph's boxes with this name, from the left."""
-    found: list[float] = page.locator("#flame g").evaluate_all(
+    """Return the widths of the flame graph's boxes with this label, from the left."""
+    boxes: list[float] = page.locator("#flame g").evaluate_all(
         """(groups, label) => groups
           .filter((each) => each.getAttribute("aria-label").startsWith(label))
           .map((each) => each.getBoundingClientRect().width)""",
         label,
     )
-    return found
+    return boxes
 
 
 def test_the_flame_graph_zooms_and_searches(opened: Open) -> None:
     page = opened("profile")
-    whole = widths(page, "all waiting")[0]
+    full_width = widths(page, "all waiting")[0]
     before = widths(page, "Table::insert")[0]
-    assert before < whole / 2
+    assert before < full_width / 2
     page.locator("#flame g[aria-label^='Table::insert']").click()
-    assert widths(page, "Table::insert")[0] == pytest.approx(whole, abs=2)
+    assert widths(page, "Table::insert")[0] == pytest.approx(full_width, abs=2)
     assert widths(page, "Table::lookup") == []
     assert "waited" in page.locator("#flame-status").inner_text()
-    # What lies above is the way back, also with the keyboard.
+    # The box above zooms out, also with the keyboard.
     page.locator("#flame g[aria-label^='all waiting']").focus()
     page.keyboard.press("Enter")
     assert widths(page, "Table::insert")[0] == pytest.approx(before, abs=1)
@@ -127,7 +125,7 @@ def test_the_flame_graph_zooms_and_searches(opened: Open) -> None:
     assert page.locator("#flame g.found").count() == 0
 
 
-def test_a_mutex_can_be_chosen_in_every_drawing_and_opened(opened: Open) -> None:
+def test_a_mutex_can_be_selected_in_every_drawing(opened: Open) -> None:
     page = opened("profile")
     page.locator("select[data-choice=flame]").select_option("Queue::Queue() #0")
     assert widths(page, "Table::lookup") == []
@@ -138,7 +136,7 @@ def test_a_mutex_can_be_chosen_in_every_drawing_and_opened(opened: Open) -> None
     before = page.locator("#timeline canvas").evaluate("(canvas) => canvas.toDataURL()")
     page.locator("select[data-choice=timeline]").select_option("Queue::Queue() #0")
     assert before != page.locator("#timeline canvas").evaluate("(canvas) => canvas.toDataURL()")
-    # What is folded away is drawn once it is opened.
+    # A folded section is drawn when it is opened.
     last = page.locator("#mutex-7")
     assert last.locator(".main-svg").count() == 0
     page.locator("a[href='#mutex-7']").click()
@@ -148,7 +146,7 @@ def test_a_mutex_can_be_chosen_in_every_drawing_and_opened(opened: Open) -> None
     assert box["width"] > 200
 
 
-def test_the_timeline_zooms_and_says_what_is_pointed_at(opened: Open) -> None:
+def test_the_timeline_zooms_and_has_hints(opened: Open) -> None:
     page = opened("profile")
     canvas = page.locator("#timeline canvas")
     canvas.scroll_into_view_if_needed()
@@ -158,13 +156,12 @@ def test_the_timeline_zooms_and_says_what_is_pointed_at(opened: Open) -> None:
     def image() -> str:
         return str(canvas.evaluate("(canvas) => canvas.toDataURL()"))
 
-    whole = image()
+    overview = image()
     page.mouse.move(box["x"] + 300, box["y"] + 60)
     page.mouse.down()
     page.mouse.move(box["x"] + 330, box["y"] + 60)
     page.mouse.up()
-    near = image()
-    assert near != whole
+    assert image() != overview
     canvas.evaluate(
         """(canvas, { x, y, width }) => {
           for (let at = 100; at < width && document.querySelector(".hint").hidden; at += 2) {
@@ -178,4 +175,4 @@ def test_the_timeline_zooms_and_says_what_is_pointed_at(opened: Open) -> None:
     page.locator("#timeline").focus()
     page.keyboard.press("0")
     page.mouse.move(0, 0)
-    assert image() == whole
+    assert image() == overview

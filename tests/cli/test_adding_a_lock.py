@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from advise import made
+from advise import examples
 from lockwright.advise import advise
 from lockwright.preload.locks import Registry, registry
 from lockwright.tune import candidates
@@ -126,11 +126,12 @@ def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries:
     """They recommend it where its traits say so, and nowhere else."""
     rows = registry(libraries).rows
     assert [row["name"] for row in rows] == ["my-lock"]
-    known = Registry(tree, [*made.LOCKS.rows, *rows])
+    known = Registry(tree, [*examples.LOCKS.rows, *rows])
 
     def advised(**more: Any) -> dict[str, str]:
-        hot = made.mutex(held=1e6, contended=900, waited=0.6e9, threads=8)
-        profile = made.profile(hot, threads_most=8, threads_mean=8.0, involuntary=100_000, **more)
+        hot = examples.mutex(held=1e6, contended=900, waited=0.6e9, threads=8)
+        threads = {"threads_most": 8, "threads_mean": 8.0}
+        profile = examples.profile(hot, involuntary=100_000, **threads, **more)
         return {each.lock: each.reason for each in advise(profile, registry=known).shortlist}
 
     assert advised(processors=2)["my-lock"] == "its waiters yield"
@@ -138,7 +139,7 @@ def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries:
     assert list(advised(processors=64))[-1] == "my-lock"
     # It stands for its family, by the rank that it states.
     assert "my-lock" in [each.lock for each in candidates.advised_candidates((), known)]
-    assert "backoff" in [each.lock for each in candidates.advised_candidates((), made.LOCKS)]
+    assert "backoff" in [each.lock for each in candidates.advised_candidates((), examples.LOCKS)]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from advise import made
+from advise import examples
 from lockwright.base.errors import LockwrightError
 from lockwright.profile import record
 
@@ -16,8 +16,8 @@ from .conftest import Cli
 def contended(tmp_path: Path) -> Path:
     """A profile of two threads that stand in each other's way half of the time."""
     path = tmp_path / "profile.json"
-    hot = made.mutex(held=1e6, contended=100, waited=0.5 * made.SECOND, threads=2)
-    path.write_text(made.profile(hot, lock_calls=1e5).to_json())
+    hot = examples.mutex(held=1e6, contended=100, waited=0.5 * examples.SECOND, threads=2)
+    path.write_text(examples.profile(hot, lock_calls=1e5).to_json())
     return path
 
 

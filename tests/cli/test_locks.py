@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from advise import made
+from advise import examples
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BY_PRIORITY, OWN_ORDER, STARVES, Registry, preload
 from support.processes import captured
@@ -133,7 +133,7 @@ def test_a_library_path_that_cannot_be_preloaded_is_refused(tmp_path: Path) -> N
     folder.mkdir()
     (folder / "liblockwright-ttas.so").touch()
     with pytest.raises(LockwrightError, match="colon"):
-        Registry(folder, [made.lock("ttas")]).path_of("ttas")
+        Registry(folder, [examples.lock("ttas")]).path_of("ttas")
 
 
 def test_preload_keeps_what_was_preloaded_before() -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from advise import made
+from advise import examples
 from lockwright.preload.locks import Registry
 from lockwright.profile.record import OBJECT, Frame, Place
 from lockwright.tune.per_mutex import Layout, lock_of_other_mutexes, search_layout
@@ -176,9 +176,10 @@ def profile(folder: Path, waited: float) -> Path:
     """A file of one of two threads that wait for a mutex in so much of a second."""
     target = folder / "profile.json"
     contended = 1000 if waited else 0
-    hot = made.mutex(entries=1e5, contended=contended, waited=waited * made.SECOND, threads=2)
+    wait = waited * examples.SECOND
+    hot = examples.mutex(entries=1e5, contended=contended, waited=wait, threads=2)
     somewhere = Place(OBJECT, Frame("/bin/sh", 0x1000, "hot"))
-    target.write_text(made.profile(replace(hot, place=somewhere)).to_json())
+    target.write_text(examples.profile(replace(hot, place=somewhere)).to_json())
     return target
 
 
@@ -247,10 +248,10 @@ def test_each_hot_mutex_tries_the_locks_in_turn() -> None:
 
 def test_the_rest_gets_the_smallest_light_lock_that_parks() -> None:
     """The choice follows from the locks' traits; it is the baseline where no lock has them."""
-    assert lock_of_other_mutexes(made.LOCKS) == "futex"
-    smaller = made.lock("new", bytes_in_place=1, **made.PARKS)
-    assert lock_of_other_mutexes(Registry(Path("/"), [*made.LOCKS.rows, smaller])) == "new"
-    assert lock_of_other_mutexes(Registry(Path("/"), [made.lock("ttas")])) == "pthread"
+    assert lock_of_other_mutexes(examples.LOCKS) == "futex"
+    smaller = examples.lock("new", bytes_in_place=1, **examples.PARKS)
+    assert lock_of_other_mutexes(Registry(Path("/"), [*examples.LOCKS.rows, smaller])) == "new"
+    assert lock_of_other_mutexes(Registry(Path("/"), [examples.lock("ttas")])) == "pthread"
 
 
 def test_one_lock_for_all_is_no_plan() -> None:

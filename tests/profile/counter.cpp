@@ -1,4 +1,4 @@
-// Two threads that count under a mutex, and do nothing else.
+// Two threads that do nothing but count under a mutex.
 #include "../support/check.hpp"
 
 namespace {

@@ -1,4 +1,4 @@
-// Two threads that wait for each other for ever, and a third that gives up.
+// Two threads in a deadlock, and a third thread with a deadline.
 #include "../support/check.hpp"
 
 namespace {

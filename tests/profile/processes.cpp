@@ -1,6 +1,6 @@
-// A process that initialises a mutex and takes none. Its children, one after the other, take a
-// mutex three, three hundred and twenty times, and the last child is killed. With the argument
-// "limited" there is one child, whose file sizes are limited.
+// A process that takes no mutex. Its children, one after the other, take a mutex 3, 300 and 20 times,
+// and the last child is killed. With the argument "limited" there is one child, whose file sizes are
+// limited.
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

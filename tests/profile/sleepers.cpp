@@ -1,5 +1,5 @@
-// Two threads that wait for a mutex until standard input ends, and one that waits for a lock of
-// another kind.
+// Two threads that wait for a mutex until standard input ends, and one that waits for a futex that is
+// not a mutex.
 #include "../support/check.hpp"
 
 namespace {
@@ -11,7 +11,7 @@ pthread_mutex_t wanted = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_unlock(&wanted);
 }
 
-/// As in the runtime of another language: no owner follows the futex word.
+/// A futex word without an owner after it, as in the runtimes of other languages.
 alignas(8) std::atomic<std::uint32_t> foreign[8]{2};
 
 void wait_for_foreign() {

@@ -1,4 +1,4 @@
-"""`lockwright profile`: what it refuses, what it leaves alone, and a process that runs already."""
+"""Tests of `lockwright profile`: bad input, the program's status and output, running processes."""
 
 import json
 import os
@@ -20,7 +20,8 @@ from support import locate
 from support.processes import captured
 
 pytestmark = pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()), reason="the programs are not of this machine"
+    bool(locate.emulator() or locate.sanitizer()),
+    reason="the programs run in an emulator or with a sanitizer",
 )
 
 
@@ -31,7 +32,7 @@ def profile(*words: str | Path, timeout: float = 60) -> subprocess.CompletedProc
 
 
 @pytest.mark.parametrize(
-    ("words", "named"),
+    ("words", "part"),
     [
         ((), "--pid"),
         (("--pid", "1", "--", "true"), "--pid"),
@@ -42,12 +43,12 @@ def profile(*words: str | Path, timeout: float = 60) -> subprocess.CompletedProc
         (("--pid", "4194304"), "4194304"),
     ],
 )
-def test_refuses(words: tuple[str, ...], named: str) -> None:
+def test_refuses(words: tuple[str, ...], part: str) -> None:
     done = profile(*words)
     assert done.returncode == 2
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert named in line
+    assert part in line
 
 
 def test_status_and_output_are_the_programs(tmp_path: Path) -> None:
@@ -60,38 +61,38 @@ def test_status_and_output_are_the_programs(tmp_path: Path) -> None:
     done = profile("-o", path, "--", sys.executable, "-c", code)
     assert done.returncode == -9
     assert done.stdout == "out\n"
-    seen = record.read(path)
-    # Killed without a word, and nothing is lost.
-    assert seen.exit_status is None
-    assert "SIGKILL" in seen.partial
-    (mutex,) = (each for each in seen.mutexes if each.place.kind == FIRST_TAKEN)
+    profiled = record.read(path)
+    assert profiled.exit_status is None
+    assert "SIGKILL" in profiled.partial
+    (mutex,) = (each for each in profiled.mutexes if each.place.kind == FIRST_TAKEN)
     assert mutex.acquisitions == pytest.approx(20000, rel=0.5)
 
 
 def test_a_deadlock(tmp_path: Path) -> None:
-    """Waits that have not ended when the program does count, as do those that end at a deadline:
-    one of 0.4 s. The others last a second, of which what follows the last look is not known."""
+    """Waits until the program's end and a wait until a deadline, of 0.4 s, count. The former last a
+    second; the time since the last sample is not known."""
     path = tmp_path / "profile.json"
     done = profile("-o", path, "--", locate.program("profile", "deadlock"))
     assert done.returncode == -signal.SIGALRM
-    seen = record.read(path)
-    assert "2 threads waited for mutexes to the end" in seen.partial
-    assert "deadlock" in advise(seen).sentence
-    mutexes = {each.name.rpartition("::")[2]: each for each in seen.mutexes}
+    profiled = record.read(path)
+    assert "2 threads waited for mutexes to the end" in profiled.partial
+    assert "deadlock" in advise(profiled).sentence
+    mutexes = {each.name.rpartition("::")[2]: each for each in profiled.mutexes}
     long = 0.2e9
-    assert long < mutexes["second"].lost <= seen.process.duration
-    assert 0.39e9 + long < mutexes["first"].lost <= 2 * seen.process.duration
+    assert long < mutexes["second"].lost <= profiled.process.duration
+    assert 0.39e9 + long < mutexes["first"].lost <= 2 * profiled.process.duration
     for name, other in (("first", "second"), ("second", "first")):
         mutex = mutexes[name]
         assert mutex.holding.most > long
         (block,) = (each for each in mutex.blocks if f"{other}_then" in mutex.waiter(each))
         assert f"{name}_then" in mutex.holder(block)
-    kinds = [each.kind for each in seen.timeline if each.end - each.begin > long]
+    kinds = [each.kind for each in profiled.timeline if each.end - each.begin > long]
     assert sorted(kinds) == ["hold", "hold", "wait", "wait", "wait"]
 
 
-def test_nothing_else_is_lost_with_a_file_or_a_reader(tmp_path: Path) -> None:
-    """The program makes a directory of the one file while it runs; nobody reads the summary."""
+def test_a_file_or_summary_that_cannot_be_written(tmp_path: Path) -> None:
+    """The program makes a directory with the name of a file, and the summary goes to a closed
+    pipe; the other file and the status are not affected."""
     code = (
         "import ctypes, os, sys; m = ctypes.create_string_buffer(64); c = ctypes.CDLL(None)\n"
         "for _ in range(20000): c.pthread_mutex_lock(m); c.pthread_mutex_unlock(m)\n"
@@ -112,7 +113,7 @@ def test_nothing_else_is_lost_with_a_file_or_a_reader(tmp_path: Path) -> None:
 
 
 def test_no_room_for_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No file stays behind."""
+    """No file remains."""
 
     def full(*_: int) -> None:
         raise OSError(28, "No space left on device")
@@ -125,20 +126,20 @@ def test_no_room_for_the_profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_threads_cannot_wait_longer_than_they_run(tmp_path: Path) -> None:
-    """The sections are so short that the sampled waits are the longest ones."""
+def test_the_waits_do_not_exceed_the_run(tmp_path: Path) -> None:
+    """The sections are so short that the sampled waits are the longest waits."""
     path = tmp_path / "profile.json"
     done = profile("-o", path, "--", locate.program("profile", "counter"))
     assert done.returncode == 0, done.stderr
-    seen = record.read(path)
-    (mutex,) = (each for each in seen.mutexes if each.name.endswith("::mutex"))
-    assert mutex.lost <= 2 * seen.process.duration
+    profiled = record.read(path)
+    (mutex,) = (each for each in profiled.mutexes if each.name.endswith("::mutex"))
+    assert mutex.lost <= 2 * profiled.process.duration
     assert sum(site.waited for site in mutex.sites) == pytest.approx(mutex.lost)
     assert sum(block.waited for block in mutex.blocks) == pytest.approx(mutex.lost)
 
 
-def test_what_the_program_starts_is_not_its_own(tmp_path: Path) -> None:
-    """The time of the processor is that of the process, and the processors are those it may use."""
+def test_processor_time_of_children_does_not_count(tmp_path: Path) -> None:
+    """The processors are those that the process may use."""
     path = tmp_path / "profile.json"
     code = (
         "import ctypes, os, subprocess, sys, time\n"
@@ -159,17 +160,16 @@ def test_what_the_program_starts_is_not_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("program", "status"), [("true", 0), ("false", 1)])
 def test_a_program_that_takes_no_mutex(tmp_path: Path, program: str, status: int) -> None:
-    """Its status is its own, and so is a profile of which nothing is known."""
     path = tmp_path / "profile.json"
     done = profile("-o", path, "--", program)
     assert done.returncode == status
     assert done.stderr == "lockwright: the program took no mutex\n"
-    seen = record.read(path)
-    assert (seen.exit_status, seen.mutexes) == (status, ())
+    profiled = record.read(path)
+    assert (profiled.exit_status, profiled.mutexes) == (status, ())
 
 
 def test_a_program_with_address_sanitizer(tmp_path: Path) -> None:
-    """Its library starts only if it comes first."""
+    """AddressSanitizer's library starts only if it is the first."""
     source = tmp_path / "locks.c"
     source.write_text(
         "#include <pthread.h>\nstatic pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;\n"
@@ -188,12 +188,12 @@ def test_a_program_with_address_sanitizer(tmp_path: Path) -> None:
     assert mutex.sites[0].label == "main (locks.c:3)"
 
 
-def test_a_signal_that_comes_again_when_the_program_has_ended() -> None:
-    """The signal comes as from `timeout`; nothing of the profile is lost."""
+def test_signals_after_the_end_of_the_program() -> None:
+    """They are repeated, as `timeout` does; the profile is not lost."""
     code = (
-        "import os, signal, subprocess, sys; us = os.getppid()\n"
+        "import os, signal, subprocess, sys; parent = os.getppid()\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "words = 'import os, time\\nfor _ in range(60): time.sleep(.02); os.kill(%d, 15)' % us\n"
+        "words = 'import os, time\\nfor _ in range(60): time.sleep(.02); os.kill(%d, 15)' % parent\n"
         "subprocess.Popen([sys.executable, '-c', words], start_new_session=True, env={},"
         " stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
         "os._exit(5)"
@@ -204,7 +204,7 @@ def test_a_signal_that_comes_again_when_the_program_has_ended() -> None:
 
 
 def test_bench_profile_cost(tmp_path: Path) -> None:
-    """Every setting is run in both forms, and the profiler is seen to have been there."""
+    """Every setting is run with and without the profiler."""
     path = tmp_path / "cost.json"
     options = ["--runs", "2", "--seconds", "0.02", "--json", str(path)]
     done = captured([locate.lockwright(), "bench", "profile-cost", *options])
@@ -217,7 +217,7 @@ def test_bench_profile_cost(tmp_path: Path) -> None:
     assert len(document["rows"]) == 4
 
 
-def test_a_process_that_runs_already(tmp_path: Path) -> None:
+def test_a_running_process(tmp_path: Path) -> None:
     path = tmp_path / "profile.json"
     program = locate.program("profile", "sleepers")
     with subprocess.Popen(
@@ -232,17 +232,16 @@ def test_a_process_that_runs_already(tmp_path: Path) -> None:
     if "cannot be examined" in done.stderr:
         pytest.skip("processes may not be traced here")
     assert done.returncode == 0, done.stderr
-    seen = record.read(path)
-    (mutex,) = seen.mutexes
+    profiled = record.read(path)
+    (mutex,) = profiled.mutexes
     assert mutex.name == "(anonymous namespace)::wanted"
     assert mutex.waiters_most == 2
     assert mutex.contended == 2
-    # Each slept nearly all the time.
-    assert mutex.lost == pytest.approx(2 * seen.process.duration, rel=0.5)
+    # Each thread slept for nearly all of the time.
+    assert mutex.lost == pytest.approx(2 * profiled.process.duration, rel=0.5)
     assert "contend" in mutex.sites[0].stack[0].symbol
-    assert "not known" in seen.partial
-    # What was not seen is not said.
+    assert "not known" in profiled.partial
     assert "acquisitions," not in done.stderr
     assert "100 %" not in done.stderr
-    answers = [step.answer for step in advise(seen).steps]
+    answers = [step.answer for step in advise(profiled).steps]
     assert answers[1:5] == ["not measurable here"] * 4

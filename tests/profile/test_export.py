@@ -1,4 +1,4 @@
-"""Exports: each file is as its format is defined, and says what the profile does."""
+"""Tests of exports: each file has its defined format and the figures of the profile."""
 
 import gzip
 import itertools
@@ -20,17 +20,17 @@ from support.processes import captured
 
 @pytest.fixture(scope="module")
 def profile() -> Profile:
-    """The made-up one, with names that formats have to quote."""
+    """Return the example profile with names that formats have to quote."""
     made = made_profile()
     odd = frame("operator;(char const*, std::pair<int, int>)", "")
     worst = replace(
-        made.mutexes[0], sites=(*made.mutexes[0].sites, Site((odd,), 10, 7, 5e6, 1e6), _BARE)
+        made.mutexes[0], sites=(*made.mutexes[0].sites, Site((odd,), 10, 7, 5e6, 1e6), _UNKNOWN)
     )
     return replace(made, mutexes=(worst, *made.mutexes[1:]))
 
 
-_BARE = Site((), 1, 1, 1e6, 0)
-"""A site of which no frame is known."""
+_UNKNOWN = Site((), 1, 1, 1e6, 0)
+"""A site without a known frame."""
 
 
 def waited(profile: Profile) -> float:
@@ -48,15 +48,15 @@ def test_folded_stacks_have_the_time_waited(profile: Profile) -> None:
 
 
 def test_speedscope(profile: Profile) -> None:
-    whole = json.loads(speedscope.speedscope_json(profile))
-    assert whole["$schema"] == "https://www.speedscope.app/file-format-schema.json"
-    frames = whole["shared"]["frames"]
+    document = json.loads(speedscope.speedscope_json(profile))
+    assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    frames = document["shared"]["frames"]
     for each in frames:
         assert set(each) <= {"name", "file", "line", "col"}
         assert isinstance(each["name"], str)
         assert isinstance(each.get("line", 1), int)
     assert {"name": "worker", "file": "worker.cpp", "line": 31} in frames
-    for each in whole["profiles"]:
+    for each in document["profiles"]:
         assert each["unit"] == "nanoseconds"
         assert each["endValue"] >= each["startValue"]
         if each["type"] == "sampled":
@@ -65,47 +65,47 @@ def test_speedscope(profile: Profile) -> None:
         else:
             assert each["type"] == "evented"
             check_events(each, len(frames))
-    first = whole["profiles"][whole["activeProfileIndex"]]
+    first = document["profiles"][document["activeProfileIndex"]]
     assert sum(first["weights"]) == pytest.approx(waited(profile))
     assert frames[first["samples"][0][0]]["name"] == "clone3"
-    assert len(whole["profiles"]) == 2 + 8
+    assert len(document["profiles"]) == 2 + 8
 
 
-def check_events(of: dict[str, Any], frames: int) -> None:
-    """Each frame that is opened is closed, the last first, and time does not go back."""
-    still: list[int] = []
-    last = of["startValue"]
-    for event in of["events"]:
-        assert last <= event["at"] <= of["endValue"]
+def check_events(profile: dict[str, Any], frames: int) -> None:
+    """Check that frames are closed in reverse order, and that time does not decrease."""
+    open_frames: list[int] = []
+    last = profile["startValue"]
+    for event in profile["events"]:
+        assert last <= event["at"] <= profile["endValue"]
         last = event["at"]
         assert 0 <= event["frame"] < frames
         if event["type"] == "O":
-            still.append(event["frame"])
+            open_frames.append(event["frame"])
         else:
             assert event["type"] == "C"
-            assert still.pop() == event["frame"]
-    assert still == []
+            assert open_frames.pop() == event["frame"]
+    assert open_frames == []
 
 
 def test_firefox(profile: Profile) -> None:
-    whole = json.loads(firefox_format.firefox_json(profile))
-    assert whole["meta"]["preprocessedProfileVersion"] == 62
-    shared = whole["shared"]
+    document = json.loads(firefox_format.firefox_json(profile))
+    assert document["meta"]["preprocessedProfileVersion"] == 62
+    shared = document["shared"]
     strings, stacks, frames = shared["stringArray"], shared["stackTable"], shared["frameTable"]
     functions = shared["funcTable"]
     for name, table in shared.items():
         if name != "stringArray":
             check_table(table)
     assert all(value < frames["length"] for value in stacks["frame"])
-    assert all(p is None or p < place for place, p in enumerate(stacks["prefix"]))
+    assert all(p is None or p < index for index, p in enumerate(stacks["prefix"]))
     assert all(value < functions["length"] for value in frames["func"])
-    assert all(value < len(whole["meta"]["categories"]) for value in frames["category"])
+    assert all(value < len(document["meta"]["categories"]) for value in frames["category"])
     assert all(value < len(strings) for value in functions["name"])
     assert all(-1 <= value < shared["resourceTable"]["length"] for value in functions["resource"])
     assert all(v is None or v < shared["sources"]["length"] for v in functions["source"])
-    assert all(value < len(whole["libs"]) for value in shared["resourceTable"]["lib"])
-    (schema,) = whole["meta"]["markerSchema"]
-    for thread in whole["threads"]:
+    assert all(value < len(document["libs"]) for value in shared["resourceTable"]["lib"])
+    (schema,) = document["meta"]["markerSchema"]
+    for thread in document["threads"]:
         samples, markers = thread["samples"], thread["markers"]
         check_table({key: value for key, value in samples.items() if key != "weightType"})
         check_table(markers)
@@ -115,11 +115,10 @@ def test_firefox(profile: Profile) -> None:
             assert data["type"] == schema["name"]
             assert all(data[field["key"]] < len(strings) for field in schema["fields"])
         assert all(b <= e for b, e in zip(markers["startTime"], markers["endTime"], strict=True))
-    whole_run, *others = whole["threads"]
-    assert sum(whole_run["samples"]["weight"]) == pytest.approx(waited(profile) / 1e6)
+    process, *others = document["threads"]
+    assert sum(process["samples"]["weight"]) == pytest.approx(waited(profile) / 1e6)
     assert sum(thread["markers"]["length"] for thread in others) == len(profile.timeline)
-    # The innermost frame of a stack is the mutex.
-    innermost = frames["func"][stacks["frame"][whole_run["samples"]["stack"][0]]]
+    innermost = frames["func"][stacks["frame"][process["samples"]["stack"][0]]]
     assert strings[functions["name"][innermost]] == "Table::mutex"
 
 
@@ -130,22 +129,21 @@ def check_table(table: dict[str, Any]) -> None:
 
 def test_perfetto(profile: Profile) -> None:
     events = json.loads(perfetto.perfetto_json(profile))["traceEvents"]
-    needed = {
+    required = {
         "M": {"name", "pid", "tid", "args"},
         "X": {"name", "cat", "ts", "dur", "pid", "tid"},
         "C": {"name", "ts", "pid", "args"},
     }
     for event in events:
-        assert needed[event["ph"]] <= set(event)
+        assert required[event["ph"]] <= set(event)
     slices = [event for event in events if event["ph"] == "X"]
     assert len(slices) == len(profile.timeline)
     named = {event["tid"] for event in events if event["name"] == "thread_name"}
     assert {event["tid"] for event in slices} <= named
-    for one in sorted({event["tid"] for event in slices}):
-        of = sorted((e["ts"], e["ts"] + e["dur"]) for e in slices if e["tid"] == one)
-        assert all(
-            after >= end or later <= end for (_, end), (after, later) in itertools.pairwise(of)
-        )
+    for thread in {event["tid"] for event in slices}:
+        spans = sorted((e["ts"], e["ts"] + e["dur"]) for e in slices if e["tid"] == thread)
+        pairs = itertools.pairwise(spans)
+        assert all(begin >= last_end or end <= last_end for (_, last_end), (begin, end) in pairs)
     assert sum(event["dur"] for event in slices) == pytest.approx(
         sum(moment.end - moment.begin for moment in profile.timeline) / 1e3
     )
@@ -155,7 +153,7 @@ def test_perfetto(profile: Profile) -> None:
 
 
 def test_slices_of_a_track_are_nested() -> None:
-    """Perfetto drops what overlaps without being nested."""
+    """Perfetto drops slices that overlap and are not nested."""
     spans = [(0, 10), (2, 4), (4, 12), (11, 20), (12, 13), (12, 30), (0, 10)]
     moments = [Moment(0, 0, "hold", begin, end) for begin, end in spans]
     tracks = perfetto.lanes(moments)
@@ -163,15 +161,14 @@ def test_slices_of_a_track_are_nested() -> None:
     assert len(tracks) > 1
     for track in tracks:
         for a, b in itertools.combinations(track, 2):
-            apart = a.end <= b.begin or b.end <= a.begin
-            nested = (a.begin <= b.begin and b.end <= a.end) or (
-                b.begin <= a.begin and a.end <= b.end
-            )
-            assert apart or nested
+            are_disjoint = a.end <= b.begin or b.end <= a.begin
+            is_b_in_a = a.begin <= b.begin and b.end <= a.end
+            is_a_in_b = b.begin <= a.begin and a.end <= b.end
+            assert are_disjoint or is_b_in_a or is_a_in_b
 
 
-# Message: fields as name, number, and i for int64, u for uint64, b for bool, s for string, or a
-# message; with * where it is repeated. From profile.proto of github.com/google/pprof.
+# The fields of each message: name, number, and a type: i for int64, u for uint64, b for bool, s for
+# string, or a message; * for repeated. From profile.proto of github.com/google/pprof.
 PPROF = {
     "ValueType": "type 1 i, unit 2 i",
     "Label": "key 1 i, str 2 i, num 3 i, num_unit 4 i",
@@ -191,78 +188,74 @@ MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
 
 
 def decode_pprof(data: bytes) -> Any:
-    """Decode with Google's own library, which knows the format from the table above."""
+    """Decode a profile with Google's library and the table above."""
     file: Any = descriptor_pb2.FileDescriptorProto(name="p.proto", package="p", syntax="proto3")
     for name, fields in PPROF.items():
-        of = file.message_type.add(name=name)
+        message = file.message_type.add(name=name)
         for field in fields.split(", "):
-            called, number, kind = field.split()
+            field_name, number, kind = field.split()
             label = REPEATED if kind.endswith("*") else OPTIONAL
             kind = kind.rstrip("*")
-            one = of.field.add(name=called, number=int(number), label=label)
-            one.type = TYPES.get(kind, MESSAGE)
-            if one.type == MESSAGE:
-                one.type_name = f".p.{kind}"
+            added = message.field.add(name=field_name, number=int(number), label=label)
+            added.type = TYPES.get(kind, MESSAGE)
+            if added.type == MESSAGE:
+                added.type_name = f".p.{kind}"
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    made = message_factory.GetMessageClass(pool.FindMessageTypeByName("p.Profile"))()
-    assert made.ParseFromString(data) == len(data)
-    return made
+    decoded = message_factory.GetMessageClass(pool.FindMessageTypeByName("p.Profile"))()
+    assert decoded.ParseFromString(data) == len(data)
+    return decoded
 
 
 def test_pprof(profile: Profile) -> None:
     data = gzip.decompress(pprof.pprof_bytes(profile))
-    made = decode_pprof(data)
-    strings = list(made.string_table)
+    decoded = decode_pprof(data)
+    strings = list(decoded.string_table)
     assert strings[0] == ""
     assert len(set(strings)) == len(strings)
-    kinds = [(strings[each.type], strings[each.unit]) for each in made.sample_type]
+    kinds = [(strings[each.type], strings[each.unit]) for each in decoded.sample_type]
     assert kinds[:2] == [("contentions", "count"), ("delay", "nanoseconds")]
-    assert strings[made.default_sample_type] == "delay"
-    locations = {each.id: each for each in made.location}
-    functions = {each.id: each for each in made.function}
-    mappings = {each.id: each for each in made.mapping}
+    assert strings[decoded.default_sample_type] == "delay"
+    locations = {each.id: each for each in decoded.location}
+    functions = {each.id: each for each in decoded.function}
+    mappings = {each.id: each for each in decoded.mapping}
     assert 0 not in locations | functions | mappings
-    assert len(locations) == len(made.location)
-    for each in made.location:
-        of = mappings[each.mapping_id]
-        assert of.memory_start <= each.address < of.memory_limit
+    assert len(locations) == len(decoded.location)
+    for each in decoded.location:
+        mapping = mappings[each.mapping_id]
+        assert mapping.memory_start <= each.address < mapping.memory_limit
         assert [line.function_id in functions for line in each.line] == [True]
-    assert all(len(sample.value) == len(kinds) for sample in made.sample)
-    assert sum(sample.value[1] for sample in made.sample) == pytest.approx(
+    assert all(len(sample.value) == len(kinds) for sample in decoded.sample)
+    assert sum(sample.value[1] for sample in decoded.sample) == pytest.approx(
         waited(profile), rel=1e-6
     )
-    first = made.sample[0]
+    first = decoded.sample[0]
     assert strings[first.label[0].key] == "mutex"
     assert strings[first.label[0].str] == "Table::mutex"
-    # The innermost is the first.
-    inner, outer = (locations[first.location_id[place]].line[0] for place in (0, -1))
+    # The innermost frame is the first.
+    inner, outer = (locations[first.location_id[index]].line[0] for index in (0, -1))
     assert strings[functions[inner.function_id].name].startswith("Table::lookup")
     assert inner.line == 84
     assert strings[functions[outer.function_id].name] == "clone3"
-    assert {strings[each.filename] for each in made.mapping} >= {"/usr/bin/table-server"}
-    assert made.duration_nanos == 2_000_000_000
-    # Nothing was written that the format does not know.
-    assert made.SerializeToString(deterministic=True) == made.FromString(data).SerializeToString(
-        deterministic=True
-    )
-    made.DiscardUnknownFields()
-    assert made.ByteSize() == len(data)
+    assert {strings[each.filename] for each in decoded.mapping} >= {"/usr/bin/table-server"}
+    assert decoded.duration_nanos == 2_000_000_000
+    # The file has no fields that the format does not define.
+    decoded.DiscardUnknownFields()
+    assert decoded.ByteSize() == len(data)
 
 
-def test_a_profile_of_nothing_has_every_format() -> None:
+def test_every_format_of_an_empty_profile() -> None:
     empty = replace(made_profile(), mutexes=(), timeline=(), command=())
     for each in formats.FORMATS.values():
         assert isinstance(each.convert(empty), str | bytes)
 
 
-def test_places_without_symbols(profile: Profile) -> None:
-    bare = replace(frame("", ""), symbol_offset=0)
-    first = replace(
-        profile.mutexes[0], sites=(Site((bare,), 1, 1, 100, 0),), place=Place("object", bare)
-    )
-    alone = replace(profile, mutexes=(first,), timeline=())
-    assert folded.folded_stacks(alone) == "table-server+0x4000;Table::mutex 100\n"
+def test_a_frame_without_symbols(profile: Profile) -> None:
+    unnamed = replace(frame("", ""), symbol_offset=0)
+    sites, place = (Site((unnamed,), 1, 1, 100, 0),), Place("object", unnamed)
+    mutex = replace(profile.mutexes[0], sites=sites, place=place)
+    single = replace(profile, mutexes=(mutex,), timeline=())
+    assert folded.folded_stacks(single) == "table-server+0x4000;Table::mutex 100\n"
 
 
 @pytest.mark.parametrize(
@@ -276,11 +269,11 @@ def test_places_without_symbols(profile: Profile) -> None:
         ("a.folded", "folded"),
     ],
 )
-def test_the_name_says_the_format(name: str, wanted: str) -> None:
+def test_the_name_determines_the_format(name: str, wanted: str) -> None:
     assert formats.format_of(Path(name)) == wanted
 
 
-def test_a_name_that_says_nothing_is_refused() -> None:
+def test_a_name_without_a_format_is_refused() -> None:
     with pytest.raises(LockwrightError, match="does not say which format") as raised:
         formats.format_of(Path("profile.json"))
     assert "--format" in raised.value.todo

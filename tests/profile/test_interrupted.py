@@ -1,4 +1,4 @@
-"""A profile is right where a thread is interrupted, or forks, amid what the probe does."""
+"""Tests of a profile of threads that are interrupted, or fork, within the probe."""
 
 import shutil
 import subprocess
@@ -12,11 +12,12 @@ from lockwright.profile.collect import LIBRARY
 from support import harness, locate
 
 pytestmark = pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()), reason="the programs are not of this machine"
+    bool(locate.emulator() or locate.sanitizer()),
+    reason="the programs run in an emulator or with a sanitizer",
 )
 
-#: Takes a mutex for some hundredths of a second.
-TAKES = """
+#: Acquires a mutex for some hundredths of a second.
+ACQUIRES = """
 import ctypes, time
 c, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
 for _ in range(30):
@@ -24,7 +25,7 @@ for _ in range(30):
     time.sleep(.001)
 """
 
-#: The probe's first look at the clock lasts as if the thread was interrupted before and after it.
+#: Delays the probe's first reading of the clock, before and after it.
 INTERRUPTS = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,10 +34,10 @@ INTERRUPTS = """
 #include <time.h>
 #include <unistd.h>
 int clock_gettime(clockid_t clock, struct timespec* now) {
-  static int looks;
+  static int readings;
   Dl_info from;
   dladdr(__builtin_return_address(0), &from);
-  int first = strstr(from.dli_fname, "lockwright-probe") != 0 && looks++ == 0;
+  int first = strstr(from.dli_fname, "lockwright-probe") != 0 && readings++ == 0;
   if (first) usleep(50000);
   int result = (int)syscall(SYS_clock_gettime, clock, now);
   if (first) usleep(50000);
@@ -44,7 +45,7 @@ int clock_gettime(clockid_t clock, struct timespec* now) {
 }
 """
 
-#: A second process gets a file of its own while another thread of it forks; so do its children.
+#: A second process creates a further file while another of its threads forks; so do its children.
 FORKS = """
 import ctypes, os, threading
 c, mutexes = ctypes.CDLL(None), [ctypes.create_string_buffer(64) for _ in range(2)]
@@ -63,10 +64,10 @@ if os.fork() == 0:
 os.wait()
 """
 
-#: The second process has a thread for each of four mutexes, which nobody else takes. All have begun
-#: when one makes the file. They go on until the process has it, whoever made it has come back, and
-#: each has taken its mutex as often as makes a thread look whether there is a file.
-MAKE_ONE = """
+#: The second process has four threads with a mutex each. All have begun when one creates the file.
+#: They continue until the file exists, its creator has returned, and each thread has acquired its
+#: mutex so often that it has looked for a file.
+CREATES_FILE = """
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -88,7 +89,7 @@ static void* take(void* number) {
   }
   return 0;
 }
-static void go_on(unsigned long times) {
+static void wait_for_acquisitions(unsigned long times) {
   for (int i = 0; i < threads; ++i)
     for (unsigned long from = each[i].taken; each[i].taken < from + times;) usleep(1000);
 }
@@ -108,8 +109,8 @@ int main(void) {
     pthread_t thread[threads];
     for (long i = 0; i < threads; ++i) pthread_create(&thread[i], 0, take, (void*)i);
     while (!has_owner()) usleep(1000);
-    go_on(2);
-    go_on(5000);
+    wait_for_acquisitions(2);
+    wait_for_acquisitions(5000);
     stop = 1;
     for (int i = 0; i < threads; ++i) pthread_join(thread[i], 0);
     _exit(0);
@@ -125,15 +126,16 @@ def compiled(source: str, directory: Path, *options: str) -> Path:
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler")
-    (directory / "made.c").write_text(source)
-    words = [compiler, "-pthread", *options, "-o", str(directory / "made"), "made.c"]
+    (directory / "source.c").write_text(source)
+    words = [compiler, "-pthread", *options, "-o", str(directory / "program"), "source.c"]
     subprocess.run(words, cwd=directory, check=True, timeout=60)
-    return directory / "made"
+    return directory / "program"
 
 
-def profiled(program: list[str | Path], path: Path, before: Path | None = None) -> Buffer:
+def profiled(program: list[str | Path], path: Path, first: Path | None = None) -> Buffer:
+    """Run a program with the probe, after the library `first`, and return the buffer."""
     environment = harness.environment(harness.Setting(harness.LIBC))
-    libraries = [before, locate.preload_dir() / LIBRARY]
+    libraries = [first, locate.preload_dir() / LIBRARY]
     environment["LD_PRELOAD"] = ":".join(str(each) for each in libraries if each is not None)
     environment[buffers.VARIABLE] = str(path)
     outcome = harness.run(program, environment, 60)
@@ -141,28 +143,28 @@ def profiled(program: list[str | Path], path: Path, before: Path | None = None) 
     return Buffer(path)
 
 
-def test_between_two_clocks(tmp_path: Path) -> None:
+def test_between_two_readings_of_the_clock(tmp_path: Path) -> None:
     library = compiled(INTERRUPTS, tmp_path, "-shared", "-fPIC")
-    program: list[str | Path] = [sys.executable, "-c", TAKES]
+    program: list[str | Path] = [sys.executable, "-c", ACQUIRES]
     with buffers.new() as path:
-        right = profiled(program, path).nanoseconds
+        undisturbed = profiled(program, path).nanoseconds
     with buffers.new() as path:
-        assert profiled(program, path, library).nanoseconds == pytest.approx(right, rel=0.05)
+        assert profiled(program, path, library).nanoseconds == pytest.approx(undisturbed, rel=0.05)
 
 
 def test_between_two_files() -> None:
     with buffers.new() as path:
         buffer = profiled([sys.executable, "-c", FORKS], path)
         filled = [each for each in path.parent.glob(f"{path.name}.*") if each.stat().st_size]
-        beside = {each.name.removeprefix(path.name) for each in filled}
+        suffixes = {each.name.removeprefix(path.name) for each in filled}
         assert buffer["files"] > 1
-        assert beside == {f".{number + 1}" for number in range(int(buffer["files"]))}
+        assert suffixes == {f".{number + 1}" for number in range(int(buffer["files"]))}
 
 
-def test_while_another_makes_the_file(tmp_path: Path) -> None:
-    program = compiled(MAKE_ONE, tmp_path)
+def test_while_another_thread_creates_the_file(tmp_path: Path) -> None:
+    program = compiled(CREATES_FILE, tmp_path)
     with buffers.new() as path:
         profiled([program], path)
-        (beside,) = buffers.further_files(path, 1)
-        takers = [each for each in Buffer(beside).threads if each["acquisitions"] > 0]
-        assert len(takers) == 4
+        (further,) = buffers.further_files(path, 1)
+        threads = [each for each in Buffer(further).threads if each["acquisitions"] > 0]
+        assert len(threads) == 4

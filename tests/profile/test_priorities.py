@@ -1,4 +1,4 @@
-"""A look at a process sees which of its threads have real-time priorities."""
+"""Tests of the number of a process's threads with real-time priorities."""
 
 import os
 import threading
@@ -10,7 +10,7 @@ from lockwright.profile.watch import _tasks
 
 @pytest.mark.parametrize("policy", [os.SCHED_FIFO, os.SCHED_RR])
 def test_threads_with_a_real_time_policy_are_counted(policy: int) -> None:
-    over, started = threading.Event(), threading.Event()
+    may_end, started = threading.Event(), threading.Event()
     refused: list[OSError] = []
 
     def sleep_under_the_policy() -> None:
@@ -19,14 +19,14 @@ def test_threads_with_a_real_time_policy_are_counted(policy: int) -> None:
         except OSError as error:
             refused.append(error)
         started.set()
-        over.wait()
+        may_end.wait()
 
     before = _tasks(Path("/proc/self"), set()).realtime
     thread = threading.Thread(target=sleep_under_the_policy)
     thread.start()
     started.wait()
     during = _tasks(Path("/proc/self"), set()).realtime
-    over.set()
+    may_end.set()
     thread.join()
     if refused:
         pytest.skip(f"needs CAP_SYS_NICE: {refused[0]}")

@@ -1,4 +1,4 @@
-"""A program behaves under the profiler as it does without: some POSIX thread programs."""
+"""Tests of POSIX thread programs under the profiler, which must not change their behaviour."""
 
 import sys
 from pathlib import Path
@@ -54,16 +54,15 @@ def test_program(name: str) -> None:
         outcome = profiled(locate.program("posix", name), path)
         assert outcome.status == 0, outcome.describe()
         assert outcome.stderr == "", outcome.describe()
-        assert buffer.pid != 0, "the profiler was not there"
-        # None of them waits for anybody now.
+        assert buffer.pid != 0, "the probe was not loaded"
         assert not buffer.threads["waiting_for"].any()
 
 
 @pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()), reason="Python is not of what is tested"
+    bool(locate.emulator() or locate.sanitizer()), reason="Python is not instrumented"
 )
-def test_more_threads_than_the_sheet_has_places_for() -> None:
-    """Two threads then share a place, and not what they hold."""
+def test_more_threads_than_the_buffer_has_entries() -> None:
+    """Two threads then share an entry, but not the record of their held mutexes."""
     code = (
         "import ctypes, threading\n"
         "c, one, checked = ctypes.CDLL(None), *map(ctypes.create_string_buffer, (64, 64))\n"

@@ -1,4 +1,4 @@
-"""Tests of `profile --rwlock mutex`: reader-writer locks behave as mutexes and are profiled so."""
+"""Tests of `profile --rwlock mutex`, under which reader-writer locks are mutexes."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from support.processes import captured
 
 
 def profiled(tmp_path: Path, *words: str | Path) -> record.Profile:
-    """Profile the program in the last words; the first ones are options."""
+    """Profile a program. words: options, the program and its arguments."""
     path = tmp_path / "profile.json"
     expected = {"LOCKWRIGHT_TEST_RWLOCK": "exclusive"} if "mutex" in words else {}
     done = captured(
@@ -22,8 +22,8 @@ def profiled(tmp_path: Path, *words: str | Path) -> record.Profile:
 
 
 @pytest.mark.parametrize("case", ["deadlines", "forks", "second names"])
-def test_readers_can_acquire_the_mutex_again(tmp_path: Path, case: str) -> None:
-    """The cases check the results of the calls, and which threads are inside."""
+def test_readers_can_acquire_the_lock_again(tmp_path: Path, case: str) -> None:
+    """The program checks the results of the calls, and the threads in the section."""
     profile = profiled(tmp_path, "--rwlock", "mutex", locate.program("posix", "rwlocks"), case)
     assert profile.process.lock_calls > 0
     assert profile.process.rwlock_calls == 0

@@ -1,4 +1,4 @@
-"""A profile says of a program what the program knows of itself: how often, how long, by whom."""
+"""Tests of a profile against the figures that the program itself measures and prints."""
 
 import json
 import statistics
@@ -11,7 +11,7 @@ from support import locate
 from support.processes import captured
 
 pytestmark = pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()), reason="what is measured is the machine's own"
+    bool(locate.emulator() or locate.sanitizer()), reason="the times are not the machine's"
 )
 
 MUTEX_BYTES = 40
@@ -19,7 +19,7 @@ MUTEX_BYTES = 40
 
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Profile]:
-    """Return the figures that the program states, and its profile."""
+    """Return the figures that the program prints, and its profile."""
     path = tmp_path_factory.mktemp("profile") / "truth.json"
     program = locate.program("profile", "truth")
     answer = captured([locate.lockwright(), "profile", "-o", path, "--", program])
@@ -34,41 +34,41 @@ def named(profile: Profile, name: str) -> Mutex:
     return found[0]
 
 
-def row(profile: Profile, name: str, count: int) -> list[Mutex]:
-    """The mutexes of an array."""
+def array(profile: Profile, name: str, count: int) -> list[Mutex]:
+    """Return the mutexes of an array."""
     return [named(profile, f"{name}+{MUTEX_BYTES * i}" if i else name) for i in range(count)]
 
 
-def agree(found: list[float], true: list[float]) -> None:
-    """Within 5 %, but for those at which something else came between the two looks at the clock."""
-    ratios = [one / other for one, other in zip(found, true, strict=True)]
+def check_agreement(profiled: list[float], true: list[float]) -> None:
+    """Check that the median deviation is within 5 %: single measurements may be disturbed."""
+    ratios = [figure / truth for figure, truth in zip(profiled, true, strict=True)]
     assert statistics.median(ratios) == pytest.approx(1, abs=0.05), ratios
 
 
 def test_holding(both: tuple[dict[str, Any], Profile]) -> None:
     true, profile = both
-    mutexes = row(profile, "held_mutexes", len(true["held"]))
+    mutexes = array(profile, "held_mutexes", len(true["held"]))
     assert [each.holding.count for each in mutexes] == [true["rounds"]] * len(mutexes)
-    agree([each.holding.total for each in mutexes], true["held"])
+    check_agreement([each.holding.total for each in mutexes], true["held"])
 
 
 def test_waiting(both: tuple[dict[str, Any], Profile]) -> None:
     true, profile = both
-    mutexes = row(profile, "waited_mutexes", len(true["waited"]))
+    mutexes = array(profile, "waited_mutexes", len(true["waited"]))
     assert [each.contended for each in mutexes] == [true["rounds"]] * len(mutexes)
     assert [each.arrivals for each in mutexes] == [(true["rounds"],)] * len(mutexes)
-    agree([each.waiting.total for each in mutexes], true["waited"])
+    check_agreement([each.waiting.total for each in mutexes], true["waited"])
 
 
 def test_hand_over(both: tuple[dict[str, Any], Profile]) -> None:
     true, profile = both
-    mutexes = row(profile, "waited_mutexes", len(true["handed_over"]))
-    agree([each.hand_over.total for each in mutexes], true["handed_over"])
+    mutexes = array(profile, "waited_mutexes", len(true["handed_over"]))
+    check_agreement([each.hand_over.total for each in mutexes], true["handed_over"])
 
 
-def test_who_waits_for_whom(both: tuple[dict[str, Any], Profile]) -> None:
+def test_the_holders_that_threads_wait_for(both: tuple[dict[str, Any], Profile]) -> None:
     _, profile = both
-    for mutex in row(profile, "waited_mutexes", 12):
+    for mutex in array(profile, "waited_mutexes", 12):
         (block,) = (each for each in mutex.blocks if each.times > 1)
         assert block.waiter != block.holder >= 0
         assert mutex.sites[block.waiter].contended > 0
@@ -77,13 +77,13 @@ def test_who_waits_for_whom(both: tuple[dict[str, Any], Profile]) -> None:
         assert mutex.threads == 2
 
 
-def test_samples_stand_for_what_lies_between_them(both: tuple[dict[str, Any], Profile]) -> None:
+def test_samples_are_scaled_to_all_acquisitions(both: tuple[dict[str, Any], Profile]) -> None:
     true, profile = both
     mutex = named(profile, "short_mutex")
     assert mutex.acquisitions == pytest.approx(true["short_holds"], rel=0.02)
     assert mutex.holding.count == pytest.approx(true["short_holds"], rel=0.02)
     assert mutex.holding.samples < true["short_holds"] / 2
-    # As fine as the buckets, an eighth of a power of two.
+    # The buckets are an eighth of a power of two wide.
     assert mutex.holding.p50 == pytest.approx(true["short_held"], rel=0.125)
     assert mutex.contended == 0
 
@@ -99,8 +99,8 @@ def test_counts(both: tuple[dict[str, Any], Profile]) -> None:
 
 def test_the_process(both: tuple[dict[str, Any], Profile]) -> None:
     _, profile = both
-    known = sum(each.acquisitions for each in profile.mutexes)
-    assert profile.process.lock_calls == pytest.approx(known, rel=0.02)
+    acquisitions = sum(each.acquisitions for each in profile.mutexes)
+    assert profile.process.lock_calls == pytest.approx(acquisitions, rel=0.02)
     assert profile.process.threads_most >= 2
     assert profile.exit_status == 0
     assert not profile.partial

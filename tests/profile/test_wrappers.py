@@ -1,5 +1,4 @@
-"""Places are told past functions that take or make a mutex for others; and of several processes the
-one that uses mutexes."""
+"""Tests of the sites of mutexes behind wrappers, and of the choice between several processes."""
 
 import re
 import shutil
@@ -16,7 +15,8 @@ from support import locate
 from support.processes import captured
 
 native = pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()), reason="the programs are not of this machine"
+    bool(locate.emulator() or locate.sanitizer()),
+    reason="the programs run in an emulator or with a sanitizer",
 )
 
 
@@ -50,7 +50,7 @@ def stack(*symbols: str) -> tuple[Frame, ...]:
         ("", False),
     ],
 )
-def test_known_by_name(symbol: str, known: bool) -> None:
+def test_lock_functions_are_known_by_name(symbol: str, known: bool) -> None:
     assert is_known(symbol) is known
 
 
@@ -76,15 +76,15 @@ def test_known_by_name(symbol: str, known: bool) -> None:
         ("a_function_of_c_whose_name_is_longer_than_that_of_most_others->x",) * 2,
     ],
 )
-def test_long_names_are_shown_without_what_templates_are_made_of(symbol: str, name: str) -> None:
+def test_brief_names_have_no_long_template_arguments(symbol: str, name: str) -> None:
     assert brief(symbol) == name
 
 
-def test_what_returns_with_the_mutex_is_a_wrapper() -> None:
-    taken = stack("Lock()", "push()", "main")
-    assert wrappers.wrapper_counts([Call(0, taken, stack("Unlock()"))]) == [1]
-    # It releases the mutex itself, at one of the places.
-    both = [Call(0, taken, stack("Unlock()")), Call(1, taken, stack("Lock()"))]
+def test_a_function_that_returns_with_the_mutex_is_a_wrapper() -> None:
+    acquires = stack("Lock()", "push()", "main")
+    assert wrappers.wrapper_counts([Call(0, acquires, stack("Unlock()"))]) == [1]
+    # The function itself releases the mutex at one site.
+    both = [Call(0, acquires, stack("Unlock()")), Call(1, acquires, stack("Lock()"))]
     assert wrappers.wrapper_counts(both) == [0, 0]
 
 
@@ -98,10 +98,10 @@ def test_a_wrapper_around_a_wrapper_serves_several_callers_and_mutexes() -> None
     assert wrappers.wrapper_counts([first, same_caller]) == [1, 1]
 
 
-def test_the_outermost_function_of_the_program_is_no_wrapper() -> None:
+def test_the_outermost_function_of_the_program_is_not_a_wrapper() -> None:
     libc = Frame("/lib/libc.so.6", 1, "start_thread", 1)
-    only = (frame("worker"), libc)
-    assert wrappers.wrapper_counts([Call(0, only, stack("other"))]) == [0]
+    outermost = (frame("worker"), libc)
+    assert wrappers.wrapper_counts([Call(0, outermost, stack("other"))]) == [0]
     known = (frame("std::mutex::lock()"), libc)
     assert wrappers.wrapper_counts([Call(0, known)]) == [0]
 
@@ -115,15 +115,15 @@ def profiled(tmp_path: Path, *words: str, program: Path | None = None) -> tuple[
 
 
 def check_names(profile: Profile) -> None:
-    found = {each.name.replace("(anonymous namespace)::", ""): each for each in profile.mutexes}
-    for who, what in (("queue", "push"), ("journal", "write")):
-        mutex = found[f"{who}::open (via make)"]
+    mutexes = {each.name.replace("(anonymous namespace)::", ""): each for each in profile.mutexes}
+    for user, function in (("queue", "push"), ("journal", "write")):
+        mutex = mutexes[f"{user}::open (via make)"]
         assert mutex.place.kind == CREATED
-        # By what it is found again it stays the direct caller.
+        # The stored frame is that of the direct caller.
         assert mutex.place.frame.symbol.endswith("make((anonymous namespace)::guard&)")
         for site in mutex.sites:
             assert site.stack[0].symbol.endswith("take((anonymous namespace)::guard&)")
-            assert f"{who}::{what} (" in site.label
+            assert f"{user}::{function} (" in site.label
             assert "take)" in site.label
     accounts = [each for each in profile.mutexes if each.place.kind == FIRST_TAKEN]
     accounts = [each for each in accounts if each.acquisitions > 1000]
@@ -142,15 +142,14 @@ def test_a_program_with_wrappers(tmp_path: Path) -> None:
 
 
 @native
-def test_of_several_processes_the_one_that_works(tmp_path: Path) -> None:
+def test_the_process_with_most_work_is_chosen(tmp_path: Path) -> None:
     profile, status = profiled(tmp_path, "children")
     assert status == 7
     check_names(profile)
     assert f"it describes process {profile.pid}" in profile.partial
     assert "2 other processes that took mutexes are not included" in profile.partial
-    taken = sum(each.acquisitions for each in profile.mutexes)
-    assert 10_000 < taken < 1.1 * 3 * 24_000
-    # Those before it had a file count, of both threads.
+    assert 10_000 < sum(each.acquisitions for each in profile.mutexes) < 1.1 * 3 * 24_000
+    # Calls of both threads before the process had a file are included.
     assert profile.process.lock_calls == 3 * 24_000
 
 
@@ -163,17 +162,18 @@ def test_a_program_that_becomes_another(tmp_path: Path) -> None:
 
 
 @native
-def test_without_symbols_functions_are_known_by_where_they_begin(tmp_path: Path) -> None:
+def test_without_symbols_functions_are_known_by_their_addresses(tmp_path: Path) -> None:
     strip = shutil.which("strip")
     if strip is None:
         pytest.skip("there is no strip")
-    bare = tmp_path / "bare"
-    subprocess.run([strip, "-o", bare, locate.program("profile", "wrapped")], check=True)
-    profile, _ = profiled(tmp_path, program=bare)
-    made = [each for each in profile.mutexes if each.place.kind == CREATED]
-    assert len(made) == 2
-    for each in made:
+    stripped = tmp_path / "bare"
+    subprocess.run([strip, "-o", stripped, locate.program("profile", "wrapped")], check=True)
+    profile, _ = profiled(tmp_path, program=stripped)
+    created = [each for each in profile.mutexes if each.place.kind == CREATED]
+    assert len(created) == 2
+    for each in created:
         assert re.fullmatch(r"bare\+0x\w+ \(via bare\+0x\w+\)", each.name)
         assert re.fullmatch(r"bare\+0x\w+ \(via bare\+0x\w+\)", each.sites[0].label)
-    assert made[0].name.partition(" ")[0] != made[1].name.partition(" ")[0]
-    assert made[0].name.partition(" ")[2] == made[1].name.partition(" ")[2]
+    first, second = (each.name.partition(" ") for each in created)
+    assert first[0] != second[0]
+    assert first[2] == second[2]

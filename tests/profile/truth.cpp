@@ -1,5 +1,5 @@
-// A program that measures and prints the times of its sections, waits and handovers, with which a
-// profile of it has to agree. Each part has separate mutexes, so that none disturbs another.
+// A program that measures and prints the times of its sections, waits and handovers: its profile has
+// to agree with them. Each part has separate mutexes.
 #include <algorithm>
 
 #include "../support/check.hpp"
@@ -20,20 +20,20 @@ void busy_for(counter ns) {
   }
 }
 
-// Several, so that a disturbed one can be distinguished from the others, each used so often that
-// first-time work does not count.
+// Several mutexes, since measurements of one may be disturbed, each used so often that the cost of
+// its first use does not count.
 constexpr unsigned mutexes = 12;
 constexpr unsigned rounds = 20;
 
-// Held for so long that the profiler measures each section.
+// Held so long that the profiler measures each section.
 pthread_mutex_t held_mutexes[mutexes];
-// Waited for by a thread while another is known to hold them.
+// Waited for by a thread while another thread holds them.
 pthread_mutex_t waited_mutexes[mutexes];
-// Short sections, of which the profiler samples some.
+// Held in short sections, some of which the profiler samples.
 pthread_mutex_t short_mutex = PTHREAD_MUTEX_INITIALIZER;
 // Acquired by several threads.
 pthread_mutex_t counted_mutex = PTHREAD_MUTEX_INITIALIZER;
-// A condition variable with futile wake-ups.
+// For futile wake-ups.
 pthread_mutex_t futile_mutex = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t futile_cond = PTHREAD_COND_INITIALIZER;
 // Tried while it is held.
@@ -113,16 +113,16 @@ waiting wait_for_holder() {
 }
 
 counter count(counter threads, counter times) {
-  std::vector<std::thread> crew;
+  std::vector<std::thread> counters;
   for (counter i = 0; i < threads; ++i) {
-    crew.emplace_back([times] {
+    counters.emplace_back([times] {
       for (counter n = 0; n < times; ++n) {
         pthread_mutex_lock(&counted_mutex);
         pthread_mutex_unlock(&counted_mutex);
       }
     });
   }
-  for (std::thread& each : crew) {
+  for (std::thread& each : counters) {
     each.join();
   }
   return threads * times;
@@ -155,7 +155,7 @@ counter wake_futilely(counter times) {
   return times;
 }
 
-counter fail(counter times) {
+counter fail_trylocks(counter times) {
   pthread_mutex_lock(&tried_mutex);
   std::thread other([times] {
     for (counter i = 0; i < times; ++i) {
@@ -186,6 +186,6 @@ int main() {
   print("handed_over", waited.handed_over);
   std::printf("\"short_holds\":%lu,\"short_held\":%lu,", short_holds, hold_briefly(short_holds));
   std::printf("\"counted\":%lu,\"futile\":%lu,\"failed\":%lu}\n", count(3, 200000),
-              wake_futilely(50), fail(1000));
+              wake_futilely(50), fail_trylocks(1000));
   return 0;
 }

@@ -1,5 +1,5 @@
-// Mutexes behind wrappers that initialise, acquire and release them. With the
-// argument "children" two children that it forks do all of the work; with "exec" another program.
+// Mutexes behind wrappers that initialise, acquire and release them. With the argument "children" two
+// forked children do all of the work; with "exec" another program does.
 #include <sys/wait.h>
 
 #include <cstring>
@@ -61,7 +61,7 @@ struct journal {
   }
 };
 
-/// Acquires and releases: no wrapper, though called for two mutexes.
+/// Its function acquires and releases, and is therefore not a wrapper, though it serves two mutexes.
 struct account {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   [[gnu::noinline]] void add() {

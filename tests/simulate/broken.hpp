@@ -1,4 +1,4 @@
-// One fault of tests/model/broken.hpp as a lock that lockwright-simulate loads.
+// A faulty lock of tests/model/broken.hpp that lockwright-simulate loads.
 #pragma once
 
 #include "lock_entry.hpp"

@@ -1,5 +1,5 @@
-// One line and two or three processors, to the nanosecond: the cost of each step follows from the
-// figures of worked_examples.hpp.
+// Worked examples of one line and a few processors, exact to the nanosecond: the cost of each step
+// follows from the figures of worked_examples.hpp.
 #include <gtest/gtest.h>
 
 #include "worked_examples.hpp"
@@ -7,10 +7,10 @@
 namespace worked_examples {
 namespace {
 
-TEST(Caches, FirstTouchIsFromMemoryAndThenItIsAHit) {
+TEST(Caches, TheFirstAccessIsAMissAndTheNextAHit) {
   scenario s(round_figures());
   s.on(0, [&] {
-    s.change();  // 100: memory of the local node; the change is at its end
+    s.change();  // 100: from the memory of the local node
     s.note("first");
     s.change();  // 10: a hit
     s.note("again");
@@ -30,14 +30,14 @@ TEST(Caches, TwoChangesQueueForTheLine) {
   });
   s.on(1, [&] {
     s.sim->spend(10 * ns);
-    s.change();  // requested at 10, served from 100 on, 60 more from the other core
+    s.change();  // requested at 10, served from 100, 60 from the other core
     s.note("second");
   });
   s.run();
   EXPECT_EQ(s.times, (times{{"first", 100}, {"second", 160}}));
 }
 
-TEST(Caches, ARequestIsUnderWayWhileAnotherIsServed) {
+TEST(Caches, ARequestTravelsWhileAnotherIsServed) {
   // Half of a transfer is the request: of 60, 30 have passed for a request since 10, and 10 for a
   // request since 90.
   for (const auto& [requested, served] : {std::pair{10u, 130u}, std::pair{90u, 150u}}) {
@@ -86,7 +86,7 @@ TEST(Caches, AModifiedLineMigratesToItsReader) {
       s.change();  // 10 if the line arrived for writing, else 60
       s.note("changed");
     });
-    s.on(0, [&] {  // from 100 on, when the first thread has ended
+    s.on(0, [&] {  // from 100, when the first thread has ended
       s.sim->spend(1'000 * ns);
       s.load();  // 40
       s.note("read");
@@ -107,9 +107,9 @@ TEST(Caches, AnUnmodifiedLineIsShared) {
   });
   s.on(0, [&] {
     s.sim->spend(1'000 * ns);
-    s.load();  // 40: the other has not written to it
+    s.load();  // 40: the other core has not written to the line
   });
-  s.on(1, [&] {  // from 240 on
+  s.on(1, [&] {  // from 240
     s.sim->spend(2'000 * ns);
     s.load();
     s.note("hit");  // 1
@@ -123,7 +123,7 @@ TEST(Caches, AReadLeavesACopyAndAWriteInvalidatesAll) {
   s.on(0, [&] {
     s.change();  // 100
     s.sim->spend(400 * ns);
-    s.change();  // 500: a copy at 1 and one at 4: 180 for the farther, 3 for the other
+    s.change();  // 500: 180 for the farther copy, at 4, and 3 for that at 1
     s.note("written");
   });
   s.on(1, [&] {
@@ -152,8 +152,8 @@ TEST(Caches, ReadsOfACleanLineOverlap) {
     });
   }
   s.run();
-  // 1 has the line from 0 at 240. 2 is served then, from the next cache: 320; 3 follows after 5,
-  // and the other core of its cache has no copy yet.
+  // 1 has the line from 0 at 240. Then 2 is served from the next cache, until 320, and 3 after 5
+  // more, since the other core of its cache has no copy yet.
   EXPECT_EQ(s.times, (times{{"1", 240}, {"2", 320}, {"3", 325}}));
 }
 
@@ -162,14 +162,14 @@ TEST(Caches, ADirectoryMakesARemoteHomeSlow) {
     figures f = round_figures();
     f.directory = by_home ? 1 : 0;
     scenario s(f);
-    s.on(4, [&] { s.change(); });  // The home is node 1; 100
+    s.on(4, [&] { s.change(); });  // 100; the home is node 1
     s.on(0, [&] {
       s.sim->spend(200 * ns);
       s.change();  // 180 from the other node
     });
     s.on(2, [&] {
       s.sim->spend(400 * ns);
-      s.change();  // 100 from the next cache, or 180 by way of node 1
+      s.change();  // 100 from the next cache, or 180 through node 1
       s.note("changed");
     });
     s.run();
@@ -186,8 +186,8 @@ TEST(Caches, AStoreWaitsInTheBufferAndIsReadByItsThread) {
     s.note("stored");         // 1: it does not wait for the line
     EXPECT_EQ(s.load(), 7u);  // from the buffer
     s.note("loaded");         // 2
-    s.change();               // the store has the line at 100, when the other's load is served;
-    s.note("drained");        // so it is requested again at 140: 200
+    s.change();               // the store has the line at 100, and the other load is served then;
+    s.note("drained");        // requested again at 140: 200
   });
   s.on(1, [&] {
     s.sim->spend(50 * ns);
@@ -199,8 +199,8 @@ TEST(Caches, AStoreWaitsInTheBufferAndIsReadByItsThread) {
 }
 
 TEST(Caches, AStoreBufferLetsALoadPassAStore) {
-  // The litmus test SB: each thread writes one word and reads the other's. Without a fence both may
-  // read 0, with a read-modify-write in between they may not.
+  // The litmus test SB: each thread writes a word and reads the other thread's word. Both may read
+  // 0, but not with a read-modify-write in between.
   for (const bool fenced : {false, true}) {
     figures f = round_figures();
     f.store_buffer = 8;
@@ -209,7 +209,7 @@ TEST(Caches, AStoreBufferLetsALoadPassAStore) {
     std::uint64_t* fence = s.word + 16;
     std::uint64_t loaded[2] = {9, 9};
     const auto thread = [&](int i, std::uint64_t* write, std::uint64_t* read) {
-      s.sim->load(read, 8);  // So that each has the line that it reads.
+      s.sim->load(read, 8);  // Each thread gets the line that it reads.
       s.sim->spend(1'000 * ns - s.sim->time.now);
       s.sim->store(write, 1, 8);
       if (fenced) {

@@ -1,5 +1,4 @@
-// The reader-writer lock and the semaphore on the simulated machine: their guarantees are checked
-// in every step.
+// The reader-writer lock and the semaphore on the simulated machine, with checks of their guarantees.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -29,14 +28,14 @@ figures crowded() {
   return f;
 }
 
-TEST(Others, WritersOfPhaseFairAreAlone) {
+TEST(Others, PhaseFairWritersExcludeOthers) {
   for (const std::uint32_t threads : {1u, 2u, 8u, 24u}) {
     scenario s(crowded());
     using lock_type = lockwright::phase_fair<simulated>;
     auto& lock = *::new (s.sim->memory.cut(256, 128)) lock_type;
     std::uint32_t readers = 0;
     std::uint32_t writers = 0;
-    std::uint32_t together = 0;
+    std::uint32_t most_readers = 0;
     std::uint64_t done = 0;
     for (std::uint32_t i = 0; i < threads; ++i) {
       s.on(i % 8, [&, i] {
@@ -50,7 +49,7 @@ TEST(Others, WritersOfPhaseFairAreAlone) {
           } else {
             lock.lock_read(false);
             EXPECT_EQ(writers, 0u);
-            together = std::max(together, ++readers);
+            most_readers = std::max(most_readers, ++readers);
             s.sim->spend(s.sim->caller()->random.below(500) * ns);
             --readers;
             lock.unlock_read();
@@ -61,13 +60,13 @@ TEST(Others, WritersOfPhaseFairAreAlone) {
     }
     s.run();
     EXPECT_EQ(done, 50u * threads);
-    EXPECT_EQ(together > 1, threads > 1);
+    EXPECT_EQ(most_readers > 1, threads > 1);
   }
 }
 
 struct unused {};
 
-TEST(Others, ASemaphoreAdmitsAsManyAsItHasUnits) {
+TEST(Others, ASemaphoreAdmitsOneThreadPerUnit) {
   for (const std::uint32_t threads : {1u, 2u, 8u, 24u}) {
     scenario s(crowded());
     using semaphore = lockwright::preload::units<preload_environment, unused, unused>;

@@ -1,4 +1,4 @@
-// Threads, processors and sleeps, to the nanosecond.
+// Worked examples of threads, processors and sleeps, exact to the nanosecond.
 #include <gtest/gtest.h>
 
 #include "worked_examples.hpp"
@@ -20,13 +20,13 @@ TEST(Scheduler, TwoThreadsShareAProcessor) {
     s.note("b");
   });
   s.run();
-  // a begins at 10 and has 510 left when its slice, which begins at 0, ends at 1000; b runs from
-  // 1010 to 1510. Then the switch to a takes until 1520, and a needs 510 more.
+  // a runs from 10 to 1000, when its slice from 0 ends; b runs from 1010 to 1510; a runs again from
+  // 1520, for the remaining 510.
   EXPECT_EQ(s.times, (times{{"b", 1510}, {"a", 2030}}));
   EXPECT_EQ(s.sim->counted.preemptions, 1u);
 }
 
-TEST(Scheduler, AnIdleProcessorTakesAThreadThatWaits) {
+TEST(Scheduler, AnIdleProcessorStealsAWaitingThread) {
   figures f = round_figures();
   f.migration = 100 * ns;
   scenario s(f);
@@ -72,12 +72,12 @@ TEST(Scheduler, ASleeperIsWoken) {
     s.note("waker");
   });
   s.run();
-  // The wake at 10000; the waker pays 1500, the sleeper runs after 5000.
+  // The wake is at 10000; it takes 1500, and the sleeper runs after 5000.
   EXPECT_EQ(s.times, (times{{"waker", 11'500}, {"woken", 15'000}}));
   EXPECT_EQ(s.sim->counted.sleeps, 1u);
 }
 
-TEST(Scheduler, AWakeOfAnotherProcessorTakesAnInterrupt) {
+TEST(Scheduler, AWakeOfAnotherProcessorIsAnInterrupt) {
   figures f = round_figures();
   f.interrupt = 2'000 * ns;
   f.interrupt_latency = 7'000 * ns;
@@ -92,11 +92,11 @@ TEST(Scheduler, AWakeOfAnotherProcessorTakesAnInterrupt) {
     s.note("waker");
   });
   s.run();
-  // The wake at 10000; the waker pays 1500 + 2000, the sleeper runs after 5000 + 7000.
+  // The wake is at 10000; it takes 1500 + 2000, and the sleeper runs after 5000 + 7000.
   EXPECT_EQ(s.times, (times{{"waker", 13'500}, {"woken", 22'000}}));
 }
 
-TEST(Scheduler, AWakeThatOnlyQueuesTakesNone) {
+TEST(Scheduler, AWakeThatOnlyQueuesIsNoInterrupt) {
   figures f = round_figures();
   f.packages = f.nodes_per_package = f.caches_per_node = 1;
   f.interrupt = 2'000 * ns;
@@ -129,11 +129,11 @@ TEST(Scheduler, ADeepSleepEndsLate) {
   EXPECT_EQ(s.times, (times{{"woken", 65'000}}));
 }
 
-TEST(Scheduler, AThreadThatFindsAnotherValueDoesNotSleep) {
+TEST(Scheduler, AThreadDoesNotSleepIfTheWordHasAnotherValue) {
   scenario s(round_figures());
   s.on(0, [&] {
     s.sim->sleep(s.word, 1, ~std::uint64_t{0});
-    s.note("back");  // 100 for the word from memory, 300
+    s.note("back");  // 100 for the word from memory, 300 for the call
   });
   s.run();
   EXPECT_EQ(s.times, (times{{"back", 400}}));
@@ -150,7 +150,7 @@ TEST(Scheduler, ADeadlineEndsASleep) {
   EXPECT_EQ(s.times, (times{{"late", 25'000}}));
 }
 
-TEST(Scheduler, CallsOnABucketQueue) {
+TEST(Scheduler, CallsOnOneBucketQueue) {
   figures f = round_figures();
   f.futex_bucket = 200 * ns;
   scenario s(f);
@@ -164,8 +164,8 @@ TEST(Scheduler, CallsOnABucketQueue) {
   EXPECT_EQ(s.times, (times{{"woke none", 500}, {"woke none", 700}}));
 }
 
-TEST(Scheduler, AWakeHoldsTheBucketIfTheKernelDoes) {
-  std::vector<times> found;
+TEST(Scheduler, AWakeMayHoldTheBucket) {
+  std::vector<times> recorded;
   for (const std::uint64_t holds : {0u, 1u}) {
     figures f = round_figures();
     f.futex_bucket = 200 * ns;
@@ -183,17 +183,17 @@ TEST(Scheduler, AWakeHoldsTheBucketIfTheKernelDoes) {
       s.note("woke none");
     });
     s.run();
-    found.push_back(s.times);
+    recorded.push_back(s.times);
   }
-  // The first has the bucket from 10000 to 10200 and wakes until 11700. The second needs it for
-  // 200, from 10200 or from 11700 on, and then 300.
-  EXPECT_EQ(found[0], (times{{"woke none", 10'700}, {"woke one", 11'700}}));
-  EXPECT_EQ(found[1], (times{{"woke one", 11'700}, {"woke none", 12'200}}));
+  // The first call has the bucket from 10000 to 10200 and wakes until 11700. The second has it from
+  // 10200 or 11700 for 200, and then takes 300.
+  EXPECT_EQ(recorded[0], (times{{"woke none", 10'700}, {"woke one", 11'700}}));
+  EXPECT_EQ(recorded[1], (times{{"woke one", 11'700}, {"woke none", 12'200}}));
 }
 
 TEST(Scheduler, SkippingPollsChangesNoTime) {
-  // A flag that changes at 100 us: whether polls are skipped makes no difference to any time.
-  std::vector<times> found;
+  // The flag changes at 100 us.
+  std::vector<times> recorded;
   std::vector<std::uint64_t> events;
   for (const std::uint64_t skip : {0u, 1u}) {
     figures f = round_figures();
@@ -212,10 +212,10 @@ TEST(Scheduler, SkippingPollsChangesNoTime) {
       s.change();
     });
     s.run();
-    found.push_back(s.times);
+    recorded.push_back(s.times);
     events.push_back(s.sim->time.made());
   }
-  EXPECT_EQ(found[0], found[1]);
+  EXPECT_EQ(recorded[0], recorded[1]);
   EXPECT_LT(events[1], 200u);
 }
 
@@ -241,19 +241,19 @@ TEST(Scheduler, ACountOfPollsEndsLateByAnEighthAtMost) {
   EXPECT_LE(s.times[0].second, 21'000u * 9 / 8);
 }
 
-TEST(Scheduler, SetsThatDoNotFitMiss) {
+TEST(Scheduler, WorkingSetsThatDoNotFitMiss) {
   std::uint64_t misses = 0;
   machine m;
   m.use(round_figures());
   working_sets sets(working_sets::last_level(m), misses);
   const std::uint32_t a = sets.add(1 << 20);
   const std::uint32_t b = sets.add(1 << 20);
-  // Never read before: from memory. Alone the set fits; with another, half of it does.
+  // The first reads are from memory. One set fits; half of each fits if there are two.
   EXPECT_EQ(sets.read(a, 100, 0), 100 * 100 * ns);
   EXPECT_EQ(sets.read(a, 100, 0), 100 * 10 * ns);
   EXPECT_EQ(sets.read(b, 100, 0), 100 * 100 * ns);
   EXPECT_EQ(sets.read(a, 100, 0), 50 * 10 * ns + 50 * 100 * ns);
-  // Another cache does not contain it.
+  // Another cache does not contain the set.
   EXPECT_EQ(sets.read(a, 100, 2), 100 * 100 * ns);
   EXPECT_EQ(misses, 350u);
 }

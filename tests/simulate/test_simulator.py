@@ -1,4 +1,4 @@
-"""lockwright-simulate: exact times, locks on machines of all sizes, and locks that are broken."""
+"""Tests of lockwright-simulate: exact times, every lock on machines of all sizes, broken locks."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
 from lockwright.simulate import machine
 from support import harness, locate
+from support.processes import captured
 
 try:
     PROGRAM = tools.find("lockwright-simulate", "simulating")
 except LockwrightError as problem:
     pytest.skip(f"lockwright-simulate is not built: {problem}", allow_module_level=True)
 
-#: A machine of each size, from A-64 by its shape alone.
+#: Packages, caches and cores in a cache, by number of processors.
 SIZES = {1: (1, 1, 1), 2: (1, 1, 2), 64: (4, 8, 2), 512: (8, 32, 2)}
 
 
-def described(place: Path, processors: int = 64) -> Path:
+def machine_file(folder: Path, processors: int = 64) -> Path:
+    """Write a machine like A-64 of another size."""
     packages, per_package, cores = SIZES[processors]
     shape = {
         "packages": packages,
@@ -39,21 +41,14 @@ def described(place: Path, processors: int = 64) -> Path:
             line = f"{name} {shape[name]}"
         if name != "two_hops" or processors == 64:
             lines.append(line)
-    path = place / "machine"
+    path = folder / "machine"
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
-def run(machine_file: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKWRIGHT_")}
-    return subprocess.run(
-        [PROGRAM, "run", "--machine", machine_file, *words],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env=environment,
-    )
+    return captured([PROGRAM, "run", "--machine", path, *words], timeout=300, env=environment)
 
 
 def test_worked_examples() -> None:
@@ -69,24 +64,24 @@ def test_worked_examples() -> None:
 @pytest.mark.parametrize("processors", SIZES)
 @pytest.mark.parametrize("lock", locate.lock_names())
 def test_every_lock_on_every_size(lock: str, processors: int, tmp_path: Path) -> None:
-    """Small machines have more threads than processors; exclusion is checked in each."""
-    place = described(tmp_path, processors)
+    """On small machines there are more threads than processors."""
+    path = machine_file(tmp_path, processors)
     threads = processors if processors > 2 else 2 * processors
     words = ["--lock", lock, "--workload", "single-lock", "--threads", str(threads)]
     words += ["--seconds", "0.0003", "--warm-up", "0.00003"]
-    done = run(place, *words)
+    done = run(path, *words)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     line = json.loads(done.stdout)
     assert line["threads"] == threads
     assert line["acquisitions"] >= (1 if processors < 512 else 0)
-    again = run(place, *words)
+    again = run(path, *words)
     assert again.stdout == done.stdout
 
 
 @pytest.mark.parametrize("lock", locate.lock_names())
 def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
-    """Threads lose their processor between any two steps, and the lock is destroyed soon."""
-    place = described(tmp_path)
+    """Threads are preempted between any two steps, and the lock is destroyed soon."""
+    path = machine_file(tmp_path)
     for words in (
         ["last-user-destroys", "--threads", "5"],
         ["producer-consumer", "--threads", "3", "--capacity", "2"],
@@ -94,7 +89,7 @@ def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
         ["many-locks", "--threads", "2", "--mutexes", "10"],
     ):
         done = run(
-            place,
+            path,
             *("--lock", lock, "--workload", *words),
             *("--seconds", "0.002", "--interrupt-every", "200"),
         )
@@ -104,31 +99,23 @@ def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lock", locate.lock_names())
 def test_every_lock_with_hundreds_of_waiters(lock: str, tmp_path: Path) -> None:
-    """Eight threads for each processor: sleepers come and are woken while others barge."""
-    place = described(tmp_path)
+    """There are eight threads for each processor."""
+    path = machine_file(tmp_path)
     words = ["--lock", lock, "--workload", "single-lock", "--threads", "512"]
-    done = run(place, *words, "--section-cycles", "210", "--seconds", "0.01")
+    done = run(path, *words, "--section-cycles", "210", "--seconds", "0.01")
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
 
 def test_another_seed_is_another_run(tmp_path: Path) -> None:
-    place = described(tmp_path)
-    words = [
-        "--lock",
-        "mcs-spin",
-        "--workload",
-        "lockbench",
-        "--threads",
-        "8",
-        "--seconds",
-        "0.001",
-    ]
-    outputs = {run(place, *words, "--seed", str(seed)).stdout for seed in (1, 2, 1)}
+    path = machine_file(tmp_path)
+    words = ["--lock", "mcs-spin", "--workload", "lockbench", "--threads", "8"]
+    words += ["--seconds", "0.001"]
+    outputs = {run(path, *words, "--seed", str(seed)).stdout for seed in (1, 2, 1)}
     assert len(outputs) == 2
 
 
-#: What shows each fault, and what is then said. A lock that takes too weak an order is right on
-#: this machine, whose memory order is that of x86-64.
+#: The workload and the message for each fault. Too weak a memory order is not a fault on this
+#: machine, which has that of x86-64.
 FAULTS = {
     "test_then_set": ("lockbench", "are inside at once"),
     "no_wake": ("lockbench", "sleeps and nobody wakes it"),
@@ -148,40 +135,40 @@ PARAMETERS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_broken_lock_is_caught(fault: str, tmp_path: Path) -> None:
+def test_a_broken_lock_is_detected(fault: str, tmp_path: Path) -> None:
     library = locate.program("simulate", f"{fault}.so")
     workload, message = FAULTS[fault]
-    found = []
+    errors = []
     for seed in range(1, 6):
         done = run(
-            described(tmp_path),
+            machine_file(tmp_path),
             *("--load", str(library), "--workload", workload, *PARAMETERS[workload]),
             *("--threads", "3", "--seconds", "0.01", "--seed", str(seed)),
             *("--interrupt-every", "100"),
         )
         assert done.returncode in (0, 1), done.stderr
-        found.append(done.stderr)
+        errors.append(done.stderr)
         if message in done.stderr:
             assert done.returncode == 1
             return
-    pytest.fail(f"not caught: {found}")
+    pytest.fail(f"not detected: {errors}")
 
 
-def test_a_trace_is_of_the_published_form(tmp_path: Path) -> None:
-    """The Trace Event Format: complete events with microseconds, metadata that names the tracks."""
-    path = tmp_path / "trace.json"
+def test_a_trace_has_the_trace_event_format(tmp_path: Path) -> None:
+    """It has complete events in microseconds, and metadata with the names of the tracks."""
+    trace = tmp_path / "trace.json"
     done = run(
-        described(tmp_path),
+        machine_file(tmp_path),
         *("--lock", "hmcs", "--workload", "single-lock", "--threads", "16"),
-        *("--seconds", "0.0002", "--trace", str(path)),
+        *("--seconds", "0.0002", "--trace", str(trace)),
     )
     assert done.returncode == 0, done.stderr
-    events = json.loads(path.read_text())["traceEvents"]
+    events = json.loads(trace.read_text())["traceEvents"]
     spans = [event for event in events if event["ph"] == "X"]
     names = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     assert {event["ph"] for event in events} == {"M", "X"}
     assert all(event["dur"] >= 0 and (event["pid"], event["tid"]) in names for event in spans)
-    # One lock: each holding ends before the next one begins, on whatever node.
+    # Each critical section ends before the next one begins, on any node.
     holds = sorted((e["ts"], e["ts"] + e["dur"]) for e in spans if e["name"] == "holds")
     assert len(holds) > 10
     assert all(before[1] <= after[0] + 1e-6 for before, after in itertools.pairwise(holds))
@@ -190,7 +177,7 @@ def test_a_trace_is_of_the_published_form(tmp_path: Path) -> None:
 
 
 def test_bad_requests(tmp_path: Path) -> None:
-    place = described(tmp_path)
+    path = machine_file(tmp_path)
     good = {"--lock": "futex", "--workload": "single-lock", "--threads": "2"}
     for option, value, message in (
         ("--lock", "no-such-lock", "no lock 'no-such-lock'"),
@@ -200,17 +187,15 @@ def test_bad_requests(tmp_path: Path) -> None:
         ("--seconds", "1000", "above 100 s"),
         ("--section-cycles", "-1", "is not a number from 0 up"),
         ("--speed", "3", "has no parameter '--speed'"),
-        ("--load", str(place), "cannot load the lock"),
+        ("--load", str(path), "cannot load the lock"),
     ):
         words = [word for pair in {**good, option: value}.items() for word in pair]
-        done = run(place, *words)
+        done = run(path, *words)
         assert (done.returncode, done.stdout) == (2, ""), (option, done.stdout)
         assert message in done.stderr
         assert len(done.stderr.splitlines()) == 1
-    place.write_text("packages 4\nspeed 3\n")
-    assert (
-        "'speed 3' is no figure"
-        in run(place, "--workload", "single-lock", "--lock", "futex").stderr
-    )
-    place.write_text("packages 4\n")
-    assert "is missing" in run(place, "--workload", "single-lock", "--lock", "futex").stderr
+    words = ["--workload", "single-lock", "--lock", "futex"]
+    path.write_text("packages 4\nspeed 3\n")
+    assert "'speed 3' is no figure" in run(path, *words).stderr
+    path.write_text("packages 4\n")
+    assert "is missing" in run(path, *words).stderr

@@ -1,4 +1,4 @@
-// A machine with round figures, and threads on it whose steps are recorded with their times.
+// A machine with round figures, and threads on it that record the times of their steps.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,7 @@ using namespace lockwright::simulate;
 
 constexpr picoseconds ns = 1000;
 
-/// Returns a machine of two nodes of two caches of two cores, nothing random, without store
-/// buffers.
+/// Returns a machine of two nodes of two caches of two cores, without chance or store buffers.
 inline figures round_figures() {
   figures f;
   f.packages = 1;
@@ -54,13 +53,13 @@ inline figures round_figures() {
   return f;
 }
 
-/// Runs bodies, each as a thread on a processor, and records their notes.
+/// Runs functions as threads on processors, and records their notes.
 class scenario {
  public:
   explicit scenario(const figures& f) {
     machine_.use(f);
     sim = std::make_unique<simulation>(machine_, 1);
-    // The first line of a page, whose home is the node of the thread that accesses it first.
+    // The first line of a page, whose home is the node of its first accessor.
     word = static_cast<std::uint64_t*>(sim->memory.cut(4096, 4096));
   }
 
@@ -69,7 +68,7 @@ class scenario {
   }
   void run() { sim->run(0, 1); }
 
-  /// Records the present time of the caller, in nanoseconds.
+  /// Records the current time in nanoseconds.
   void note(const std::string& step) {
     sim->pass_time();
     times.emplace_back(step, sim->time.now / ns);

@@ -1,5 +1,5 @@
-// A preload library with one deliberate fault, chosen at compile time, that shows rarely. All other
-// calls go to the C library. lockwright-torture must find each of the faults.
+// A preload library with a deliberate rare fault, chosen at compile time. All other calls go to the
+// C library. lockwright-torture must find each of the faults.
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -27,7 +27,7 @@ namespace {
   return t.tv_sec * std::int64_t{1'000'000'000} + t.tv_nsec;
 }
 
-// The C library's functions. Looked up before any thread exists, because a look-up takes a mutex.
+// The C library's functions, looked up before any thread exists: a look-up takes a mutex.
 using mutex_call = int(pthread_mutex_t*);
 using cond_call = int(pthread_cond_t*);
 mutex_call* const real_lock = real<mutex_call>("pthread_mutex_lock", base);
@@ -45,7 +45,7 @@ int (*const real_clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const 
 
 #if defined(BROKEN_RARE_ENTRY)
 
-// A thread that enters without the lock does not release waiters.
+// The mutex whose critical section the thread has entered without the lock.
 thread_local pthread_mutex_t* entered_without_lock = nullptr;
 
 int lock(pthread_mutex_t* mutex) {
@@ -78,27 +78,28 @@ int unlock(pthread_mutex_t* mutex) { return real_unlock(mutex); }
 
 #elif defined(BROKEN_STARVES)
 
-// A starved thread that holds no mutex acquires only when no other thread has for a while.
-std::atomic<std::int64_t> last{0};
-thread_local int held = 0;
+// A starved thread that holds no mutex acquires one only after a pause of all other threads.
+std::atomic<std::int64_t> last_acquired_ns{0};
+thread_local int mutexes_held = 0;
 
 int lock(pthread_mutex_t* mutex) {
   thread_local const bool starved = syscall(SYS_gettid) % 2 == 0;
-  while (starved && held == 0 && now_ns() - last.load() < 20'000'000) sleep_us(1'000);
+  while (starved && mutexes_held == 0 && now_ns() - last_acquired_ns.load() < 20'000'000)
+    sleep_us(1'000);
   const int result = real_lock(mutex);
-  last.store(now_ns());
-  ++held;
+  last_acquired_ns.store(now_ns());
+  ++mutexes_held;
   return result;
 }
 
 int unlock(pthread_mutex_t* mutex) {
-  --held;
+  --mutexes_held;
   return real_unlock(mutex);
 }
 
 #elif defined(BROKEN_OUT_OF_ORDER)
 
-// A queue whose second waiter sometimes is served before the first.
+// A queue that sometimes serves the second waiter before the first.
 struct waiter {
   std::atomic<bool> served{false};
   waiter* next = nullptr;
@@ -221,9 +222,9 @@ int unlock(pthread_mutex_t* mutex) { return real_unlock(mutex); }
 
 int clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
 #if defined(BROKEN_DEADLINE_TOO_SOON)
-  const int tried = real_trylock(mutex);
-  if (tried == EBUSY && every(20)) return ETIMEDOUT;
-  return tried == EBUSY ? real_clocklock(mutex, clock, until) : tried;
+  const int result = real_trylock(mutex);
+  if (result == EBUSY && every(20)) return ETIMEDOUT;
+  return result == EBUSY ? real_clocklock(mutex, clock, until) : result;
 #elif defined(BROKEN_DEADLINE_KEEPS)
   const int result = real_clocklock(mutex, clock, until);
   if (result == ETIMEDOUT && every(20)) real_lock(mutex);
@@ -289,7 +290,7 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   pthread_cleanup_pop(0);
   return result;
 #elif defined(BROKEN_CANCEL_TAKES_SIGNAL)
-  // A cancellation that acts after the signal has been received, which is then lost.
+  // The thread is cancelled after it has received the signal, which is lost.
   const int result = real_wait(condition, mutex);
   sleep_us(50);
   pthread_testcancel();

@@ -1,4 +1,4 @@
-"""Shipped locks stand a short torture; each library with a planted fault is found out."""
+"""Tests of the torture: locks pass, and each library with a planted fault fails."""
 
 import os
 from dataclasses import replace
@@ -13,13 +13,13 @@ EMULATOR = locate.emulator()
 
 SEED = 3
 
-#: One of each category; in an emulator, where `lockwright torture` does not run, every lock.
+#: A lock of each category; all locks in an emulator, where `lockwright torture` does not run.
 CLEAN = locate.lock_names() if EMULATOR else ["pthread", "futex", "mcs-stp", "hmcs", "malth-stp"]
 
-#: What cannot be seen in an emulator, whose own memory grows.
-UNSEEN = ["memory"] if EMULATOR else []
+#: Phases without a meaning in an emulator, whose own memory grows.
+EXCLUDED_PHASES = ["memory"] if EMULATOR else []
 
-#: Fault, the check that finds it, and the phases that look for it.
+#: Faults, the checks that may find each, and the kind of phases for it.
 FAULTS = [
     ("rare_entry", {"exclusion", "result", "progress"}, "crowd"),
     ("wake_lost", {"progress", "starvation"}, "crowd"),
@@ -58,10 +58,10 @@ def broken(fault: str, only: str | None, seconds: float, patience: float) -> Fin
 
 @pytest.mark.parametrize(("fault", "checks", "only"), FAULTS)
 def test_fault_is_found(fault: str, checks: set[str], only: str) -> None:
-    """Within a minute, and a second as a rule, by the check that is there for it."""
-    if only in UNSEEN:
+    """The intended check finds the fault within a minute."""
+    if only in EXCLUDED_PHASES:
         pytest.skip("the emulator's own memory grows")
-    # Who is not to be found by patience must not be found by too little of it.
+    # Too little patience must not find a fault that another check has to find.
     patience = 1 if checks & {"progress", "deadline", "fork"} else 10
     finding = broken(fault, only, seconds=60, patience=patience)
     assert finding.failure is not None
@@ -69,7 +69,7 @@ def test_fault_is_found(fault: str, checks: set[str], only: str) -> None:
     assert finding.seconds < 60
     assert finding.failure["in"].startswith(only)
     assert f"in phase {finding.failure['phase']} of seed {SEED}" in finding.state
-    # What a person needs who has to find out why.
+    # The state for a diagnosis.
     assert "sections, inside: " in finding.state
     assert "  bytes:  " in finding.state
     if fault == "wake_lost":
@@ -81,25 +81,25 @@ def test_fault_is_found(fault: str, checks: set[str], only: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("fault", [fault for fault, _, only in FAULTS if only != "order"])
 def test_fault_is_found_among_all_phases(fault: str) -> None:
-    """The test runs the command as a user does."""
+    """All kinds of phases run, as in the command."""
     finding = broken(fault, None, seconds=60, patience=10)
     assert finding.failure is not None
     assert finding.seconds < 80
 
 
 @pytest.mark.parametrize("lock", CLEAN)
-def test_shipped_lock_stands_it(lock: str) -> None:
+def test_lock_passes(lock: str) -> None:
     known = registry()
     if lock not in known.names:
         pytest.skip("not built")
-    # In an emulator in every way that `lockwright torture` would run it.
+    # In an emulator, all runs that `lockwright torture` would make.
     seconds = 60 if locate.LONG else 10 if EMULATOR else 2
     runs = plan.planned_runs([known.find(lock)], seconds)
     for run in runs if EMULATOR else [replace(runs[0], seconds=seconds)]:
         finding = torture(
             known.path_of(lock),
             {**os.environ, **run.variables},
-            Options(seed=1, patience=20, without=UNSEEN),
+            Options(seed=1, patience=20, without=EXCLUDED_PHASES),
             run.seconds,
             parks=run.lock.parking,
             fifo=plan.is_fifo(run.lock),
@@ -110,20 +110,20 @@ def test_shipped_lock_stands_it(lock: str) -> None:
         assert finding.final is not None
         assert finding.final["sections"] > (50 if EMULATOR else 1000)
         if not EMULATOR:
-            # On a busy machine a phase takes longer to end, and not all have their turn.
+            # On a busy machine phases take longer, and some kinds do not run.
             assert len({line["what"].split(",")[0] for line in finding.phases}) >= 4
 
 
-def test_the_seed_is_the_plan() -> None:
-    """A seed always gives the same phases, and another seed others."""
+def test_the_seed_determines_the_plan() -> None:
+    """The same seed gives the same phases, and another seed others."""
 
     def phases(seed: int) -> list[str]:
         library = locate.preload("pthread")
         options = Options(seed, patience=20, without=["memory"])
-        found = torture(
+        finding = torture(
             library, dict(os.environ), options, 0.5, parks=True, fifo=False, emulator=EMULATOR
         )
-        assert found.failure is None, found
-        return [line["what"] for line in found.phases][:2]
+        assert finding.failure is None, finding
+        return [line["what"] for line in finding.phases][:2]
 
     assert phases(3) == phases(3) != phases(4)

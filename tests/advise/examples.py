@@ -1,4 +1,4 @@
-"""Profiles and locks made by hand."""
+"""Example profiles and locks."""
 
 import dataclasses
 from pathlib import Path
@@ -22,8 +22,8 @@ SECOND = 1e9
 
 def distribution(count: float, mean: float, **more: Any) -> Distribution:
     """Return the distribution of `count` durations of `mean` ns."""
-    given = {"samples": int(count), "p50": mean, "p90": mean, "p99": mean, "most": mean}
-    return Distribution(count=count, total=count * mean, **(given | more))
+    usual = {"samples": int(count), "p50": mean, "p90": mean, "p99": mean, "most": mean}
+    return Distribution(count=count, total=count * mean, **(usual | more))
 
 
 def frame(symbol: str = "work") -> Frame:
@@ -43,7 +43,7 @@ def mutex(
     hand_over: Distribution | None = None,
     **more: Any,
 ) -> Mutex:
-    """Taken `entries` times for `held` ns, after waiting `waited` ns in all."""
+    """Return a mutex held `entries` times for `held` ns, after `waited` ns of waiting in all."""
     return Mutex(
         name="hot",
         place=Place(OBJECT, frame("hot")),
@@ -73,15 +73,15 @@ def process(**more: Any) -> Process:
 
 def profile(*mutexes: Mutex, creation: Creation | None = None, **more: Any) -> Profile:
     """Return the profile of a process with these mutexes; `more` sets fields of the process."""
-    whole = process(**more)
+    profiled = process(**more)
     if creation is not None:
-        whole = dataclasses.replace(whole, creation=creation)
+        profiled = dataclasses.replace(profiled, creation=creation)
     ordered = tuple(sorted(mutexes, key=lambda each: -each.lost))
-    return Profile(("program",), 1, "2026-01-01T00:00:00", "preload", whole, ordered)
+    return Profile(("program",), 1, "2026-01-01T00:00:00", "preload", profiled, ordered)
 
 
 def lock(name: str, category: str = "competitive succession", **more: Any) -> dict[str, Any]:
-    """A row of locks.json: light, spinning and small unless told otherwise."""
+    """Return a row of locks.json: a small light lock that spins, with the changes `more`."""
     usual = {
         "name": name,
         "header": "",
@@ -129,7 +129,7 @@ HIERARCHICAL: dict[str, Any] = {
     "bytes_per_mutex_outside": 128,
 }
 
-#: A few of each kind, by the traits that they have.
+#: A few locks of each kind, by their traits.
 LOCKS = Registry(
     Path("/nowhere"),
     [
