@@ -115,9 +115,7 @@ def test_over_subscription_ranks_the_locks_as_in_the_papers() -> None:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_sleeping_waiters_count_as_runnable_under_a_polling_lock(
-    known: bool,
-) -> None:
+def test_sleeping_waiters_count_as_runnable_under_a_polling_lock(known: bool) -> None:
     """Eight threads run on two processors, and on eight."""
     more = {"wanting": 7.0, "runnable": 1.0} if known else {"cpu_user": SECOND}
     for processors, first in ((2, "malth-stp"), (8, "mcs-spin")):

@@ -131,8 +131,7 @@ def _loaded_libraries(program: Path, more: dict[str, str]) -> tool.Answer:
     """Return the dynamic linker's list of the libraries of a program, without running it."""
     environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     return tool.call(
-        [program],
-        environment=environment | {"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"} | more,
+        [program], environment=environment | {"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"} | more
     )
 
 

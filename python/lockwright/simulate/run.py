@@ -168,9 +168,7 @@ def run(
 
 
 def run_jobs(
-    jobs: Sequence[Job],
-    timeout: float,
-    on_end: Callable[[Job, Line | None, str], None],
+    jobs: Sequence[Job], timeout: float, on_end: Callable[[Job, Line | None, str], None]
 ) -> None:
     """Simulate the jobs, as many at a time as there are processors.
 

@@ -44,10 +44,7 @@ def varied(orders: Orders) -> list[str]:
 
 
 def examine(
-    orders: Orders,
-    cells: Sequence[Cell],
-    timeout: float,
-    on_end: Callable[[Cell], None],
+    orders: Orders, cells: Sequence[Cell], timeout: float, on_end: Callable[[Cell], None]
 ) -> list[Effect]:
     """Return the effect of each figure on the ranking of the cells, the strongest first.
 
