@@ -119,6 +119,15 @@ def suits(**ranks: int) -> list[dict[str, Any]]:
     ]
 
 
+#: The fields of a Creation of many short-lived mutexes by two threads.
+CREATION: dict[str, Any] = {
+    "created": 5000,
+    "alive_most": 10,
+    "by_most": 0.5,
+    "early": 0.1,
+    "creators": 2,
+}
+
 PARKS: dict[str, Any] = {"waiting": "spin then park", "parking": True, "realtime": "own order"}
 QUEUE: dict[str, Any] = {"light": False, "bytes_per_node": 64}
 HIERARCHICAL: dict[str, Any] = {

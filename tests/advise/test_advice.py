@@ -189,30 +189,20 @@ def test_without_a_loss_by_waiting_no_lock_is_named(rule: str, waited: float) ->
 
 def bottleneck(rule: str, waited: float) -> Profile:
     """Return a profile with that bottleneck and a mutex of many threads without contention."""
-    shared: dict[str, Any] = {
-        "contended": 10,
-        "waited": waited * SECOND,
-        "threads": 30,
-        "entries": 10_000,
-    }
+    shared: dict[str, Any] = {"contended": 10, "waited": waited * SECOND, "threads": 30}
+    shared["entries"] = 10_000
     fields: dict[str, Any] = {"threads_mean": 30.0, "threads_most": 30}
-    created: dict[str, Any] = {
-        "created": 5000,
-        "alive_most": 10,
-        "by_most": 0.5,
-        "early": 0.1,
-        "creators": 2,
-    }
     if rule == "handover":
         shared |= {"cond_waits": 5000}
     elif rule == "memory contention":
         fields |= {"touched": 1.7e9, "lock_calls": 1e5}
     elif rule == "fault handler":
         fields |= {"minor_faults": 300_000, "cpu_user": 1.5 * SECOND, "cpu_system": 0.5 * SECOND}
-        fields["creation"] = Creation(**created)
+        fields["creation"] = Creation(**examples.CREATION)
     else:
-        created |= {"alive_most": 5000, "by_most": 1.0, "early": 1.0}
-        fields |= {"minor_faults": 50_000, "creation": Creation(**created)}
+        fields |= {"minor_faults": 50_000}
+        one_thread = {"alive_most": 5000, "by_most": 1.0, "early": 1.0}
+        fields["creation"] = Creation(**(examples.CREATION | one_thread))
     return examples.profile(examples.mutex(**shared), **fields)
 
 

@@ -227,15 +227,7 @@ def test_page_clearing(changed: dict[str, Any], wanted: bool) -> None:
 
 
 def page_faults(**more: Any) -> Profile:
-    creation: dict[str, Any] = {
-        "created": 5000,
-        "alive_most": 10,
-        "by_most": 0.5,
-        "early": 0.1,
-        "creators": 2,
-    }
-    for key in set(creation) & set(more):
-        creation[key] = more.pop(key)
+    creation = {key: more.pop(key, value) for key, value in examples.CREATION.items()}
     usual: dict[str, Any] = {
         "minor_faults": 300_000,
         "cpu_user": 1.5 * SECOND,

@@ -19,10 +19,7 @@ from lockwright.profile.record import FIRST_TAKEN
 from support import locate
 from support.processes import captured
 
-pytestmark = pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()),
-    reason="the programs run in an emulator or with a sanitizer",
-)
+pytestmark = locate.native
 
 
 def profile(*words: str | Path, timeout: float = 60) -> subprocess.CompletedProcess[str]:
@@ -191,9 +188,9 @@ def test_a_program_with_address_sanitizer(tmp_path: Path) -> None:
 def test_signals_after_the_end_of_the_program() -> None:
     """They are repeated, as `timeout` does; the profile is not lost."""
     code = (
-        "import os, signal, subprocess, sys; parent = os.getppid()\n"
+        "import os, signal, subprocess, sys; ppid = os.getppid()\n"
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-        "words = 'import os, time\\nfor _ in range(60): time.sleep(.02); os.kill(%d, 15)' % parent\n"
+        "words = 'import os, time\\nfor _ in range(60): time.sleep(.02); os.kill(%d, 15)' % ppid\n"
         "subprocess.Popen([sys.executable, '-c', words], start_new_session=True, env={},"
         " stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
         "os._exit(5)"

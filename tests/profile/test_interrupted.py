@@ -11,10 +11,7 @@ from lockwright.profile.buffer import Buffer
 from lockwright.profile.collect import LIBRARY
 from support import harness, locate
 
-pytestmark = pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()),
-    reason="the programs run in an emulator or with a sanitizer",
-)
+pytestmark = locate.native
 
 #: Acquires a mutex for some hundredths of a second.
 ACQUIRES = """

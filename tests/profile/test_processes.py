@@ -3,15 +3,11 @@
 import subprocess
 from pathlib import Path
 
-import pytest
 from lockwright.profile import record
 from support import locate
 from support.processes import captured
 
-pytestmark = pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()),
-    reason="the programs run in an emulator or with a sanitizer",
-)
+pytestmark = locate.native
 
 
 def profile(path: Path, *words: str) -> subprocess.CompletedProcess[str]:

@@ -58,9 +58,7 @@ def test_program(name: str) -> None:
         assert not buffer.threads["waiting_for"].any()
 
 
-@pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()), reason="Python is not instrumented"
-)
+@locate.native
 def test_more_threads_than_the_buffer_has_entries() -> None:
     """Two threads then share an entry, but not the record of their held mutexes."""
     code = (

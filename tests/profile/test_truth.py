@@ -10,9 +10,7 @@ from lockwright.profile.record import OBJECT, Mutex, Profile
 from support import locate
 from support.processes import captured
 
-pytestmark = pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()), reason="the times are not the machine's"
-)
+pytestmark = locate.native
 
 MUTEX_BYTES = 40
 

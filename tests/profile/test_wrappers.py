@@ -14,11 +14,6 @@ from lockwright.profile.wrappers import Call
 from support import locate
 from support.processes import captured
 
-native = pytest.mark.skipif(
-    bool(locate.emulator() or locate.sanitizer()),
-    reason="the programs run in an emulator or with a sanitizer",
-)
-
 
 def frame(symbol: str, source: str = "") -> Frame:
     return Frame("/usr/bin/program", hash((symbol, source)) & 0xFFFF, symbol, 1, source)
@@ -133,7 +128,7 @@ def check_names(profile: Profile) -> None:
         assert "via" not in each.sites[0].label
 
 
-@native
+@locate.native
 def test_a_program_with_wrappers(tmp_path: Path) -> None:
     profile, status = profiled(tmp_path)
     assert status == 0
@@ -141,7 +136,7 @@ def test_a_program_with_wrappers(tmp_path: Path) -> None:
     assert profile.partial == ""
 
 
-@native
+@locate.native
 def test_the_process_with_most_work_is_chosen(tmp_path: Path) -> None:
     profile, status = profiled(tmp_path, "children")
     assert status == 7
@@ -153,7 +148,7 @@ def test_the_process_with_most_work_is_chosen(tmp_path: Path) -> None:
     assert profile.process.lock_calls == 3 * 24_000
 
 
-@native
+@locate.native
 def test_a_program_that_becomes_another(tmp_path: Path) -> None:
     profile, status = profiled(tmp_path, "exec")
     assert status == 0
@@ -161,7 +156,7 @@ def test_a_program_that_becomes_another(tmp_path: Path) -> None:
     assert "executed another program" in profile.partial
 
 
-@native
+@locate.native
 def test_without_symbols_functions_are_known_by_their_addresses(tmp_path: Path) -> None:
     strip = shutil.which("strip")
     if strip is None:

@@ -62,15 +62,8 @@ TEST(Scheduler, WorkTakesLongerOnASlowCore) {
 
 TEST(Scheduler, ASleeperIsWoken) {
   scenario s(round_figures());
-  s.on(0, [&] {
-    s.sim->sleep(s.word, 0, ~std::uint64_t{0});
-    s.note("woken");
-  });
-  s.on(1, [&] {
-    s.sim->spend(10'000 * ns);
-    s.sim->wake(s.word, 1);
-    s.note("waker");
-  });
+  s.sleeper_on(0);
+  s.waker_on(1);
   s.run();
   // The wake is at 10000; it takes 1500, and the sleeper runs after 5000.
   EXPECT_EQ(s.times, (times{{"waker", 11'500}, {"woken", 15'000}}));
@@ -82,15 +75,8 @@ TEST(Scheduler, AWakeOfAnotherProcessorIsAnInterrupt) {
   f.interrupt = 2'000 * ns;
   f.interrupt_latency = 7'000 * ns;
   scenario s(f);
-  s.on(0, [&] {
-    s.sim->sleep(s.word, 0, ~std::uint64_t{0});
-    s.note("woken");
-  });
-  s.on(1, [&] {
-    s.sim->spend(10'000 * ns);
-    s.sim->wake(s.word, 1);
-    s.note("waker");
-  });
+  s.sleeper_on(0);
+  s.waker_on(1);
   s.run();
   // The wake is at 10000; it takes 1500 + 2000, and the sleeper runs after 5000 + 7000.
   EXPECT_EQ(s.times, (times{{"waker", 13'500}, {"woken", 22'000}}));
@@ -104,11 +90,7 @@ TEST(Scheduler, AWakeThatOnlyQueuesIsNoInterrupt) {
   scenario s(f);
   s.on(0, [&] { s.sim->sleep(s.word, 0, ~std::uint64_t{0}); });
   s.on(0, [&] { s.sim->spend(50'000 * ns); });
-  s.on(1, [&] {
-    s.sim->spend(10'000 * ns);
-    s.sim->wake(s.word, 1);
-    s.note("waker");
-  });
+  s.waker_on(1);
   s.run();
   EXPECT_EQ(s.times, (times{{"waker", 11'500}}));
 }
@@ -117,16 +99,10 @@ TEST(Scheduler, ADeepSleepEndsLate) {
   figures f = round_figures();
   f.idle_depth = 2'000 * ns;
   scenario s(f);
-  s.on(0, [&] {
-    s.sim->sleep(s.word, 0, ~std::uint64_t{0});
-    s.note("woken");
-  });
-  s.on(1, [&] {
-    s.sim->spend(10'000 * ns);
-    s.sim->wake(s.word, 1);
-  });
+  s.sleeper_on(0);
+  s.waker_on(1);
   s.run();
-  EXPECT_EQ(s.times, (times{{"woken", 65'000}}));
+  EXPECT_EQ(s.times, (times{{"waker", 11'500}, {"woken", 65'000}}));
 }
 
 TEST(Scheduler, AThreadDoesNotSleepIfTheWordHasAnotherValue) {

@@ -66,6 +66,21 @@ class scenario {
   void on(std::uint32_t processor, std::function<void()> body) {
     sim->add(processor, std::move(body));
   }
+  /// Adds a thread that sleeps on the word, and notes "woken".
+  void sleeper_on(std::uint32_t processor) {
+    on(processor, [this] {
+      sim->sleep(word, 0, ~std::uint64_t{0});
+      note("woken");
+    });
+  }
+  /// Adds a thread that wakes a sleeper at 10000 ns, and notes "waker".
+  void waker_on(std::uint32_t processor) {
+    on(processor, [this] {
+      sim->spend(10'000 * ns);
+      sim->wake(word, 1);
+      note("waker");
+    });
+  }
   void run() { sim->run(0, 1); }
 
   /// Records the current time in nanoseconds.

@@ -52,6 +52,10 @@ def sanitizer() -> str:
     return os.environ.get("LOCKWRIGHT_SANITIZER", "")
 
 
+#: For tests of programs that have to run without an emulator or a sanitizer.
+native = pytest.mark.skipif(bool(emulator() or sanitizer()), reason="in an emulator or sanitized")
+
+
 @cache
 def lockwright() -> Path:
     """The installed command: the checkout's own, else the one on PATH."""

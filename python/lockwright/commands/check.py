@@ -140,16 +140,10 @@ def _arguments(
 
 
 def _row(name: str, values: list[str]) -> dict[str, object]:
-    scenario, threads, interleavings, extent, seconds, verdict = values
-    return {
-        "algorithm": name,
-        "scenario": scenario,
-        "threads": int(threads),
-        "interleavings": int(interleavings),
-        "extent": extent,
-        "seconds": float(seconds),
-        "verdict": verdict,
-    }
+    row: dict[str, object] = dict(zip(_HEADER, (name, *values), strict=True))
+    _, threads, interleavings, _, seconds, _ = values
+    integers = {"threads": int(threads), "interleavings": int(interleavings)}
+    return row | integers | {"seconds": float(seconds)}
 
 
 def _show(problem: dict[str, object], steps: list[str]) -> None:

@@ -25,13 +25,7 @@ if TYPE_CHECKING:
     help="Only count reader-writer locks, or replace them by mutexes, under which readers exclude "
     "each other, and profile these.  [default: keep]",
 )
-@grammar.integer(
-    "--pid",
-    None,
-    "Observe a running process from outside: only its sleeping waiters are found. Needs the "
-    "right to trace the process.",
-    metavar="PID",
-)
+@grammar.pid()
 @grammar.seconds(
     None, least=0.1, of=" the process of --pid", note="Ctrl-C ends it sooner.  [default: 10]"
 )

@@ -12,13 +12,7 @@ from lockwright.commands.common import grammar
     "--interval", 1.0, "Seconds between two updates.", metavar="S", min=0.1, max=3600
 )
 @grammar.output_to_file("the program's own output", default="a file named at the end")
-@grammar.integer(
-    "--pid",
-    None,
-    "Observe a running process from outside: only its sleeping waiters are found. Needs the "
-    "right to trace the process.",
-    metavar="PID",
-)
+@grammar.pid()
 @grammar.command_line("[--] CMD...")
 def command(
     interval: float, output: Path | None, pid: int | None, arguments: tuple[str, ...]

@@ -30,8 +30,8 @@ def simulate_ends(
 def open_pairs(middle: Results, ends: Mapping[str, Results]) -> list[OpenPair]:
     """Return the pairs of locks, with equally many threads, whose order is not the same at all
     ends, by threads and then by throughput. Locks that are equal in the middle have no order."""
-    rates = _rates(middle)
-    at_ends = {label: _rates(results) for label, results in ends.items()}
+    rates = report.rates(middle)
+    at_ends = {label: report.rates(results) for label, results in ends.items()}
     pairs = []
     for faster, slower in combinations(sorted(rates, key=lambda cell: -rates[cell]), 2):
         if faster.threads != slower.threads or rates[faster] == rates[slower]:
@@ -44,12 +44,6 @@ def open_pairs(middle: Results, ends: Mapping[str, Results]) -> list[OpenPair]:
         if labels:
             pairs.append(OpenPair(faster.threads, faster.lock, slower.lock, labels))
     return sorted(pairs, key=lambda pair: pair.threads)
-
-
-def _rates(results: Results) -> dict[Cell, float]:
-    return {
-        cell: report.figures(line)["operations_per_second"] for cell, line in results.lines.items()
-    }
 
 
 def summary(pairs: Sequence[OpenPair], ends: int, most: int = 10) -> list[str]:

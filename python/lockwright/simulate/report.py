@@ -14,7 +14,7 @@ from lockwright.base import numbers
 from lockwright.page import templates
 from lockwright.page.rows import Row, number
 from lockwright.simulate.machine import Machine
-from lockwright.simulate.run import Line, Orders, Results
+from lockwright.simulate.run import Cell, Line, Orders, Results
 
 BASELINE = "pthread"
 
@@ -107,14 +107,15 @@ def gini(values: Sequence[int]) -> float:
     return 2 * weighted / (count * total) - (count + 1) / count
 
 
+def rates(results: Results) -> dict[Cell, float]:
+    """Return the operations per second of each cell that did not fail."""
+    return {cell: figures(line)["operations_per_second"] for cell, line in results.lines.items()}
+
+
 def table_rows(results: Results) -> list[dict[str, object]]:
     """Return a row for each cell that did not fail, by threads, then by throughput."""
     rows: list[dict[str, object]] = []
-    base = {
-        cell.threads: figures(line)["operations_per_second"]
-        for cell, line in results.lines.items()
-        if cell.lock == BASELINE
-    }
+    base = {cell.threads: rate for cell, rate in rates(results).items() if cell.lock == BASELINE}
     for cell, line in results.lines.items():
         values = figures(line)
         reference = base.get(cell.threads, 0.0)
@@ -129,18 +130,16 @@ def _float(value: object) -> float:
     return value
 
 
+_FORMATTERS = {
+    "operations_per_second": numbers.count,
+    "ratio": numbers.ratio,
+    "wait_p99_ns": numbers.time,
+    "handovers_far": numbers.share,
+}
+
+
 def _formatted(name: str, value: float) -> str:
-    if value != value:
-        return "-"
-    if name == "operations_per_second":
-        return numbers.count(value)
-    if name == "ratio":
-        return numbers.ratio(value)
-    if name == "wait_p99_ns":
-        return numbers.time(value)
-    if name == "handovers_far":
-        return numbers.share(value)
-    return numbers.plain(value)
+    return "-" if value != value else _FORMATTERS.get(name, numbers.plain)(value)
 
 
 def heading(orders: Orders) -> str:

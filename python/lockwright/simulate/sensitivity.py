@@ -7,7 +7,7 @@ from rich.table import Table
 
 from lockwright.base.errors import LockwrightError
 from lockwright.simulate import report
-from lockwright.simulate.run import Cell, Orders, Results, run
+from lockwright.simulate.run import Cell, Orders, run
 
 _FIXED = (
     "shape.",
@@ -50,7 +50,7 @@ def examine(
 
     Raises LockwrightError if fewer than three cells can be ranked.
     """
-    base = _throughputs(run(orders, cells, timeout, on_end), cells)
+    base = report.rates(run(orders, cells, timeout, on_end))
     if len(base) < 3:
         raise LockwrightError("fewer than three locks can be ranked", "give more with --locks")
     effects = []
@@ -61,17 +61,9 @@ def examine(
             figures = {**orders.machine.figures, name: value * factor}
             machine = replace(orders.machine, figures=figures)
             results = run(replace(orders, machine=machine), cells, timeout, on_end)
-            taus.append(_tau(base, _throughputs(results, cells)))
+            taus.append(_tau(base, report.rates(results)))
         effects.append(Effect(name, value, tuple(taus)))
     return sorted(effects, key=lambda effect: min(effect.taus))
-
-
-def _throughputs(results: Results, cells: Sequence[Cell]) -> dict[Cell, float]:
-    return {
-        cell: report.figures(results.lines[cell])["operations_per_second"]
-        for cell in cells
-        if cell in results.lines
-    }
 
 
 def _tau(base: dict[Cell, float], varied: dict[Cell, float]) -> float:

@@ -207,6 +207,15 @@ def _number(
     )
 
 
+def pid() -> Decorator:
+    """Return `--pid PID`, a running process to observe."""
+    text = (
+        "Observe a running process from outside: only its sleeping waiters are found. Needs the "
+        "right to trace the process."
+    )
+    return integer("--pid", None, text, metavar="PID")
+
+
 def seed(default: int | None = None) -> Decorator:
     """Return `--seed N`. default: None for a random one."""
     default_text = "random" if default is None else str(default)
