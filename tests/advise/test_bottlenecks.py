@@ -100,8 +100,7 @@ def test_a_mutex_with_waiters_is_not_uncontended(free: float, wanted: list[str])
 
 
 def preempted(**more: Any) -> Profile:
-    """Return a profile of eight threads on two processors: of the holds of 1 ms, a fifth are ten
-    times as long."""
+    """Return a profile of eight threads on two processors; a fifth of the holds are preempted."""
     buckets = ((1e6, 80.0), (1e7, 20.0))
     mutex = examples.mutex(entries=100, held=2.8e6, contended=10, waited=1e8, threads=8)
     usual: dict[str, Any] = {"threads_mean": 9.0, "involuntary": 200, "cpu_user": 2 * SECOND}

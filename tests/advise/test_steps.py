@@ -97,8 +97,7 @@ def test_a_step_that_excludes_all_locks_is_set_aside() -> None:
 
 
 def test_parking_has_precedence_over_contention() -> None:
-    """Extreme contention, memory and many threads lead to parking, as for mysql (TOCS 2019, table
-    17)."""
+    """Extreme contention, memory and many threads lead to parking, as for mysql (table 17)."""
     profile = contended_profile(0.9, threads=200, involuntary=100_000, touched=2e9, lock_calls=1e6)
     advice = advised(profile, nodes=8)
     assert advice.steps[0].answer == "yes"

@@ -4,10 +4,8 @@ from collections.abc import Collection
 
 
 class LockwrightError(Exception):
-    """A problem that the user can solve; ends the command with one line and `status`.
-
-    what: the problem; todo: the remedy; both without full stops.
-    """
+    """A problem that the user can solve; ends the command with one line and `status`. what: the
+    problem; todo: the remedy; both without full stops."""
 
     def __init__(self, what: str, todo: str, status: int = 2) -> None:
         super().__init__(what)

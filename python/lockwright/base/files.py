@@ -35,10 +35,8 @@ def reserved_output() -> Iterator[None]:
 
 
 def check_all_writable(paths: Mapping[str, Path]) -> None:
-    """Raise LockwrightError if a file cannot be written or two options name the same file.
-
-    paths: the path of each option.
-    """
+    """Raise LockwrightError if a file cannot be written or two options name the same file. paths:
+    the path of each option."""
     options: dict[Path, str] = {}
     for option, path in paths.items():
         check_writable(path, option)
@@ -72,10 +70,8 @@ def check_writable(path: Path, option: str) -> None:
 
 
 def write(path: Path, content: str | bytes, option: str, todo: str = _TODO) -> None:
-    """Write `content` to `path` atomically, or directly if it is a device or a pipe.
-
-    Raises LockwrightError with the advice `todo` if it fails.
-    """
+    """Write `content` to `path` atomically, or directly if it is a device or a pipe. Raises
+    LockwrightError with the advice `todo` if it fails."""
     if path == STANDARD_OUTPUT:
         _reserved.write(content if isinstance(content, str) else content.decode())
         return

@@ -89,11 +89,8 @@ class Display:
                 self._live.stop()
 
     def announce(self, about: str, line: str, left: float | None) -> None:
-        """Announce the next run.
-
-        about: its description. line: the text to print without a terminal, unless it is the last
-        one again. left: seconds until the end, if known.
-        """
+        """Announce the next run. about: its description. line: the text to print without a
+        terminal, unless it is the last one again. left: seconds until the end, if known."""
         remains = f"about {duration(left)} left" if left is not None else ""
         if self._live:
             self._live.update(self._task, description=about, left=remains)

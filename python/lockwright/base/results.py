@@ -18,8 +18,7 @@ def now() -> str:
 
 @contextmanager
 def explain_errors(path: Path, resume: str) -> Iterator[None]:
-    """Convert errors of SQLite and files into LockwrightError. resume: the words that resume the
-    command."""
+    """Raise errors of SQLite and files as LockwrightError. resume: how to resume the command."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:

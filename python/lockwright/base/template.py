@@ -26,10 +26,8 @@ def uses_threads(words: Iterable[str]) -> bool:
 
 
 def expand(word: str, threads: int) -> str:
-    """Return `word` with its placeholders replaced; other braces stay as they are.
-
-    Raises LockwrightError if an expression is malformed.
-    """
+    """Return `word` with its placeholders replaced; other braces stay as they are. Raises
+    LockwrightError if an expression is malformed."""
     return fill(word, {"threads": str(threads)}, {"t": threads})
 
 
@@ -53,10 +51,8 @@ def fill(word: str, values: Mapping[str, str], numbers: Mapping[str, float]) -> 
 
 
 def evaluate(expression: str, numbers: Mapping[str, float]) -> int:
-    """Return the value of an arithmetic expression in named numbers, rounded down.
-
-    Raises LockwrightError if it is malformed.
-    """
+    """Return the value of an arithmetic expression in named numbers, rounded down. Raises
+    LockwrightError if it is malformed."""
     quoted = f"'{{={expression}}}'"
     if len(expression) > _LONGEST:
         raise LockwrightError(f"{quoted} is too long", _help(numbers))

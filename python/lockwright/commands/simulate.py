@@ -192,8 +192,7 @@ def command(
 
 
 def load_machine(name: str, timeout: float) -> "Machine":
-    """Return a machine by its name or file; HERE is measured at the first use, in runs of at most
-    `timeout` seconds."""
+    """Return a machine by name or file; HERE is measured once, in runs of `timeout` seconds."""
     from lockwright.bench import machine_file
     from lockwright.simulate import machine as machines
 

@@ -59,10 +59,8 @@ class Calibration:
 
 
 def load() -> tuple[Calibration | None, str]:
-    """Return the calibration in force, and '' or the reason why the file is not used.
-
-    Raises LockwrightError for a file of another format, and for a missing file of VARIABLE.
-    """
+    """Return the calibration in force, and '' or the reason why the file is not used. Raises
+    LockwrightError for a file of another format, and for a missing file of VARIABLE."""
     named = os.environ.get(VARIABLE, "")
     if named == "none":
         return None, ""

@@ -81,10 +81,8 @@ def load_between(
     earlier: Sequence[Program] = (),
     later: Sequence[Program] = (),
 ) -> Load | None:
-    """Return the load between two samples; None if no time passed.
-
-    own: processor seconds of the sampling process. earlier, later: the processes at both samples.
-    """
+    """Return the load between two samples; None if no time passed. own: processor seconds of the
+    sampling process. earlier, later: the processes at both samples."""
     total = after.total - before.total
     if total <= 0:
         return None

@@ -51,10 +51,8 @@ class Reading:
         self.values |= {joules_key(kind): joules for kind, joules in used.joules.items()}
 
     def narrow(self, began: float, seconds: float) -> None:
-        """Limit the energy to a part of the run, in seconds by time.monotonic().
-
-        A part that is not within the run is ignored.
-        """
+        """Limit the energy to a part of the run, in seconds by time.monotonic(). A part that is not
+        within the run is ignored."""
         if self.meter is None or seconds <= 0:
             return
         used = self.meter.between(began, began + seconds)
@@ -180,8 +178,7 @@ TOTAL = ("package", "dram")
 
 
 def total_joules(values: Mapping[str, float]) -> float | None:
-    """Return the energy of the packages, plus the memory's if it is counted separately; None
-    without packages."""
+    """Return the energy of the packages and of separately counted memory; None if unknown."""
     if joules_key(TOTAL[0]) not in values:
         return None
     return sum(values.get(joules_key(kind), 0.0) for kind in TOTAL)

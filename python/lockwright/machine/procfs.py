@@ -39,9 +39,7 @@ class Tree:
 
 def numbers_of(listed: str | None) -> set[int]:
     """Return the numbers of a list such as `0-3,8`, the kernel's format for processors and nodes.
-
-    Malformed parts are skipped.
-    """
+    Malformed parts are skipped."""
     numbers: set[int] = set()
     for part in (listed or "").split(","):
         first, _, last = part.strip().partition("-")

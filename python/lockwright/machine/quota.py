@@ -39,10 +39,8 @@ def _separate() -> Path | None:
 
 @contextlib.contextmanager
 def limited_group(processors: float) -> Iterator[Path]:
-    """Create a group with the time of `processors` processors, and yield its directory.
-
-    Raises LockwrightError if this user may not create a group.
-    """
+    """Create a group with the time of `processors` processors, and yield its directory. Raises
+    LockwrightError if this user may not create a group."""
     name = f"lockwright-{os.getpid()}"
     quota = round(processors * _PERIOD_US)
     try:

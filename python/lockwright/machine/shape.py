@@ -38,10 +38,8 @@ class Shape:
 
 
 def read(tree: Tree) -> Shape:
-    """Return the shape of a machine by its /sys.
-
-    Raises LockwrightError if no processor is reported, or if the parts are not alike.
-    """
+    """Return the shape of a machine by its /sys. Raises LockwrightError if no processor is
+    reported, or if the parts are not alike."""
     usable = sorted(allowed(tree))
     if not usable:
         raise LockwrightError("the system does not name its processors", "mount /proc and /sys")

@@ -23,9 +23,7 @@ _GO_SECTIONS = {".go.buildinfo", ".note.go.buildid"}
 
 def find(command: str) -> Path:
     """Return the absolute path of the program that `command` names, looked up as execvp does.
-
-    Raises LockwrightError if there is none, or if it cannot be executed.
-    """
+    Raises LockwrightError if there is none, or if it cannot be executed."""
     if "/" not in command:
         path_found = shutil.which(command)
         if path_found is None:

@@ -101,10 +101,8 @@ def read(path: Path) -> Counts:
 
 
 def why_unused(counts: Counts, program: str, ended: loads.Ended | None) -> LockwrightError | None:
-    """Return an error if the program used no lock of Lockwright, else None.
-
-    ended: the started process after its end, if known.
-    """
+    """Return an error if the program used no lock of Lockwright, else None. ended: the started
+    process after its end, if known."""
     if counts.took_a_lock:
         return None
     if counts.processes == 0:

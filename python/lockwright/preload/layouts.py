@@ -130,10 +130,8 @@ class Layouts:
 
 
 def layouts(folder: Path | None = None) -> Layouts:
-    """Read layouts.json. Raises LockwrightError if it is missing or malformed.
-
-    folder: the directory of the libraries; None for `locks.directory()`.
-    """
+    """Read layouts.json. Raises LockwrightError if it is missing or malformed. folder: the
+    directory of the libraries; None for `locks.directory()`."""
     return _read((folder or locks.directory()) / FILE)
 
 

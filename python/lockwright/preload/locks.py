@@ -76,8 +76,7 @@ class Tunable:
 
 @dataclass(frozen=True)
 class Suitability:
-    """A statement that a lock suits a case. rank: 1 is tried first; why: in a few words, with the
-    source."""
+    """The suitability of a lock for a case. rank: 1 is the best; why: the reason and its source."""
 
     case: str
     rank: int
@@ -211,8 +210,7 @@ class Registry:
             )
 
     def path_of(self, name: str, *, counting: bool = False) -> Path:
-        """Return the absolute path of a lock's library. Raises LockwrightError if it cannot be
-        preloaded."""
+        """Return the absolute path of a lock's library. Raises LockwrightError."""
         return self._library(self.find(name).name, counting)
 
     def path_of_mixed(self, *, counting: bool = False) -> Path:
@@ -230,9 +228,7 @@ class Registry:
 
 def check_replacement(setting: str, variable: str, value: str) -> None:
     """Raise LockwrightError, with the closest value, if `value` is not one of that variable.
-
-    setting: the option or variable that the user set.
-    """
+    setting: the option or variable that the user set."""
     words = next(words for each, words in REPLACEMENTS.values() if each == variable)
     if value not in words:
         listed = f"{', '.join(words[:-1])} or {words[-1]}"
@@ -330,10 +326,8 @@ def missing_advice() -> str:
 
 
 def registry(folder: Path | None = None) -> Registry:
-    """Read locks.json. Raises LockwrightError if it is missing or malformed.
-
-    folder: the directory of the libraries; None for `directory()`.
-    """
+    """Read locks.json. Raises LockwrightError if it is missing or malformed. folder: the directory
+    of the libraries; None for `directory()`."""
     folder = folder or directory()
     source = folder / "locks.json"
     try:

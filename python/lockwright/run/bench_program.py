@@ -30,10 +30,8 @@ def program() -> Path:
 
 @dataclass(frozen=True)
 class Subject:
-    """A mutex to measure: a lock with its libraries, the C library's, or another library's.
-
-    direct: run a workload that is compiled with the lock's header, without any library.
-    """
+    """A mutex to measure: a lock with its libraries, the C library's, or another library's. direct:
+    run a workload that is compiled with the lock's header, without any library."""
 
     name: str
     plain: Path | None = None

@@ -38,11 +38,8 @@ PAGE = "docs/adding-a-lock.md"
 
 @dataclass(frozen=True)
 class Subject:
-    """A lock to check.
-
-    header: the file to include; absolute, or below the headers of the package. type: a type with
-    the parameter `Env`, as in a row of the registry.
-    """
+    """A lock to check. header: the file to include; absolute, or below the headers of the package.
+    type: a type with the parameter `Env`, as in a row of the registry."""
 
     name: str
     header: str
@@ -156,10 +153,8 @@ def _build(subject: Subject, cache_: Path) -> Path:
 
 
 def output_fields(program: Path, arguments: Sequence[str], patience: float) -> Iterator[list[str]]:
-    """Yield the fields of each line of the checker's output.
-
-    Raises Crashed if it dies, or prints nothing for `patience` seconds.
-    """
+    """Yield the fields of each line of the checker's output. Raises Crashed if it dies, or prints
+    nothing for `patience` seconds."""
     with ProcessRunner() as runner:
         running = runner.stream(
             Process([str(program), *arguments], os.environ), math.inf, silence=patience

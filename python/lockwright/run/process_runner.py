@@ -104,9 +104,7 @@ class Ending:
 
     def problem(self, errors: str | None = None, wanted: int = 0) -> str | None:
         """Return the reason why the run is invalid; None if it ended with the status `wanted`.
-
-        errors: its standard error, if that is not in `self.errors`.
-        """
+        errors: its standard error, if that is not in `self.errors`."""
         match self.outcome:
             case "unstartable":
                 return f"cannot be started: {self.reason}"
@@ -149,10 +147,8 @@ class Stream:
 
 
 class ProcessRunner:
-    """Starts programs by a supervisor process.
-
-    An interrupt during a run closes it: no process remains, and later requests return `aborted`.
-    """
+    """Starts programs by a supervisor process. An interrupt during a run closes it: no process
+    remains, and later requests return `aborted`."""
 
     def __init__(self, todo: str = "run it again") -> None:
         """todo: advice in the message if the supervisor dies."""
@@ -226,10 +222,8 @@ class ProcessRunner:
             raise
 
     def ask(self, request: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Send `request`, if there is one, and return the supervisor's next answer.
-
-        Raises LockwrightError if it died.
-        """
+        """Send `request`, if there is one, and return the supervisor's next answer. Raises
+        LockwrightError if it died."""
         if not self._is_open:
             return {"outcome": "aborted"}
         process = self._supervisor()
@@ -284,10 +278,8 @@ class ProcessRunner:
         return ending
 
     def stream(self, process: Process, timeout: float, silence: float = math.inf) -> Stream:
-        """Return the running program's output line by line.
-
-        silence: seconds after which a program that prints nothing is ended.
-        """
+        """Return the running program's output line by line. silence: seconds after which a program
+        that prints nothing is ended."""
         request = _run_request(process, timeout, clear=True, others_running=False)
         return Stream(self, request | {"out": "lines", "silence": silence})
 

@@ -148,10 +148,8 @@ def name_of(pid: int) -> str:
 
 
 def reap(usage: Usage, watched: int = -1) -> tuple[bool, int | None]:
-    """Wait for all children that have ended.
-
-    Returns whether others remain, and the wait status of `watched` if it has ended.
-    """
+    """Wait for all children that have ended. Returns whether others remain, and the wait status of
+    `watched` if it has ended."""
     status = None
     try:
         while True:

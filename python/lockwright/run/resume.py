@@ -18,8 +18,7 @@ from lockwright.machine.provenance import MUST_MATCH
 
 
 def check_not_running(process: str, what: str) -> None:
-    """Raise LockwrightError if `process`, an identity of `this_process`, is another one and
-    alive."""
+    """Raise LockwrightError if `process`, a result of this_process(), is another live one."""
     if process != this_process() and is_alive(process):
         raise LockwrightError(
             f"that {what} is still being carried out by process {process.partition(' ')[0]}",
@@ -34,10 +33,8 @@ def check_facts(
     todo: str,
     more: Iterable[str] = (),
 ) -> None:
-    """Raise LockwrightError if `what` was begun on another machine or with another build.
-
-    more: names of further facts that have to match. todo: advice for the message.
-    """
+    """Raise LockwrightError if `what` was begun on another machine or with another build. more:
+    names of further facts that have to match. todo: advice for the message."""
     for name in (*MUST_MATCH, *more):
         if before.get(name) != now.get(name):
             raise LockwrightError(

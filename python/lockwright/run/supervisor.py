@@ -31,8 +31,7 @@ _MOST_ERRORS = 1 << 20
 
 
 def _sink(where: str, name: str) -> Nowhere:
-    """Return the destination of an output. where: `nowhere`, `memory`, `lines`, or an absolute
-    path."""
+    """Return the destination of an output: `nowhere`, `memory`, `lines` or an absolute path."""
     match where:
         case "nowhere":
             return Nowhere()

@@ -14,10 +14,8 @@ Line = Mapping[str, Any]
 
 
 def find(name: str, what: str) -> Path:
-    """Return the absolute path of a program. Raises LockwrightError if it was not built.
-
-    what: the kind of program in the message.
-    """
+    """Return the absolute path of a program. Raises LockwrightError if it was not built. what: the
+    kind of program in the message."""
     libraries = locks.directory()
     for folder in (libraries.parent / "bin", libraries):
         path = folder / name

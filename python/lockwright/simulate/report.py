@@ -230,8 +230,7 @@ def as_page(
     failures: Sequence[str],
     open_pairs: Sequence[OpenPair] = (),
 ) -> str:
-    """Return an HTML page with the table, the meanings of its columns, and the machine's
-    sources."""
+    """Return a page with the table, the meanings of its columns, and the machine's sources."""
     table_lines = []
     for row in rows:
         cells = [(str(row["lock"]), str(row["lock"])), (str(row["threads"]), str(row["threads"]))]

@@ -144,10 +144,8 @@ def run(
     timeout: float,
     on_end: Callable[[Cell], None] = lambda cell: None,
 ) -> Results:
-    """Simulate the cells, as many at a time as there are processors.
-
-    Raises Interrupted with the results so far for every exception.
-    """
+    """Simulate the cells, as many at a time as there are processors. Raises Interrupted with the
+    results so far for every exception."""
     results = Results()
 
     def store(job: Job, line: Line | None, failure: str) -> None:

@@ -26,8 +26,7 @@ FACTORS = (0.5, 2.0)
 
 @dataclass(frozen=True)
 class Effect:
-    """The change of the ranking if a figure is halved and doubled: Kendall's tau-b with the
-    unchanged ranking."""
+    """The effect of halving and doubling a figure: Kendall's tau-b with the unchanged ranking."""
 
     figure: str
     value: float
@@ -46,10 +45,8 @@ def varied(orders: Orders) -> list[str]:
 def examine(
     orders: Orders, cells: Sequence[Cell], timeout: float, on_end: Callable[[Cell], None]
 ) -> list[Effect]:
-    """Return the effect of each figure on the ranking of the cells, the strongest first.
-
-    Raises LockwrightError if fewer than three cells can be ranked.
-    """
+    """Return the effect of each figure on the ranking of the cells, the strongest first. Raises
+    LockwrightError if fewer than three cells can be ranked."""
     base = report.rates(run(orders, cells, timeout, on_end))
     if len(base) < 3:
         raise LockwrightError("fewer than three locks can be ranked", "give more with --locks")

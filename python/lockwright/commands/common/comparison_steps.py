@@ -22,10 +22,8 @@ _SAVED_ADVICE = "all runs are saved: free space or name another file, and repeat
 
 @dataclass(frozen=True)
 class Prepared:
-    """A comparison whose options have been checked as far as possible without a run.
-
-    facts: those of the machine and the program; disturbances: a summary of those on this machine.
-    """
+    """A comparison whose options have been checked as far as possible without a run. facts: those
+    of the machine and the program; disturbances: a summary of those on this machine."""
 
     plan: "Plan"
     program: Path
@@ -43,8 +41,7 @@ class Prepared:
         return calibration.calibrated_variables(self.registry, own_locks, os.environ)
 
     def with_locks(self, locks: tuple[str, ...], **changes: Any) -> "Prepared":
-        """Return a copy with other locks and other changes of the plan, but the same other
-        libraries."""
+        """Return a copy with other locks, the same libraries, and other changes of the plan."""
         _check_locks(self.registry, locks)
         names = (*locks, *(each.name for each in self.plan.other_libraries))
         return replace(self, plan=replace(self.plan, locks=names, **changes))
@@ -66,10 +63,8 @@ def _check_locks(known: "Registry", names: tuple[str, ...]) -> None:
 def prepare(
     options: ComparisonOptions, known: "Registry", locks: tuple[str, ...], **about: Any
 ) -> Prepared:
-    """Check the options, and return the prepared comparison. Raises LockwrightError.
-
-    about: further fields of the plan.
-    """
+    """Check the options, and return the prepared comparison. Raises LockwrightError. about: further
+    fields of the plan."""
     from lockwright.base.errors import LockwrightError
     from lockwright.compare import plan
     from lockwright.compare.store import default_path
@@ -114,8 +109,7 @@ def prepare(
 
 
 def set_other_locks(options: ComparisonOptions) -> None:
-    """Put --rwlock and --spin into the environment, as if the user had set the variables, for all
-    runs and the report."""
+    """Set the environment variables of --rwlock and --spin, for all runs and the report."""
     from lockwright.preload.locks import set_replacements
 
     environment = dict(os.environ)
@@ -148,10 +142,8 @@ def check_same(interrupted: "Comparison", facts: dict[str, Any]) -> None:
 def find_interrupted(
     store: "Store", plan: "Plan", fits: "Callable[[Plan], bool] | None" = None
 ) -> "Comparison":
-    """Return the latest interrupted comparison with this plan, or with one that `fits`.
-
-    Raises LockwrightError if there is none.
-    """
+    """Return the latest interrupted comparison with this plan, or with one that `fits`. Raises
+    LockwrightError if there is none."""
     from lockwright.base.errors import LockwrightError
 
     interrupted = store.unfinished()

@@ -33,10 +33,8 @@ class Domain:
 
 
 def joules_between(domain: Domain, counts: Sequence[int]) -> list[float]:
-    """Return the joules between each reading and the next.
-
-    A count below the previous one has wrapped once. Raises ValueError if the counter never wraps.
-    """
+    """Return the joules between each reading and the next. A count below the previous one has
+    wrapped once. Raises ValueError if the counter never wraps."""
     steps = []
     for before, after in pairwise(counts):
         step = after - before

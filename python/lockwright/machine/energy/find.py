@@ -41,10 +41,8 @@ def _by_reason(reasons: Mapping[str, str]) -> str:
 
 
 def find(tree: Tree, opener: pmu.Opener | None = None) -> Sources:
-    """Return all readable domains: each kind by powercap, or else by perf.
-
-    A kind is read only if all its sockets can be read, since its figure is their sum.
-    """
+    """Return all readable domains: each kind by powercap, or else by perf. A kind is read only if
+    all its sockets can be read, since its figure is their sum."""
     files, closed_files = powercap.find(tree)
     events, closed_events = pmu.find(tree, opener) if opener else pmu.find(tree)
     refused_files = {f"{name} by powercap": why for name, why in closed_files.items()}

@@ -25,8 +25,7 @@ def period(domains: Sequence[Domain]) -> float:
 
 @dataclass(frozen=True)
 class EnergyUse:
-    """Joules by kind, summed over the sockets, in `seconds`; absent: the reason, by kind, for each
-    missing value."""
+    """Joules by kind, summed over the sockets, in `seconds`; absent: reasons for missing kinds."""
 
     seconds: float
     joules: Mapping[str, float]

@@ -31,9 +31,7 @@ def find(
     tree: Tree, opener: Opener = _open, read: Callable[[int], int] | None = None
 ) -> tuple[list[Domain], dict[str, str]]:
     """Return the readable domains, one for each socket, and the reasons for the others, by name.
-
-    The kernel extends the hardware's counters to 64 bits.
-    """
+    The kernel extends the hardware's counters to 64 bits."""
     domains: list[Domain] = []
     refused: dict[str, str] = {}
     kind = tree.number(f"{FOLDER}/type")

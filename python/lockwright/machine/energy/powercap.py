@@ -10,10 +10,8 @@ FOLDER = "/sys/class/powercap"
 
 
 def find(tree: Tree) -> tuple[list[Domain], dict[str, str]]:
-    """Return the readable domains, and the reasons for the others, by name.
-
-    Zones of `intel-rapl-mmio` are left out: they count the same packages again.
-    """
+    """Return the readable domains, and the reasons for the others, by name. Zones of
+    `intel-rapl-mmio` are left out: they count the same packages again."""
     domains, refused = [], {}
     for zone in tree.match(f"{FOLDER}/intel-rapl:*"):
         name = tree.text(f"{zone}/name") or ""

@@ -86,10 +86,8 @@ class Counting:
             self._handles[each.name] = handle
 
     def end(self, read: Callable[[int], Reading] = read_event) -> Mapping[str, float]:
-        """Return the counts, by name, of the programs that have ended; close all counters.
-
-        A counter that shared the hardware is absent: its count is incomplete.
-        """
+        """Return the counts, by name, of the programs that have ended; close all counters. A
+        counter that shared the hardware is absent: its count is incomplete."""
         counts: dict[str, float] = {}
         for name, handle in self._handles.items():
             try:
