@@ -52,7 +52,7 @@ def test_degrees_of_contention(threads: int) -> None:
 def test_waiting_for_a_processor_is_not_contention(held: float, wanted: list[str]) -> None:
     """Eight threads wait for two processors while the mutex is free; with a processor for each,
     the time until a woken thread has the mutex is contention."""
-    times = {"held": held * 1e5, "waited": 3 * SECOND}
+    times: dict[str, Any] = {"held": held * 1e5, "waited": 3 * SECOND}
     mutex = examples.mutex(entries=1e4, contended=100, threads=8, **times)
     more: dict[str, Any] = {"threads_mean": 8.0, "threads_most": 8, "runnable": 8.0}
     assert fired(examples.profile(mutex, **more)) == wanted

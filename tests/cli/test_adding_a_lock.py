@@ -130,7 +130,7 @@ def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries:
 
     def advised(**more: Any) -> dict[str, str]:
         hot = examples.mutex(held=1e6, contended=900, waited=0.6e9, threads=8)
-        threads = {"threads_most": 8, "threads_mean": 8.0}
+        threads: dict[str, Any] = {"threads_most": 8, "threads_mean": 8.0}
         profile = examples.profile(hot, involuntary=100_000, **threads, **more)
         return {each.lock: each.reason for each in advise(profile, registry=known).shortlist}
 
