@@ -12,17 +12,12 @@ elseif(LOCKWRIGHT_ARCH STREQUAL "arm64")
   set(LOCKWRIGHT_ARCH aarch64)
 endif()
 
-set(compiler "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(oldest_compiler 12)
-elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  set(oldest_compiler 14)
-else()
-  message(FATAL_ERROR "Lockwright needs gcc >= 12 or clang >= 14; the C++ compiler is ${compiler}. "
-                      "Set CC and CXX, for example: CC=gcc-12 CXX=g++-12.")
-endif()
-if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS oldest_compiler)
-  message(FATAL_ERROR "Lockwright needs gcc >= 12 or clang >= 14; the C++ compiler is ${compiler}. "
+set(oldest_GNU 12)
+set(oldest_Clang 14)
+if(NOT DEFINED oldest_${CMAKE_CXX_COMPILER_ID} OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS
+                                                  oldest_${CMAKE_CXX_COMPILER_ID})
+  message(FATAL_ERROR "Lockwright needs gcc >= 12 or clang >= 14; the C++ compiler is "
+                      "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}. "
                       "Set CC and CXX, for example: CC=gcc-12 CXX=g++-12.")
 endif()
 

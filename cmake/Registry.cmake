@@ -3,7 +3,7 @@
 #   <rows>/lockwright/rows.hpp              all rows
 #   <rows>/lockwright/built.def             the rows of this build: those of LOCKWRIGHT_ONLY, or all
 # Sets LOCKWRIGHT_LOCKS, a list of "<name>=<identifier>" of this build, in registry order, and
-# LOCKWRIGHT_BENCH_LOCKS, the same for the rows that are for measurements only: LOCKWRIGHT_BENCH_LOCK.
+# LOCKWRIGHT_BENCH_LOCKS, the same for the rows LOCKWRIGHT_BENCH_LOCK, which are for measurements only.
 # Without a build: cmake -DLOCKWRIGHT_ROWS=<directory> -P cmake/Registry.cmake
 cmake_minimum_required(VERSION 3.22)
 
@@ -21,8 +21,8 @@ endif()
 # Writes a file only if its text differs, to avoid recompilation.
 function(lockwright_write file text)
   if(EXISTS ${file})
-    file(READ ${file} present)
-    if(present STREQUAL text)
+    file(READ ${file} old_text)
+    if(old_text STREQUAL text)
       return()
     endif()
   endif()
@@ -53,18 +53,18 @@ foreach(row IN LISTS rows)
     message(FATAL_ERROR "${registry}: the identifier of \"${name}\" has to be ${expected}, not ${identifier}")
   endif()
   if(name IN_LIST names)
-    message(FATAL_ERROR "${registry}: \"${name}\" is there twice")
+    message(FATAL_ERROR "${registry}: two rows are named \"${name}\"")
   endif()
   list(APPEND names ${name})
   if(NOT EXISTS ${include_directory}/${header})
     message(FATAL_ERROR "${registry}: there is no include/${header}, the header of \"${name}\"")
   endif()
 
-  # A lock built from other locks needs their headers too, which are named like the locks.
+  # A lock that contains other locks needs their headers too, which have the names of their types.
   set(includes "#include \"${header}\"\n")
-  string(REGEX MATCHALL "[a-z0-9_]+" words ${type})
-  foreach(word IN LISTS words)
-    set(other lockwright/lock/${word}.hpp)
+  string(REGEX MATCHALL "[a-z0-9_]+" type_names ${type})
+  foreach(type_name IN LISTS type_names)
+    set(other lockwright/lock/${type_name}.hpp)
     if(NOT other STREQUAL header AND EXISTS ${include_directory}/${other})
       string(APPEND includes "#include \"${other}\"\n")
     endif()

@@ -1,12 +1,12 @@
 # lockwright_sources(<variable> <source>...) sets the variable to the sources, with their directories,
-# and stops with the name of every .cpp file beside them that is in no list of its directory: a glob
-# would compile stray files, and a list alone would miss new ones. The sources of a directory may be
+# and stops with the name of every .cpp file beside them that no list of its directory has: a glob
+# would compile stray files, a list alone would miss new ones. The sources of a directory may be
 # divided between several lists: all but the last have PART.
 function(lockwright_sources variable)
-  cmake_parse_arguments(PARSE_ARGV 1 given "PART" "" "")
-  set(sources ${given_UNPARSED_ARGUMENTS})
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "PART" "" "")
+  set(sources ${ARG_UNPARSED_ARGUMENTS})
   set_property(DIRECTORY APPEND PROPERTY LOCKWRIGHT_LISTED ${sources})
-  if(NOT given_PART)
+  if(NOT ARG_PART)
     get_property(listed DIRECTORY PROPERTY LOCKWRIGHT_LISTED)
     set(patterns "")
     foreach(source IN LISTS listed)

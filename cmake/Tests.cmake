@@ -1,9 +1,6 @@
-# The C++ tests. The target `lockwright-tests` builds only these.
+# Defines the target `lockwright-tests`, which builds the C++ tests only.
 
 function(lockwright_tests directory)
-  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${directory}/CMakeLists.txt)
-    return()
-  endif()
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${directory})
   set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${directory})
   add_subdirectory(${PROJECT_SOURCE_DIR}/${directory} ${CMAKE_BINARY_DIR}/${directory})
@@ -30,14 +27,9 @@ endfunction()
 add_custom_target(lockwright-tests)
 
 if(LOCKWRIGHT_BUILD_TESTS)
-  lockwright_tests(tests/unit)
-  lockwright_tests(tests/bench)
-  lockwright_tests(tests/posix)
-  lockwright_tests(tests/bottlenecks)
-  lockwright_tests(tests/profile)
-  lockwright_tests(tests/fuzz)
-  lockwright_tests(tests/torture)
-  lockwright_tests(tests/simulate)
+  foreach(name IN ITEMS unit bench posix bottlenecks profile fuzz torture simulate)
+    lockwright_tests(tests/${name})
+  endforeach()
 endif()
 
 if(LOCKWRIGHT_BUILD_MODEL)

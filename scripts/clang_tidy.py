@@ -14,12 +14,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CLANG_TIDY = ROOT / ".venv" / "bin" / "clang-tidy"
 
-# The analyzer follows every path, and a test has very many: it takes ten times as long as all
-# other checks. Sources that the build writes for one lock are in a directory of the same name.
+# The analyzer takes ten times as long as all other checks on tests, which have many paths. Sources
+# that the build writes for one lock are in a directory of the same name.
 WITHOUT_ANALYZER = "/tests"
 
 
-def once_per_file(database: Path) -> tuple[Path, list[str]]:
+def write_database(database: Path) -> tuple[Path, list[str]]:
     """Write a compilation database with one entry per file; return its directory and the files."""
     entries = json.loads((database / "compile_commands.json").read_text())
     first = {entry["file"]: entry for entry in reversed(entries)}
@@ -31,14 +31,14 @@ def once_per_file(database: Path) -> tuple[Path, list[str]]:
 
 def check(directory: Path, file: str) -> tuple[int, str]:
     """Check one file; return clang-tidy's exit status and its output."""
-    fewer = []
+    disabled = []
     if WITHOUT_ANALYZER in Path(file).parent.as_posix():
-        fewer.append("-clang-analyzer-*")
+        disabled.append("-clang-analyzer-*")
     if directory.parent in Path(file).parents:
-        # A source that the build generates for one lock includes the test suite.
-        fewer.append("-bugprone-suspicious-include")
+        # Sources that the build writes for one lock include the test suite.
+        disabled.append("-bugprone-suspicious-include")
     done = subprocess.run(
-        [CLANG_TIDY, "--quiet", f"--checks={','.join(fewer)}", "-p", directory, file],
+        [CLANG_TIDY, "--quiet", f"--checks={','.join(disabled)}", "-p", directory, file],
         capture_output=True,
         text=True,
         check=False,
@@ -49,7 +49,7 @@ def check(directory: Path, file: str) -> tuple[int, str]:
 
 def main() -> int:
     """Check every file of the build directory named on the command line."""
-    directory, files = once_per_file(Path(sys.argv[1]).resolve())
+    directory, files = write_database(Path(sys.argv[1]).resolve())
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda file: check(directory, file), files))
     for _, text in results:

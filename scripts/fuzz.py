@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support import fuzzing, harness, locate  # noqa: E402  (where it is has to be said first)
+from support import fuzzing, harness, locate  # noqa: E402  (needs the path above)
 
 
 def one_lock_per_waiting_policy() -> list[str]:
@@ -21,41 +21,41 @@ def one_lock_per_waiting_policy() -> list[str]:
 
 
 def main() -> int:
-    """Run programs until the time is up; return 1 if there was a difference."""
+    """Run programs until the time is used up; return 1 if one differed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30, help="for each lock (30)")
     parser.add_argument("--locks", default="", help="names with commas; one of each waiting policy")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the first (the time)")
     parser.add_argument("--steps", type=int, default=300, help="of each program (300)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
-    chosen = parser.parse_args()
-    locks = chosen.locks.split(",") if chosen.locks else one_lock_per_waiting_policy()
-    extra = dict(word.split("=", 1) for word in chosen.set)
+    options = parser.parse_args()
+    locks = options.locks.split(",") if options.locks else one_lock_per_waiting_policy()
+    variables = dict(word.split("=", 1) for word in options.set)
     spent = dict.fromkeys(locks, 0.0)
     differences = 0
     programs = 0
-    print(f"{', '.join(locks)}; programs of {chosen.steps} steps from seed {chosen.seed} on")
-    for seed in itertools.count(chosen.seed):
-        waiting = [lock for lock in locks if spent[lock] < 60 * chosen.minutes]
-        if not waiting:
+    print(f"{', '.join(locks)}; programs of {options.steps} steps from seed {options.seed} on")
+    for seed in itertools.count(options.seed):
+        active = [lock for lock in locks if spent[lock] < 60 * options.minutes]
+        if not active:
             break
         begin = time.monotonic()
-        reference = fuzzing.observe(harness.Setting(harness.LIBC), seed, chosen.steps)
-        own = (time.monotonic() - begin) / len(waiting)
+        reference = fuzzing.observe(harness.Setting(harness.LIBC), seed, options.steps)
+        share = (time.monotonic() - begin) / len(active)
         if not reference.stdout.endswith("\nend\n"):
             print(f"seed {seed} under the C library: {reference.describe()}")
             return 1
         programs += 1
-        for lock in waiting:
+        for lock in active:
             begin = time.monotonic()
             setting = harness.Setting(lock)
-            found = fuzzing.compare(reference, setting, seed, chosen.steps, extra)
-            spent[lock] += time.monotonic() - begin + own
-            if found is not None:
+            difference = fuzzing.compare(reference, setting, seed, options.steps, variables)
+            spent[lock] += time.monotonic() - begin + share
+            if difference is not None:
                 differences += 1
-                print(f"seed {seed}, {lock}:\n{found.description}", flush=True)
+                print(f"seed {seed}, {lock}:\n{difference.description}", flush=True)
         if programs % 20 == 0:
-            left = sum(max(0.0, 60 * chosen.minutes - seconds) for seconds in spent.values())
+            left = sum(max(0.0, 60 * options.minutes - seconds) for seconds in spent.values())
             print(f"{programs} programs, {differences} differences, {left / 60:.0f} min to go")
             sys.stdout.flush()
     print(f"{programs} programs, {differences} differences")

@@ -1,7 +1,4 @@
-"""Check every lock on the model checker and print one table; `./dev model`.
-
-With the budget of 10 seconds for a search this takes about an hour on two processors.
-"""
+"""Check every lock on the model checker and print one table; about an hour on two processors."""
 
 import argparse
 import csv
@@ -15,9 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support import locate, model  # noqa: E402  (where it is has to be said first)
+from support import locate, model  # noqa: E402  (needs the path above)
 
-FORM = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
+ROW_FORMAT = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
 
 
 def print_rows(_: str, text: str) -> None:
@@ -27,7 +24,7 @@ def print_rows(_: str, text: str) -> None:
         print(text, end="")
         return
     for row in rows:
-        print(FORM.format(*asdict(row).values()))
+        print(ROW_FORMAT.format(*asdict(row).values()))
 
 
 def write(rows: list[model.Row], path: Path) -> None:
@@ -49,12 +46,12 @@ def main() -> int:
     )
     parser.add_argument("--locks", default="", help="names with commas; all by default")
     parser.add_argument("--budget", type=float, default=10, help="seconds for a search (10)")
-    parser.add_argument("--threads", type=int, choices=range(2, 6), help="programs of so many only")
+    parser.add_argument("--threads", type=int, choices=range(2, 6), help="only programs of so many")
     parser.add_argument("--scenario", default="", help="this program only")
     parser.add_argument("--jobs", type=int, default=model.processors(), help="locks at a time")
     parser.add_argument("--output", type=Path, help="also write the table, as .csv or .json")
     options = parser.parse_args()
-    names = model.chosen(options.locks)
+    names = model.parse_names(options.locks)
     arguments = ["locks", "--budget", str(options.budget), "--trace"]
     if options.threads:
         arguments += ["--threads", str(options.threads)]
@@ -62,12 +59,12 @@ def main() -> int:
         arguments += ["--scenario", options.scenario]
 
     begin = time.monotonic()
-    print(FORM.format(*(field.name for field in fields(model.Row))), flush=True)
+    print(ROW_FORMAT.format(*(field.name for field in fields(model.Row))), flush=True)
     texts = model.run_each(names, lambda _: arguments, options.jobs, print_rows)
     rows = [row for name in names for row in model.rows(texts[name])]
     if options.output:
         write(rows, options.output)
-    silent = [name for name in names if not model.rows(texts[name]) and not options.scenario]
+    without_rows = [name for name in names if not model.rows(texts[name]) and not options.scenario]
     failed = [row for row in rows if row.verdict != "passed"]
     extents = Counter(row.extent.partition("=")[0] for row in rows)
     minutes = (time.monotonic() - begin) / 60
@@ -77,9 +74,9 @@ def main() -> int:
         f"{sum(row.interleavings for row in rows):,} interleavings in {minutes:.0f} min; "
         f"{len(failed)} failed"
     )
-    for name in silent:
-        print(f"{name}: nothing was run")
-    return 1 if failed or silent or not rows else 0
+    for name in without_rows:
+        print(f"{name}: no program was run")
+    return 1 if failed or without_rows or not rows else 0
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""Plant one fault after the other in every lock and check that the model checker finds it; `./dev
-mutants`.
+"""Plant faults in every lock, one at a time; check that the model checker finds each.
 
 A fault is one memory order weakened, one store, wake or fence dropped, or one read-modify-write
-split in two. Survivors have to be explained beside the code; an explained fault gets a tenth of the
-budget, as every other does at first. With 2 seconds for a search all locks take up to an hour.
+split in two. Survivors have to be explained beside the code; the search for an explained fault ends
+after a tenth of the budget. With 2 seconds for a search all locks take up to an hour.
 """
 
 import argparse
@@ -15,9 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support import locate, model, mutants  # noqa: E402  (where it is has to be said first)
+from support import locate, model, mutants  # noqa: E402  (needs the path above)
 
-FORM = "{:<16} {:>7} {:>10} {:>9}"
+VERDICTS = ("caught", "explained", "survived")
+ROW_FORMAT = "{:<16} {:>7} {:>10} {:>9}"
 
 
 def verdict(mutant: mutants.Mutant) -> str:
@@ -28,15 +28,15 @@ def verdict(mutant: mutants.Mutant) -> str:
 
 
 def print_counts(name: str, text: str) -> None:
-    """Print one row, and each survivor below it."""
+    """Print the row of a lock, and each survivor below it."""
     found = mutants.parse(text)
     if not mutants.is_complete(text):
         print(f"{name}: not all mutants were tried\n{text}", end="")
         return
     verdicts = [verdict(mutant) for mutant in found]
-    print(FORM.format(name, *(verdicts.count(x) for x in ("caught", "explained", "survived"))))
-    for mutant, what in zip(found, verdicts, strict=True):
-        if what == "survived":
+    print(ROW_FORMAT.format(name, *(verdicts.count(word) for word in VERDICTS)))
+    for mutant in found:
+        if verdict(mutant) == "survived":
             print(f"    {mutant}")
 
 
@@ -50,9 +50,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=model.processors(), help="locks at a time")
     parser.add_argument("--json", type=Path, help="also write every mutant and its verdict")
     options = parser.parse_args()
-    names = model.chosen(options.locks)
+    names = model.parse_names(options.locks)
 
-    print(FORM.format("algorithm", "caught", "explained", "survived"), flush=True)
+    print(ROW_FORMAT.format("algorithm", *VERDICTS), flush=True)
 
     def arguments(lock: str) -> list[str]:
         return mutants.arguments(lock, options.budget)
@@ -60,11 +60,11 @@ def main() -> int:
     texts = model.run_each(names, arguments, options.jobs, print_counts)
     found = [mutant for name in names for mutant in mutants.parse(texts[name])]
     if options.json:
-        everything = [{**asdict(mutant), "verdict": verdict(mutant)} for mutant in found]
-        options.json.write_text(json.dumps(everything, indent=1) + "\n")
+        report = [{**asdict(mutant), "verdict": verdict(mutant)} for mutant in found]
+        options.json.write_text(json.dumps(report, indent=1) + "\n")
     verdicts = [verdict(mutant) for mutant in found]
-    totals = {word: verdicts.count(word) for word in ("caught", "explained", "survived")}
-    print(FORM.format("all", *totals.values()))
+    totals = {word: verdicts.count(word) for word in VERDICTS}
+    print(ROW_FORMAT.format("all", *totals.values()))
     for explanation, why in mutants.stale(found, everything=not options.locks):
         print(f"stale: {explanation}: {why}")
     untried = [name for name in names if not mutants.is_complete(texts[name])]

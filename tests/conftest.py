@@ -1,4 +1,4 @@
-"""Fixtures: the paths of the command and the libraries, and runs of a program under a lock."""
+"""Fixtures: the paths of the command and the libraries, and `run_under`."""
 
 import json
 import signal
@@ -9,33 +9,32 @@ from typing import Any
 import pytest
 from support import harness, leftovers, locate
 
-# A shell ignores these signals in background jobs, and programs inherit that. Tests send them to
-# programs.
+# A background job may ignore these signals, and its children inherit that; tests send them to
+# programs that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
 
 _BEFORE = pytest.StashKey[set[Path]]()
 _LEFT = pytest.StashKey[list[Path]]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the tests that take minutes, unless LOCKWRIGHT_TEST_LONG is set."""
+    """Deselect the tests that take minutes, unless LOCKWRIGHT_TEST_LONG is set."""
     long = [item for item in items if item.get_closest_marker("long") and not locate.LONG]
     config.hook.pytest_deselected(items=long)
     items[:] = [item for item in items if item not in long]
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Record the files that other runs have left."""
+    """Record what other runs have left."""
     session.config.stash[_BEFORE] = leftovers.present()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail if the tests have left files of the command."""
-    # Only the first of several test processes checks: it ends last.
+    # With several workers, the controlling process ends last.
     if hasattr(session.config, "workerinput"):
         return
     left = leftovers.left_since(session.config.stash[_BEFORE])
@@ -47,7 +46,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print the paths of the left files."""
+    """Print the files that were left."""
     for path in config.stash.get(_LEFT, []):
         terminalreporter.write_line(f"FAILED: the tests have left {path}", red=True)
 
@@ -73,7 +72,7 @@ def all_locks(libdir: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def run_under() -> harness.RunUnder:
-    """Return a function that runs a program under a lock; a hang fails the test with all stacks."""
+    """Return a function that runs a program under a lock and fails the test if it hangs."""
 
     def run(
         lock: str | harness.Setting,

@@ -53,13 +53,12 @@ def includes(folder: str) -> Iterator[tuple[Path, str]]:
 
 
 def test_the_table_names_every_folder() -> None:
-    """The table has no row for a folder that does not exist, either."""
+    """Nor has it a row for a folder that does not exist."""
     named = [folder.rstrip("/") for folder, _, _ in ROWS]
     assert sorted(named) == sorted(folders())
 
 
 def test_each_row_is_complete() -> None:
-    """Each row describes the contents, and lists the folders that may be used."""
     for folder, contents, use in ROWS:
         assert contents, folder
         assert use, folder

@@ -1,4 +1,4 @@
-"""The command as a user runs it, and small programs to run it on."""
+"""Fixtures that run the command as a user does, and compile small programs to run it on."""
 
 import fcntl
 import os
@@ -21,14 +21,14 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 @dataclass(frozen=True)
 class Result:
-    """How a command ended. status: negative if a signal killed it."""
+    """The status and output of a command. status: negative if a signal killed it."""
 
     status: int
     out: str
     err: str
 
     def refuses(self, *parts: str) -> None:
-        """Asserts one line of explanation that has all of `parts`, and status 2."""
+        """Assert status 2 and one line of explanation that has all of `parts`."""
         assert_refused(self.status, self.out, self.err, *parts)
 
 
@@ -39,9 +39,7 @@ Program = Callable[..., Path]
 def on_a_terminal(
     words: list[str], environment: dict[str, str], columns: int, both: bool = True
 ) -> tuple[str, int]:
-    """Return what a terminal of that width receives from a command, without colours, and the
-    status.
-    """
+    """Return a command's output to a terminal of that width, without colours, and its status."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     process = subprocess.Popen(
@@ -49,34 +47,34 @@ def on_a_terminal(
         stdin=slave,
         stdout=slave,
         stderr=slave if both else subprocess.DEVNULL,
-        # COLUMNS, which a parallel run of the tests sets, would count for more than the terminal.
+        # COLUMNS, which a parallel run of the tests sets, would override the terminal's width.
         env={k: v for k, v in environment.items() if k != "COLUMNS"} | {"TERM": "xterm"},
     )
     os.close(slave)
-    shown = b""
+    received = b""
     while True:
         try:
-            some = os.read(master, 65536)
+            data = os.read(master, 65536)
         except OSError:
             break
-        if not some:
+        if not data:
             break
-        shown += some
+        received += data
     os.close(master)
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", received.decode())
     return text.replace("\r\n", "\n"), process.wait(60)
 
 
 @pytest.fixture(scope="session")
 def command() -> list[str]:
-    """The words that start the command: what is installed beside this Python, or the package."""
+    """Return the words that start the command: that beside this Python, or the package."""
     beside = Path(sys.executable).with_name("lockwright")
     return [str(beside)] if beside.exists() else [sys.executable, "-m", "lockwright"]
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """An environment whose results and settings are in a directory of the test."""
+    """Return an environment whose results and settings are in a directory of the test."""
     variables = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     return variables | {
         "XDG_STATE_HOME": str(tmp_path / "state"),
@@ -86,7 +84,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def cli(command: list[str], environment: dict[str, str]) -> Cli:
-    """Runs the command to its end, with pipes for all three streams."""
+    """Return a function that runs the command to its end, with pipes for all three streams."""
 
     def run(
         *words: str | Path,
@@ -107,7 +105,7 @@ def cli(command: list[str], environment: dict[str, str]) -> Cli:
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
-    """Compiles one of the programs beside this file, once per name and flags."""
+    """Return a function that compiles one of the programs, once per name and flags."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     assert compiler is not None, "no C compiler"
     folder = tmp_path_factory.mktemp("programs")

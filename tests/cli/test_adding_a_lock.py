@@ -1,4 +1,4 @@
-"""Tests of docs/adding-a-lock.md: its lock, row and commands work in a copy of the tree."""
+"""The lock, row and commands of docs/adding-a-lock.md work in a copy of the tree."""
 
 import os
 import re
@@ -19,8 +19,8 @@ PAGE = (locate.ROOT / "docs/adding-a-lock.md").read_text()
 HEADER, ROW = re.findall(r"^```cpp\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def part(title: str) -> list[str]:
-    """The commands below a heading."""
+def commands_below(title: str) -> list[str]:
+    """Return the commands below a heading of the page."""
     _, _, below = PAGE.partition(f"## {title}\n")
     block = re.search(r"^```console\n(.*?)^```$", below, re.MULTILINE | re.DOTALL)
     assert block is not None, title
@@ -29,7 +29,7 @@ def part(title: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what is built from, with the lock of the page."""
+    """Copy the sources of a build, and add the lock of the page."""
     folder = tmp_path_factory.mktemp("tree")
     for name in ("include", "src", "cmake", "CMakeLists.txt", "CMakePresets.json", "README.md"):
         source = locate.ROOT / name
@@ -54,29 +54,28 @@ def run(tree: Path, command: str, **variables: str) -> subprocess.CompletedProce
 
 
 def test_a_lock_takes_sixty_lines_at_most() -> None:
-    """The header and the row."""
     assert len((HEADER + ROW).splitlines()) <= 60
 
 
 def test_the_page_names_all_traits_and_cases_and_the_option_of_the_mutants() -> None:
-    """A trait that it does not explain is one that an author overlooks."""
+    """The page explains every trait of lock_traits."""
     header = (locate.ROOT / "include/lockwright/lock.hpp").read_text()
     body = header.partition("struct lock_traits {")[2].partition("[[nodiscard]]")[0]
     members = set(re.findall(r"^  [\w:]+ (?:const )?\*?(\w+)(?: =|;|$)", body, re.MULTILINE))
     assert {"category", "light", "hardened_trylock", "suits"} <= members
     explained = set(re.findall(r"`(\w+)`", PAGE.partition("## 2. What it states")[2]))
     assert members <= explained
-    mutants = next(line for line in part("5. Test and measure") if "mutants" in line)
+    mutants = next(line for line in commands_below("5. Test and measure") if "mutants" in line)
     option = mutants.split()[-2]
     assert f'"{option}"' in (locate.ROOT / "scripts/mutants.py").read_text()
 
 
 @pytest.fixture(scope="module")
 def libraries(tree: Path) -> Path:
-    """The directory of its libraries, built by the commands of the page."""
+    """Build its libraries by the commands of the page, and return their directory."""
     if shutil.which("ninja") is None:
         pytest.skip("ninja is not installed")
-    *build, export, _, _, _ = part("4. Run it")
+    *build, export, _, _, _ = commands_below("4. Run it")
     for command in build:
         done = run(tree, command, CXXFLAGS="-Werror")
         assert done.returncode == 0, done.stdout + done.stderr
@@ -85,26 +84,26 @@ def libraries(tree: Path) -> Path:
 
 
 def test_the_lock_of_the_page(tree: Path, libraries: Path) -> None:
-    """Built, listed, explained, and under a program, by the commands of the page."""
+    """The commands of the page list and explain it, and run a program under it."""
     if shutil.which("xz") is None:
         pytest.skip("xz is not installed")
-    *_, lists, informs, runs = part("4. Run it")
+    *_, list_command, info_command, run_command = commands_below("4. Run it")
     assert {path.name for path in libraries.glob("*.so")} == {
         "liblockwright-my-lock.so",
         "liblockwright-mixed.so",
     }
 
-    done = run(tree, lists, LOCKWRIGHT_LIBDIR=str(libraries))
+    done = run(tree, list_command, LOCKWRIGHT_LIBDIR=str(libraries))
     assert done.returncode == 0, done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["my-lock"]
-    done = run(tree, informs, LOCKWRIGHT_LIBDIR=str(libraries))
+    done = run(tree, info_command, LOCKWRIGHT_LIBDIR=str(libraries))
     assert "LOCKWRIGHT_MY_LOCK_LOOKS" in done.stdout, done.stdout + done.stderr
-    done = run(tree, runs, LOCKWRIGHT_LIBDIR=str(libraries))
+    done = run(tree, run_command, LOCKWRIGHT_LIBDIR=str(libraries))
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     done = run(tree, "xz -dc README.md.xz")
     assert done.stdout == (locate.ROOT / "README.md").read_text()
 
-    # The programs that torture and measure know no lock by name.
+    # lockwright-torture and lockwright-bench contain no names of locks.
     for name in ("lockwright-torture", "lockwright-bench"):
         (libraries.parent / "bin" / name).symlink_to(locate.preload_dir().parent / "bin" / name)
     for command, finding in (
@@ -123,22 +122,23 @@ def test_the_lock_of_the_page(tree: Path, libraries: Path) -> None:
 
 
 def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries: Path) -> None:
-    """They recommend it where its traits say so, and nowhere else."""
+    """They recommend it only where its traits match."""
     rows = registry(libraries).rows
     assert [row["name"] for row in rows] == ["my-lock"]
-    known = Registry(tree, [*examples.LOCKS.rows, *rows])
+    extended = Registry(tree, [*examples.LOCKS.rows, *rows])
 
     def advised(**more: Any) -> dict[str, str]:
-        hot = examples.mutex(held=1e6, contended=900, waited=0.6e9, threads=8)
-        threads: dict[str, Any] = {"threads_most": 8, "threads_mean": 8.0}
-        profile = examples.profile(hot, involuntary=100_000, **threads, **more)
-        return {each.lock: each.reason for each in advise(profile, registry=known).shortlist}
+        mutex = examples.mutex(held=1e6, contended=900, waited=0.6e9, threads=8)
+        profile = examples.profile(
+            mutex, threads_most=8, threads_mean=8.0, involuntary=100_000, **more
+        )
+        return {each.lock: each.reason for each in advise(profile, registry=extended).shortlist}
 
     assert advised(processors=2)["my-lock"] == "its waiters yield"
-    # Elsewhere it is one of which nothing is known.
+    # On more processors it is the last of the list.
     assert list(advised(processors=64))[-1] == "my-lock"
-    # It stands for its family, by the rank that it states.
-    assert "my-lock" in [each.lock for each in candidates.advised_candidates((), known)]
+    # It represents its family, by the rank that it states.
+    assert "my-lock" in [each.lock for each in candidates.advised_candidates((), extended)]
     assert "backoff" in [each.lock for each in candidates.advised_candidates((), examples.LOCKS)]
 
 
@@ -149,11 +149,11 @@ def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries:
         ('LOCKWRIGHT_LOCK("x", x, "lockwright/lock/none.hpp", ttas<Env>)', "there is no include"),
         ('LOCKWRIGHT_LOCK("X", x, "lockwright/lock/ttas.hpp", ttas<Env>)', "this is not"),
         ('LOCKWRIGHT_LOCK("x", x, "lockwright/lock/ttas.hpp",', "this is not"),
-        ('LOCKWRIGHT_LOCK("ttas", ttas, "lockwright/lock/ttas.hpp", ttas<Env>)', "twice"),
+        ('LOCKWRIGHT_LOCK("ttas", ttas, "lockwright/lock/ttas.hpp", ttas<Env>)', "two rows"),
     ],
 )
 def test_a_bad_row_is_refused(tree: Path, tmp_path: Path, row: str, message: str) -> None:
-    """The first step of the build refuses it with a message."""
+    """The configuration of the build refuses it with a message."""
     shutil.copytree(tree / "cmake", tmp_path / "cmake")
     shutil.copytree(tree / "include", tmp_path / "include")
     with (tmp_path / "include/lockwright/registry.def").open("a") as registry:

@@ -1,4 +1,4 @@
-"""`lockwright bench` measures the lock it names, wakes and counts exactly, and never hangs."""
+"""`lockwright bench` measures the lock that it names, wakes and counts exactly, and never hangs."""
 
 import json
 import mmap
@@ -12,7 +12,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.bench import footprint
 from lockwright.preload import locks
 from lockwright.run import bench_program as bench_run
-from support.processes import assert_refused, captured
+from support.processes import assert_refused, captured, running
 
 LOCKS = ["ttas", "mcs-stp"]
 BROADCASTS = 3
@@ -27,34 +27,34 @@ def call(
 
 @pytest.fixture
 def measure(lockwright: Path, tmp_path: Path) -> Any:
-    """Runs a benchmark and returns the JSON document that it wrote."""
+    """Return a function that runs a benchmark and returns its JSON document."""
 
     def run(*arguments: str) -> dict[str, Any]:
-        written = tmp_path / "result.json"
-        done = call(lockwright, *arguments, "--json", str(written))
+        target = tmp_path / "result.json"
+        done = call(lockwright, *arguments, "--json", str(target))
         assert done.returncode == 0, done.stdout + done.stderr
-        document: dict[str, Any] = json.loads(written.read_text())
+        document: dict[str, Any] = json.loads(target.read_text())
         return document
 
     return run
 
 
 def lines(document: dict[str, Any], kind: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Each (run, line) with a line of that kind."""
+    """Return each (run, line) with a line of that kind."""
     return [
         (run, line) for run in document["runs"] for line in run["lines"] if line["kind"] == kind
     ]
 
 
-def test_uncontended_pairs_each_lock_with_libc_and_measures_that_lock(measure: Any) -> None:
-    """Each run is served by the library it is named after, and has a libc run beside it."""
+def test_uncontended_pairs_each_lock_with_libc(measure: Any) -> None:
+    """Each run uses the library that it is named after, and has a libc run beside it."""
     options = ["--locks", ",".join(LOCKS), "--runs", "3", "--batch", "1000", "--batches", "2"]
     document = measure("uncontended", *options)
     assert [row["lock"] for row in document["rows"]] == ["libc", *LOCKS]
     assert all(row["ratio"]["count"] == 3 for row in document["rows"])
     for run, line in lines(document, "result"):
-        own = f"liblockwright-{run['lock']}.so" if run["lock"] != "libc" else "libc.so.6"
-        assert Path(line["mutex"]).name == own
+        library = f"liblockwright-{run['lock']}.so" if run["lock"] != "libc" else "libc.so.6"
+        assert Path(line["mutex"]).name == library
         assert line["pairs"] == 2000
     runs = document["runs"]
     for first, second in zip(runs[::2], runs[1::2], strict=True):
@@ -68,27 +68,22 @@ def test_uncontended_pairs_each_lock_with_libc_and_measures_that_lock(measure: A
 
 
 def test_the_null_lock_is_for_measurements_only(measure: Any, cli: Any) -> None:
-    """It keeps nobody out: bench knows it by name, and nothing else offers or takes it."""
+    """It excludes no thread: only bench accepts its name, and no command lists it."""
     document = measure("uncontended", "--locks", "null", "--runs", "1", "--batch", "1000")
     assert [row["lock"] for row in document["rows"]] == ["libc", "null"]
-    served = {Path(line["mutex"]).name for _, line in lines(document, "result")}
-    assert served == {"libc.so.6", "liblockwright-null.so"}
+    libraries = {Path(line["mutex"]).name for _, line in lines(document, "result")}
+    assert libraries == {"libc.so.6", "liblockwright-null.so"}
     assert "null" not in [row["name"] for row in json.loads(cli("list", "--json").out)]
     cli("run", "--lock", "null", "--", "true").refuses("'null'")
     cli("compare", "--locks", "null", "--", "true").refuses("'null'")
 
 
-#: What these have outside is made by the first who has to wait for long.
-MADE_AT_NEED = ["glk"]
+#: Locks that allocate their memory outside the mutex only after a long wait.
+ALLOCATED_LATE = ["glk"]
 
 
-def test_footprint_is_zero_in_place_and_shows_what_is_not(
-    measure: Any, all_locks: list[dict[str, Any]]
-) -> None:
-    """libc and in-place locks grow by exactly nothing; the others by what they say.
-
-    Of a state that is larger than a page, only what was used is resident.
-    """
+def test_footprint_is_that_of_the_traits(measure: Any, all_locks: list[dict[str, Any]]) -> None:
+    """libc and in-place locks use no memory outside; of a large state only used pages count."""
     outside = {row["name"]: row["bytes_per_mutex_outside"] for row in all_locks}
     chosen = ["mcs-spin", *[name for name, size in outside.items() if size]]
     sizes = ["--mutexes", "60000", "--threads", "50", "--runs", "2"]
@@ -98,7 +93,7 @@ def test_footprint_is_zero_in_place_and_shows_what_is_not(
     rows = {row["lock"]: row for row in document["rows"]}
     assert set(rows) == {"libc", *chosen}
     for name, row in rows.items():
-        if outside.get(name, 0) == 0 or name in MADE_AT_NEED:
+        if outside.get(name, 0) == 0 or name in ALLOCATED_LATE:
             assert row["bytes_per_mutex"]["median"] == 0
         else:
             # The last page and the last block of the pool may have been there before.
@@ -106,22 +101,19 @@ def test_footprint_is_zero_in_place_and_shows_what_is_not(
             assert 0.9 * min(outside[name], mmap.PAGESIZE) < median < 1.1 * outside[name]
 
 
-def test_footprint_spares_the_memory_of_the_machine(
-    all_locks: list[dict[str, Any]], libdir: Path
-) -> None:
-    """A lock with a large state is measured with so many mutexes that they fit."""
-    known = locks.Registry(libdir, all_locks)
-    for lock in known:
+def test_footprint_limits_its_memory(all_locks: list[dict[str, Any]], libdir: Path) -> None:
+    """A lock with a large state is measured with as many mutexes as fit."""
+    for lock in locks.Registry(libdir, all_locks):
         most = footprint.most_mutexes(bench_run.Subject(lock.name, lock=lock))
         assert most * lock.bytes_per_mutex_outside <= 4 << 30
         assert most >= 100_000
     assert footprint.most_mutexes(bench_run.Subject("libc")) > 1 << 40
 
 
-def test_footprint_does_not_multiply_mutexes_and_threads(
+def test_no_lock_has_memory_for_each_mutex_and_thread(
     measure: Any, all_locks: list[dict[str, Any]]
 ) -> None:
-    """No lock takes memory for each mutex and thread; a queue's threads and held locks show."""
+    """The memory of a queue lock for each thread and each held lock is found."""
     sizes = ["--mutexes", "10000", "--threads", "100", "--sharers", "5"]
     document = measure("footprint", "--locks", "all", "--runs", "1", *sizes)
     rows = {row["lock"]: row for row in document["rows"]}
@@ -136,7 +128,7 @@ def test_footprint_does_not_multiply_mutexes_and_threads(
 
 
 def test_footprint_finds_memory_for_each_mutex_and_thread(tmp_path: Path) -> None:
-    """A library that keeps a byte for each time a thread locks a mutex is found out."""
+    """The library allocates a byte for each acquisition."""
     source, library = tmp_path / "hoarder.c", tmp_path / "hoarder.so"
     source.write_text(
         """#include <pthread.h>
@@ -156,14 +148,8 @@ int pthread_mutex_unlock(pthread_mutex_t *m) {
     build = ["cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(source)]
     subprocess.run(build, check=True)
     sizes = ["--mutexes", "20000", "--threads", "20", "--sharers", "5"]
-    done = subprocess.run(
-        [bench_run.program(), "footprint", *sizes],
-        env={"LD_PRELOAD": str(library)},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
+    program = [bench_run.program(), "footprint", *sizes]
+    done = captured(program, env={"LD_PRELOAD": str(library)})
     assert json.loads(done.stdout)["bytes_per_pair"] > 16
 
 
@@ -188,7 +174,7 @@ def test_handover_counts_every_acquisition_once(measure: Any) -> None:
         assert 0 <= line["least"] <= line["most"] <= line["acquisitions"]
 
 
-def test_oversubscribe_sees_each_thread_in_each_second(measure: Any) -> None:
+def test_oversubscribe_counts_each_thread_in_each_second(measure: Any) -> None:
     """The windows, the longest wait and the counts belong to the threads that ran."""
     options = ["--locks", "futex", "--runs", "2", "--threads-per-core", "1,2"]
     document = measure("oversubscribe", *options, "--seconds", "1.3")
@@ -208,27 +194,27 @@ def test_oversubscribe_sees_each_thread_in_each_second(measure: Any) -> None:
     assert all(r["ratio"]["median"] == 1 for r in document["rows"] if r["lock"] == "libc")
 
 
-def test_oversubscribe_finds_the_thread_that_gets_nothing(lockwright: Path, tmp_path: Path) -> None:
-    """A wait that has not ended counts, and so does the second in which a thread had nothing."""
-    written = tmp_path / "result.json"
-    # A section of some seconds: at most one thread gets through, all others wait in vain.
+def test_oversubscribe_finds_a_starved_thread(lockwright: Path, tmp_path: Path) -> None:
+    """An unfinished wait counts, and so does a second without an acquisition."""
+    target = tmp_path / "result.json"
+    # A section of some seconds: at most one thread acquires the lock.
     long = ["--section-cycles", "20000000000", "--seconds", "1.3", "--timeout", "4"]
     options = ["--locks", "libc", "--runs", "1", "--threads-per-core", "1"]
-    done = call(lockwright, "oversubscribe", *options, *long, "--json", str(written))
+    done = call(lockwright, "oversubscribe", *options, *long, "--json", str(target))
     assert done.returncode == 0, done.stderr
     assert "timed out" in done.stdout
-    (row,) = json.loads(written.read_text())["rows"]
+    (row,) = json.loads(target.read_text())["rows"]
     assert row["timed_out"] == 1
     assert row["least_in_a_second"] == 0
-    # Of nearly the whole time: its threads may have come late.
+    # Nearly the whole duration: its threads may have started late.
     assert row["longest_wait_ns"] > 0.65e9
 
 
 @pytest.mark.parametrize(
     "variant", [[], ["--unlocked"], ["--rejoin"]], ids=["held", "unlocked", "rejoin"]
 )
-def test_herd_wakes_every_waiter_once_a_broadcast(measure: Any, variant: list[str]) -> None:
-    """Every waiter has exactly one turn for each broadcast, and sleeps at least once for it."""
+def test_herd_wakes_every_waiter_at_each_broadcast(measure: Any, variant: list[str]) -> None:
+    """Every waiter has exactly one section for each broadcast, and sleeps at least once."""
     document = measure(
         *("herd", "--locks", ",".join(LOCKS), "--runs", "1", "--section-ns", "1000,0"),
         *("--waiters", str(WAITERS), "--rounds-inside", str(BROADCASTS), *variant),
@@ -244,7 +230,7 @@ def test_herd_wakes_every_waiter_once_a_broadcast(measure: Any, variant: list[st
         assert all(line["voluntary"] >= WAITERS for _, line in broadcasts)
 
 
-def test_park_really_sleeps(measure: Any) -> None:
+def test_park_sleeps(measure: Any) -> None:
     """On one processor each round trip needs a switch to the other thread and one back."""
     document = measure("park", "--runs", "1", "--trips", "500")
     assert document["rows"][-1]["placement"] == "one processor"
@@ -253,39 +239,26 @@ def test_park_really_sleeps(measure: Any) -> None:
             assert line["voluntary"] + line["involuntary"] >= line["trips"]
 
 
-def test_a_run_that_does_not_end_is_killed_and_shown(lockwright: Path, tmp_path: Path) -> None:
-    """The watchdog ends a run, the table says so, and nothing of it is left running."""
-    written = tmp_path / "result.json"
+def test_a_run_that_does_not_end_is_killed(lockwright: Path, tmp_path: Path) -> None:
+    """The watchdog ends a run, the table states that, and no process is left."""
+    target = tmp_path / "result.json"
     arguments = ["--locks", "libc", "--runs", "2", "--seconds", "3600", "--timeout", "0.5"]
     started = time.monotonic()
-    arguments += ["--threads-per-core", "1", "--json", str(written)]
+    arguments += ["--threads-per-core", "1", "--json", str(target)]
     done = call(lockwright, "handover", *arguments)
     assert time.monotonic() - started < 100
     assert done.returncode == 0, done.stderr
     assert "collapsed" in done.stdout
-    document = json.loads(written.read_text())
+    document = json.loads(target.read_text())
     assert document["rows"][0]["collapsed"].startswith("collapsed")
     assert len(document["runs"]) == 2, "a collapsed lock is not run again"
-    left = [
-        path
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if b"--seconds\x003600.0" in _read(path) and b"lockwright-bench" in _read(path)
-    ]
-    assert left == []
+    assert not running("lockwright-bench", "--seconds\x003600.0")
 
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
-def test_another_library_than_the_one_meant_is_found_out(libdir: Path) -> None:
-    """A library that the dynamic linker did not load must not be reported as measured."""
+def test_a_library_that_was_not_loaded_is_an_error(libdir: Path) -> None:
     absent = bench_run.Subject("ttas", libdir / "liblockwright-absent.so")
     few = {"batch": 1, "batches": 1}
-    with pytest.raises(LockwrightError, match="were served by"):
+    with pytest.raises(LockwrightError, match="were libraries by"):
         bench_run.run(absent, "uncontended", few, timeout=30)
 
 
@@ -293,7 +266,6 @@ def test_another_library_than_the_one_meant_is_found_out(libdir: Path) -> None:
     "workload", ["uncontended", "footprint", "handover", "oversubscribe", "herd", "park"]
 )
 def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str) -> None:
-    """Each heading of the table is explained by `--help`."""
     small = {
         "uncontended": ["--batch", "10"],
         "footprint": ["--mutexes", "2000", "--threads", "16"],
@@ -325,7 +297,7 @@ def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str
 def test_bad_input_is_refused_in_one_line(
     lockwright: Path, arguments: list[str], named: str
 ) -> None:
-    """The line says what is wrong and what to do, the status is 2, and there is no other output."""
+    """The line states the error and advice, the status is 2, and there is no other output."""
     done = call(lockwright, *arguments)
     assert_refused(done.returncode, done.stdout, done.stderr, named)
 
@@ -343,7 +315,7 @@ def test_bad_input_is_refused_in_one_line(
         ["footprint", "--threads", "5", "--sharers", "6"],
     ],
 )
-def test_the_program_refuses_what_it_does_not_know(arguments: list[str]) -> None:
+def test_the_program_refuses_bad_options(arguments: list[str]) -> None:
     """lockwright-bench itself ends with one line and exit status 2."""
     done = captured([bench_run.program(), *arguments])
     assert done.returncode == 2
@@ -352,14 +324,11 @@ def test_the_program_refuses_what_it_does_not_know(arguments: list[str]) -> None
     assert done.stderr.startswith("lockwright-bench: ")
 
 
-def test_the_program_prints_the_options_of_a_workload() -> None:
-    """Those that it takes, with their defaults, whether the catalogue has the workload or not."""
-    for workload, option in (("herd", "--waiters 1000"), ("lockbench", "--threads 2")):
-        done = subprocess.run(
-            [bench_run.program(), workload, "--help"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=True,
-        )
-        assert f"  {option}\n" in done.stdout
+@pytest.mark.parametrize(
+    ("workload", "option"), [("herd", "--waiters 1000"), ("lockbench", "--threads 2")]
+)
+def test_the_program_prints_the_options_of_a_workload(workload: str, option: str) -> None:
+    """They have their defaults, whether `lockwright bench` has the workload or not."""
+    done = captured([bench_run.program(), workload, "--help"])
+    assert done.returncode == 0
+    assert f"  {option}\n" in done.stdout

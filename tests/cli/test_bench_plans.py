@@ -1,5 +1,4 @@
-"""`lockwright bench mixed` and `bench plan`: the library of all locks serves the calls, and the
-figures are of the right mutexes."""
+"""`lockwright bench mixed` and `bench plan`, which use the library of all locks."""
 
 import json
 from collections import Counter
@@ -18,44 +17,41 @@ from .conftest import Cli
 
 @pytest.fixture
 def document(cli: Cli, tmp_path: Path) -> Any:
-    """Runs a benchmark and returns the JSON document that it wrote."""
+    """Return a function that runs a benchmark and returns its JSON document."""
 
     def run(*words: str) -> dict[str, Any]:
-        written = tmp_path / "result.json"
-        done = cli("bench", *words, "--json", written)
+        target = tmp_path / "result.json"
+        done = cli("bench", *words, "--json", target)
         assert done.status == 0, done.out + done.err
-        found: dict[str, Any] = json.loads(written.read_text())
+        found: dict[str, Any] = json.loads(target.read_text())
         return found
 
     return run
 
 
-def served(run: dict[str, Any]) -> str:
-    """The library that the measuring program says it was served by."""
+def library_of(run: dict[str, Any]) -> str:
+    """Return the library that the measuring program reports."""
     line = next(line for line in run["lines"] if line["kind"] == "measured")
     return Path(line["mutex"]).name
 
 
 def has_rate(run: dict[str, Any]) -> bool:
-    """Return whether its threads had a processor while it measured; in so short a run on a busy
-    machine they may not.
-    """
+    """Return whether its threads had a processor, which a short run on a busy machine may lack."""
     return any(
         line.get("operations_per_second") for line in run["lines"] if line["kind"] == "measured"
     )
 
 
 def test_mixed_compares_the_two_libraries(document: Any) -> None:
-    """Each lock in both, the C library's own among them, and a ratio of each round in each setting
-    in which both ran."""
+    """Each lock runs in both libraries, and each round with both runs gives a ratio."""
     locks = ["pthread", "ttas", "mcs-stp"]
     found = document(
         "mixed", "--locks", ",".join(locks), "--runs", "2", "--seconds", "0.05",
         "--settings", "empty,short-short",
     )  # fmt: skip
     for run in found["runs"]:
-        own = f"liblockwright-{run['lock']}.so"
-        assert served(run) == ("liblockwright-mixed.so" if run["form"] == "mixed" else own)
+        name = "mixed" if run["form"] == "mixed" else run["lock"]
+        assert library_of(run) == f"liblockwright-{name}.so"
     assert [(row["setting"], row["lock"]) for row in found["rows"]] == [
         (setting, lock) for setting in ("empty", "short-short") for lock in locks
     ]
@@ -69,8 +65,7 @@ def test_mixed_compares_the_two_libraries(document: Any) -> None:
 
 
 def test_the_plan_is_one_of_the_rows(document: Any) -> None:
-    """It has figures for each phase, is run beside each lock, and takes no memory for locks that
-    lie in their mutexes, where others take it for each mutex or for each waiter."""
+    """It has figures for each phase, runs beside each lock, and needs memory as its locks do."""
     large = "hmcs" if "hmcs" in locate.lock_names() else "mcs-stp"
     words = ["--quiet", "ttas", "--crowd", "pthread", "--exchange", "ttas", "--runs", "2"]
     work = ["--work", "1", "--mutexes", "1000", "--threads-per-core", "1", "--times", "2000"]
@@ -85,7 +80,7 @@ def test_the_plan_is_one_of_the_rows(document: Any) -> None:
             assert row["ratio"]["rounds"] == row["to_plan"]["count"] == 2
         assert 0 < phases < 2 * row["seconds"]["high"]
         assert row["start_bytes"]["median"] > 0
-    assert {served(run) for run in found["runs"] if run["lock"] == "plan"} == {
+    assert {library_of(run) for run in found["runs"] if run["lock"] == "plan"} == {
         "liblockwright-mixed.so"
     }
     each = [(run["lock"], run["beside"], run["round"]) for run in found["runs"]]
@@ -100,31 +95,31 @@ def test_the_plan_is_one_of_the_rows(document: Any) -> None:
 
 
 def test_locks_that_do_not_end_are_dropped(document: Any) -> None:
-    """After two rounds; the plan goes on beside the others."""
+    """They are dropped after two rounds; the plan still runs beside the others."""
     found = document("plan", "--locks", "ttas", "--runs", "3", "--timeout", "0.001", "--work", "1")
     assert [run["lock"] for run in found["runs"]].count("ttas") == 2
 
 
 def row(lock: str, seconds: float | None, kib: float, taken: float) -> dict[str, object]:
     """Return a row of the table; `seconds` is also its time relative to the plan's."""
-    known = seconds is not None
-    one = None if seconds is None else Spread(seconds, seconds, seconds, 3)
+    ended = seconds is not None
+    spread = None if seconds is None else Spread(seconds, seconds, seconds, 3)
     return {
         "lock": lock,
-        "seconds": one,
-        "to_plan": one if lock != "plan" else None,
+        "seconds": spread,
+        "to_plan": spread if lock != "plan" else None,
         "ratio": Ratio(seconds, 0.9 * seconds, 1.1 * seconds, 0.1, 3, seconds > 2)
         if seconds is not None
         else None,
-        "timed_out": 0 if known else 2,
-        "start_bytes": Spread(1024 * kib, 1024 * kib, 1024 * kib, 3) if known else None,
-        "grown_bytes": Spread(0, 0, 0, 3) if known else None,
-        "taken_bytes": Spread(taken, taken, taken, 3) if known else None,
+        "timed_out": 0 if ended else 2,
+        "start_bytes": Spread(1024 * kib, 1024 * kib, 1024 * kib, 3) if ended else None,
+        "grown_bytes": Spread(0, 0, 0, 3) if ended else None,
+        "taken_bytes": Spread(taken, taken, taken, 3) if ended else None,
     }
 
 
-def test_what_a_comparison_comes_to() -> None:
-    """A lock that did not end is slower than the plan; memory is compared of those that did."""
+def test_remarks_on_a_comparison() -> None:
+    """A lock that did not end counts as slower than the plan, and not in memory."""
     report = Report("plan", [], {"timeout": 5.0}, [])
     report.rows += [row("plan", 1, 8, 0), row("a", 1.25, 8, 64), row("b", 3, 4, 0)]
     report.rows += [row("c", 0.5, 12, 0), row("d", None, 0, 0)]
@@ -143,10 +138,8 @@ def test_what_a_comparison_comes_to() -> None:
     ]
 
 
-def test_what_cannot_be_measured_is_refused(cli: Cli) -> None:
-    """Locks that are none, and settings that there are not."""
+def test_bad_input(cli: Cli) -> None:
     cli("bench", "mixed", "--locks", "null").refuses("'null' is not a lock of a plan")
-    cli("bench", "mixed", "--settings", "busy").refuses(
-        "invalid value 'busy' for --settings", "choose from"
-    )
+    settings = cli("bench", "mixed", "--settings", "busy")
+    settings.refuses("invalid value 'busy' for --settings", "choose from")
     cli("bench", "plan", "--quiet", "tta").refuses("'tta'", "did you mean 'ttas'?")

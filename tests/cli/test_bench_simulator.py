@@ -1,4 +1,4 @@
-"""`lockwright bench simulator`: real runs, simulations, and what they come to."""
+"""`lockwright bench simulator`: real runs, simulations, and their agreement."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ SMALL = (
 
 
 def test_missing_runs_are_made_and_the_agreement_is_printed(cli: Cli, tmp_path: Path) -> None:
-    place = tmp_path / "v"
-    first = cli(*SMALL, "--parts", "real", "-o", place)
+    folder = tmp_path / "v"
+    first = cli(*SMALL, "--parts", "real", "-o", folder)
     assert first.status == 0, first.err
-    runs = (place / "validation.jsonl").read_text().splitlines()
-    # The options, then two rounds of pthread and ttas.
+    runs = (folder / "validation.jsonl").read_text().splitlines()
+    # The options, and two rounds of pthread and ttas.
     assert len(runs) == 5
     for line in map(json.loads, runs[1:]):
         # A busy machine may give a thread no time in so short a run.
         assert (line["rate"] > 0) == (line["failure"] == "")
-    second = cli(*SMALL, "--parts", "real,simulated", "-o", place, "--resume")
+    second = cli(*SMALL, "--parts", "real,simulated", "-o", folder, "--resume")
     assert second.status == 0, second.err
-    after = (place / "validation.jsonl").read_text().splitlines()
+    after = (folder / "validation.jsonl").read_text().splitlines()
     assert after[:5] == runs
     assert len(after) == 7
     assert "single-lock" in second.out
 
 
-def test_what_cannot_be_run_is_refused(cli: Cli, tmp_path: Path) -> None:
-    place = tmp_path / "v"
-    cli(*SMALL, "--parts", "rel", "-o", place).refuses("'rel'", "speed")
-    cli(*SMALL, "--workloads", "sleep-period", "-o", place).refuses("sleep-period")
-    cli(*SMALL, "--resume", "-o", place).refuses("no validation", "--resume")
-    assert not place.exists()
-    assert cli(*SMALL, "--parts", "real", "-o", place).status == 0
-    cli(*SMALL, "--parts", "real", "-o", place).refuses("there is a validation")
+def test_bad_input_is_refused(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "v"
+    cli(*SMALL, "--parts", "rel", "-o", folder).refuses("'rel'", "speed")
+    cli(*SMALL, "--workloads", "sleep-period", "-o", folder).refuses("sleep-period")
+    cli(*SMALL, "--resume", "-o", folder).refuses("no validation", "--resume")
+    assert not folder.exists()
+    assert cli(*SMALL, "--parts", "real", "-o", folder).status == 0
+    cli(*SMALL, "--parts", "real", "-o", folder).refuses("there is a validation")
     longer = ("--seconds", "0.06")
-    cli(*SMALL, *longer, "--parts", "real", "-o", place, "--resume").refuses("--seconds 0.05")
+    cli(*SMALL, *longer, "--parts", "real", "-o", folder, "--resume").refuses("--seconds 0.05")
 
 
 def test_a_machine_is_measured_into_a_file(cli: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "here.toml"
+    path = tmp_path / "machine.toml"
     done = cli("calibrate", "--machine", path, "--runs", "1")
     assert done.status == 0, done.err
     assert machine.load(str(path)).sources["rmw"].startswith("measured")

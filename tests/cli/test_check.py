@@ -1,4 +1,4 @@
-"""`lockwright check`: one's own lock on the model checker, and what it says of a broken one."""
+"""`lockwright check`: a user's lock on the model checker, and the report on a broken lock."""
 
 import json
 import os
@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 from support import locate
+from support.processes import shell_script
 
 from .conftest import Cli, Result
 
 PAGE = (locate.ROOT / "docs/adding-a-lock.md").read_text()
 GOOD = re.findall(r"^```cpp\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
 
-#: Sees the lock free and takes it in two steps.
+#: Tests the lock and takes it in two steps.
 BROKEN = GOOD.replace(
     "return flag_.exchange(1, std::memory_order_acquire) == 0;",
     """
@@ -34,11 +35,9 @@ ROW = re.compile(r"^my-lock +(\S+) +(\d) +(\d+)  (\S+) +[\d.]+  (\S+)$")
 
 @pytest.fixture(autouse=True)
 def settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All tests share what is compiled, and it is compiled without optimisation."""
+    """Let all tests share the compiled files, which are built without optimisation."""
     if not Path("/usr/include/relacy/relacy.hpp").exists():
-        pytest.skip(
-            "the model checker Relacy is not installed (Debian: apt-get install relacy-dev)"
-        )
+        pytest.skip("the model checker Relacy is missing (Debian: apt-get install relacy-dev)")
     if shutil.which("g++") is None and "CXX" not in os.environ:
         pytest.skip("no g++")
     monkeypatch.setenv("XDG_CACHE_HOME", str(locate.ROOT / "build/test-check"))
@@ -65,13 +64,12 @@ def test_a_good_lock(cli: Cli, header: Path, tmp_path: Path) -> None:
     assert {row[1] for row in table} == {"2"}
     assert {row[4] for row in table} == {"passed"}
     assert "Nothing fails" in result.out.splitlines()[-1]
-    written = json.loads((tmp_path / "out.json").read_text())
-    assert written["failure"] is None
-    assert [row["scenario"] for row in written["rows"]] == [row[0] for row in table]
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert document["failure"] is None
+    assert [row["scenario"] for row in document["rows"]] == [row[0] for row in table]
 
-    compiler = tmp_path / "compiler"
-    compiler.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/calls\nexec g++ "$@"\n')
-    compiler.chmod(0o755)
+    text = f'echo "$@" >> {tmp_path}/calls\nexec g++ "$@"'
+    compiler = shell_script(tmp_path / "compiler", text)
     for _ in range(2):
         result = cli("check", header, "--scenario", "nested", env={"CXX": str(compiler)})
         assert [row[0] for row in rows(result)] == ["nested"], result.err
@@ -80,8 +78,8 @@ def test_a_good_lock(cli: Cli, header: Path, tmp_path: Path) -> None:
     assert calls[-2] != "--version"
 
 
-def test_a_broken_lock_is_shown_step_by_step(cli: Cli, header: Path, tmp_path: Path) -> None:
-    """Thread, operation, object, order, values and line of each step, and the end in words."""
+def test_a_broken_lock_is_reported_step_by_step(cli: Cli, header: Path, tmp_path: Path) -> None:
+    """Steps have thread, operation, object, order, values and line; the last line is the error."""
     header.write_text(BROKEN)
     result = cli("check", header, "--scenario", "exclusion", "--json", tmp_path / "out.json")
     assert (result.status, result.err) == (1, ""), result.out + result.err
@@ -89,17 +87,17 @@ def test_a_broken_lock_is_shown_step_by_step(cli: Cli, header: Path, tmp_path: P
     lines = BROKEN.splitlines()
     load = next(i for i, line in enumerate(lines, 1) if "flag_.load" in line)
     store = next(i for i, line in enumerate(lines, 1) if "flag_.store(1" in line)
-    _, _, story = result.out.partition("fails in these steps:")
+    _, _, trace = result.out.partition("fails in these steps:")
     for thread in ("T0", "T1"):
-        own = [line for line in story.splitlines() if re.match(rf" *\d+ +{thread} ", line)]
-        told = "\n".join(own)
+        steps = [line for line in trace.splitlines() if re.match(rf" *\d+ +{thread} ", line)]
+        text = "\n".join(steps)
         assert re.search(
             rf"load flag_ acquire: 0 .*my_lock\.hpp:{load}\n"
             rf"(.*\n)*.*store flag_ relaxed: . -> 1 +my_lock\.hpp:{store}",
-            told,
-        ), story
-        assert "calls lock" in told
-    assert re.search(r"What went wrong: T[01]: two threads are inside at once", story), story
+            text,
+        ), trace
+        assert "calls lock" in text
+    assert re.search(r"What went wrong: T[01]: two threads are inside at once", trace), trace
     failure = json.loads((tmp_path / "out.json").read_text())["failure"]
     assert failure["scenario"] == "exclusion"
     assert any("store flag_" in step for step in failure["steps"])
@@ -120,7 +118,7 @@ def test_a_lock_of_the_registry(cli: Cli) -> None:
     ],
     ids=["concept", "syntax", "type"],
 )
-def test_what_is_no_lock_is_refused(
+def test_a_header_without_a_lock_is_refused(
     cli: Cli, header: Path, text: str, options: list[str], message: str
 ) -> None:
     header.write_text(text)
@@ -138,14 +136,12 @@ def test_bad_input_is_refused(cli: Cli, header: Path, tmp_path: Path) -> None:
     header.write_text(GOOD)
     cli("check", header, env={"CXX": "no-such-compiler"}).refuses("no-such-compiler")
     cli("check", header, env={"CXX": "", "PATH": str(tmp_path)}).refuses("apt-get install g++")
-    compiler = tmp_path / "compiler"
     missing = "relacy.hpp:10:10: fatal error: relacy/base.hpp: No such file or directory"
-    compiler.write_text(f'#!/bin/sh\necho "{missing}" >&2\nexit 1\n')
-    compiler.chmod(0o755)
+    compiler = shell_script(tmp_path / "compiler", f'echo "{missing}" >&2\nexit 1')
     cli("check", header, env={"CXX": str(compiler)}).refuses("apt-get install relacy-dev")
 
 
-def test_ctrl_c_ends_it_with_what_it_started(
+def test_ctrl_c_ends_it_with_its_children(
     command: list[str], environment: dict[str, str], tmp_path: Path
 ) -> None:
     """The signal arrives in the middle of a long search."""

@@ -1,4 +1,4 @@
-"""`lockwright compare`: what it runs, what it keeps and what it shows."""
+"""The runs, files and tables of `lockwright compare`."""
 
 import csv
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.processes import shell_script
 
 from .conftest import Cli, Program, on_a_terminal
 
@@ -19,7 +20,7 @@ FEW = ["--locks", "pthread,ttas,futex", "--runs", "3"]
 
 
 def table_rows(out: str) -> dict[str, str]:
-    """Rows of the last table on standard output, by lock."""
+    """Return the rows of the last table on standard output, by lock."""
     return {
         name: line
         for line in out.splitlines()
@@ -30,7 +31,7 @@ def table_rows(out: str) -> dict[str, str]:
 
 @pytest.fixture
 def compared(cli: Cli, program: Program, tmp_path: Path) -> dict[str, Any]:
-    """A comparison at two numbers of threads with every kind of file."""
+    """Make a comparison at two numbers of threads, with every kind of file."""
     files = {kind: tmp_path / f"result.{kind}" for kind in ("json", "csv", "html", "sqlite")}
     result = cli(
         *["compare", *FEW, "--threads", "2,1", "--metric", r"rate: ([0-9.]+)", "--unit", "ops"],
@@ -39,16 +40,16 @@ def compared(cli: Cli, program: Program, tmp_path: Path) -> dict[str, Any]:
         *[program("worker"), "{threads}", "{=6000//t}"],
     )
     assert result.status == 0, result.err
-    return files | {"result": result, "whole": json.loads(files["json"].read_text())}
+    return files | {"result": result, "document": json.loads(files["json"].read_text())}
 
 
 def test_output_has_a_table_per_number_of_threads_and_a_verdict(compared: dict[str, Any]) -> None:
-    """Locks, medians with unit, marks, and one last sentence; nothing else on standard output."""
+    """The table has locks, medians with their unit and marks; the last sentence is the verdict."""
     out = compared["result"].out
     assert out.index("2 threads\n") < out.index("\n1 thread\n")
     rows = table_rows(out)
     assert rows.keys() == {"pthread", "ttas", "futex"}
-    # Every run of this program has the same rate, so all are alike.
+    # Every run of this program has the same rate.
     assert "median (ops)" in out
     assert all(" 6,000 " in row for row in rows.values()), rows
     assert sorted(row[0] for row in rows.values()) == ["*", "=", "="]
@@ -56,25 +57,24 @@ def test_output_has_a_table_per_number_of_threads_and_a_verdict(compared: dict[s
 
 
 def test_json_has_everything(compared: dict[str, Any]) -> None:
-    """Plan, provenance, the proof that mutexes were taken, every run, summaries."""
-    whole = compared["whole"]
-    assert whole["plan"]["threads"] == [2, 1]
-    assert whole["probe"]["acquisitions"] == 6000
-    assert whole["probe"]["mutexes"] == 1
-    assert {"kernel", "cpu", "libc", "machine", "lockwright"} <= whole["provenance"].keys()
-    assert len(whole["runs"]) == 2 * 3 * (3 + 1)
-    for run in whole["runs"]:
+    """It has the plan, provenance, acquisitions of the probe run, every run, and summaries."""
+    document = compared["document"]
+    assert document["plan"]["threads"] == [2, 1]
+    assert document["probe"]["acquisitions"] == 6000
+    assert document["probe"]["mutexes"] == 1
+    assert {"kernel", "cpu", "libc", "machine", "lockwright"} <= document["provenance"].keys()
+    assert len(document["runs"]) == 2 * 3 * (3 + 1)
+    for run in document["runs"]:
         assert run["outcome"] == "finished"
         # The last match counts, not the `early rate`.
         assert run["value"] == 6000.5
         assert run["wall"] > 0
         assert run["status"] == 0
-    assert {row["lock"] for row in whole["summaries"]} == {"pthread", "ttas", "futex"}
+    assert {row["lock"] for row in document["summaries"]} == {"pthread", "ttas", "futex"}
 
 
 def test_rounds_are_interleaved_and_warm_up_comes_first(compared: dict[str, Any]) -> None:
-    """Each round runs every lock once before the next begins, one number of threads at a time."""
-    runs = compared["whole"]["runs"]
+    runs = compared["document"]["runs"]
     order = [(run["threads"], run["round"]) for run in runs]
     assert order == [(t, n) for t in (2, 1) for n in (0, 1, 2, 3) for _ in range(3)]
     for start in range(0, len(runs), 3):
@@ -82,23 +82,21 @@ def test_rounds_are_interleaved_and_warm_up_comes_first(compared: dict[str, Any]
 
 
 def test_csv_has_a_line_per_run(compared: dict[str, Any]) -> None:
-    """The CSV file has the same runs as the JSON file."""
     with compared["csv"].open(newline="") as file:
         lines = list(csv.DictReader(file))
     assert len(lines) == 24
     assert {line["unit"] for line in lines} == {"ops"}
-    assert [line["lock"] for line in lines] == [run["lock"] for run in compared["whole"]["runs"]]
+    assert [line["lock"] for line in lines] == [run["lock"] for run in compared["document"]["runs"]]
 
 
 def test_results_are_in_the_database(compared: dict[str, Any]) -> None:
-    """The database has the same runs, in a comparison marked as finished."""
     with sqlite3.connect(compared["sqlite"]) as base:
         assert base.execute("SELECT count(*) FROM run").fetchone() == (24,)
         assert base.execute("SELECT count(finished) FROM comparison").fetchone() == (1,)
 
 
-def test_report_needs_nothing_else_and_escapes_what_it_is_given(compared: dict[str, Any]) -> None:
-    """The report is one file: it loads nothing, contains all data, and shows the title as text."""
+def test_report_is_self_contained_and_escapes_its_title(compared: dict[str, Any]) -> None:
+    """The report loads no other file, contains all data, and shows the title as text."""
     page = compared["html"].read_text()
     assert "<h1>A &lt;title&gt; &amp; more</h1>" in page
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=", page)
@@ -106,7 +104,7 @@ def test_report_needs_nothing_else_and_escapes_what_it_is_given(compared: dict[s
     data = page_data(compared["html"])
     assert [panel["threads"] for panel in data["panels"]] == [2, 1]
     assert sum(len(panel["runs"]) for panel in data["panels"]) == 24
-    # Every heading is a button that sorts, and every cell has what it is sorted by.
+    # Every heading is a button that sorts, and every cell has its sort key.
     assert page.count('<th scope="col"><button type="button">') == 2 * 5
     assert page.count("<td data-key=") == page.count("<td") == 2 * 3 * 5
     assert "{{" not in re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
@@ -121,16 +119,16 @@ def page_data(page: Path) -> dict[str, Any]:
 
 
 def test_wall_time_without_threads_and_baseline_added(cli: Cli, program: Program) -> None:
-    """pthread joins every comparison, and that is said; lower is better."""
+    """pthread is added to every comparison, with a message; a lower time is better."""
     result = cli("compare", "--locks", "ttas", "--runs", "2", "--", program("worker"), "2", "100")
     assert result.status == 0, result.err
     assert "pthread is added" in result.err
     assert table_rows(result.out).keys() == {"pthread", "ttas"}
-    assert "100 ms" in result.out, "a run of a few milliseconds is worth a warning"
+    assert "100 ms" in result.out, "no warning about short runs"
 
 
 def test_all_locks_are_compared_by_default(cli: Cli, program: Program) -> None:
-    """Every one of the list has a row."""
+    """Every lock of `lockwright list` has a row."""
     names = {row["name"] for row in json.loads(cli("list", "--json").out)}
     words = ["compare", "--runs", "1", "--warmup", "0", "--", program("worker"), "1", "100"]
     out = cli(*words).out
@@ -138,16 +136,12 @@ def test_all_locks_are_compared_by_default(cli: Cli, program: Program) -> None:
     assert "-" in next(line for line in out.splitlines() if line[2:].startswith("ttas "))
 
 
-def test_a_slow_lock_loses_and_the_sentence_says_to_what(
+def test_the_verdict_names_the_winner_with_its_command(
     cli: Cli, program: Program, tmp_path: Path
 ) -> None:
-    """A program that sleeps unless under `futex` makes futex the winner, with its command."""
-    script = tmp_path / "picky"
-    script.write_text(
-        f"#!/bin/sh\n{program('ends')}\n"
-        'case $LD_PRELOAD in *futex.so) echo "rate: 200";; *) echo "rate: 100";; esac\n'
-    )
-    script.chmod(0o755)
+    """A program with twice the rate under `futex` makes futex the winner."""
+    cases = 'case $LD_PRELOAD in *futex.so) echo "rate: 200";; *) echo "rate: 100";; esac'
+    script = shell_script(tmp_path / "picky", f"{program('ends')}\n{cases}")
     words = ["compare", *FEW, "--metric", r"rate: (\d+)", "--unit", "ops", "--", script]
     out = cli(*words).out
     rows = table_rows(out)
@@ -163,7 +157,7 @@ def test_a_slow_lock_loses_and_the_sentence_says_to_what(
 def test_prepare_runs_before_each_run_without_the_lock(
     cli: Cli, program: Program, tmp_path: Path
 ) -> None:
-    """Once for the first run and once for each other one, with {threads} replaced."""
+    """It runs before the probe run and each other run, with {threads} replaced."""
     log = tmp_path / "log"
     result = cli(
         *["compare", "--locks", "pthread,ttas", "--runs", "2", "--warmup", "1", "--threads", "3"],
@@ -174,27 +168,20 @@ def test_prepare_runs_before_each_run_without_the_lock(
     assert log.read_text() == "3 \n" * (1 + 2 * 3)
 
 
-def test_a_failing_lock_is_shown_not_dropped(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """A note says how often and why, and it cannot win."""
-    script = tmp_path / "frail"
-    script.write_text(
-        f"#!/bin/sh\n{program('ends')}\n"
-        "case $LD_PRELOAD in *ttas.so) echo went wrong >&2; exit 9;; esac\n"
-    )
-    script.chmod(0o755)
+def test_a_failing_lock_stays_in_the_table(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """A note states how many runs failed and why; the lock cannot win."""
+    cases = "case $LD_PRELOAD in *ttas.so) echo went wrong >&2; exit 9;; esac"
+    script = shell_script(tmp_path / "frail", f"{program('ends')}\n{cases}")
     result = cli("compare", *FEW, "--", script)
     assert result.status == 0
     assert table_rows(result.out)["ttas"].split() == ["ttas", "failed", "-", "-", "-"]
     assert "\n  ttas: 4 runs failed (exit status 9: went wrong)\n" in result.out
 
 
-def test_a_missing_metric_is_shown(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """A lock under which the program prints no number is no winner either."""
-    script = tmp_path / "mute"
-    script.write_text(
-        f"#!/bin/sh\n{program('ends')}\ncase $LD_PRELOAD in *ttas.so) ;; *) echo rate: 1;; esac\n"
-    )
-    script.chmod(0o755)
+def test_a_missing_metric_is_reported(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """A note states how many runs printed no number."""
+    cases = "case $LD_PRELOAD in *ttas.so) ;; *) echo rate: 1;; esac"
+    script = shell_script(tmp_path / "mute", f"{program('ends')}\n{cases}")
     words = ["compare", *FEW, "--metric", r"rate: (\d+)", "--unit", "x", "--", script]
     assert "ttas: 4 runs failed (its output has no match of --metric)" in cli(*words).out
 
@@ -202,7 +189,7 @@ def test_a_missing_metric_is_shown(cli: Cli, program: Program, tmp_path: Path) -
 def test_a_hanging_run_is_killed_with_its_descendants(
     cli: Cli, program: Program, tmp_path: Path
 ) -> None:
-    """Also those that left the process group; after two the lock is not run further."""
+    """Those that left the process group are killed too; after two timeouts the lock is dropped."""
     pids = tmp_path / "pids"
     out = tmp_path / "o.json"
     result = cli(
@@ -226,21 +213,20 @@ def test_a_hanging_run_is_killed_with_its_descendants(
 
 
 @pytest.mark.parametrize("columns", [60, 80, 200])
-def test_nothing_is_wider_than_the_terminal(
+def test_output_fits_the_width_of_the_terminal(
     command: list[str],
     environment: dict[str, str],
     program: Program,
     tmp_path: Path,
     columns: int,
 ) -> None:
-    """Tables, notes, warnings and the verdict; no figure is cut. The command is one long line."""
-    script = tmp_path / "frail"
-    script.write_text(
-        f"#!/bin/sh\n{program('ends')}\ncase $LD_PRELOAD in\n"
+    """Only the command, one long line, may be wider; no figure is cut."""
+    script = shell_script(
+        tmp_path / "frail",
+        f"{program('ends')}\ncase $LD_PRELOAD in\n"
         "*wright-ttas.so) echo a very long reason why this program does not work >&2; exit 9;;\n"
-        "*-partitioned.so) echo rate: 99123456.5;; *) echo rate: 0.00012345;; esac\n"
+        "*-partitioned.so) echo rate: 99123456.5;; *) echo rate: 0.00012345;; esac",
     )
-    script.chmod(0o755)
     words = [*command, "compare", "--runs", "2", "--warmup", "0", "--metric", r"rate: (\S+)"]
     out, status = on_a_terminal(
         [*words, "--unit", "requests/s", "--rwlock", "mutex", "--", str(script)],
@@ -261,10 +247,10 @@ def test_nothing_is_wider_than_the_terminal(
     assert lines[use + 1].endswith(f"run --lock partitioned --rwlock mutex -- {script}")
 
 
-def test_files_are_written_although_the_reader_has_left(
+def test_files_are_written_after_the_pipe_is_closed(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """`| head` must not cost the results; the comparison is finished, the status is SIGPIPE's."""
+    """With `| head` the comparison still ends and is stored; the status is SIGPIPE's."""
     target = tmp_path / "o.json"
     process = subprocess.Popen(
         [*command, "compare", *FEW, "--json", str(target), "--", program("worker"), "1", "10"],
@@ -280,10 +266,10 @@ def test_files_are_written_although_the_reader_has_left(
         assert base.execute("SELECT count(finished) FROM comparison").fetchone() == (1,)
 
 
-def test_progress_is_live_on_a_terminal_and_the_pipe_stays_clean(
+def test_progress_is_written_to_the_terminal_only(
     command: list[str], environment: dict[str, str], program: Program
 ) -> None:
-    """With a terminal for standard error, the table on the pipe is the same as without one."""
+    """Standard error is a terminal, standard output a pipe."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [*command, "compare", *FEW, "--", str(program("worker")), "2", "100"],
@@ -293,9 +279,9 @@ def test_progress_is_live_on_a_terminal_and_the_pipe_stays_clean(
     )
     os.close(slave)
     out, _ = process.communicate(timeout=60)
-    shown = os.read(master, 100000).decode()
+    progress = os.read(master, 100000).decode()
     os.close(master)
     assert process.returncode == 0
-    assert "\x1b" in shown
+    assert "\x1b" in progress
     assert "\x1b" not in out.decode()
     assert table_rows(out.decode()).keys() == {"pthread", "ttas", "futex"}

@@ -1,4 +1,4 @@
-"""Tests of what compare refuses: one line, status 2, and where possible before anything has run."""
+"""Input that `lockwright compare` refuses, if possible before any run."""
 
 import os
 import sqlite3
@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from support.processes import captured
+from support.processes import captured, shell_script
 
 from .conftest import Cli, Program
 
@@ -58,11 +58,9 @@ METRIC = ["--metric", r"rate: ([0-9.]+)", "--unit", "ops"]
 def test_malformed_options(
     cli: Cli, program: Program, tmp_path: Path, options: list[str], parts: list[str]
 ) -> None:
-    """Each is named, and nothing has run."""
+    """The message names the option, and nothing has run."""
     mark = tmp_path / "mark"
-    script = tmp_path / "marks"
-    script.write_text(f"#!/bin/sh\ntouch {mark}\nexec {program('worker')} $1 10\n")
-    script.chmod(0o755)
+    script = shell_script(tmp_path / "marks", f"touch {mark}\nexec {program('worker')} $1 10")
     threads = [] if "--threads" in options else ["--threads", "2"]
     cli("compare", *threads, *options, "--", script, "{threads}").refuses(*parts)
     assert not mark.exists()
@@ -83,22 +81,19 @@ def test_malformed_options(
 def test_malformed_templates(
     cli: Cli, program: Program, options: list[str], word: str, part: str
 ) -> None:
-    """Placeholders without threads, threads without placeholders, bad arithmetic."""
     cli("compare", *options, "--", program("worker"), word, "10").refuses(part)
 
 
 def test_no_command(cli: Cli) -> None:
-    """compare needs something to compare on."""
     cli("compare").refuses("CMD")
 
 
 def test_a_program_that_takes_no_mutex(cli: Cli, program: Program) -> None:
-    """Found by the first run, before time is spent on the others."""
+    """The first run finds that."""
     cli("compare", "--", program("idle")).refuses("took no mutex")
 
 
-def test_a_program_whose_mutexes_all_stay_with_the_c_library(cli: Cli, program: Program) -> None:
-    """It takes mutexes, but none that a lock of ours could serve."""
+def test_a_program_whose_mutexes_are_all_the_c_librarys(cli: Cli, program: Program) -> None:
     cli("compare", "--", program("shared")).refuses("stay with the C library")
 
 
@@ -106,34 +101,25 @@ def test_a_program_that_fails(cli: Cli, program: Program) -> None:
     """The line has the program's status or signal, and the last line of its standard error."""
     cli("compare", "--", program("ends"), "3").refuses("exit status 3")
     cli("compare", "--", program("ends"), "-11").refuses("SIGSEGV")
-    cli("compare", "--", "sh", "-c", "echo one >&2; echo two >&2; exit 1").refuses("two")
+    cli("compare", "--", "sh", "-c", "echo first >&2; echo last >&2; exit 1").refuses("last")
 
 
 def test_a_program_that_hangs(cli: Cli, program: Program, tmp_path: Path) -> None:
     """The first run has the same limit as the others."""
-    result = cli(
-        *["compare", "--timeout", "3", "--"], program("family"), tmp_path / "pids", "pthread"
-    )
-    result.refuses("took more than 3 s", "--timeout")
+    words = [program("family"), tmp_path / "pids", "pthread"]
+    cli("compare", "--timeout", "3", "--", *words).refuses("took more than 3 s", "--timeout")
     assert not Path("/proc", (tmp_path / "pids").read_text().strip()).exists()
 
 
 def test_a_prepare_command_that_fails(cli: Cli, program: Program) -> None:
-    """It is told from the program; what it wrote cannot command the terminal."""
-    words = [
-        "compare",
-        "--prepare",
-        "printf 'no \\033[31mdisk' >&2; exit 4",
-        "--",
-        program("worker"),
-        "1",
-        "1",
-    ]
-    cli(*words).refuses("--prepare command: exit status 4", "no ?[31mdisk")
+    """The message names it; its output cannot control the terminal."""
+    words = ["--prepare", "printf 'no \\033[31mdisk' >&2; exit 4", "--", program("worker")]
+    result = cli("compare", *words, "1", "1")
+    result.refuses("--prepare command: exit status 4", "no ?[31mdisk")
 
 
 def test_a_metric_that_does_not_match(cli: Cli, program: Program) -> None:
-    """Nothing matches, or what matches is no number."""
+    """Nothing matches, or the match is no number."""
     words = [program("worker"), "1", "10"]
     cli("compare", "--metric", "speed: (.*)", "--unit", "x", "--", *words).refuses("no match")
     cli("compare", "--metric", "(rate)", "--unit", "x", "--", *words).refuses("not a number")
@@ -142,7 +128,7 @@ def test_a_metric_that_does_not_match(cli: Cli, program: Program) -> None:
 
 
 def test_resume_without_anything_to_resume(cli: Cli, program: Program) -> None:
-    """No file yet, or a file whose comparisons are all finished."""
+    """There is no results file, or all its comparisons are finished."""
     words = ["--locks", "ttas", "--runs", "1", "--", program("worker"), "1", "10"]
     cli("compare", "--resume", *words).refuses("--resume")
     assert cli("compare", *words).status == 0
@@ -152,7 +138,6 @@ def test_resume_without_anything_to_resume(cli: Cli, program: Program) -> None:
 
 
 def test_a_file_that_is_no_database(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """It is left as it is."""
     file = tmp_path / "letter"
     file.write_text("Dear reader, " * 100)
     cli("compare", "--db", file, "--", program("worker"), "1", "10").refuses(str(file))
@@ -160,7 +145,6 @@ def test_a_file_that_is_no_database(cli: Cli, program: Program, tmp_path: Path) 
 
 
 def test_a_database_of_another_program(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """Nothing is added to it."""
     file = tmp_path / "bookmarks"
     with sqlite3.connect(file) as base:
         base.execute("CREATE TABLE bookmark (name)")
@@ -173,7 +157,7 @@ def test_a_database_of_another_program(cli: Cli, program: Program, tmp_path: Pat
     cli("compare", *words).refuses("format 99", "--db")
 
 
-def test_nowhere_to_keep_results(cli: Cli, program: Program, tmp_path: Path) -> None:
+def test_no_directory_for_results(cli: Cli, program: Program, tmp_path: Path) -> None:
     """The directory of the user's state cannot be made."""
     (tmp_path / "file").touch()
     words = ["compare", "--locks", "ttas", "--", program("worker"), "1", "10"]
@@ -181,7 +165,7 @@ def test_nowhere_to_keep_results(cli: Cli, program: Program, tmp_path: Path) -> 
 
 
 def full_device(folder: Path) -> Path:
-    """A device without space that a fault in the code may destroy without harm to the system."""
+    """Return a full device, which a faulty test may destroy without harm to the system."""
     if os.getuid() != 0:
         return Path("/dev/full")
     path = folder / "full"
@@ -189,19 +173,19 @@ def full_device(folder: Path) -> Path:
         os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 7))
         path.open("wb").close()
     except OSError as error:
-        pytest.skip(f"cannot make a device here: {error}")
+        pytest.skip(f"cannot make a device: {error}")
     return path
 
 
-def test_a_device_that_is_full_loses_nothing(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """The table is shown, the failure said, and --resume writes the file from what was kept."""
+def test_a_full_device_loses_no_result(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """The table and an error are printed, and --resume writes the file from the stored runs."""
     device = full_device(tmp_path)
     words = [*METRIC, "--locks", "ttas", "--runs", "2", "--", program("worker"), "1", "10"]
     result = cli("compare", "--json", device, *words)
     assert result.status == 2
     assert result.err.splitlines()[-1].startswith(f"lockwright: cannot write --json {device}: No ")
     assert "ttas" in result.out
-    assert device.is_char_device(), "a file was put in the place of the device"
+    assert device.is_char_device(), "a file has replaced the device"
     target = tmp_path / "o.json"
     again = cli("compare", "--resume", "--json", target, *words)
     assert again.status == 0, again.err
@@ -224,26 +208,23 @@ print('runs', *base.execute('SELECT count(*), count(DISTINCT lock || round) FROM
 """
 
 
-def test_a_full_disk_stops_with_one_line_and_resume_goes_on(
+def test_a_full_disk_stops_with_one_line_and_resume_completes(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """The results' file system is too small; once it has grown, no result is missing."""
+    """The file system of the results is too small; once it has grown, no result is missing."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    wrapper = tmp_path / "wrapper"
-    line = " ".join(
-        [*command, 'compare "$@" --db', str(disk / "db"), "--locks ttas --runs 60 --warmup 0"]
-    )
-    wrapper.write_text(f"#!/bin/sh\nexec {line} -- {program('worker')} 1 10\n")
-    wrapper.chmod(0o755)
-    # A mount in a namespace of its own vanishes with it.
+    words = [*command, 'compare "$@" --db', str(disk / "db"), "--locks ttas --runs 60 --warmup 0"]
+    line = f"exec {' '.join(words)} -- {program('worker')} 1 10"
+    wrapper = shell_script(tmp_path / "wrapper", line)
+    # A mount in a separate namespace disappears with it.
     namespace = ["unshare", "-m"] if os.getuid() == 0 else ["unshare", "-rm"]
     done = captured(
         [*namespace, "sh", "-c", FULL_DISK, "sh", str(wrapper)],
         env=environment | {"DISK": str(disk)},
     )
     if done.returncode != 0 and "status" not in done.stdout:
-        pytest.skip(f"cannot mount a file system here: {done.stderr.strip()}")
+        pytest.skip(f"cannot mount a file system: {done.stderr.strip()}")
     states = [line for line in done.stdout.splitlines() if line.startswith(("status", "runs"))]
     assert states == ["status 2", "status 0", "runs 120 120"], done.stdout + done.stderr
     errors = [line for line in done.stderr.splitlines() if "cannot write" in line]

@@ -1,14 +1,13 @@
-"""An interrupted comparison: nothing stays behind, nothing measured is lost, --resume ends it."""
+"""An interrupted comparison: no process is left, no run is lost, --resume completes it."""
 
-import os
 import shlex
 import signal
 import sqlite3
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from support.processes import running, wait_until
 
 from .conftest import Cli, Program
 
@@ -33,7 +32,7 @@ class Interrupted:
         )
 
     def runs(self) -> list[tuple[str, int, str]]:
-        """Lock, round and time of start of every run kept so far."""
+        """Return the lock, round and start of every stored run."""
         if not self.db.exists():
             return []
         base = sqlite3.connect(self.db, timeout=20)
@@ -45,12 +44,13 @@ class Interrupted:
             base.close()
 
     def stop_after(self, count: int, number: signal.Signals) -> tuple[str, str]:
-        """Sends the signal once that many runs are kept; standard output and error."""
-        deadline = time.monotonic() + LIMIT
-        while len(self.runs()) < count:
-            assert time.monotonic() < deadline
+        """Send the signal once so many runs are stored; return standard output and error."""
+
+        def stored() -> bool:
             assert self.process.poll() is None, self.process.communicate()
-            time.sleep(0.02)
+            return len(self.runs()) >= count
+
+        wait_until(stored)
         self.process.send_signal(number)
         return self.process.communicate(timeout=LIMIT)
 
@@ -62,65 +62,47 @@ def interrupted(
     return Interrupted(command, environment, program("worker"), tmp_path / "results.sqlite")
 
 
-def gone(text: str | Path) -> bool:
-    """Return whether, within a while, no process has `text` on its command line."""
-    deadline = time.monotonic() + LIMIT
-    while time.monotonic() < deadline:
-        lines = []
-        for entry in Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                lines.append(entry.read_bytes())
-            except OSError:
-                continue
-        if not any(os.fsencode(text) in line for line in lines):
-            return True
-        time.sleep(0.05)
-    return False
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interruption_says_how_to_resume_and_that_works(
+def test_an_interruption_prints_how_to_resume(
     cli: Cli, command: list[str], interrupted: Interrupted, number: signal.Signals
 ) -> None:
-    """Status 128 + signal, one line with the exact command, and its runs are not made again."""
+    """One line has the exact command, which does not repeat the stored runs."""
     out, err = interrupted.stop_after(3, number)
     assert interrupted.process.returncode == 128 + number
     assert out == ""
     last = err.splitlines()[-1]
     assert last.startswith("lockwright: interrupted")
     assert "Traceback" not in err
-    kept = interrupted.runs()
-    assert 3 <= len(kept) < 12
+    stored = interrupted.runs()
+    assert 3 <= len(stored) < 12
     words = shlex.split(last.partition("continue with: ")[2])
     assert words[: len(command) + 2] == [*command, "compare", "--resume"]
     result = cli(*words[len(command) :])
     assert result.status == 0, result.err
     runs = interrupted.runs()
-    assert runs[: len(kept)] == kept
+    assert runs[: len(stored)] == stored
     assert len(runs) == len({run[:2] for run in runs}) == 12
     assert "ttas" in result.out
 
 
-def test_after_a_kill_resume_goes_on(cli: Cli, interrupted: Interrupted) -> None:
-    """`kill -9` of the command: what was measured is there, and is not measured again."""
+def test_a_killed_comparison_can_be_resumed(cli: Cli, interrupted: Interrupted) -> None:
     interrupted.stop_after(3, signal.SIGKILL)
-    kept = interrupted.runs()
+    stored = interrupted.runs()
     result = cli("compare", "--resume", *interrupted.words)
     assert result.status == 0, result.err
     runs = interrupted.runs()
-    assert runs[: len(kept)] == kept
+    assert runs[: len(stored)] == stored
     assert len(runs) == len({run[:2] for run in runs}) == 12
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_program_that_would_run_on_is_killed_with_its_descendants(
+def test_a_program_is_killed_with_its_descendants(
     command: list[str],
     environment: dict[str, str],
     program: Program,
     tmp_path: Path,
     number: signal.Signals,
 ) -> None:
-    """However the comparison is ended, nothing is left to disturb what comes next."""
     pids = tmp_path / "pids"
     options = ["compare", "--locks", "ttas", "--timeout", "600", "--"]
     process = subprocess.Popen(
@@ -129,33 +111,24 @@ def test_a_program_that_would_run_on_is_killed_with_its_descendants(
         stderr=subprocess.PIPE,
         env=environment,
     )
-    deadline = time.monotonic() + LIMIT
-    while not pids.exists() or not pids.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: pids.exists() and pids.read_text())
     process.send_signal(number)
     process.communicate(timeout=LIMIT)
-    assert gone(pids)
+    wait_until(lambda: not running(pids))
 
 
-def test_resume_with_other_options_is_refused_and_names_one(
-    cli: Cli, interrupted: Interrupted
-) -> None:
-    """Mixing two plans would be no comparison."""
+def test_resume_with_other_options_is_refused(cli: Cli, interrupted: Interrupted) -> None:
+    """The message names an option that differs."""
     interrupted.stop_after(1, signal.SIGINT)
     words = interrupted.words
-    kept = interrupted.runs()
+    stored = interrupted.runs()
     cli("compare", "--resume", "--timeout", "9", *words).refuses("--timeout")
     cli("compare", "--resume", *words[:3], "5", *words[4:]).refuses("--runs")
     cli("compare", "--resume", *words[:-1], "301").refuses("no interrupted comparison")
-    assert interrupted.runs() == kept
+    assert interrupted.runs() == stored
 
 
-def test_resume_of_what_is_still_running_is_refused(cli: Cli, interrupted: Interrupted) -> None:
-    """Two processes must not make the same runs."""
-    deadline = time.monotonic() + LIMIT
-    while not interrupted.runs():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+def test_resume_of_a_running_comparison_is_refused(cli: Cli, interrupted: Interrupted) -> None:
+    wait_until(interrupted.runs)
     cli("compare", "--resume", *interrupted.words).refuses(str(interrupted.process.pid))
     interrupted.stop_after(1, signal.SIGINT)

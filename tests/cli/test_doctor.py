@@ -1,4 +1,4 @@
-"""`lockwright doctor` tells others' load, tries what no file tells, and shows and writes it all."""
+"""`lockwright doctor`: other load, measured findings, and the output of all findings."""
 
 import gzip
 import json
@@ -35,12 +35,11 @@ def test_ticks_come_from_the_kernels_own_configuration(tmp_path: Path) -> None:
 
 
 def test_load_is_the_share_of_others_and_of_the_host(tmp_path: Path) -> None:
-    """Two looks, 100 ticks apart on 2 processors: 60 busy, 10 of them ours, 20 stolen."""
-    looks = [
+    """Of 100 ticks on 2 processors 60 are busy, 10 of these our own, and 20 stolen."""
+    before, after = (
         load.processor_times(machine.make(tmp_path / str(n), {"/proc/stat": stat(*times)}))
         for n, times in enumerate([(100, 300, 50), (140, 340, 70)])
-    ]
-    before, after = looks
+    )
     assert before is not None
     assert after is not None
     tick = before.total / 450
@@ -50,23 +49,23 @@ def test_load_is_the_share_of_others_and_of_the_host(tmp_path: Path) -> None:
         load.Program(2, 9, "another of that id", 1 * tick),
         load.Program(3, 6, "quiet", 0.0),
     ]
-    seen = load.load_between(before, after, 10 * tick, earlier, later)
-    assert seen is not None
-    assert seen.others == pytest.approx(0.5)
-    assert seen.stolen == pytest.approx(0.2)
-    assert [name for name, _ in seen.busiest] == ["db", "another of that id"]
-    assert seen.busiest[0][1] == pytest.approx(0.3)
+    measured = load.load_between(before, after, 10 * tick, earlier, later)
+    assert measured is not None
+    assert measured.others == pytest.approx(0.5)
+    assert measured.stolen == pytest.approx(0.2)
+    assert [name for name, _ in measured.busiest] == ["db", "another of that id"]
+    assert measured.busiest[0][1] == pytest.approx(0.3)
     assert load.load_between(after, after, 0) is None
     tree = machine.make(tmp_path / "now", {"/proc/stat": stat(140, 340, 70)})
-    assert load.steal_finding(tree, seen).level == WARN
-    assert load.others_finding(seen).level == WARN
-    assert "db 30 %" in load.others_finding(seen).found
+    assert load.steal_finding(tree, measured).level == WARN
+    assert load.others_finding(measured).level == WARN
+    assert "db 30 %" in load.others_finding(measured).found
     assert load.others_finding(load.Load(0.02, 0.0)).level == OK
     assert load.others_finding(None).level == ABSENT
     assert load.steal_finding(Tree(tmp_path / "nowhere"), None).level == ABSENT
 
 
-def test_programs_whose_names_have_anything_in_them(tmp_path: Path) -> None:
+def test_program_names_with_spaces_and_brackets(tmp_path: Path) -> None:
     words = ["S", *["0"] * 10, "200", "100", *["0"] * 6, "4711", "0"]
     tree = machine.make(tmp_path, {"/proc/12/stat": f"12 (a) (b c) {' '.join(words)}"})
     (found,) = load.programs(tree)
@@ -74,8 +73,7 @@ def test_programs_whose_names_have_anything_in_them(tmp_path: Path) -> None:
     assert found.seconds > 0
 
 
-def test_what_was_tried_decides() -> None:
-    """Findings that no file tells."""
+def test_measured_findings() -> None:
     nothing = Tree(Path("/nonexistent"))
     assert clock.cost(None).level == ABSENT
     assert clock.cost(24.0).level == OK
@@ -123,8 +121,9 @@ def test_access_to_energy() -> None:
     assert "package (by powercap)" in access.rapl(Sources([domain])).found
 
 
-def test_the_command_shows_and_writes_every_finding(cli: Cli, libdir: Path, tmp_path: Path) -> None:
-    """This machine, whatever it is."""
+def test_the_command_prints_and_writes_every_finding(
+    cli: Cli, libdir: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "findings.json"
     result = cli("doctor", "--seconds", "0.1", "--json", file)
     assert result.status == 0, result.err
@@ -143,12 +142,12 @@ def test_the_command_shows_and_writes_every_finding(cli: Cli, libdir: Path, tmp_
         ), each
         assert (each.effect in result.out) == (each.level != OK), each
     clock_read = next(each for each in findings if each.name == "clock read")
-    assert clock_read.level != ABSENT, "lockwright-bench measured it"
+    assert clock_read.level != ABSENT, "lockwright-bench did not measure it"
     every = cli("doctor", "--seconds", "0.1", "--all")
     assert all(each.effect in every.out for each in findings if each.level == OK)
 
 
-def test_the_command_refuses_what_it_cannot_do(cli: Cli, tmp_path: Path) -> None:
+def test_the_command_refuses_bad_input(cli: Cli, tmp_path: Path) -> None:
     cli("doctor", "--json", tmp_path / "no" / "where.json").refuses("where.json", "--json")
     cli("doctor", "--seconds", "0").refuses("--seconds")
     cli("doctor", "now").refuses("now")

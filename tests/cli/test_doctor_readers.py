@@ -1,4 +1,4 @@
-"""The doctor reads a machine right, whatever machine it is, and says what to do about it."""
+"""The readers of `lockwright doctor`, on made-up machines."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +31,7 @@ def two_nodes() -> dict[str, object]:
     }
 
 
-#: What a reader makes of a machine: its files, the level, and words of what was found.
+#: A reader, a machine's files, and the level and words of the finding.
 CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
     (processors.count_finding, {}, ABSENT, "does not report"),
     (
@@ -55,7 +55,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         OK,
         "each core runs one thread (off)",
     ),
-    # One thread of each core allowed: no two can meet.
+    # One thread of each core is allowed, so that no two share a core.
     (
         processors.smt_finding,
         machine.processors(4, 2) | {"/proc/self/status": "Cpus_allowed_list:\t0-3"},
@@ -97,7 +97,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         OK,
         "8 processors' time",
     ),
-    # A container sees the group that it is in outside of its own mount.
+    # A container's group is outside of its own mount.
     (
         cgroup.cgroup,
         machine.processors(4)
@@ -285,7 +285,7 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
     CASES,
     ids=[f"{case[0].__module__.rpartition('.')[2]}-{case[0].__name__}-{case[2]}" for case in CASES],
 )
-def test_a_made_up_machine_is_read_right(
+def test_a_reader_on_a_made_up_machine(
     reader: Callable[[Tree], Finding],
     files: dict[str, object],
     level: str,
@@ -294,13 +294,13 @@ def test_a_made_up_machine_is_read_right(
 ) -> None:
     finding = reader(machine.make(tmp_path, files))
     assert (finding.level, found in finding.found) == (level, True), finding
-    assert finding.effect, "what it means"
+    assert finding.effect
     if level == WARN:
-        assert finding.advice, "what to do"
+        assert finding.advice
 
 
-def test_every_reader_bears_files_that_make_no_sense(tmp_path: Path) -> None:
-    """Words where numbers belong, nothing at all, and files that cannot be read."""
+def test_every_reader_accepts_files_without_sense(tmp_path: Path) -> None:
+    """Files have words instead of numbers, are empty, or cannot be read."""
     names = {name for _, files, _, _ in CASES for name in files}
     names |= {"/proc/stat", "/etc/ld.so.preload", "/proc/config.gz", "/proc/self/timerslack_ns"}
     for place, content in (("words", "? - , a:b"), ("empty", "")):

@@ -1,4 +1,4 @@
-"""Every command in README.md and docs/ is run as it stands, or is listed here with the reason."""
+"""Every command in README.md and docs/ is run unchanged, or is listed here with the reason."""
 
 import os
 import re
@@ -7,36 +7,36 @@ from pathlib import Path
 
 import pytest
 from support import locate
-from support.processes import captured
+from support.processes import captured, shell_script
 
 from .conftest import Program
 
 PAGES = [locate.ROOT / "README.md", *sorted((locate.ROOT / "docs").glob("*.md"))]
 
-#: What begins a command that is not run, and why.
+#: The beginnings of commands that are not run, and why.
 NOT_RUN = {
     "./dev demo": "takes minutes",
-    "./dev test": "is what runs this test",
-    "LOCKWRIGHT_ONLY=": "builds what others are testing",
-    "./dev build": "came before this test, and would build what others are testing",
+    "./dev test": "runs this test",
+    "LOCKWRIGHT_ONLY=": "builds files that other tests use",
+    "./dev build": "precedes this test, and builds files that other tests use",
     "./dev sanitize": "takes minutes",
     "./dev model": "takes an hour",
     "./dev mutants": "takes hours",
-    "lockwright check": "is compiled for a while; test_check.py does it",
-    "./dev bench uncontended --locks my-lock": "the lock is the reader's own",
-    "export LOCKWRIGHT_LIBDIR=": "is followed by what test_adding_a_lock.py runs",
+    "lockwright check": "compiles for a while; test_check.py runs it",
+    "./dev bench uncontended --locks my-lock": "the lock is the reader's",
+    "export LOCKWRIGHT_LIBDIR=": "test_adding_a_lock.py runs the commands after it",
     ".venv/bin/lockwright list": "likewise",
     ".venv/bin/lockwright info my-lock": "likewise",
     ".venv/bin/lockwright run --lock my-lock": "likewise",
     "lockwright torture all": "takes an hour",
     "lockwright bench claims --simulated --seeds 1": "takes minutes",
     "lockwright bench tune": "takes half an hour",
-    "lockwright torture my-lock": "the lock is the reader's own",
+    "lockwright torture my-lock": "the lock is the reader's",
     "cmake --preset": "takes minutes",
     "cmake --build": "takes minutes",
     "LOCKWRIGHT_LIBDIR=build/release/lib": "needs that build",
     "apt-get install": "changes the system",
-    "build/model/": "the model checker has tests of its own",
+    "build/model/": "tests/model runs the model checker",
 }
 
 
@@ -50,16 +50,16 @@ def is_run(command: str) -> bool:
     return not command.startswith(tuple(NOT_RUN))
 
 
-def test_there_are_commands_and_no_reason_is_left_over() -> None:
-    """A reason whose command has gone would hide the next one that begins like it."""
+def test_each_reason_belongs_to_a_command() -> None:
+    """An obsolete reason would exclude a new command with the same beginning."""
     found = [command for page in PAGES for command in commands(page)]
     assert sum(map(is_run, found)) >= 6
     for start in NOT_RUN:
         assert any(command.startswith(start) for command in found), start
 
 
-def test_every_block_shows_a_console_or_is_no_command() -> None:
-    """Else its commands would be missed."""
+def test_blocks_of_commands_are_marked_as_console() -> None:
+    """Commands in other blocks would not be found."""
     for page in PAGES:
         opening = re.findall(r"^```(\w*)$", page.read_text(), re.MULTILINE)[::2]
         assert set(opening) <= {"console", "cpp", "python", ""}, page
@@ -71,39 +71,28 @@ def test_every_block_shows_a_console_or_is_no_command() -> None:
     ids=lambda page: page.name,
 )
 def test_the_commands_of_a_page_work(page: Path, program: Program, tmp_path: Path) -> None:
-    """The commands run one after the other in one shell, in an empty directory, as a reader types
-    them.
-    """
+    """The commands run one after the other in one shell, in an empty directory."""
     if shutil.which("xz") is None:
         pytest.skip("xz is not installed")
     folder = tmp_path / "work"
     folder.mkdir()
     (folder / ".venv/bin").mkdir(parents=True)
     (folder / ".venv/bin/lockwright").symlink_to(locate.lockwright())
-    own = folder / "my-benchmark"
-    own.write_text(f"#!/bin/sh\nexec {program('worker')} 2 1000\n")
-    own.chmod(0o755)
+    shell_script(folder / "my-benchmark", f"exec {program('worker')} 2 1000")
     for example in re.findall(r"^```cpp\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
         (folder / "example.c").write_text(example)
     python = re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
     (folder / "example.py").write_text("\n".join(python))
     lines = [command for command in commands(page) if is_run(command)]
-    done = captured(
-        ["sh", "-ex", "-c", "\n".join(lines)],
-        cwd=folder,
-        env=os.environ
-        | {
-            "XDG_STATE_HOME": str(tmp_path),
-            "PATH": f"{locate.lockwright().parent}:{os.environ['PATH']}",
-        },
-        timeout=240,
-    )
+    path = f"{locate.lockwright().parent}:{os.environ['PATH']}"
+    env = os.environ | {"XDG_STATE_HOME": str(tmp_path), "PATH": path}
+    done = captured(["sh", "-ex", "-c", "\n".join(lines)], cwd=folder, env=env, timeout=240)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_links_lead_to_files() -> None:
-    """Pictures too."""
+    """The targets of links and pictures exist."""
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
             if "://" not in target:

@@ -1,4 +1,4 @@
-"""Tests of the readers of programs and libraries as files."""
+"""The readers of ELF files and their debug information."""
 
 import shutil
 from pathlib import Path
@@ -24,8 +24,8 @@ def test_a_file_is_parsed_once_until_it_changes(program: Program, tmp_path: Path
     assert elf.load(tmp_path / "nothing").sections == {}
 
 
-def test_a_line_and_its_addresses_lead_to_each_other() -> None:
-    """Two readers of debug information agree."""
+def test_lines_and_addresses_correspond() -> None:
+    """The two readers of debug information agree."""
     path = locate.program("profile", "truth")
     if shutil.which("addr2line") is None:
         pytest.skip("addr2line is not installed")

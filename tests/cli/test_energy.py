@@ -1,4 +1,4 @@
-"""Energy is what the counters say: over wrap-arounds, over sockets, and never a guess."""
+"""Energy is the sum of the counters, over wrap-arounds and sockets, and never estimated."""
 
 import itertools
 import time
@@ -16,7 +16,7 @@ RANGE = 262_143_328_850
 
 
 def domain(counts: Iterator[int], range_: int | None = 999, kind: str = "package") -> Domain:
-    """A domain of 1 J a count, whose readings are given."""
+    """Return a domain of 1 J a count with the given readings."""
     return Domain(kind, f"{kind}-0", "powercap", 1.0, range_, lambda: next(counts))
 
 
@@ -24,8 +24,8 @@ def used(each: Domain, counts: list[int]) -> float:
     return sum(joules_between(each, counts))
 
 
-def test_a_count_that_begins_again_is_carried_on() -> None:
-    """After the largest count the next is 0, whatever number of times, also at the very ends."""
+def test_counter_wraparound() -> None:
+    """After the largest count the next is 0, any number of times, also at the first and last."""
     assert used(domain(iter(())), [100, 350]) == 250
     assert used(domain(iter(())), [900, 950, 20, 990, 980]) == 50 + 70 + 970 + 990
     assert used(domain(iter(())), [999, 0]) == 1
@@ -36,17 +36,17 @@ def test_a_count_that_begins_again_is_carried_on() -> None:
         used(domain(iter(()), range_=None), [9, 8])
 
 
-def test_no_counter_can_lap_itself_between_two_readings() -> None:
-    """Not at the most that a domain takes; and nobody reads more often than is of use."""
+def test_no_counter_wraps_twice_between_two_readings() -> None:
+    """The period is short enough for the largest power, and no shorter than useful."""
     for range_uj in (100_000_000, 65_532_610_987, RANGE):
-        each = Domain("package", "p", "powercap", 1e-6, range_uj, lambda: 0)
-        assert meter.period([each]) * meter.MOST_WATTS <= range_uj * 1e-6 / 2
+        package = Domain("package", "p", "powercap", 1e-6, range_uj, lambda: 0)
+        assert meter.period([package]) * meter.MOST_WATTS <= range_uj * 1e-6 / 2
     assert meter.period([Domain("package", "p", "perf", 1.0, None, lambda: 0)]) == 10
     assert meter.period([]) == 10
 
 
 def test_powercap_has_domains_of_every_socket(tmp_path: Path) -> None:
-    """Their names, their sums, zones that are left out."""
+    """Domains have names and sums; some zones are left out."""
     tree = machine.make(
         tmp_path,
         {
@@ -75,12 +75,12 @@ def test_powercap_has_domains_of_every_socket(tmp_path: Path) -> None:
         "psys",
     ]
     sources = find.find(tree)
-    one = meter.Meter(sources.domains)
-    one.begin()
+    energy_meter = meter.Meter(sources.domains)
+    energy_meter.begin()
     for zone, more in (("0", 2_000_000), ("1", 3_000_000), ("0:1", 10)):
         file = tmp_path / f"{POWERCAP}/intel-rapl:{zone}/energy_uj".lstrip("/")
         file.write_text(f"{int(file.read_text()) + more}\n")
-    result = one.end()
+    result = energy_meter.end()
     assert result.joules["package"] == pytest.approx(5.0)
     assert result.joules["dram"] == pytest.approx(1e-5)
     assert result.joules["core"] == 0
@@ -88,58 +88,60 @@ def test_powercap_has_domains_of_every_socket(tmp_path: Path) -> None:
 
 
 def test_a_counter_that_wraps_during_a_run_is_caught_by_the_sampling(tmp_path: Path) -> None:
-    """Each reading finds the file further on; it comes round several times, as the thread reads."""
+    """Each reading advances the counter, which wraps several times while the thread reads."""
     range_ = 20_000_000
     tree = machine.make(tmp_path, machine.zone("0", "package-0", 0, range_))
     file = tmp_path / f"{POWERCAP}/intel-rapl:0/energy_uj".lstrip("/")
     (each,) = find.find(tree).domains
     position = itertools.count(0, 9_000_000)
-    made: list[int] = []
+    readings: list[int] = []
 
     def read() -> int:
-        made.append(next(position))
-        file.write_text(f"{made[-1] % (range_ + 1)}\n")
+        readings.append(next(position))
+        file.write_text(f"{readings[-1] % (range_ + 1)}\n")
         return each.read()
 
-    one = meter.Meter([Domain("package", each.name, "powercap", each.joules, range_, read)])
-    one.begin()
+    energy_meter = meter.Meter(
+        [Domain("package", each.name, "powercap", each.joules, range_, read)]
+    )
+    energy_meter.begin()
     deadline = time.monotonic() + 20
-    while len(made) < 8 and time.monotonic() < deadline:
+    while len(readings) < 8 and time.monotonic() < deadline:
         time.sleep(0.005)
-    result = one.end()
-    assert made[-1] > 3 * range_, "it came round"
-    assert result.joules["package"] == pytest.approx((made[-1] - made[0]) * 1e-6)
+    result = energy_meter.end()
+    assert readings[-1] > 3 * range_, "it did not wrap"
+    assert result.joules["package"] == pytest.approx((readings[-1] - readings[0]) * 1e-6)
 
 
 def test_watts_are_joules_in_seconds() -> None:
     times = iter([10.0, 14.0])
-    one = meter.Meter([domain(iter([100, 180]))], clock=lambda: next(times))
-    one.begin()
-    assert one.end().watts() == {"package": 20.0}
+    energy_meter = meter.Meter([domain(iter([100, 180]))], clock=lambda: next(times))
+    energy_meter.begin()
+    assert energy_meter.end().watts() == {"package": 20.0}
 
 
 def test_the_energy_of_a_part_of_a_run_lies_between_the_readings() -> None:
     """The energy is interpolated linearly, over wrap-arounds too, and not beyond the readings."""
     times = iter([0.0, 10.0, 20.0, 30.0])
-    one = meter.Meter([domain(iter([900, 940, 40, 50]))], clock=lambda: next(times))
-    one.begin()
-    one.sample()
-    one.sample()
-    assert one.end().joules == {"package": 40 + 100 + 10}
-    assert one.between(10, 20).joules == {"package": 100}
-    assert one.between(5, 25).joules == {"package": 20 + 100 + 5}
-    assert one.between(12, 14).joules == {"package": pytest.approx(20)}
-    assert one.between(12, 14).watts() == {"package": pytest.approx(10)}
-    assert one.between(25, 99).seconds == 5
-    assert one.between(40, 50).watts() == {}
+    energy_meter = meter.Meter([domain(iter([900, 940, 40, 50]))], clock=lambda: next(times))
+    energy_meter.begin()
+    energy_meter.sample()
+    energy_meter.sample()
+    assert energy_meter.end().joules == {"package": 40 + 100 + 10}
+    assert energy_meter.between(10, 20).joules == {"package": 100}
+    assert energy_meter.between(5, 25).joules == {"package": 20 + 100 + 5}
+    assert energy_meter.between(12, 14).joules == {"package": pytest.approx(20)}
+    assert energy_meter.between(12, 14).watts() == {"package": pytest.approx(10)}
+    assert energy_meter.between(25, 99).seconds == 5
+    assert energy_meter.between(40, 50).watts() == {}
 
 
-def test_a_reading_is_narrowed_only_to_what_lies_in_it() -> None:
+def test_a_reading_is_narrowed_only_to_an_interval_within_it() -> None:
     times = iter([0.0, 10.0])
-    one = meter.Meter([domain(iter([0, 50]))], clock=lambda: next(times))
-    one.begin()
-    whole = one.end()
-    reading = meters.Reading(meter=one)
+    energy_meter = meter.Meter([domain(iter([0, 50]))], clock=lambda: next(times))
+    energy_meter.begin()
+    whole = energy_meter.end()
+    reading = meters.Reading(meter=energy_meter)
     reading.put(whole)
     reading.narrow(8.0, 4.0)
     reading.narrow(2.0, 0.0)
@@ -149,7 +151,7 @@ def test_a_reading_is_narrowed_only_to_what_lies_in_it() -> None:
 
 
 def test_a_socket_that_cannot_be_read_makes_the_sum_absent(tmp_path: Path) -> None:
-    """The sum over one of two sockets is not the energy of the machine."""
+    """One of two sockets does not give the energy of the machine."""
     second = machine.zone("1", "package-1", 7, RANGE)
     closed = f"{POWERCAP}/intel-rapl:1/energy_uj"
     del second[closed]
@@ -171,7 +173,7 @@ def test_a_socket_that_cannot_be_read_makes_the_sum_absent(tmp_path: Path) -> No
         assert "it contains no number" in find.find(tree).absent["package"]
 
 
-def test_a_counter_that_goes_away_during_a_run_is_absent() -> None:
+def test_a_counter_that_disappears_during_a_run_is_absent() -> None:
     def reads() -> Iterator[int]:
         yield 5
 
@@ -182,21 +184,21 @@ def test_a_counter_that_goes_away_during_a_run_is_absent() -> None:
             raise OSError(61, "No data available") from None
 
     counts = reads()
-    one = meter.Meter(
+    energy_meter = meter.Meter(
         [
             Domain("package", "package-0", "powercap", 1.0, 999, read),
             Domain("package", "package-1", "powercap", 1.0, 999, lambda: 4),
             domain(iter([1, 3]), kind="dram"),
         ]
     )
-    one.begin()
-    result = one.end()
+    energy_meter.begin()
+    result = energy_meter.end()
     assert result.joules == {"dram": 2.0}
     assert result.absent == {"package": "package-0: No data available while it was read"}
 
 
-def test_no_range_no_energy(tmp_path: Path) -> None:
-    """A wrap-around could not be told from a fault."""
+def test_a_counter_without_a_range_is_not_used(tmp_path: Path) -> None:
+    """A wrap-around could not be distinguished from a fault."""
     tree = machine.make(tmp_path, machine.zone("0", "package-0", 5, 0))
     sources = find.find(tree)
     assert not sources.domains
@@ -204,9 +206,7 @@ def test_no_range_no_energy(tmp_path: Path) -> None:
 
 
 def test_perf_serves_where_powercap_does_not(tmp_path: Path) -> None:
-    """There is one event for each socket, opened on the socket's own processor; its scale gives
-    joules.
-    """
+    """Each socket has an event, opened on a processor of the socket; its scale gives joules."""
     tree = machine.make(
         tmp_path,
         {
@@ -219,19 +219,19 @@ def test_perf_serves_where_powercap_does_not(tmp_path: Path) -> None:
     )
     machine.unreadable(tmp_path, f"{POWERCAP}/intel-rapl:0/energy_uj")
     (tmp_path / f"{POWERCAP}/intel-rapl:0/name".lstrip("/")).write_text("package-0\n")
-    asked: list[tuple[int, int, int]] = []
+    opened: list[tuple[int, int, int]] = []
 
     def opener(kind: int, config: int, cpu: int) -> int:
-        asked.append((kind, config, cpu))
-        return len(asked) + 1000
+        opened.append((kind, config, cpu))
+        return len(opened) + 1000
 
     counts = {handle: iter([0, 10 * handle]) for handle in range(1001, 1005)}
     found, refused = pmu.find(tree, opener, lambda handle: next(counts[handle]))
-    assert asked == [(22, 2, 0), (22, 2, 16), (22, 3, 0), (22, 3, 16)]
+    assert opened == [(22, 2, 0), (22, 2, 16), (22, 3, 0), (22, 3, 16)]
     assert not refused
-    one = meter.Meter(found)
-    one.begin()
-    joules = one.end().joules
+    energy_meter = meter.Meter(found)
+    energy_meter.begin()
+    joules = energy_meter.end().joules
     assert joules["dram"] == pytest.approx(0.5 * 10 * (1003 + 1004))
     assert joules["package"] == pytest.approx(2**-32 * 10 * (1001 + 1002))
 
@@ -254,13 +254,13 @@ def test_an_event_that_counts_something_else_is_refused(tmp_path: Path) -> None:
     assert "does not count in joules" in find.find(tree, lambda *_: 3).why()
 
 
-def test_a_machine_without_counters_says_so(tmp_path: Path) -> None:
+def test_a_machine_without_counters_is_reported(tmp_path: Path) -> None:
     assert find.find(machine.make(tmp_path, {})).why() == find.NOWHERE
 
 
 @pytest.fixture
 def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine of one socket with memory, whose counters the meters read."""
+    """Make a machine of one socket with memory, whose counters the meters read."""
     tree = machine.make(
         tmp_path,
         {
@@ -275,25 +275,25 @@ def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def consume(root: Path, zone: str, joules: float) -> None:
     file = root / f"{POWERCAP}/intel-rapl:{zone}/energy_uj".lstrip("/")
-    # In one step, as the kernel does: a reader never sees a file without its number.
-    beside = file.with_suffix(".new")
-    beside.write_text(f"{int(file.read_text()) + round(joules * 1e6)}\n")
-    beside.replace(file)
+    # Atomically, as the kernel does: the file is never without its number.
+    replacement = file.with_suffix(".new")
+    replacement.write_text(f"{int(file.read_text()) + round(joules * 1e6)}\n")
+    replacement.replace(file)
 
 
 def test_power_is_above_the_idle_machines(powered: Path) -> None:
-    """Package and memory together, each less its own idle power; core power is not added twice."""
-    own = meters.Meters(energy=True)
+    """The sum of package and memory less their idle power; core power is not added twice."""
+    all_meters = meters.Meters(energy=True)
 
     def rest(_: float) -> None:
         consume(powered, "0", 30.0)
         consume(powered, "0:0", 6.0)
 
-    own.measure_idle(0.0, rest)
-    assert own.idle is not None
+    all_meters.measure_idle(0.0, rest)
+    assert all_meters.idle is not None
     idle = meters.Idle({"package": 30.0, "dram": 6.0}, 1.0, 0.5)
-    assert own.idle.watts["package"] / own.idle.watts["dram"] == pytest.approx(5.0)
-    with own.around() as reading:
+    assert all_meters.idle.watts["package"] / all_meters.idle.watts["dram"] == pytest.approx(5.0)
+    with all_meters.around() as reading:
         consume(powered, "0", 100.0)
         consume(powered, "0:0", 20.0)
     values = {**reading.values, meters.SECONDS: 2.0}
@@ -303,13 +303,13 @@ def test_power_is_above_the_idle_machines(powered: Path) -> None:
     assert meters.above_idle(values, None) is None
     assert meters.above_idle(values, meters.Idle({"package": 1.0}, 1.0, None)) is None
     assert meters.total_joules({"joules_dram": 5.0}) is None, "memory alone is no total"
-    # Twice is once: the idle machine is measured before the first run only.
-    own.measure_idle(0.0, lambda _: pytest.fail("measured again"))
-    own.idle = idle
-    assert "50 % of the processors then" in own.notes()[0]
+    # The idle machine is measured before the first run only.
+    all_meters.measure_idle(0.0, lambda _: pytest.fail("measured again"))
+    all_meters.idle = idle
+    assert "50 % of the processors then" in all_meters.notes()[0]
 
 
-def test_nothing_asked_nothing_read(tmp_path: Path) -> None:
+def test_without_a_request_nothing_is_read(tmp_path: Path) -> None:
     nothing = meters.Meters()
     assert not nothing.wanted
     with nothing.around() as reading:

@@ -1,4 +1,4 @@
-"""The test of equivalence and the comparison of two forms, against values worked out by hand."""
+"""The test of equivalence and the comparison of two forms, with manually computed values."""
 
 import math
 import random
@@ -14,8 +14,8 @@ def test_chances_of_rank_sums() -> None:
     assert list(_at_most(3)) == [1 / 8, 2 / 8, 3 / 8, 5 / 8, 6 / 8, 7 / 8, 1]
 
 
-def test_five_differences_are_the_fewest_that_show_something() -> None:
-    """All on one side of the limit happens by chance once in 2 ** n."""
+def test_five_differences_are_the_fewest_that_show_equivalence() -> None:
+    """The probability that all are on one side of the limit is 1 / 2 ** n."""
     four, five = equivalence([0.0] * 4), equivalence([0.0] * 5)
     assert four is not None
     assert five is not None
@@ -24,10 +24,8 @@ def test_five_differences_are_the_fewest_that_show_something() -> None:
     assert equivalence([]) is None
 
 
-def test_centre_and_interval_by_hand() -> None:
-    """The fifteen means of 1, 2, 3, 4 and 10 have the median 3, and the interval contains all of
-    them.
-    """
+def test_centre_and_interval() -> None:
+    """The fifteen means of 1, 2, 3, 4 and 10 have the median 3; the interval contains all."""
     found = equivalence([0.03, 0.01, 0.10, 0.02, 0.04])
     assert found is not None
     # 1 1.5 2 2 2.5 2.5 3 3 3.5 4 5.5 6 6.5 7 10: the eighth is 3.
@@ -56,21 +54,21 @@ def test_more_rounds_narrow_the_interval() -> None:
         ([LIMIT] * 5, "open"),
         ([-LIMIT] * 5, "open"),
         ([0.01, -0.01] * 3, "yes"),
-        # One run that the machine held up does not spoil the other rounds.
+        # One outlier does not change the verdict of the other rounds.
         ([0.001 * n for n in range(9)] + [3.0], "yes"),
-        # As many on one side as on the other.
+        # Equally many differences on both sides.
         ([0.2, -0.2] * 4, "open"),
     ],
 )
 def test_verdicts(differences: list[float], verdict: str) -> None:
-    """Within the limit, beyond it on either side, or not shown; what lies on it is not within."""
+    """They are within the limit, beyond it on either side, or open; the limit is not within."""
     found = equivalence(differences)
     assert found is not None
     assert found.verdict == verdict
 
 
 def test_agrees_with_the_signed_rank_tests_of_scipy() -> None:
-    """The larger p of both one-sided tests, exact."""
+    """The p value is the larger of two exact one-sided tests."""
     source = random.Random(7)
     for number in range(1, 25):
         values = [source.gauss(0.01, 0.05) for _ in range(number)]
@@ -81,21 +79,33 @@ def test_agrees_with_the_signed_rank_tests_of_scipy() -> None:
         assert found.p_value == pytest.approx(max(below.pvalue, above.pvalue))
 
 
-def seen(direct: list[float], interposed: list[float]) -> LockResults:
-    one = LockResults()
-    one.rates[DIRECT] = dict(enumerate(direct))
-    one.rates[INTERPOSED] = dict(enumerate(interposed))
-    return one
+def lock_results(direct: list[float], interposed: list[float]) -> LockResults:
+    results = LockResults()
+    results.rates[DIRECT] = dict(enumerate(direct))
+    results.rates[INTERPOSED] = dict(enumerate(interposed))
+    return results
 
 
 def test_locks_together() -> None:
-    """Three locks whose order is plain in each form; in one of them the first two change places."""
+    """Three locks have a clear order in each form; then the first two change places in one form."""
     slow, fast, third = ([x + n for n in range(5)] for x in (100.0, 200.0, 400.0))
-    same = summarise({"a": seen(slow, slow), "b": seen(fast, fast), "c": seen(third, third)})
+    same = summarise(
+        {
+            "a": lock_results(slow, slow),
+            "b": lock_results(fast, fast),
+            "c": lock_results(third, third),
+        }
+    )
     assert same["mean_difference"] == 0
     assert (same["within"], same["beyond"], same["open"]) == (3, 0, 0)
     assert (same["ordered"], same["turned_round"]) == (3, 0)
-    turned = summarise({"a": seen(slow, fast), "b": seen(fast, slow), "c": seen(third, third)})
+    turned = summarise(
+        {
+            "a": lock_results(slow, fast),
+            "b": lock_results(fast, slow),
+            "c": lock_results(third, third),
+        }
+    )
     assert (turned["within"], turned["beyond"]) == (1, 2)
     assert (turned["ordered"], turned["turned_round"]) == (3, 1)
     # In the order of the names a is worse than b and c, b than c; of these, the first is turned.
@@ -106,13 +116,13 @@ def test_locks_together() -> None:
 def test_mean_difference_of_locks() -> None:
     """The mean is taken on logarithms: ratios of 0.81 and 1 have the mean 0.9."""
     fast = [100.0] * 5
-    found = summarise({"a": seen(fast, [81.0] * 5), "b": seen(fast, fast)})
+    found = summarise({"a": lock_results(fast, [81.0] * 5), "b": lock_results(fast, fast)})
     assert found["mean_difference"] == pytest.approx(-0.1)
 
 
 def test_rounds_with_one_form_only_are_left_out() -> None:
-    """A run that did not end has no partner."""
-    one = seen([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
-    del one.rates[INTERPOSED][1]
-    assert one.both() == [(1.0, 1.0), (3.0, 3.0)]
-    assert summarise({"a": seen([], [])})["locks"] == 0
+    """A run that did not end makes no pair."""
+    results = lock_results([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
+    del results.rates[INTERPOSED][1]
+    assert results.both() == [(1.0, 1.0), (3.0, 3.0)]
+    assert summarise({"a": lock_results([], [])})["locks"] == 0

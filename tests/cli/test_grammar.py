@@ -15,12 +15,13 @@ from lockwright.bench.catalogue import catalogue
 from lockwright.cli import cli as root
 from lockwright.commands.common import grammar
 from support import locate
+from support.processes import captured
 
 from .conftest import Cli
 
 _TO_FILE = "to FILE; '-' is standard output"
 
-#: Of each option that has one meaning: its spellings, type, value and help.
+#: The spelling, type, value and help of each option that has the same meaning in all commands.
 GRAMMAR: dict[str, tuple[str, type[click.ParamType[Any]], str, str]] = {
     "--locks": ("", click.types.StringParamType, "A,B,...", "Locks.*, separated by commas, or"),
     "--runs": ("", click.IntRange, "N", r"Runs of .*\."),
@@ -34,12 +35,12 @@ GRAMMAR: dict[str, tuple[str, type[click.ParamType[Any]], str, str]] = {
     "--output": ("-o", click.Path, "FILE|DIR", r"Write .* (to FILE|into the directory DIR)\."),
 }
 
-#: Where an option differs in its type, as the profile's file, which may be given twice.
+#: Options of another type: the profile's file may be given twice.
 OTHER_TYPES = {("profile", "--output"): click.types.StringParamType}
 
 
 def commands(group: click.Command, *name: str) -> Iterator[tuple[str, click.Command]]:
-    """Every command below one, by its words."""
+    """Yield every command below a group with its words."""
     if not isinstance(group, click.Group):
         yield " ".join(name), group
         return
@@ -55,8 +56,8 @@ PTHREAD = [name for name in locate.lock_names() if name.startswith("pthr")]
 
 
 def test_an_option_means_the_same_everywhere() -> None:
-    """Spelling, type, value and help of every option whose name is in the grammar."""
-    seen = dict.fromkeys(GRAMMAR, 0)
+    """Every option of the grammar has its spelling, type, value and help there."""
+    uses = dict.fromkeys(GRAMMAR, 0)
     for name, command in COMMANDS.items():
         for option in command.params:
             spelt = max(option.opts, key=len)
@@ -67,18 +68,18 @@ def test_an_option_means_the_same_everywhere() -> None:
             assert isinstance(option, click.Option)
             short, kind, value, meaning = GRAMMAR[spelt]
             where = (name, spelt)
-            seen[spelt] += 1
+            uses[spelt] += 1
             assert option.opts == [*filter(None, [short]), spelt], where
             assert type(option.type) is OTHER_TYPES.get(where, kind), where
             assert option.metavar in value.split("|"), where
             assert re.match(meaning, option.help or ""), where
             if spelt in ("--json", "--csv", "--html"):
                 assert option.callback is grammar.output_file, where
-    assert all(number > 0 for number in seen.values()), seen
+    assert all(number > 0 for number in uses.values()), uses
 
 
 def test_repetitions_have_one_name() -> None:
-    """No command has another option for what --runs says; the former spelling is accepted."""
+    """No command has another option with the meaning of --runs; the old spelling is accepted."""
     for name, command in COMMANDS.items():
         spellings = {word for option in command.params for word in option.opts}
         assert "--rounds" not in spellings, name
@@ -87,36 +88,23 @@ def test_repetitions_have_one_name() -> None:
 
 
 def test_the_page_has_the_options() -> None:
-    """docs/options.md lists those of the grammar, and no others."""
+    """docs/options.md lists the options of the grammar, and no others."""
     page = (Path(__file__).parents[2] / "docs" / "options.md").read_text()
     table = page.partition("\n## ")[0]
     assert set(re.findall(r"^\| .*`(--[a-z-]+)", table, re.MULTILINE)) == set(GRAMMAR)
 
 
 def test_help_is_in_the_imperative() -> None:
-    """Every command begins with one of these verbs; workloads begin with what they measure."""
-    verbs = {
-        *(
-            "Calibrate",
-            "Compare",
-            "Compute",
-            "Convert",
-            "Describe",
-            "Find",
-            "List",
-            "Make",
-            "Measure",
-            "Name",
-        ),
-        *("Print", "Run", "Report", "Show", "Test", "Try", "Write"),
-    }
+    """The help of each command, except for workloads, begins with one of these verbs."""
+    verbs = "Calibrate Compare Compute Convert Describe Find List Make Measure Name Print Run"
+    verbs += " Report Show Test Try Write"
     for name, command in COMMANDS.items():
         if name.removeprefix("bench ") not in catalogue().workloads:
-            assert (command.help or "").split()[0] in verbs, name
+            assert (command.help or "").split()[0] in verbs.split(), name
 
 
 def test_former_spellings(cli: Cli) -> None:
-    """--rounds, and --json without a file wherever it stands."""
+    """--rounds, and --json without a file at any position, are accepted."""
     words = ["bench", "park", "--rounds", "1", "--trips", "10", "--json", "-"]
     done = cli(*words)
     assert done.status == 0, done.err
@@ -127,8 +115,8 @@ def test_former_spellings(cli: Cli) -> None:
     cli("advise", "--json").refuses("PROFILE")
 
 
-def test_json_on_standard_output_stands_alone(cli: Cli, tmp_path: Path) -> None:
-    """With `-`, standard output is a JSON document, and all else goes to standard error."""
+def test_json_is_alone_on_standard_output(cli: Cli, tmp_path: Path) -> None:
+    """With `-`, all other output goes to standard error."""
     done = cli("doctor", "--seconds", "0.1", "--json", "-")
     assert "findings" in json.loads(done.out)
     assert "ok" in done.err
@@ -155,9 +143,9 @@ def test_json_on_standard_output_stands_alone(cli: Cli, tmp_path: Path) -> None:
 def test_completion_protocol(cli: Cli, shell: str, words: list[str], offered: list[str]) -> None:
     """The command offers what the scripts request, in the form that each shell reads."""
     line = ["lockwright", *words]
-    at = words[-1] if shell == "fish" else str(len(words))
-    asked = {"COMP_WORDS": " ".join(line), "COMP_CWORD": at}
-    done = cli(env={"_LOCKWRIGHT_COMPLETE": f"{shell}_complete", **asked})
+    position = words[-1] if shell == "fish" else str(len(words))
+    request = {"COMP_WORDS": " ".join(line), "COMP_CWORD": position}
+    done = cli(env={"_LOCKWRIGHT_COMPLETE": f"{shell}_complete", **request})
     assert done.status == 0, done.err
     if shell == "zsh":
         found = done.out.splitlines()[1::3]
@@ -167,12 +155,12 @@ def test_completion_protocol(cli: Cli, shell: str, words: list[str], offered: li
 
 
 def test_completion_in_bash(cli: Cli, command: list[str], tmp_path: Path) -> None:
-    """The script, in a bash whose `complete` calls it."""
+    """The script works in bash."""
     (tmp_path / "plan.toml").touch()
     (tmp_path / "lockwright").symlink_to(command[0])
     script = tmp_path / "completion"
     script.write_text(cli("completion", "bash").out)
-    ask = f"""
+    calls = f"""
         . {script}
         complete -p lockwright >/dev/null || exit 1
         COMP_WORDS=(lockwright run --lock pthr) COMP_CWORD=3
@@ -183,21 +171,14 @@ def test_completion_in_bash(cli: Cli, command: list[str], tmp_path: Path) -> Non
         _lockwright_completion lockwright
     """
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "--norc", "-c", ask],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=60,
-        check=False,
-    )
+    done = captured(["bash", "--norc", "-c", calls], env=environment)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [*PTHREAD, "compopt -o default"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_script_is_one_of_that_shell(cli: Cli, shell: str, tmp_path: Path) -> None:
-    """It parses, where the shell is there; else that it asks by the protocol."""
+def test_the_script_is_for_that_shell(cli: Cli, shell: str, tmp_path: Path) -> None:
+    """It uses the protocol, and parses if the shell is installed."""
     script = cli("completion", shell).out
     assert f"_LOCKWRIGHT_COMPLETE={shell}_complete" in script
     if shutil.which(shell):
@@ -208,10 +189,10 @@ def test_the_script_is_one_of_that_shell(cli: Cli, shell: str, tmp_path: Path) -
         assert 'split --max 1 ","' in script
 
 
-def test_completing_loads_little(cli: Cli) -> None:
-    """Naming the subcommands loads none of them, nor what their tables need."""
-    asked = {"COMP_WORDS": "lockwright ", "COMP_CWORD": "1", "PYTHONPROFILEIMPORTTIME": "1"}
-    done = cli(env={"_LOCKWRIGHT_COMPLETE": "bash_complete", **asked})
+def test_completion_imports_little(cli: Cli) -> None:
+    """To name the subcommands, neither these nor the packages for tables are imported."""
+    request = {"COMP_WORDS": "lockwright ", "COMP_CWORD": "1", "PYTHONPROFILEIMPORTTIME": "1"}
+    done = cli(env={"_LOCKWRIGHT_COMPLETE": "bash_complete", **request})
     assert "plain,compare" in done.out
     for heavy in ("rich", "numpy", "lockwright.commands.compare", "lockwright.preload"):
         assert f" {heavy}\n" not in done.err, heavy

@@ -1,4 +1,4 @@
-"""`lockwright bench interposition` runs each lock in both forms, and writes what it found."""
+"""`lockwright bench interposition` runs each lock in both forms, and writes the results."""
 
 import json
 from pathlib import Path
@@ -16,8 +16,8 @@ def rate(run: dict[str, Any]) -> float:
     return float(run["lines"][0]["operations_per_second"])
 
 
-def test_both_forms_of_each_lock_side_by_side(cli: Any, tmp_path: Path) -> None:
-    """Each pair of runs is of one lock, the first form by turns, and each serves its own calls."""
+def test_both_forms_of_each_lock_run_in_pairs(cli: Any, tmp_path: Path) -> None:
+    """Each pair of runs is of one lock, with alternating order, and reports its implementation."""
     document, runs_file = tmp_path / "found.json", tmp_path / "runs.csv"
     options = ["--locks", ",".join(LOCKS), "--settings", "empty", "--runs", str(ROUNDS)]
     done = cli(*quick(*options), "--json", document, "--csv", runs_file)
@@ -36,14 +36,14 @@ def test_both_forms_of_each_lock_side_by_side(cli: Any, tmp_path: Path) -> None:
         assert (first["form"] == "direct") == (first["round"] % 2 == 0)
         assert first["form"] != second["form"]
     for row in found["rows"]:
-        # On a machine that is busy, a short run may get no processor, and have done nothing.
-        done_in = [
+        # On a busy machine, a short run may get no processor and make no operation.
+        rounds = [
             {r["round"] for r in runs if (r["lock"], r["form"]) == (row["lock"], form) and rate(r)}
             for form in ("direct", "interposed")
         ]
-        assert row["rounds"] == len(set.intersection(*done_in))
-    served = {(r["lock"], r["form"]): Path(r["lines"][0]["mutex"]).name for r in runs}
-    assert served == {
+        assert row["rounds"] == len(set.intersection(*rounds))
+    implementations = {(r["lock"], r["form"]): Path(r["lines"][0]["mutex"]).name for r in runs}
+    assert implementations == {
         ("pthread", "direct"): "libc.so.6",
         ("pthread", "interposed"): "liblockwright-pthread.so",
         ("ttas", "direct"): "ttas.hpp",
@@ -56,7 +56,7 @@ def test_both_forms_of_each_lock_side_by_side(cli: Any, tmp_path: Path) -> None:
 
 
 def test_bad_input(cli: Any, tmp_path: Path) -> None:
-    """The line says what is wrong before anything is run."""
+    """Nothing is run before the message."""
     cli(*quick("--settings", "full")).refuses("invalid value 'full' for --settings", "short-long")
     cli(*quick("--settings", ",")).refuses("invalid value ',' for --settings")
     cli(*quick("--locks", "no-such")).refuses("no-such")

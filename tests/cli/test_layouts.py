@@ -1,4 +1,4 @@
-"""The layout of the files of the libraries comes from the libraries' build, and is theirs."""
+"""The layouts of the libraries' files come from the build, and must match the libraries."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Change = Callable[[dict[str, Any]], None]
 
 
 def swap_counts(structs: dict[str, Any]) -> None:
-    """Two fields of one size, as somebody may reorder them."""
+    """Swap two fields of one size."""
     fields = {field[0]: field for field in structs["record"]["fields"]}
     fields["waits"][0], fields["holds"][0] = "holds", "waits"
 
@@ -27,7 +27,7 @@ def swap_processes(structs: dict[str, Any]) -> None:
 
 
 def libraries(folder: Path, change: Change) -> Path:
-    """The directory of the libraries, with another layouts.json."""
+    """Make a directory of the libraries with a changed layouts.json."""
     source = locate.preload_dir()
     for each in source.iterdir():
         if each.name != layouts.FILE:
@@ -40,9 +40,9 @@ def libraries(folder: Path, change: Change) -> Path:
 
 @pytest.mark.parametrize("swap", [swap_counts, swap_processes])
 def test_swapped_fields_are_another_layout(tmp_path: Path, swap: Change) -> None:
-    ours = layouts.layouts(locate.preload_dir())
+    current = layouts.layouts(locate.preload_dir())
     changed = layouts.layouts(libraries(tmp_path, swap))
-    assert [name for name in STAMPED if ours.number(name) != changed.number(name)]
+    assert [name for name in STAMPED if current.number(name) != changed.number(name)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Nothing of a run is left in memory or among temporary files, whatever ends it."""
+"""A run leaves nothing in shared memory or among temporary files, however it ends."""
 
 import contextlib
 import os
@@ -6,13 +6,12 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from lockwright.base import shared_files
-from support.processes import captured
+from support.processes import captured, wait_until
 
 from .conftest import Program
 
@@ -21,23 +20,15 @@ COMMANDS = pytest.mark.parametrize(
 )
 
 
-def left(place: Path) -> list[Path]:
-    return [*place.glob("lockwright-*")]
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+def left(folder: Path) -> list[Path]:
+    return [*folder.glob("lockwright-*")]
 
 
 @contextlib.contextmanager
 def started(
-    words: list[str], environment: dict[str, str], place: Path
+    words: list[str], environment: dict[str, str], folder: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A command whose program waits, in a session of its own that is killed at the end; its files
-    are in `place`."""
+    """Start a command with a waiting program and files in `folder`; kill its session at the end."""
     with subprocess.Popen(
         words,
         env=environment,
@@ -49,7 +40,7 @@ def started(
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == b"ready\n"
-            assert len(left(place)) == 1
+            assert len(left(folder)) == 1
             yield process
         finally:
             with contextlib.suppress(ProcessLookupError):
@@ -57,22 +48,21 @@ def started(
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
-    """The directory for files of commands that find no other place."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    return folder
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "temporary"
+    path.mkdir()
+    return path
 
 
 @pytest.fixture
-def here(environment: dict[str, str], place: Path, tmp_path: Path) -> dict[str, str]:
-    """Return an environment in which commands find no place for files but that one."""
+def only_folder(environment: dict[str, str], folder: Path, tmp_path: Path) -> dict[str, str]:
+    """Return an environment in which commands can write files only to `folder`."""
     hook = tmp_path / "hook"
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(
         "from lockwright.base import shared_files\nshared_files._MEMORY = '/nowhere'\n"
     )
-    return environment | {"TMPDIR": str(place), "PYTHONPATH": str(hook)}
+    return environment | {"TMPDIR": str(folder), "PYTHONPATH": str(hook)}
 
 
 @COMMANDS
@@ -80,34 +70,34 @@ def here(environment: dict[str, str], place: Path, tmp_path: Path) -> dict[str, 
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL], ids=lambda n: n.name
 )
 @pytest.mark.parametrize("to_all", [False, True], ids=["command", "group"])
-def test_of_a_run_that_is_ended(
+def test_a_run_that_is_ended(
     command: list[str],
-    here: dict[str, str],
-    place: Path,
+    only_folder: dict[str, str],
+    folder: Path,
     program: Program,
     words: list[str],
     number: signal.Signals,
     to_all: bool,
 ) -> None:
-    """The program goes on after SIGKILL of the command alone."""
-    with started([*command, *words, "--", str(program("waits"))], here, place) as process:
+    """After SIGKILL of the command alone the program continues."""
+    with started([*command, *words, "--", str(program("waits"))], only_folder, folder) as process:
         (os.killpg if to_all else os.kill)(process.pid, number)
         process.wait(60)
-        until(lambda: not left(place))
+        wait_until(lambda: not left(folder))
 
 
 @COMMANDS
-def test_of_a_run_that_is_killed_with_its_guard(
+def test_a_run_that_is_killed_with_its_guard(
     command: list[str],
-    here: dict[str, str],
-    place: Path,
+    only_folder: dict[str, str],
+    folder: Path,
     program: Program,
     words: list[str],
 ) -> None:
-    """The next run removes it, and not what is in use."""
+    """The next run removes its files, but no files in use."""
     line = [*command, *words, "--", str(program("waits"))]
-    with started(line, here, place) as process:
-        (used,) = left(place)
+    with started(line, only_folder, folder) as process:
+        (used,) = left(folder)
         listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         (guard,) = (
             int(each)
@@ -116,17 +106,17 @@ def test_of_a_run_that_is_killed_with_its_guard(
         )
         os.kill(guard, signal.SIGKILL)
         again = [*command, *words, "--", "true"]
-        subprocess.run(again, env=here, capture_output=True, check=True, timeout=60)
-        assert left(place) == [used]
+        subprocess.run(again, env=only_folder, capture_output=True, check=True, timeout=60)
+        assert left(folder) == [used]
         os.kill(process.pid, signal.SIGKILL)
         process.wait(60)
-        assert left(place) == [used]
-        subprocess.run(again, env=here, capture_output=True, check=True, timeout=60)
-        assert left(place) == []
+        assert left(folder) == [used]
+        subprocess.run(again, env=only_folder, capture_output=True, check=True, timeout=60)
+        assert left(folder) == []
 
 
-def test_memory_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then the file is elsewhere, all of it; what was begun is gone."""
+def test_full_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole file is elsewhere, and the incomplete one is removed."""
     full, other = tmp_path / "full", tmp_path / "other"
     full.mkdir()
     other.mkdir()
@@ -152,7 +142,7 @@ def test_memory_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     os.geteuid() != 0 or shutil.which("unshare") is None, reason="only root may mount"
 )
 @COMMANDS
-def test_in_a_machine_whose_memory_is_full(
+def test_a_machine_with_full_shared_memory(
     command: list[str], environment: dict[str, str], program: Program, words: list[str]
 ) -> None:
     script = (
@@ -163,6 +153,6 @@ def test_in_a_machine_whose_memory_is_full(
     line = ["unshare", "-m", "sh", "-c", script, "sh", *command, *words]
     done = captured([*line, "--", program("worker"), "2", "5000"], env=environment)
     if done.returncode in (1, 77) and "permitted" in done.stderr:
-        pytest.skip("nothing may be mounted here")
+        pytest.skip("mounting is not permitted")
     assert done.returncode == 0, done.stderr
     assert "acquisitions" in done.stderr

@@ -1,7 +1,6 @@
-"""Tests of the commands that describe the locks."""
+"""The commands that describe the locks."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,7 @@ from support.processes import captured
 from .conftest import Cli, on_a_terminal
 
 
-def test_list_shows_every_lock_with_what_is_known_of_it(cli: Cli) -> None:
-    """`list --json` has all properties of each lock, and `list` a row for each."""
+def test_list_has_every_lock_with_its_properties(cli: Cli) -> None:
     rows = json.loads(cli("list", "--json").out)
     assert len(rows) >= 12
     for row in rows:
@@ -23,7 +21,7 @@ def test_list_shows_every_lock_with_what_is_known_of_it(cli: Cli) -> None:
     assert [line.split()[0] for line in lines[1:]] == [row["name"] for row in rows]
 
 
-def test_which_waiter_is_next_under_real_time_priorities_is_shown(cli: Cli) -> None:
+def test_the_order_under_real_time_priorities(cli: Cli) -> None:
     """`list --json` has one of three words for each lock, and `info` explains it."""
     for row in json.loads(cli("list", "--json").out):
         word = row["realtime"]
@@ -32,7 +30,7 @@ def test_which_waiter_is_next_under_real_time_priorities_is_shown(cli: Cli) -> N
 
 
 def test_path_names_a_library_of_each_kind(cli: Cli) -> None:
-    """The plain and the counting library of every lock exist, and are two files."""
+    """The plain and the counting library of every lock are two existing files."""
     for row in json.loads(cli("list", "--json").out):
         plain = Path(cli("path", row["name"]).out.strip())
         counting = Path(cli("path", "--counting", row["name"]).out.strip())
@@ -41,63 +39,53 @@ def test_path_names_a_library_of_each_kind(cli: Cli) -> None:
         assert plain != counting
 
 
-def test_info_tells_all_of_one_lock(cli: Cli) -> None:
-    """`info` has the reference and the summary that the registry has."""
+def test_info_describes_a_lock(cli: Cli) -> None:
     row = next(r for r in json.loads(cli("list", "--json").out) if r["name"] == "mcs-stp")
-    shown = " ".join(cli("info", "mcs-stp").out.split())
-    assert row["reference"] in shown
-    assert row["summary"] in shown
+    text = " ".join(cli("info", "mcs-stp").out.split())
+    assert row["reference"] in text
+    assert row["summary"] in text
 
 
 @pytest.mark.parametrize("words", [["path"], ["info"], ["run", "--lock"]])
 def test_an_unknown_lock_gets_the_nearest_name(cli: Cli, words: list[str]) -> None:
-    """Every command that takes a lock suggests the one that was probably meant."""
+    """Every command with a lock as argument suggests the nearest name."""
     program = ["true"] if words[0] == "run" else []
     cli(*words, "mcs_spni", *program).refuses("'mcs_spni'", "'mcs-spin'")
 
 
 @pytest.mark.parametrize("streams", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_closed_streams_are_no_reason_to_fail(
-    command: list[str], environment: dict[str, str], streams: str
-) -> None:
-    """A service manager or a careless script starts commands with closed streams."""
+def test_closed_streams(command: list[str], environment: dict[str, str], streams: str) -> None:
     for words in ("list", "path ttas", "info ttas"):
         line = f'"$@" {words} {streams}'
-        done = subprocess.run(
-            ["sh", "-c", line, "sh", *command],
-            capture_output=True,
-            env=environment,
-            timeout=60,
-            check=False,
-        )
+        done = captured(["sh", "-c", line, "sh", *command], env=environment)
         assert done.returncode == 0, done
-        assert done.stderr == b""
+        assert done.stderr == ""
 
 
-def test_a_full_standard_output_is_said(command: list[str], environment: dict[str, str]) -> None:
-    """The message is one line, and the status is 2."""
+def test_a_full_standard_output_is_reported(
+    command: list[str], environment: dict[str, str]
+) -> None:
     done = captured(["sh", "-c", '"$@" list >/dev/full', "sh", *command], env=environment)
     assert done.returncode == 2
     assert done.stderr.startswith("lockwright: standard output: No space left")
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_list_explains_its_words_on_a_terminal(
+def test_list_explains_its_columns_on_a_terminal(
     cli: Cli, command: list[str], environment: dict[str, str]
 ) -> None:
-    """Above all it explains the bytes; a pipe gets the rows alone."""
-    shown, status = on_a_terminal([*command, "list"], environment, 80)
+    """It explains the bytes; a pipe gets the rows only."""
+    text, status = on_a_terminal([*command, "list"], environment, 80)
     assert status == 0
-    assert max(map(len, shown.splitlines())) <= 80
-    assert "…" not in shown
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
     row = next(row for row in json.loads(cli("list", "--json").out) if row["name"] == "hmcs")
-    places = ("bytes_in_place", "bytes_per_mutex_outside", "bytes_per_node")
-    assert "+".join(str(row[place]) for place in places) in shown
-    assert "inside the program's own mutex + outside it for each mutex +" in shown
+    keys = ("bytes_in_place", "bytes_per_mutex_outside", "bytes_per_node")
+    assert "+".join(str(row[key]) for key in keys) in text
+    assert "inside the program's own mutex + outside it for each mutex +" in text
 
 
-def test_a_name_like_no_other_gets_the_list(cli: Cli) -> None:
-    """Where no name is near, all names are listed."""
+def test_an_unknown_lock_without_a_near_name_gets_the_list(cli: Cli) -> None:
     cli("info", "zzz").refuses("ttas", "futex", "hmcs")
 
 
@@ -116,19 +104,18 @@ def test_a_name_like_no_other_gets_the_list(cli: Cli) -> None:
     ],
 )
 def test_a_malformed_command_line_gets_one_line(cli: Cli, words: list[str]) -> None:
-    """No usage text, no traceback."""
     cli(*words).refuses("lockwright")
 
 
 def test_a_missing_library_directory_is_named(cli: Cli, tmp_path: Path) -> None:
-    """LOCKWRIGHT_LIBDIR that points nowhere, or at something else, is said to be the cause."""
+    """The message names LOCKWRIGHT_LIBDIR, or the malformed file in it."""
     cli("list", env={"LOCKWRIGHT_LIBDIR": str(tmp_path)}).refuses("LOCKWRIGHT_LIBDIR")
     (tmp_path / "locks.json").write_text("[{}]")
     cli("list", env={"LOCKWRIGHT_LIBDIR": str(tmp_path)}).refuses("locks.json")
 
 
 def test_a_library_path_that_cannot_be_preloaded_is_refused(tmp_path: Path) -> None:
-    """A colon in the path would make the dynamic linker look for two other libraries."""
+    """The dynamic linker would treat a path with a colon as two libraries."""
     folder = tmp_path / "a:b"
     folder.mkdir()
     (folder / "liblockwright-ttas.so").touch()
@@ -136,7 +123,6 @@ def test_a_library_path_that_cannot_be_preloaded_is_refused(tmp_path: Path) -> N
         Registry(folder, [examples.lock("ttas")]).path_of("ttas")
 
 
-def test_preload_keeps_what_was_preloaded_before() -> None:
-    """Ours comes first, so that it is the one that is bound."""
+def test_the_lock_precedes_other_preloaded_libraries() -> None:
     assert preload(Path("/a.so"), {"LD_PRELOAD": "/b.so"})["LD_PRELOAD"] == "/a.so:/b.so"
     assert preload(Path("/a.so"), {})["LD_PRELOAD"] == "/a.so"

@@ -1,4 +1,4 @@
-"""Tests of `--energy` and `--counters`: they show what was counted in the run, and no more."""
+"""The options `--energy` and `--counters`: they show the counts of the run only."""
 
 import csv
 import json
@@ -19,14 +19,15 @@ from lockwright.machine.perf.counters import USER_ONLY, Counting
 from lockwright.machine.perf.event import Reading
 from support import machine
 from support.machine import POWERCAP
+from support.processes import shell_script
 
 from .conftest import Cli, Program
 
 RANGE = 262_143_328_850
 
 
-def opener_that(*refusals: tuple[int, OSError]) -> counters.Opener:
-    """Opens descriptors of nothing; refuses those whose bits have one of these set."""
+def opener_refusing(*refusals: tuple[int, OSError]) -> counters.Opener:
+    """Return an opener of empty descriptors; it raises the error of bits that a counter has."""
 
     def open_(kind: int, config: int, pid: int, bits: int) -> int:
         for bit, error in refusals:
@@ -39,45 +40,45 @@ def opener_that(*refusals: tuple[int, OSError]) -> counters.Opener:
 
 def test_counters_are_read_by_name() -> None:
     order = iter([700, 1400, 7, 2])
-    counting = Counting(opener=opener_that())
+    counting = Counting(opener=opener_refusing())
     counts = counting.end(lambda _: Reading(next(order), 5, 5))
     assert counts == {"cycles": 700, "instructions": 1400, "cache misses": 7, "migrations": 2}
     assert not counting.absent
     assert not counting.remarks
 
 
-def test_without_the_right_to_watch_the_kernel_counts_are_of_the_program_alone() -> None:
-    """A message says so; counts of the kernel alone are absent, since they would always be 0."""
-    counting = Counting(opener=opener_that((0, PermissionError(13, "Permission denied"))))
+def test_without_permission_only_user_mode_is_counted() -> None:
+    """A remark states that; counts of the kernel alone are absent, since they would always be 0."""
+    counting = Counting(opener=opener_refusing((0, PermissionError(13, "Permission denied"))))
     counts = counting.end(lambda _: Reading(1, 5, 5))
     assert set(counts) == {"cycles", "instructions", "cache misses"}
     assert set(counting.remarks.values()) == {USER_ONLY}
     assert "not allowed" in counting.absent["migrations"]
 
 
-def test_what_the_processor_does_not_show_is_absent() -> None:
+def test_a_counter_that_the_processor_lacks_is_absent() -> None:
     refusal = (1, OSError(2, "No such file or directory"))
-    counting = Counting(opener=opener_that(refusal))
+    counting = Counting(opener=opener_refusing(refusal))
     assert counting.end() == {}
     assert set(counting.absent) == {each.name for each in counters.COUNTERS}
     assert "the processor has no such counter" in counting.absent["cycles"]
 
 
-def test_a_counter_that_had_to_share_is_absent_not_scaled_up() -> None:
-    counting = Counting(opener=opener_that())
+def test_a_multiplexed_counter_is_absent_not_scaled() -> None:
+    counting = Counting(opener=opener_refusing())
     assert counting.end(lambda _: Reading(500, 100, 60)) == {}
     assert "not count all the time" in counting.absent["cycles"]
 
 
 def test_a_counter_that_cannot_be_read_is_absent() -> None:
-    counting = Counting(opener=opener_that())
-    assert counting.end() == {}, "nothing comes from an empty file"
+    counting = Counting(opener=opener_refusing())
+    assert counting.end() == {}, "an empty file has no count"
     assert counting.absent.keys() == {each.name for each in counters.COUNTERS}
 
 
 @pytest.fixture
 def moves() -> str:
-    """A line of Python that moves its process 60 times to another processor."""
+    """Return a line of Python that moves its process 60 times to another processor."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:
         pytest.skip("one processor")
@@ -90,26 +91,24 @@ def moves() -> str:
 
 
 def test_counting_begins_with_the_program_and_ends_with_its_descendants(moves: str) -> None:
-    """Real events of the kernel: a child and a grandchild that move on purpose."""
+    """The kernel counts the migrations of a child and a grandchild."""
     script = f"import os\n{moves}\nif os.fork() == 0:\n    {moves}\n    os._exit(0)\nos.wait()"
     allowed = os.sched_getaffinity(0)
     counting = Counting()
-    # Ours do not count.
+    # The migrations of this process do not count.
     exec(moves, {"os": os})
     os.sched_setaffinity(0, allowed)
     subprocess.run([sys.executable, "-c", script], check=True)
     assert 118 <= counting.end()["migrations"] < 150
 
 
-def test_compare_counts_the_program_and_not_what_prepares_it(
+def test_compare_counts_the_program_and_not_its_preparation(
     cli: Cli, moves: str, program: Program, tmp_path: Path
 ) -> None:
-    """The supervisor starts both."""
     mover = tmp_path / "mover.py"
     mover.write_text(f"import os\n{moves}\n")
-    script = tmp_path / "moving"
-    script.write_text(f"#!/bin/sh\n{program('worker')} 1 1\nexec {sys.executable} {mover}\n")
-    script.chmod(0o755)
+    text = f"{program('worker')} 1 1\nexec {sys.executable} {mover}"
+    script = shell_script(tmp_path / "moving", text)
     file = tmp_path / "o.json"
     words = ["--locks", "pthread", "--runs", "1", "--warmup", "0", "--counters", "--json", file]
     twice = f"{sys.executable} {mover}; {sys.executable} {mover}"
@@ -121,7 +120,7 @@ def test_compare_counts_the_program_and_not_what_prepares_it(
 
 @pytest.fixture
 def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine of one socket and its memory, whose counter runs on by 3 J with each reading."""
+    """Make a machine of one socket and its memory, whose counter grows by 3 J at each reading."""
     root = tmp_path / "machine"
     tree = machine.make(
         root,
@@ -132,7 +131,7 @@ def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     monkeypatch.setattr(meters, "TREE", tree)
     monkeypatch.setattr(meters, "IDLE_SECONDS", 0.05)
-    # Two readings of a run: no more in between, however long it takes here.
+    # A run has two readings and no samples in between.
     monkeypatch.setattr(meters, "SAMPLING", math.inf)
     read = Path.read_text
 
@@ -157,7 +156,7 @@ def assert_findings(stored: list[dict[str, str]]) -> None:
 def test_bench_shows_energy_by_operation(
     powered: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two readings make a run's energy 3 J, over a wrap-around too; the operations are known."""
+    """Two readings make a run's energy 3 J, over a wrap-around too."""
     file = tmp_path / "o.json"
     words = ["bench", "uncontended", "--locks", "ttas", "--runs", "2", "--batch", "1000"]
     assert main([*words, "--batches", "3", "--energy", "--json", str(file)]) == 0
@@ -181,8 +180,8 @@ def test_bench_shows_energy_by_operation(
     assert (powered / f"{POWERCAP}/intel-rapl:0/energy_uj".lstrip("/")).exists()
 
 
-def test_bench_takes_the_energy_of_the_measurement(powered: Path, tmp_path: Path) -> None:
-    """The workload states when the measurement began and ended; operations are of the same time."""
+def test_bench_reports_the_energy_of_the_measurement(powered: Path, tmp_path: Path) -> None:
+    """The workload states begin and end of the measurement; energy and operations are within."""
     file = tmp_path / "o.json"
     words = ["bench", "handover", "--locks", "libc", "--runs", "1", "--threads-per-core", "0.5"]
     assert main([*words, "--seconds", "0.5", "--energy", "--json", str(file)]) == 0
@@ -206,9 +205,7 @@ def test_compare_shows_energy_by_figure(
     powered: Path, program: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command of --prepare is not included; a rate divided by watts is operations per joule."""
-    script = tmp_path / "told"
-    script.write_text(f"#!/bin/sh\n{program('worker')} 1 1\necho rate: 6\n")
-    script.chmod(0o755)
+    script = shell_script(tmp_path / "rated", f"{program('worker')} 1 1\necho rate: 6")
     files = {kind: tmp_path / f"o.{kind}" for kind in ("json", "csv", "html")}
     outputs = [word for kind, file in files.items() for word in (f"--{kind}", str(file))]
     words = ["compare", "--locks", "ttas", "--runs", "2", "--warmup", "1", "--energy", "--counters"]
@@ -236,10 +233,10 @@ def test_compare_shows_energy_by_figure(
     assert "energy and counters" in files["html"].read_text()
 
 
-def test_a_machine_without_counters_of_energy_says_so(
+def test_a_machine_without_energy_counters_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No figure, no guess, and no time spent on an idle machine."""
+    """There is no estimate, and the idle machine is not measured."""
     monkeypatch.setattr(meters, "TREE", machine.make(tmp_path / "none", {}))
     words = ["bench", "uncontended", "--locks", "libc", "--runs", "1", "--batch", "1000"]
     assert main([*words, "--energy"]) == 0
@@ -249,7 +246,7 @@ def test_a_machine_without_counters_of_energy_says_so(
 
 
 def test_operations_of_a_run() -> None:
-    """The last line that counts them, by the first of the names that a run has."""
+    """They are in the last line with a count, under the first of the names that the line has."""
     lines = [{"kind": "measured", "acquisitions": 5}, {"kind": "final", "acquisitions": 7}]
     assert metered.operations(lines) == 7
     assert metered.operations(lines, measured=True) == 5
@@ -257,8 +254,8 @@ def test_operations_of_a_run() -> None:
     assert metered.operations([{"kind": "result", "clock_ns": 3.0}]) is None
 
 
-def test_results_from_before_there_were_meters_are_kept(tmp_path: Path) -> None:
-    """A file without the column gets it, and loses nothing."""
+def test_results_without_meters_can_be_read(tmp_path: Path) -> None:
+    """A results file without the column gets it and loses no data."""
     path = tmp_path / "old.sqlite"
     Store(path).close()
     with sqlite3.connect(path) as connection:

@@ -1,4 +1,4 @@
-"""`--preload` measures a library of another project beside the locks, or says why it cannot."""
+"""`--preload` measures a library of another project beside the locks, or refuses it."""
 
 import json
 import shutil
@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 from lockwright.cli import main
+from support.processes import shell_script
 
 from .conftest import PROGRAMS, Cli, Program, Result
 
-ONE = ["--locks", "ttas", "--runs", "1", "--batch", "1000"]
+TTAS_ONCE = ["--locks", "ttas", "--runs", "1", "--batch", "1000"]
 
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Compiles one of the programs as a shared object."""
+    """Return a function that compiles one of the programs as a shared object."""
     folder = tmp_path_factory.mktemp("other_libraries")
 
     def make(source: str, name: str, *flags: str) -> Path:
@@ -31,49 +32,47 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @pytest.fixture(scope="module")
 def other_mutex(library: Callable[..., Path]) -> Path:
-    """A lock library."""
+    """Compile a library that implements mutexes."""
     return library("other_mutex.c", "libothermutex.so")
 
 
-def test_bench_measures_another_library_as_one_more_subject(
-    cli: Cli, other_mutex: Path, tmp_path: Path
-) -> None:
-    """Its own library serves the calls; it has a libc run beside it, and a row like the rest."""
+def test_bench_measures_another_library(cli: Cli, other_mutex: Path, tmp_path: Path) -> None:
+    """The library serves the calls; it has a libc run beside it, and a row in the table."""
     file = tmp_path / "o.json"
-    result = cli("bench", "uncontended", *ONE, "--preload", f"mine={other_mutex}", "--json", file)
+    result = cli(
+        "bench", "uncontended", *TTAS_ONCE, "--preload", f"mine={other_mutex}", "--json", file
+    )
     assert result.status == 0, result.err
     document = json.loads(file.read_text())
     assert [row["lock"] for row in document["rows"]] == ["libc", "ttas", "mine"]
     assert all(row["ratio"]["count"] == 1 for row in document["rows"])
-    served = {(run["lock"], line["mutex"]) for run in document["runs"] for line in run["lines"]}
-    assert ("mine", str(other_mutex)) in served
-    assert sum(path == str(other_mutex) for _, path in served) == 1
-    assert f"--preload mine={other_mutex}" in result.out, "how to repeat it"
+    libraries = {(run["lock"], line["mutex"]) for run in document["runs"] for line in run["lines"]}
+    assert ("mine", str(other_mutex)) in libraries
+    assert sum(path == str(other_mutex) for _, path in libraries) == 1
+    assert f"--preload mine={other_mutex}" in result.out
     assert "mine: the mutex calls" not in result.out
-    assert "mine: the cond calls are served by " in result.out, "by the C library"
+    assert "mine: the cond calls are served by " in result.out
 
 
 def test_bench_reports_what_another_library_does_not_serve(
     cli: Cli, library: Callable[..., Path]
 ) -> None:
-    """A library without locks is measured too, and nobody takes it for a lock."""
+    """A library without locks is measured too, and reported."""
     other = library("empty.c", "libempty.so")
-    result = cli("bench", "uncontended", "--locks", "libc", *ONE[2:], "--preload", f"no={other}")
+    result = cli(
+        "bench", "uncontended", "--locks", "libc", *TTAS_ONCE[2:], "--preload", f"no={other}"
+    )
     assert result.status == 0, result.err
     assert "no: the mutex calls are served by " in result.out
     assert "not by its library" in result.out
 
 
-def test_compare_measures_other_library_and_says_how_to_use_one(
+def test_compare_measures_other_libraries(
     cli: Cli, other_mutex: Path, program: Program, tmp_path: Path
 ) -> None:
-    """Each round runs it, its results are stored, and it may be the best."""
-    script = tmp_path / "told"
-    script.write_text(
-        f"#!/bin/sh\n{program('worker')} 1 1\n"
-        'case $LD_PRELOAD in *libothermutex*) echo "rate: 9";; *) echo "rate: 1";; esac\n'
-    )
-    script.chmod(0o755)
+    """Each round runs them, their results are stored, and one may be the best."""
+    cases = 'case $LD_PRELOAD in *libothermutex*) echo "rate: 9";; *) echo "rate: 1";; esac'
+    script = shell_script(tmp_path / "rated", f"{program('worker')} 1 1\n{cases}")
     other = tmp_path / "libother.so"
     shutil.copy(other_mutex, other)
     files = {kind: tmp_path / f"o.{kind}" for kind in ("json", "html")}
@@ -91,31 +90,23 @@ def test_compare_measures_other_library_and_says_how_to_use_one(
     assert str(other) in files["html"].read_text()
 
 
-def test_compare_says_which_other_library_serves_no_mutexes(
+def test_compare_names_a_library_without_mutexes(
     cli: Cli, other_mutex: Path, library: Callable[..., Path], program: Program
 ) -> None:
-    """A library that only asks for the name does not serve it."""
-    asks = library("worker.c", "libasks.so")
-    words = [
-        "--locks",
-        "pthread",
-        "--runs",
-        "1",
-        "--warmup",
-        "0",
-        "--preload",
-        f"mine={other_mutex}",
-    ]
-    result = cli("compare", *words, "--preload", f"no={asks}", "--", program("worker"), "1", "10")
+    """A library that only refers to the functions does not define them."""
+    user = library("worker.c", "libuser.so")
+    words = ["--locks", "pthread", "--runs", "1", "--warmup", "0"]
+    words += ["--preload", f"mine={other_mutex}", "--preload", f"no={user}"]
+    result = cli("compare", *words, "--", program("worker"), "1", "10")
     assert result.status == 0, result.err
-    assert f"{asks} defines no pthread_mutex_lock: under 'no'" in result.err
+    assert f"{user} defines no pthread_mutex_lock: under 'no'" in result.err
     assert "under 'mine'" not in result.err
 
 
-def test_resume_knows_the_other_library_of_a_comparison(
+def test_resume_needs_the_same_libraries(
     cli: Cli, other_mutex: Path, program: Program, tmp_path: Path
 ) -> None:
-    """Resuming needs the same libraries; with others it is another comparison."""
+    """With other libraries it is another comparison."""
     db = tmp_path / "r.sqlite"
     words = ["compare", "--db", str(db), "--locks", "ttas", "--runs", "1", "--warmup", "0"]
     command = ["--", str(program("worker")), "1", "10"]
@@ -127,18 +118,18 @@ def test_resume_knows_the_other_library_of_a_comparison(
     again = cli(*words, "--preload", f"mine={other_mutex}", "--resume", *command)
     assert again.status == 0, again.err
     with sqlite3.connect(db) as connection:
-        made = connection.execute("SELECT count(*) FROM run WHERE lock = 'mine'").fetchone()
-    assert made == (1,)
+        count = connection.execute("SELECT count(*) FROM run WHERE lock = 'mine'").fetchone()
+    assert count == (1,)
 
 
-def test_what_cannot_be_preloaded_is_refused(
+def test_a_library_that_cannot_be_preloaded_is_refused(
     other_mutex: Path,
     library: Callable[..., Path],
     program: Program,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Each gets one line, before anything is measured."""
+    """The message is one line, and nothing is measured."""
 
     def call(*words: object) -> Result:
         status = main([str(word) for word in words])
@@ -177,9 +168,9 @@ def test_what_cannot_be_preloaded_is_refused(
         (str(other_mutex), "is not NAME=PATH"),
         ("mine=", "is not NAME=PATH"),
     ):
-        call("bench", "uncontended", *ONE, "--preload", word).refuses("--preload", *parts)
+        call("bench", "uncontended", *TTAS_ONCE, "--preload", word).refuses("--preload", *parts)
     twice = ["--preload", f"a={other_mutex}", "--preload", f"a={other_mutex}"]
-    call("bench", "uncontended", *ONE, *twice).refuses("names 'a' twice")
+    call("bench", "uncontended", *TTAS_ONCE, *twice).refuses("names 'a' twice")
     for word, *parts in (
         (f"mine={tmp_path}/none.so", "does not exist"),
         (f"pthread={other_mutex}", "'pthread' is a lock"),

@@ -1,24 +1,24 @@
-"""How programs are started, and what is left of them: nothing."""
+"""The process runner starts programs and leaves no descendants."""
 
 import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from lockwright.run.process_runner import Ending, Process, ProcessRunner
+from support.processes import wait_until
 
-#: Two grandchildren, one of which has left the session, and whose numbers it prints.
+#: Starts two grandchildren, one in another session, and prints their numbers.
 FAMILY = "sleep 300 & echo $!; setsid sleep 300 & echo $!; "
 
 
 @pytest.fixture
 def runner() -> Iterator[ProcessRunner]:
-    with ProcessRunner() as running:
-        yield running
+    with ProcessRunner() as process_runner:
+        yield process_runner
 
 
 def shell(script: str) -> Process:
@@ -40,7 +40,7 @@ def are_gone(output: str) -> bool:
         ("echo before; sleep 300", "timeout", "took more than 0.5 s"),
     ],
 )
-def test_one_way_to_say_how_it_ended(
+def test_the_ending_of_a_program(
     runner: ProcessRunner, script: str, outcome: str, problem: str | None
 ) -> None:
     ending = runner.run(shell(script), 0.5 if outcome == "timeout" else 60)
@@ -48,7 +48,7 @@ def test_one_way_to_say_how_it_ended(
     assert bool(ending.output) == ("echo" in script)
 
 
-def test_of_a_program_that_is_not_there(runner: ProcessRunner) -> None:
+def test_a_missing_program(runner: ProcessRunner) -> None:
     ending = runner.run(Process(["/nowhere/program"], {}), 60)
     assert ending.problem() == "cannot be started: No such file or directory"
 
@@ -60,35 +60,34 @@ def test_the_whole_tree_is_killed(runner: ProcessRunner, last: str) -> None:
     assert are_gone(ending.output)
 
 
-def test_descendants_go_on_until_they_are_cleared(runner: ProcessRunner) -> None:
+def test_descendants_run_until_they_are_cleared(runner: ProcessRunner) -> None:
     ending = runner.run(shell(FAMILY), 60, clear=False)
     assert not are_gone(ending.output)
     assert runner.clear() == 2
     assert are_gone(ending.output)
 
 
-def test_lines_come_while_it_runs(runner: ProcessRunner, tmp_path: Path) -> None:
-    """The program waits for a file that is made when its first line has come."""
-    told = tmp_path / "told"
-    script = (
-        f"echo first; until [ -e {told} ]; do sleep 0.01; done; echo second; printf cut; exit 4"
-    )
+def test_lines_arrive_while_the_program_runs(runner: ProcessRunner, tmp_path: Path) -> None:
+    """The program waits for a file, which is made when its first line has arrived."""
+    ready = tmp_path / "ready"
+    script = f"echo first; until [ -e {ready} ]; do sleep 0.01; done; echo second"
+    script += "; printf cut; exit 4"
     running = runner.stream(shell(script), 60)
     lines = []
     for line in running:
-        told.touch()
+        ready.touch()
         lines.append(line)
     assert lines == ["first", "second"]
     assert running.ending.problem() == "exit status 4"
 
 
-def test_silence_ends_it(runner: ProcessRunner) -> None:
-    running = runner.stream(shell("echo one; sleep 300"), 60, silence=0.3)
-    assert list(running) == ["one"]
+def test_silence_ends_the_program(runner: ProcessRunner) -> None:
+    running = runner.stream(shell("echo line; sleep 300"), 60, silence=0.3)
+    assert list(running) == ["line"]
     assert running.ending.outcome == "silent"
 
 
-def test_whoever_leaves_the_lines_ends_it(runner: ProcessRunner) -> None:
+def test_closing_the_stream_ends_the_program(runner: ProcessRunner) -> None:
     numbers = []
     for line in runner.stream(shell(FAMILY + "sleep 300"), 60):
         numbers.append(line)
@@ -99,8 +98,8 @@ def test_whoever_leaves_the_lines_ends_it(runner: ProcessRunner) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda n: n.name)
-def test_nothing_outlives_who_started_it(number: signal.Signals, tmp_path: Path) -> None:
-    """Neither after an interrupt nor after a death that nothing can be done about."""
+def test_no_descendant_outlives_the_runner(number: signal.Signals, tmp_path: Path) -> None:
+    """Descendants end after an interrupt, and after SIGKILL."""
     out = tmp_path / "out"
     script = (
         "import os; from pathlib import Path\n"
@@ -109,12 +108,7 @@ def test_nothing_outlives_who_started_it(number: signal.Signals, tmp_path: Path)
         f"ProcessRunner().run(Process(words, os.environ, out=Path({str(out)!r})), 300)\n"
     )
     with subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL) as process:
-        end = time.monotonic() + 60
-        while not out.exists() or out.read_text().count("\n") < 2:
-            assert time.monotonic() < end
-            time.sleep(0.01)
+        wait_until(lambda: out.exists() and out.read_text().count("\n") >= 2)
         process.send_signal(number)
         process.wait(60)
-    while not are_gone(out.read_text()):
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    wait_until(lambda: are_gone(out.read_text()))

@@ -29,27 +29,25 @@ def contest(*others: str, ablated: tuple[str, ...] = ()) -> Contest:
 
 
 def runs(longest: float = 0.01, cell: Cell = CELL, **rates: list[float]) -> Runs:
-    found = Runs()
+    records = Runs()
     for name, values in rates.items():
         for round_number, rate in enumerate(values):
             contender = name.replace("_", " ")
-            found.add(Run(cell.name, contender, round_number, rate, longest, 1.0, 0.1, 0.02))
-    return found
+            records.add(Run(cell.name, contender, round_number, rate, longest, 1.0, 0.1, 0.02))
+    return records
 
 
-def judged(made: Runs, *others: str, **more: tuple[str, ...]) -> verdict.Verdict:
-    found = verdict.judge(CELL, contest(*others, **more), made, BOUND_MS)
+def judged(records: Runs, *others: str, **more: tuple[str, ...]) -> verdict.Verdict:
+    found = verdict.judge(CELL, contest(*others, **more), records, BOUND_MS)
     assert found is not None
     return found
 
 
 def test_the_best_lock_is_compared_on_the_other_half() -> None:
-    """`even` is the best of the even rounds only, where it was lucky: that luck does not count."""
+    """`even` is the best in the even rounds only, by chance; these do not count for it."""
     own = dict.fromkeys(range(6), 100.0)
     others = {
-        "even": {
-            round_number: 200.0 if round_number % 2 == 0 else 50.0 for round_number in range(6)
-        },
+        "even": {number: 200.0 if number % 2 == 0 else 50.0 for number in range(6)},
         "same": dict.fromkeys(range(6), 100.0),
     }
     found = choice.regret(own, others, [list(others)] * 2)
@@ -60,7 +58,7 @@ def test_the_best_lock_is_compared_on_the_other_half() -> None:
 
 
 def test_the_regret_of_equal_locks_is_not_above_zero() -> None:
-    """The best of thirty equal locks looks better than any of them; the regret does not."""
+    """The best of thirty equal locks seems better than the others; the regret excludes that."""
     source = random.Random(1)
     naive, found = [], []
     for _ in range(200):
@@ -79,7 +77,7 @@ def test_the_regret_of_equal_locks_is_not_above_zero() -> None:
 
 
 def test_the_interval_is_of_the_logarithms() -> None:
-    """Student's t with one degree of freedom less than there are rounds."""
+    """It is Student's t with one degree of freedom less than rounds."""
     own = dict.fromkeys(range(4), 1.0)
     other = {0: 1.0, 1: 2.0, 2: 1.0, 3: 2.0}
     found = choice.regret(own, {"other": other}, [["other"]] * 2)
@@ -92,22 +90,22 @@ def test_the_interval_is_of_the_logarithms() -> None:
 
 
 def test_a_lock_that_starves_a_thread_is_not_the_best() -> None:
-    made = runs(own=[100.0] * 4, pthread=[90.0] * 4)
+    records = runs(own=[100.0] * 4, pthread=[90.0] * 4)
     for round_number in range(4):
-        made.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
-    found = judged(made, "greedy")
+        records.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
+    found = judged(records, "greedy")
     assert found.winner == "pthread"
     assert not found.unbounded
     assert found.regret is not None
     assert found.regret.value == pytest.approx(-0.1)
 
 
-def test_a_dropped_lock_is_the_best_if_no_other_keeps_the_bound() -> None:
+def test_a_dropped_lock_is_the_best_if_no_other_is_within_the_bound() -> None:
     """It has fewer rounds than the lock under test."""
-    made = runs(own=[100.0] * 4, pthread=[300.0] * 4, fair=[2.0] * 2)
+    records = runs(own=[100.0] * 4, pthread=[300.0] * 4, fair=[2.0] * 2)
     for round_number in range(4):
-        made.add(Run(CELL.name, "pthread", round_number, 300.0, longest=0.2, processors=1.0))
-    found = judged(made, "fair")
+        records.add(Run(CELL.name, "pthread", round_number, 300.0, longest=0.2, processors=1.0))
+    found = judged(records, "fair")
     assert found.winner == "fair"
     assert found.regret is not None
     assert found.regret.value == pytest.approx(-0.98)
@@ -120,14 +118,14 @@ def test_if_every_lock_starves_any_may_be_the_best() -> None:
     assert found.winner == "pthread"
 
 
-def test_a_failed_run_counts_for_nothing_and_two_end_it() -> None:
-    made = runs(own=[100.0] * 4, pthread=[90.0] * 4, other=[200.0] * 2)
+def test_a_failed_run_is_ignored_and_two_disqualify() -> None:
+    records = runs(own=[100.0] * 4, pthread=[90.0] * 4, other=[200.0] * 2)
     for round_number in (2, 3):
-        made.add(Run(CELL.name, "other", round_number, failure="killed after 1 s"))
-    assert judged(made, "other").winner == "pthread"
+        records.add(Run(CELL.name, "other", round_number, failure="killed after 1 s"))
+    assert judged(records, "other").winner == "pthread"
     for round_number in (0, 1):
-        made.add(Run(CELL.name, "own", round_number, failure="killed after 1 s"))
-    found = judged(made, "other")
+        records.add(Run(CELL.name, "own", round_number, failure="killed after 1 s"))
+    found = judged(records, "other")
     assert not found.survives
     assert verdict.summarise([found]).failed == 1
     assert verdict.summarise([found]).close == 0
@@ -143,13 +141,13 @@ def test_ratios_to_the_baseline() -> None:
     assert found.others == pytest.approx(0.02)
 
 
-def test_what_a_mechanism_is_worth() -> None:
-    made = runs(own=[100.0, 101.0] * 2, pthread=[90.0] * 4)
+def test_the_gain_of_a_mechanism() -> None:
+    records = runs(own=[100.0, 101.0] * 2, pthread=[90.0] * 4)
     for round_number in range(4):
-        made.add(
+        records.add(
             Run(CELL.name, "own without spin-ns", round_number, 50.0 + round_number, processors=1.0)
         )
-    found = judged(made, ablated=("spin-ns",))
+    found = judged(records, ablated=("spin-ns",))
     assert found.ablated is not None
     assert found.ablated["spin-ns"].value == pytest.approx(1.952, abs=1e-2)
     assert tables.ablation_table([found], "own") is not None
@@ -158,27 +156,27 @@ def test_what_a_mechanism_is_worth() -> None:
 
 
 def test_locks_far_behind_are_dropped_after_two_rounds() -> None:
-    made = runs(own=[100.0] * 2, pthread=[10.0] * 2, slow=[40.0] * 2, once=[40.0, 60.0])
-    still = measure.still_in(CELL, contest("slow", "once"), BOUND_MS, made, round_number=2)
-    assert [each.name for each in still] == ["own", "pthread", "once"]
+    records = runs(own=[100.0] * 2, pthread=[10.0] * 2, slow=[40.0] * 2, once=[40.0, 60.0])
+    remaining = measure.still_in(CELL, contest("slow", "once"), BOUND_MS, records, round_number=2)
+    assert [each.name for each in remaining] == ["own", "pthread", "once"]
 
 
 def test_a_starving_lock_drops_no_other() -> None:
-    made = runs(own=[100.0] * 2, pthread=[100.0] * 2, fair=[90.0] * 2)
+    records = runs(own=[100.0] * 2, pthread=[100.0] * 2, fair=[90.0] * 2)
     for round_number in range(2):
-        made.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
-    still = measure.still_in(CELL, contest("fair", "greedy"), BOUND_MS, made, round_number=2)
-    assert "fair" in {each.name for each in still}
+        records.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
+    remaining = measure.still_in(CELL, contest("fair", "greedy"), BOUND_MS, records, round_number=2)
+    assert "fair" in {each.name for each in remaining}
 
 
 def test_the_summary_counts_cells() -> None:
     found = []
     for threads, rate in ((2, 100.0), (4, 110.0), (8, 200.0)):
         cell = Cell(("single",), threads, ())
-        made = runs(cell=cell, own=[100.0] * 4, pthread=[rate] * 4)
-        one = verdict.judge(cell, contest(), made, BOUND_MS)
-        assert one is not None
-        found.append(one)
+        records = runs(cell=cell, own=[100.0] * 4, pthread=[rate] * 4)
+        result = verdict.judge(cell, contest(), records, BOUND_MS)
+        assert result is not None
+        found.append(result)
     summary = verdict.summarise(found)
     assert (summary.cells, summary.close, summary.near) == (3, 1 / 3, 2 / 3)
     assert summary.shown == 2
@@ -190,16 +188,16 @@ def test_the_summary_counts_cells() -> None:
 
 
 def phases(first: float, second: list[float]) -> list[tuple[float, float]]:
-    """Samples of 0.1 s at one rate and 0.1 s in windows of 5 ms at others."""
+    """Return samples of 0.1 s at one rate and 0.1 s in windows at the others."""
     samples = [(-0.1, 0.0), (0.0, 0.1 * first)]
     for rate in second:
-        at, count = samples[-1]
-        samples.append((at + 0.1 / len(second), count + rate * 0.1 / len(second)))
+        time, count = samples[-1]
+        samples.append((time + 0.1 / len(second), count + rate * 0.1 / len(second)))
     return samples
 
 
 def test_the_time_to_settle() -> None:
-    """A lock that settles at once, one that takes 40 ms, and one that never does."""
+    """One lock settles at once, one after 40 ms, and one never."""
     best = [phases(10, [1000.0] * 20)]
     assert settling_time([phases(5000, [990.0] * 20)], best) == 0
     found = settling_time([phases(10, [500.0] * 8 + [1000.0] * 12)], best)
@@ -210,15 +208,15 @@ def test_the_time_to_settle() -> None:
 
 def test_the_time_to_settle_is_in_the_summary() -> None:
     cell = Cell(("step", "few-many"), 16, (), 2)
-    made = Runs()
+    records = Runs()
     for round_number in range(2):
         for name, rate in (("own", 1000.0), ("pthread", 900.0)):
             samples = tuple(phases(10, [rate] * 20))
-            made.add(Run(cell.name, name, round_number, rate, 0.01, 1.0, samples=samples))
-    one = verdict.judge(cell, contest(), made, BOUND_MS)
-    assert one is not None
-    assert one.settled == 0
-    lines = tables.sentences(verdict.summarise([one]), "own")
+            records.add(Run(cell.name, name, round_number, rate, 0.01, 1.0, samples=samples))
+    result = verdict.judge(cell, contest(), records, BOUND_MS)
+    assert result is not None
+    assert result.settled == 0
+    lines = tables.sentences(verdict.summarise([result]), "own")
     assert any("0 ns in step/few-many/16" in line for line in lines)
 
 
@@ -231,7 +229,7 @@ def test_switches_are_the_tunables_that_may_be_zero() -> None:
 
 
 @pytest.mark.parametrize("processors", [1, 2, 3, 64])
-def test_the_grid_has_no_cell_twice(processors: int) -> None:
+def test_cells_of_the_grid_are_unique(processors: int) -> None:
     cells = grid.grid(processors)
     names = [cell.name for cell in cells]
     assert len(set(names)) == len(names)
@@ -243,17 +241,17 @@ def test_the_grid_has_no_cell_twice(processors: int) -> None:
     assert [cell.name for cell in alone] == ["single/100ns/none/1"]
 
 
-def test_a_broken_lock_ends_it() -> None:
+def test_a_broken_lock_ends_the_benchmark() -> None:
     lines: list[Line] = [{"kind": "final", "ended": 2, "acquisitions": 5, "guarded": 4}]
     with pytest.raises(LockwrightError, match="two threads were inside"):
         native.run_of(Outcome(lines), "single/2", "bad", 0)
 
 
 def test_the_page_shows_the_map() -> None:
-    """A field for each cell, and nothing of a name is taken for markup."""
-    made = runs(own=[100.0] * 4, pthread=[150.0] * 4)
-    one = judged(made)
-    text = page.as_page([one], verdict.summarise([one]), "a<b>", "on a machine", ["noisy"])
+    """It has a rectangle for each cell, and names are escaped."""
+    records = runs(own=[100.0] * 4, pthread=[150.0] * 4)
+    result = judged(records)
+    text = page.as_page([result], verdict.summarise([result]), "a<b>", "on a machine", ["noisy"])
     assert text.partition("<script>")[0].count("<rect") == 1
     assert 'class="behind"' in text
     assert "+50 % pthread" in text

@@ -1,4 +1,4 @@
-"""`lockwright run`: the program behaves as by itself, and --stats says what it did."""
+"""`lockwright run`: the program behaves as without it, and --stats prints its counts."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.preload.locks import registry
+from support.processes import shell_script
 
 from .conftest import Cli, Program
 
@@ -17,17 +18,16 @@ MODES = pytest.mark.parametrize("mode", [[], ["--stats"]], ids=["plain", "stats"
 
 
 def stats(err: str) -> dict[str, str]:
-    """Labels and figures of the table that --stats prints."""
+    """Return the labels and figures of the table that --stats prints."""
     return dict(re.findall(r"^  ([a-zA-Z ]+?) {2,}(\d[\d,]*)", err, re.MULTILINE))
 
 
 @MODES
-@pytest.mark.parametrize("how", [0, 1, 7, 255])
+@pytest.mark.parametrize("status", [0, 1, 7, 255])
 def test_the_exit_status_is_the_programs(
-    cli: Cli, program: Program, mode: list[str], how: int
+    cli: Cli, program: Program, mode: list[str], status: int
 ) -> None:
-    """Whatever the program ends with."""
-    assert cli("run", "--lock", "ttas", *mode, "--", program("ends"), str(how)).status == how
+    assert cli("run", "--lock", "ttas", *mode, "--", program("ends"), str(status)).status == status
 
 
 @MODES
@@ -35,19 +35,18 @@ def test_the_exit_status_is_the_programs(
 def test_it_dies_by_the_signal_that_killed_the_program(
     cli: Cli, program: Program, mode: list[str], number: signal.Signals
 ) -> None:
-    """A shell or a supervisor sees the same signal as without us."""
     result = cli("run", "--lock", "ttas", *mode, "--", program("ends"), str(-number))
     assert result.status == -number
 
 
 @MODES
-def test_a_pipe_carries_only_what_the_program_writes(
+def test_a_pipe_carries_only_the_output_of_the_program(
     command: list[str], environment: dict[str, str], program: Program, mode: list[str]
 ) -> None:
-    """Bytes that go through two programs under locks come out as they went in."""
+    """Bytes pass unchanged through two programs under locks."""
     data = bytes(range(256)) * 4000
-    script = copying(program("ends"))
-    words = [*command, "run", "--lock", "mcs-stp", *mode, "--", "sh", "-c", script]
+    copy = f"{program('ends')} && exec cat"
+    words = [*command, "run", "--lock", "mcs-stp", *mode, "--", "sh", "-c", copy]
     twice = '"$@" | "$@"'
     done = subprocess.run(
         ["sh", "-c", twice, "sh", *words],
@@ -61,32 +60,23 @@ def test_a_pipe_carries_only_what_the_program_writes(
     assert done.stdout == data
 
 
-def copying(program: Path) -> str:
-    """A shell command that takes a mutex and then copies its input."""
-    return f"{program} && exec cat"
-
-
 @MODES
-def test_options_of_the_program_stay_its_own(
+def test_options_of_the_program_are_passed_to_it(
     cli: Cli, program: Program, mode: list[str], tmp_path: Path
 ) -> None:
-    """Without `--`, what follows the program's name is not taken for ours."""
-    script = tmp_path / "echo-words"
-    script.write_text(f'#!/bin/sh\n{program("ends")}\necho "$@"\n')
-    script.chmod(0o755)
-    assert (
-        cli("run", "--lock", "ttas", *mode, script, "--stats", "--lock").out == "--stats --lock\n"
-    )
+    """Without `--`, words after the program's name are its own."""
+    script = shell_script(tmp_path / "echo-words", f'{program("ends")}\necho "$@"')
+    result = cli("run", "--lock", "ttas", *mode, script, "--stats", "--lock")
+    assert result.out == "--stats --lock\n"
 
 
-def test_an_earlier_preload_stays_behind_ours(cli: Cli) -> None:
-    """LD_PRELOAD of the caller is kept, after the lock."""
+def test_an_earlier_preload_follows_the_lock(cli: Cli) -> None:
     library = cli("path", "ticket").out.strip()
     words = ["run", "--lock", "ticket", "--", "sh", "-c", "echo $LD_PRELOAD"]
     assert cli(*words, env={"LD_PRELOAD": "libm.so.6"}).out == f"{library}:libm.so.6\n"
 
 
-def test_without_a_lock_the_default_one_is_put_in_place(cli: Cli, program: Program) -> None:
+def test_without_a_lock_the_default_is_used(cli: Cli, program: Program) -> None:
     """Exactly one lock states that it is the default."""
     assert [lock.name for lock in registry() if lock.is_default] == ["adaptive"]
     result = cli("run", "--stats", "--", program("counted"))
@@ -98,11 +88,11 @@ def test_without_a_lock_the_default_one_is_put_in_place(cli: Cli, program: Progr
     "lock", ["pthread", "adaptive", "futex", "ttas", "ticket", "mcs-stp", "clh-stp"]
 )
 def test_stats_counts_exactly(cli: Cli, program: Program, lock: str) -> None:
-    """The program does a known number of each thing, and every figure is that number."""
+    """The program makes a known number of each call."""
     result = cli("run", "--lock", lock, "--stats", "--", program("counted"))
     assert result.status == 0, result.err
     figures = stats(result.err)
-    # How often a waiter calls the kernel is the lock's affair.
+    # The number of futex calls depends on the lock.
     figures.pop("futex waits")
     figures.pop("futex wakes")
     assert figures == {
@@ -117,8 +107,8 @@ def test_stats_counts_exactly(cli: Cli, program: Program, lock: str) -> None:
     assert "did not resolve" not in result.err
 
 
-def test_stats_adds_up_the_process_tree(cli: Cli, program: Program) -> None:
-    """A shell that runs the program twice makes three processes and twice the acquisitions."""
+def test_stats_sums_the_process_tree(cli: Cli, program: Program) -> None:
+    """The shell runs the program twice: three processes, twice the acquisitions."""
     worker = program("worker")
     script = f"{worker} 2 500; {worker} 2 500; :"
     result = cli("run", "--lock", "futex", "--stats", "--", "sh", "-c", script)
@@ -127,15 +117,13 @@ def test_stats_adds_up_the_process_tree(cli: Cli, program: Program) -> None:
     assert figures["acquisitions"] == "2,000"
 
 
-def test_stats_of_a_failing_program_are_shown(cli: Cli, program: Program) -> None:
-    """The figures help to see why it failed; the status is still its own."""
+def test_stats_of_a_failing_program_are_printed(cli: Cli, program: Program) -> None:
     result = cli("run", "--lock", "futex", "--stats", "--", program("ends"), "3")
     assert result.status == 3
     assert stats(result.err)["acquisitions"] == "1"
 
 
 def test_stats_leaves_no_file(cli: Cli, program: Program) -> None:
-    """The counters file is gone afterwards."""
     script = f"{program('ends')}; ls $LOCKWRIGHT_STATS"
     file = Path(cli("run", "--lock", "futex", "--stats", "--", "sh", "-c", script).out.strip())
     assert file.parent.name.startswith("lockwright-")
@@ -144,7 +132,7 @@ def test_stats_leaves_no_file(cli: Cli, program: Program) -> None:
 
 @MODES
 @pytest.mark.parametrize(
-    ("place", "number"),
+    ("index", "number"),
     [
         (0, signal.SIGINT),
         (1, signal.SIGTERM),
@@ -155,9 +143,9 @@ def test_stats_leaves_no_file(cli: Cli, program: Program) -> None:
     ],
 )
 def test_signals_reach_the_program(
-    command: list[str], program: Program, mode: list[str], place: int, number: signal.Signals
+    command: list[str], program: Program, mode: list[str], index: int, number: signal.Signals
 ) -> None:
-    """A signal sent to the command is handled by the program, whose answer is passed on."""
+    """The program handles a signal sent to the command, and its status is passed on."""
     process = subprocess.Popen(
         [*command, "run", "--lock", "ttas", *mode, "--", str(program("waits"))],
         stdin=subprocess.PIPE,
@@ -167,17 +155,17 @@ def test_signals_reach_the_program(
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     process.send_signal(number)
-    # Not `communicate`, which ends the input: the signal has to do it.
+    # Not `communicate`, which closes the input: the signal has to end the program.
     process.wait(60)
     process.communicate()
-    assert process.returncode == 40 + place
+    assert process.returncode == 40 + index
 
 
 @MODES
-def test_it_stops_and_goes_on_with_the_program(
+def test_it_stops_and_continues_with_the_program(
     command: list[str], program: Program, mode: list[str]
 ) -> None:
-    """Job control: SIGTSTP stops it, SIGCONT lets it end as usual."""
+    """SIGTSTP stops both, and SIGCONT continues both."""
     process = subprocess.Popen(
         [*command, "run", "--lock", "ttas", *mode, "--", str(program("waits"))],
         stdin=subprocess.PIPE,
@@ -198,8 +186,7 @@ def test_it_stops_and_goes_on_with_the_program(
 
 
 def test_a_program_without_mutexes_keeps_its_status_with_stats(cli: Cli, program: Program) -> None:
-    """Nobody should believe to have measured a lock that was never taken, and a build that runs
-    many programs should not fail for one of them."""
+    """A message states that no mutex was taken."""
     result = cli("run", "--lock", "ttas", "--stats", "--", program("idle"))
     assert result.status == 0
     assert result.out == "idle\n"
@@ -207,15 +194,15 @@ def test_a_program_without_mutexes_keeps_its_status_with_stats(cli: Cli, program
     assert "took no mutex" in result.err
 
 
-def test_a_library_that_never_loaded_is_told_from_an_unused_one(
+def test_a_library_that_was_not_loaded_is_reported(
     cli: Cli, program: Program, tmp_path: Path
 ) -> None:
-    """The message says that nothing was counted because the library was not loaded."""
+    """The message differs from that about a program without mutexes."""
     locks = Path(cli("path", "ttas").out.strip()).parent
     (tmp_path / "counting").mkdir()
     for name in ("locks.json", "layouts.json", "liblockwright-ttas.so"):
         (tmp_path / name).symlink_to(locks / name)
-    # A library that loads but is not ours leaves the counters as one that did not load would.
+    # An empty library leaves the counters as one that was not loaded does.
     (tmp_path / "counting" / "liblockwright-ttas.so").symlink_to(program("empty", "-shared"))
     result = cli(
         *["run", "--lock", "ttas", "--stats", "--", program("ends")],
@@ -227,19 +214,17 @@ def test_a_library_that_never_loaded_is_told_from_an_unused_one(
 
 
 def test_every_lock_runs_a_program_to_the_right_result(cli: Cli, program: Program) -> None:
-    """No lock loses an increment."""
+    """The program's critical sections increment a counter."""
     for row in json.loads(cli("list", "--json").out):
         result = cli("run", "--lock", row["name"], "--", program("worker"), "3", "2000")
         assert "sum: 6000\n" in result.out, row["name"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_comes_again_when_the_program_has_ended(
+def test_a_repeated_signal_after_the_end_of_the_program(
     cli: Cli, program: Program, number: signal.Signals
 ) -> None:
-    """The signal comes as from `timeout`: it was meant for the program, whose status and figures
-    remain.
-    """
+    """The program's status and counts are reported despite signals, as `timeout` sends them."""
     code = (
         "import os, signal, subprocess, sys; us, number = os.getppid(), int(sys.argv[1])\n"
         "signal.signal(number, signal.SIG_IGN)\n"
@@ -255,11 +240,10 @@ def test_a_signal_that_comes_again_when_the_program_has_ended(
     assert "acquisitions" in done.err
 
 
-def test_counters_that_are_removed(cli: Cli, program: Program) -> None:
-    """The status is the program's whatever becomes of the figures."""
+def test_counters_that_the_program_removes(cli: Cli, program: Program) -> None:
+    """The status is still the program's."""
     script = f"{program('ends')}; rm $LOCKWRIGHT_STATS; exit 5"
     result = cli("run", "--lock", "futex", "--stats", "--", "sh", "-c", script)
     assert result.status == 5
-    assert (
-        result.err == "lockwright: the counters file has disappeared: No such file or directory\n"
-    )
+    problem = "the counters file has disappeared: No such file or directory"
+    assert result.err == f"lockwright: {problem}\n"

@@ -1,4 +1,4 @@
-"""`lockwright run --plan`: each mutex has the lock that its plan says; bad plans are refused."""
+"""`lockwright run --plan`: each mutex has the lock of its entry; bad plans are refused."""
 
 import dataclasses
 import re
@@ -26,17 +26,15 @@ def plan(tmp_path: Path) -> PlanFile:
 
 def entries(result: Result) -> dict[str, tuple[str, int]]:
     """Return, for each entry, the locks that --stats names and the number of its mutexes."""
-    found = re.findall(r"^    ([a-z, -]+?) +([\d,]+)  (.+)$", result.err, re.MULTILINE)
-    return {what: (locks, int(number.replace(",", ""))) for locks, number, what in found}
+    matching = re.findall(r"^    ([a-z, -]+?) +([\d,]+)  (.+)$", result.err, re.MULTILINE)
+    return {what: (locks, int(number.replace(",", ""))) for locks, number, what in matching}
 
 
-def test_each_way_to_name_a_mutex(cli: Cli, program: Program, plan: PlanFile) -> None:
-    """Variables, makers, first users and the rest get the locks that are written for them."""
+def test_each_kind_of_entry(cli: Cli, program: Program, plan: PlanFile) -> None:
+    """Entries name variables, sites that initialise, sites that lock first, and the rest."""
     several = program("several", "-g")
-    source = Path(__file__).parent / "programs/several.c"
-    line = (
-        source.read_text().splitlines().index("  pthread_mutex_init(made, NULL); /* made here */")
-    )
+    source = (Path(__file__).parent / "programs/several.c").read_text().splitlines()
+    line = source.index("  pthread_mutex_init(made, NULL); /* made here */")
     result = cli(
         "run", "--stats", "--plan",
         plan(
@@ -75,9 +73,7 @@ def test_each_way_to_name_a_mutex(cli: Cli, program: Program, plan: PlanFile) ->
 
 
 def test_a_library_and_the_rest(cli: Cli, program: Program, plan: PlanFile) -> None:
-    """Mutexes in the program, or made by it, are the program's, except for those that an entry
-    excludes.
-    """
+    """Mutexes in the program, or made by it, are the program's, unless another entry has them."""
     several = program("several", "-g")
     text = f"""
         lock = "pthread"
@@ -104,10 +100,10 @@ def test_a_library_and_the_rest(cli: Cli, program: Program, plan: PlanFile) -> N
         ("mcs-stp", "ttas", True),
     ],
 )
-def test_the_lock_of_an_entry_is_the_one_that_works(
+def test_a_mutex_uses_the_lock_of_its_entry(
     cli: Cli, program: Program, plan: PlanFile, of_symbol: str, of_others: str, sleeps: bool
 ) -> None:
-    """Only one of the two locks ever calls the kernel to sleep, with and without counting."""
+    """Only one of the two locks ever parks."""
     text = f"""
         lock = "{of_others}"
         [[mutex]]
@@ -122,8 +118,7 @@ def test_the_lock_of_an_entry_is_the_one_that_works(
     assert (waits[1] != "0") == sleeps, result.err
 
 
-def test_what_matches_nothing_is_told(cli: Cli, program: Program, plan: PlanFile) -> None:
-    """An entry that no mutex belongs to is said to have none."""
+def test_an_entry_without_mutexes_is_reported(cli: Cli, program: Program, plan: PlanFile) -> None:
     text = '[[mutex]]\nlock = "ttas"\nsymbol = "hidden"\nordinal = 3\n'
     result = cli("run", "--stats", "--plan", plan(text), "--", program("several", "-g"), "1")
     assert result.status == 0, result.err
@@ -131,45 +126,41 @@ def test_what_matches_nothing_is_told(cli: Cli, program: Program, plan: PlanFile
     assert entries(result)["all others"] == ("pthread", 7)
 
 
-def test_what_matches_nothing_is_told_without_stats_too(
+def test_an_entry_without_mutexes_is_reported_without_stats(
     cli: Cli, program: Program, plan: PlanFile
 ) -> None:
-    """One line at the end names the entry, however the program ended; entries that match are not
-    named.
-    """
+    """One line at the end names such entries, however the program ended."""
     several = program("several", "-g")
-    found = '[[mutex]]\nlock = "ttas"\nsymbol = "hidden"\n'
+    matching = '[[mutex]]\nlock = "ttas"\nsymbol = "hidden"\n'
     idle = '[[mutex]]\nlock = "ttas"\nsite = "make"\nordinal = 9\n'
-    given = plan(found + idle + '[[mutex]]\nlock = "ttas"\nsymbol = "shown"\nordinal = 1\n')
-    result = cli("run", "--plan", given, "--", several, "1", "and a child")
-    assert (result.status, result.err) == (
-        0,
-        f"lockwright: {given}: no mutex matched site make, ordinal 9; symbol shown, ordinal 1\n",
-    )
+    path = plan(matching + idle + '[[mutex]]\nlock = "ttas"\nsymbol = "shown"\nordinal = 1\n')
+    result = cli("run", "--plan", path, "--", several, "1", "and a child")
+    message = "no mutex matched site make, ordinal 9; symbol shown, ordinal 1"
+    assert (result.status, result.err) == (0, f"lockwright: {path}: {message}\n")
     in_a_child = plan(idle.replace("make", f"{several}:make"))
     result = cli("run", "--plan", in_a_child, "--", "sh", "-c", f"{several} 1; kill -TERM $$")
     assert result.status == -15, result.err
     assert result.err.endswith(f"no mutex matched site {several}:make, ordinal 9\n")
-    result = cli("run", "--plan", plan(found), "--", several, "1", "and a child")
+    result = cli("run", "--plan", plan(matching), "--", several, "1", "and a child")
     assert (result.status, result.err) == (0, "")
 
 
 def test_the_rank_of_a_profile(cli: Cli, program: Program, plan: PlanFile, tmp_path: Path) -> None:
-    """A mutex that a profile has seen is found again by its variable or by what made it."""
+    """A mutex of a profile is identified by its variable or by the site that initialised it."""
     several = program("several", "-g")
     names = subprocess.run(["nm", several], capture_output=True, text=True, check=True).stdout
-    at = {name: int(value, 16) for value, name in re.findall(r"^(\S+) \S (\S+)$", names, re.M)}
+    address = {name: int(value, 16) for value, name in re.findall(r"^(\S+) \S (\S+)$", names, re.M)}
     mutexes = tuple(
         dataclasses.replace(
             _mutex(), place=record.Place(kind, record.Frame(str(several), offset), n)
         )
         for kind, offset, n in (
-            (record.OBJECT, at["initialised"], 0),
+            (record.OBJECT, address["initialised"], 0),
             (record.CREATED, _return_of_the_call_in(several, "make"), 1),
         )
     )
-    whole = record.Profile((), 1, "", "preload", record.Process(), mutexes)
-    (tmp_path / "p.json").write_text(whole.to_json())
+    document = record.Profile((), 1, "", "preload", record.Process(), mutexes)
+    (tmp_path / "p.json").write_text(document.to_json())
     table = '[[mutex]]\nlock = "ttas"\nprofile = "p.json"\nrank = {}\n'
     result = cli(
         "run", "--stats", "--plan", plan(table.format(1) + table.format(2)), "--", several, "1"
@@ -191,13 +182,13 @@ def _mutex() -> record.Mutex:
 def _return_of_the_call_in(program: Path, function: str) -> int:
     """Return the return address of the call of pthread_mutex_init in a function."""
     words = ["objdump", "-d", f"--disassemble={function}", str(program)]
-    shown = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    after = re.search(r"call.*pthread_mutex_init.*\n *([0-9a-f]+):", shown)
-    assert after, shown
+    text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    after = re.search(r"call.*pthread_mutex_init.*\n *([0-9a-f]+):", text)
+    assert after, text
     return int(after[1], 16)
 
 
-WRONG = {
+BAD_PLANS = {
     "": ("is empty",),
     "lock = ": ("is not TOML",),
     'lok = "ttas"': ("'lok'", "did you mean lock?"),
@@ -220,17 +211,18 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
+@pytest.mark.parametrize("text", BAD_PLANS, ids=range(len(BAD_PLANS)))
 def test_a_bad_plan_is_refused(cli: Cli, program: Program, plan: PlanFile, text: str) -> None:
-    """The line says what is wrong and what to do, before anything is run."""
+    """The line states the error and the advice; nothing is run."""
     result = cli("run", "--plan", plan(text), "--", program("several", "-g"), "1")
-    result.refuses(*WRONG[text])
+    result.refuses(*BAD_PLANS[text])
 
 
-def test_what_does_not_go_together(cli: Cli, plan: PlanFile) -> None:
-    """A lock and a plan, and locks that a plan does not have."""
-    given = plan('lock = "ttas"')
-    cli("run", "--lock", "ttas", "--plan", given, "--", "true").refuses("exclude each other")
-    cli("run", "--plan", given, "--rwlock", "mutex", "--", "true").refuses("phase-fair", "--lock")
-    cli("run", "--plan", given, "--spin", "mutex", "--", "true").refuses("spin locks", "--lock")
+def test_options_that_exclude_each_other(cli: Cli, plan: PlanFile) -> None:
+    plan_file = plan('lock = "ttas"')
+    cli("run", "--lock", "ttas", "--plan", plan_file, "--", "true").refuses("exclude each other")
+    cli("run", "--plan", plan_file, "--rwlock", "mutex", "--", "true").refuses(
+        "phase-fair", "--lock"
+    )
+    cli("run", "--plan", plan_file, "--spin", "mutex", "--", "true").refuses("spin locks", "--lock")
     cli("run", "--plan", "nowhere.toml", "--", "true").refuses("nowhere.toml")

@@ -1,4 +1,4 @@
-"""`run --cond` and `run --sem` choose whom condition variables and semaphores wake."""
+"""`run --cond` and `run --sem` select the order in which waiters are woken."""
 
 import pytest
 
@@ -24,10 +24,10 @@ def settings(text: str) -> dict[str, str]:
         (["--cond", "fifo", "--sem", "libc"], {COND: "1/7", SEM: "0"}, {}),
     ],
 )
-def test_the_program_finds_what_was_chosen(
+def test_the_program_gets_the_variables(
     cli: Cli, options: list[str], environment: dict[str, str], found: dict[str, str]
 ) -> None:
-    """An option comes before the environment."""
+    """An option has precedence over the environment."""
     done = cli("run", "--lock", "mcs-stp", *options, "--", "python3", "-c", PRINT, env=environment)
     assert done.status == 0, done.err
     assert settings(done.out) == found
@@ -38,11 +38,11 @@ PRINT = "import os, threading; [print(k + '=' + v) for k, v in os.environ.items(
 
 @pytest.mark.parametrize("variable", [COND, SEM])
 @pytest.mark.parametrize("value", ["2", "1/0", "1/", "often"])
-def test_nonsense_is_refused(cli: Cli, variable: str, value: str) -> None:
-    """Before the program runs, in one line."""
-    nonsense = {variable: value}
-    cli("run", "--lock", "mcs-stp", "true", env=nonsense).refuses(variable, f"'{value}'")
-    cli("info", "mcs-stp", env=nonsense).refuses(variable, f"'{value}'")
+def test_an_invalid_variable_is_refused(cli: Cli, variable: str, value: str) -> None:
+    """The program is not run."""
+    variables = {variable: value}
+    cli("run", "--lock", "mcs-stp", "true", env=variables).refuses(variable, f"'{value}'")
+    cli("info", "mcs-stp", env=variables).refuses(variable, f"'{value}'")
 
 
 def test_other_kinds_are_refused(cli: Cli) -> None:

@@ -1,4 +1,4 @@
-"""Programs that no lock can be put into are refused before they run, with the reason."""
+"""Programs that cannot be run under a lock are refused before they run, with the reason."""
 
 import shutil
 import struct
@@ -11,21 +11,18 @@ from .conftest import Cli, Program
 
 
 def refused(cli: Cli, path: Path | str, *parts: str) -> None:
-    """Both commands that run programs say the same."""
+    """Check that both commands that run programs print the same."""
     cli("run", "--lock", "ttas", "--", path).refuses(*parts)
     cli("compare", "--", path).refuses(*parts)
 
 
 def header(bits: int, little: bool, machine: int) -> bytes:
-    """An ELF header without segments."""
+    """Return an ELF header without segments."""
     order = "<" if little else ">"
     ident = b"\x7fELF" + bytes([2 if bits == 64 else 1, 1 if little else 2, 1]) + bytes(9)
-    address = "QQQ" if bits == 64 else "III"
+    layout = f"{order}HHI{'QQQ' if bits == 64 else 'III'}IHHHHHH"
     size = 64 if bits == 64 else 52
-    rest = struct.pack(
-        order + "HHI" + address + "IHHHHHH", 3, machine, 1, 0, 0, 0, 0, size, 0, 0, 0, 0, 0
-    )
-    return ident + rest
+    return ident + struct.pack(layout, 3, machine, 1, 0, 0, 0, 0, size, 0, 0, 0, 0, 0)
 
 
 def executable(path: Path, content: bytes) -> Path:
@@ -35,12 +32,10 @@ def executable(path: Path, content: bytes) -> Path:
 
 
 def test_unknown_command(cli: Cli) -> None:
-    """A name that is not on PATH."""
     refused(cli, "no-such-program", "'no-such-program' was not found")
 
 
 def test_missing_file_directory_and_not_executable(cli: Cli, tmp_path: Path) -> None:
-    """A path that leads to nothing, to a directory, to a file without permission."""
     refused(cli, tmp_path / "absent", "No such file")
     refused(cli, tmp_path, "is a directory")
     plain = tmp_path / "plain"
@@ -58,8 +53,8 @@ def test_missing_file_directory_and_not_executable(cli: Cli, tmp_path: Path) -> 
         ("LOCKWRIGHT_HMCS_BATHC", "5", "hmcs has LOCKWRIGHT_HMCS_BATCH"),
     ],
 )
-def test_a_number_of_the_lock(cli: Cli, variable: str, value: str, message: str) -> None:
-    """No number, one out of its bounds, and a name that no number has."""
+def test_a_parameter_of_the_lock(cli: Cli, variable: str, value: str, message: str) -> None:
+    """The value is no number or out of bounds, or the name is unknown."""
     env = {variable: value}
     cli("run", "--lock", "hmcs", "--", "true", env=env).refuses(variable, message)
     cli("compare", "--locks", "hmcs", "--", "true", env=env).refuses(variable, message)
@@ -67,12 +62,11 @@ def test_a_number_of_the_lock(cli: Cli, variable: str, value: str, message: str)
 
 
 def test_static_program(cli: Cli, program: Program) -> None:
-    """It has no dynamic linker that could preload anything."""
     refused(cli, program("worker", "-static"), "statically linked")
 
 
 def test_static_position_independent_program(cli: Cli, program: Program) -> None:
-    """Its header says it is dynamic; it still has no dynamic linker."""
+    """Its header claims that it is dynamic, but it has no dynamic linker."""
     refused(cli, program("worker", "-static-pie"), "statically linked")
 
 
@@ -80,25 +74,24 @@ def test_static_position_independent_program(cli: Cli, program: Program) -> None
 def test_privileged_program(
     cli: Cli, program: Program, tmp_path: Path, bit: int, name: str
 ) -> None:
-    """The dynamic linker ignores LD_PRELOAD for these without a word."""
+    """The dynamic linker silently ignores LD_PRELOAD for these."""
     copy = Path(shutil.copy(program("worker"), tmp_path / "privileged"))
     copy.chmod(0o755 | bit)
     refused(cli, copy, name)
 
 
 @pytest.mark.parametrize(
-    ("bits", "little", "machine", "shown"),
+    ("bits", "little", "machine", "message"),
     [(32, True, 3, "32-bit i386"), (64, False, 22, "big-endian"), (64, True, 243, "riscv")],
 )
 def test_foreign_architecture(
-    cli: Cli, tmp_path: Path, bits: int, little: bool, machine: int, shown: str
+    cli: Cli, tmp_path: Path, bits: int, little: bool, machine: int, message: str
 ) -> None:
-    """Another word size, byte order or machine."""
-    refused(cli, executable(tmp_path / "foreign", header(bits, little, machine)), shown)
+    refused(cli, executable(tmp_path / "foreign", header(bits, little, machine)), message)
 
 
 def test_musl_program(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """Its dynamic linker would load the library and fail on names only glibc has."""
+    """Its dynamic linker would load the library and fail on names that only glibc has."""
     glibc = program("worker").read_bytes()
     start = glibc.index(b"/lib")
     end = glibc.index(b"\0", start)
@@ -106,7 +99,7 @@ def test_musl_program(cli: Cli, program: Program, tmp_path: Path) -> None:
     refused(cli, executable(tmp_path / "musl", glibc[:start] + musl + glibc[end:]), "musl")
 
 
-#: As a compiler of another language leaves it in a program: section, flags and content.
+#: The sections by which compilers of other languages mark a program: name, flags and content.
 MARKS = {
     "go.buildinfo": ('.go.buildinfo,\\"a\\"', "Go buildinf:"),
     "go.buildid": ('.note.go.buildid,\\"a\\"', "Go"),
@@ -115,12 +108,12 @@ MARKS = {
 
 
 def marked(tmp_path: Path, mark: str, *flags: str) -> Path:
-    """A C program that has such a section; stripped, as a distribution does."""
-    where, text = MARKS[mark]
+    """Compile a C program with such a section, and strip it, as distributions do."""
+    section, text = MARKS[mark]
     source = tmp_path / f"{mark}.c"
     uses = "int pthread_mutex_lock(void *); int (*volatile f)(void *) = pthread_mutex_lock;\n"
     source.write_text(
-        f'__asm__(".pushsection {where}\\n.asciz \\"{text}\\"\\n.popsection");\n'
+        f'__asm__(".pushsection {section}\\n.asciz \\"{text}\\"\\n.popsection");\n'
         + (uses if "-DLOCKS" in flags else "")
         + 'int puts(const char *); int main(void) { puts("ran"); return 0; }\n'
     )
@@ -133,7 +126,7 @@ def marked(tmp_path: Path, mark: str, *flags: str) -> Path:
 @pytest.mark.parametrize("mark", ["go.buildinfo", "go.buildid"])
 @pytest.mark.parametrize("flags", [[], ["-static"]])
 def test_go_program(cli: Cli, tmp_path: Path, mark: str, flags: list[str]) -> None:
-    """It would run, with locks that nobody swapped; that it is static is not the reason."""
+    """It would run with its own locks; the reason is not that it is static."""
     refused(cli, marked(tmp_path, mark, *flags), "is a Go program")
 
 
@@ -145,7 +138,7 @@ def test_go_program_with_mutexes_in_its_c_code(cli: Cli, tmp_path: Path) -> None
 
 
 def test_rust_program_without_mutexes(cli: Cli, tmp_path: Path) -> None:
-    """It may use those of a library, so it is run; the line comes before what it says itself."""
+    """It may use those of a library, so it is run; the line comes before its output."""
     result = cli("run", "--lock", "ttas", "--", marked(tmp_path, "rust"))
     assert (result.status, result.out) == (0, "ran\n")
     assert len(result.err.splitlines()) == 1
@@ -154,14 +147,14 @@ def test_rust_program_without_mutexes(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_rust_program_with_mutexes(cli: Cli, tmp_path: Path) -> None:
-    """A Rust program that calls pthread functions itself is treated as any other."""
+    """A Rust program that calls pthread functions is treated as any other."""
     result = cli("run", "--lock", "ttas", "--", marked(tmp_path, "rust", "-DLOCKS"))
     assert (result.status, result.out, result.err) == (0, "ran\n", "")
 
 
 @pytest.mark.parametrize("damage", ["offset", "names", "cut"])
 def test_damaged_table_of_sections(cli: Cli, program: Program, tmp_path: Path, damage: str) -> None:
-    """The kernel does not look at it, so the program runs."""
+    """The kernel does not read it, so the program runs."""
     content = bytearray(program("worker").read_bytes())
     if damage == "offset":
         struct.pack_into("<Q", content, 40, 1 << 62)
@@ -182,7 +175,7 @@ def test_neither_program_nor_script(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_script_of_a_static_interpreter(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """A script is judged by what runs it, also through env."""
+    """The interpreter of a script is examined, also behind env."""
     static = program("worker", "-static")
     refused(cli, executable(tmp_path / "a", f"#!{static}\n".encode()), "statically linked")
     inner = f"#!/usr/bin/env -S {static} 1\n".encode()
@@ -191,17 +184,17 @@ def test_script_of_a_static_interpreter(cli: Cli, program: Program, tmp_path: Pa
 
 
 def test_script_of_a_privileged_interpreter(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """It is the interpreter that the system preloads nothing into; both are named."""
+    """The interpreter's bit prevents the preload; both files are named."""
     copy = Path(shutil.copy(program("worker"), tmp_path / "privileged"))
     copy.chmod(0o4755)
     script = executable(tmp_path / "script", f"#!{copy}\n".encode())
     refused(cli, script, "set-user-ID", str(copy), str(script))
 
 
-def test_a_privileged_bit_on_a_script_means_nothing(
+def test_a_privileged_bit_on_a_script_has_no_effect(
     cli: Cli, program: Program, tmp_path: Path
 ) -> None:
-    """The kernel ignores it, so the lock gets in."""
+    """The kernel ignores the bit, so the lock is loaded."""
     script = executable(tmp_path / "script", f"#!/bin/sh\nexec {program('worker')} 1 10\n".encode())
     script.chmod(0o6755)
     result = cli("run", "--lock", "ttas", "--stats", "--", script)
@@ -209,13 +202,13 @@ def test_a_privileged_bit_on_a_script_means_nothing(
     assert "acquisitions             10" in result.err
 
 
-def test_env_is_looked_through(cli: Cli, program: Program) -> None:
-    """`env NAME=VALUE program` is judged by the program."""
+def test_a_program_behind_env(cli: Cli, program: Program) -> None:
+    """For `env NAME=VALUE program`, the program is examined."""
     static = str(program("worker", "-static"))
     cli("run", "--lock", "ttas", "--", "env", "-u", "B", "A=1", static).refuses("statically")
 
 
 def test_script_that_runs_itself(cli: Cli, tmp_path: Path) -> None:
-    """The kernel would give up too."""
+    """The kernel refuses it too."""
     loop = tmp_path / "loop"
     refused(cli, executable(loop, f"#!{loop}\n".encode()), "script")

@@ -1,4 +1,4 @@
-"""Sanitizers that a user preloads into programs that were built without one."""
+"""Sanitizers that a user preloads into programs built without one."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ from .conftest import Cli, Program
 
 LIBRARIES = ["libasan.so", "libtsan.so", "libubsan.so", "liblsan.so"]
 
-#: The command itself runs with the sanitizer, too, and does not free all that it has at its end.
+#: The command runs with the sanitizer too, and does not free all its memory at the end.
 QUIET = {"ASAN_OPTIONS": "detect_leaks=0", "LSAN_OPTIONS": "detect_leaks=0"}
 
 
@@ -26,20 +26,20 @@ def runtime(name: str) -> Path:
 
 
 def order(cli: Cli, env: dict[str, str]) -> list[str]:
-    """Return the entries of LD_PRELOAD that a program gets, with the lock's library as `ours`."""
+    """Return the entries of a program's LD_PRELOAD, with `lock` for the lock's library."""
     library = cli("path", "ttas").out.strip()
     result = cli("run", "--lock", "ttas", "--", "env", env=QUIET | env)
     assert result.status == 0, result.err
     (found,) = re.findall(r"^LD_PRELOAD=(.*)$", result.out, re.MULTILINE)
-    return ["ours" if each == library else each for each in found.split(":")]
+    return ["lock" if each == library else each for each in found.split(":")]
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-def test_one_that_is_preloaded_stays_first(cli: Cli, program: Program, name: str) -> None:
-    """The program starts, the lock serves it, and the profiler sees it."""
+def test_a_preloaded_sanitizer_stays_first(cli: Cli, program: Program, name: str) -> None:
+    """The program uses the lock, and can be profiled."""
     library = runtime(name)
     env = QUIET | {"LD_PRELOAD": str(library)}
-    assert order(cli, env) == [str(library), "ours"]
+    assert order(cli, env) == [str(library), "lock"]
     words = [program("worker"), "2", "500"]
     counted = cli("run", "--lock", "ttas", "--stats", "--", *words, env=env)
     assert counted.status == 0, counted.err
@@ -51,16 +51,16 @@ def test_one_that_is_preloaded_stays_first(cli: Cli, program: Program, name: str
     assert "acquisitions" in profiled.err
 
 
-def test_what_came_before_and_after_it_does_so_still(cli: Cli) -> None:
+def test_the_order_of_other_libraries_is_preserved(cli: Cli) -> None:
     library = str(runtime("libubsan.so"))
     env = {"LD_PRELOAD": f"libm.so.6 {library}:libdl.so.2"}
-    assert order(cli, env) == ["libm.so.6", library, "ours", "libdl.so.2"]
+    assert order(cli, env) == ["libm.so.6", library, "lock", "libdl.so.2"]
 
 
-def test_one_of_another_name_is_known_by_what_it_defines(cli: Cli, tmp_path: Path) -> None:
+def test_a_sanitizer_of_another_name_is_recognised(cli: Cli, tmp_path: Path) -> None:
     other = tmp_path / "first.so"
     other.symlink_to(runtime("liblsan.so").resolve())
-    assert order(cli, {"LD_PRELOAD": str(other)}) == [str(other), "ours"]
+    assert order(cli, {"LD_PRELOAD": str(other)}) == [str(other), "lock"]
 
 
 def test_libraries_whose_path_cannot_be_preloaded(cli: Cli, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`lockwright simulate`: machines as files, tables that say that they are simulated, own locks."""
+"""`lockwright simulate`: machine files, tables, and locks of a user."""
 
 from __future__ import annotations
 
@@ -21,16 +21,14 @@ from lockwright.simulate import run as runs
 from support import locate
 
 from .conftest import Cli
+from .test_check import BROKEN, GOOD
 
 try:
     tools.find("lockwright-simulate", "simulating")
 except LockwrightError as problem:
     pytest.skip(f"lockwright-simulate is not built: {problem}", allow_module_level=True)
 
-PAGE = (locate.ROOT / "docs/adding-a-lock.md").read_text()
-GOOD = re.findall(r"^```cpp\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
-
-#: What open_pairs reads of a simulation is its time and its operations.
+#: A result of a simulation, of which open_pairs reads the time and the operations.
 LINE: runs.Line = {
     "picoseconds": 10**12,
     "acquisitions": 1,
@@ -49,7 +47,7 @@ SHORT = ("--seconds", "0.0005")
 MACHINES = locate.ROOT / "python/lockwright/simulate/machines"
 
 
-def test_the_tables_say_that_they_are_simulated(cli: Cli, tmp_path: Path) -> None:
+def test_the_tables_state_that_they_are_simulated(cli: Cli, tmp_path: Path) -> None:
     files = {name: tmp_path / f"out.{name}" for name in ("json", "csv", "html")}
     options = [word for name, path in files.items() for word in (f"--{name}", path)]
     result = cli("simulate", "--locks", "pthread,futex", "--threads", "1,4", *SHORT, *options)
@@ -78,8 +76,8 @@ def test_the_same_seed_gives_the_same_files(cli: Cli, tmp_path: Path) -> None:
     assert texts[0] == texts[1]
 
 
-def test_a_lock_of_ones_own(cli: Cli, tmp_path: Path) -> None:
-    """The lock of docs/adding-a-lock.md is ranked; one that takes in two steps is found broken."""
+def test_a_lock_of_the_user(cli: Cli, tmp_path: Path) -> None:
+    """The lock of docs/adding-a-lock.md is ranked; without an atomic exchange it fails."""
     if shutil.which("g++") is None and "CXX" not in os.environ:
         pytest.skip("no g++")
     header = tmp_path / "my_lock.hpp"
@@ -87,18 +85,7 @@ def test_a_lock_of_ones_own(cli: Cli, tmp_path: Path) -> None:
     result = cli("simulate", header, "--locks", "pthread", "--threads", "4", *SHORT)
     assert (result.status, result.err) == (0, "")
     assert re.search(r"^ *my-lock +", result.out, re.MULTILINE)
-    broken = GOOD.replace(
-        "return flag_.exchange(1, std::memory_order_acquire) == 0;",
-        """
-    if (flag_.load(std::memory_order_acquire) != 0) {
-      return false;
-    }
-    flag_.store(1, std::memory_order_relaxed);
-    return true;
-""",
-    )
-    assert broken != GOOD
-    header.write_text(broken)
+    header.write_text(BROKEN)
     result = cli(
         *("simulate", header, "--locks", "pthread", "--threads", "4", *SHORT),
         *("--workload", "lockbench", "--set", "section-max-ns=100", "--set", "gap-max-ns=300"),
@@ -113,14 +100,14 @@ def test_a_lock_of_ones_own(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_machines_are_complete() -> None:
-    """Each is read, names its sources, and has as many processors as its title says."""
+    """Each machine names its sources, and has as many processors as its title states."""
     papers = {"a-64", "a-48", "i-48", "i-20", "xeon-e5-2680v2x2", "t5-2", "xeon-e5-2640v4x2"}
-    today = {"epyc-7763x2", "epyc-9654x2", "xeon-8358x2", "xeon-8480x2", "graviton-3"}
-    assert papers | today | {"altra-q80-30x2", "core-i9-12900k"} <= set(machine.built_in_names())
+    current = {"epyc-7763x2", "epyc-9654x2", "xeon-8358x2", "xeon-8480x2", "graviton-3"}
+    assert papers | current | {"altra-q80-30x2", "core-i9-12900k"} <= set(machine.built_in_names())
     for name in machine.built_in_names():
-        one = machine.load(name)
-        assert re.search(rf"\b{one.processors} (cores|hardware threads|processors)", one.title)
-        assert all(len(source) > 5 for source in one.sources.values())
+        model = machine.load(name)
+        assert re.search(rf"\b{model.processors} (cores|hardware threads|processors)", model.title)
+        assert all(len(source) > 5 for source in model.sources.values())
 
 
 HYBRID = """[hybrid]
@@ -174,7 +161,7 @@ RANGED = 'like = "a-64"\ntitle = "64 cores"\n[kernel]\nsource = "a guess"\n'
 
 
 def test_pairs_whose_order_changes_within_a_range_are_open(cli: Cli, tmp_path: Path) -> None:
-    """Waking up takes from no time to long: parking is better than polling at one end only."""
+    """With a wake latency from 0 to 100 us, parking is better than polling at one end only."""
     path = tmp_path / "ranged.toml"
     path.write_text(RANGED + "idle_exit_us = 0\nwake_latency_ns = [0, 100000]\n")
     files = {name: tmp_path / f"out.{name}" for name in ("json", "html")}
@@ -203,7 +190,7 @@ def test_pairs_whose_order_changes_within_a_range_are_open(cli: Cli, tmp_path: P
 
 
 def test_open_pairs() -> None:
-    """a is above b in the middle and at one end; c is below both everywhere."""
+    """Lock a is above b in the middle and at one end; c is below both everywhere."""
 
     def results(**rates: int) -> runs.Results:
         lines: dict[runs.Cell, runs.Line] = {
@@ -223,19 +210,15 @@ def test_open_pairs() -> None:
 
 def test_costs_over_one_distance_change_together(tmp_path: Path) -> None:
     path = tmp_path / "m.toml"
-    text = (MACHINES / "i-48.toml").read_text()
-    path.write_text(
-        text.replace("far_ns = 165", "far_ns = [100, 200]").replace(
-            "far_ns = 149", "far_ns = [90, 180]"
-        )
-    )
-    one = machine.load(str(path))
-    assert [label for label, _ in one.range_ends()] == [
+    text = (MACHINES / "i-48.toml").read_text().replace("far_ns = 165", "far_ns = [100, 200]")
+    path.write_text(text.replace("far_ns = 149", "far_ns = [90, 180]"))
+    model = machine.load(str(path))
+    assert [label for label, _ in model.range_ends()] == [
         "load.far_ns = 90, rmw.far_ns = 100",
         "load.far_ns = 180, rmw.far_ns = 200",
     ]
-    assert one.figures["rmw.far_ns"] == 150
-    assert [end.figures["rmw.far_ns"] for _, end in one.range_ends()] == [100, 200]
+    assert model.figures["rmw.far_ns"] == 150
+    assert [end.figures["rmw.far_ns"] for _, end in model.range_ends()] == [100, 200]
 
 
 def test_bad_requests(cli: Cli, tmp_path: Path) -> None:
@@ -251,17 +234,11 @@ def test_bad_requests(cli: Cli, tmp_path: Path) -> None:
     cli(*short, "--trace", tmp_path / "t.json").refuses("--trace shows one lock of the list")
 
 
-def test_an_interrupt_leaves_what_was_simulated(command: list[str], tmp_path: Path) -> None:
+def test_an_interrupt_leaves_the_finished_simulations(command: list[str], tmp_path: Path) -> None:
     path = tmp_path / "out.json"
-    words = [
-        "simulate",
-        "--locks",
-        "futex,hemlock,partitioned,ticket,shfllock",
-        "--threads",
-        "2,64",
-    ]
+    words = ["--locks", "futex,hemlock,partitioned,ticket,shfllock", "--threads", "2,64"]
     process = subprocess.Popen(
-        [*command, *words, "--seconds", "0.2", "--json", str(path)],
+        [*command, "simulate", *words, "--seconds", "0.2", "--json", str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -277,7 +254,7 @@ def test_an_interrupt_leaves_what_was_simulated(command: list[str], tmp_path: Pa
 
 
 def test_sensitivity(cli: Cli) -> None:
-    """Each figure has a line; energy and shape are no lengths of time, and have none."""
+    """Each duration of the machine has a line; energy and shape have none."""
     words = ("--locks", "pthread,hmcs,ticket,spinlock", "--threads", "16", *SHORT)
     result = cli("simulate", "--sensitivity", *words)
     assert (result.status, result.err) == (0, "")

@@ -1,4 +1,4 @@
-"""Every source is in a list of the CMakeLists.txt beside it, or configuring stops."""
+"""Every source is in a list of the CMakeLists.txt beside it, else CMake fails."""
 
 import re
 import shutil
@@ -16,11 +16,11 @@ include({sources})
 {lists}
 """
 
-PARTED = "lockwright_sources(some PART a.cpp)\nlockwright_sources(others b.cpp sub/c.cpp)\n"
+TWO_LISTS = "lockwright_sources(some PART a.cpp)\nlockwright_sources(others b.cpp sub/c.cpp)\n"
 
 
 def configure(folder: Path, lists: str) -> subprocess.CompletedProcess[str]:
-    """Configure a project of these lists."""
+    """Configure a project with these lists."""
     if shutil.which("cmake") is None:
         pytest.skip("cmake is not installed")
     sources = locate.ROOT / "cmake/Sources.cmake"
@@ -32,8 +32,8 @@ def configure(folder: Path, lists: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_lists_that_name_every_file(tmp_path: Path) -> None:
-    """Configure, and hold the paths of the files."""
-    done = configure(tmp_path, PARTED + 'message(STATUS "${some};${others}")\n')
+    """The lists contain the paths of the files."""
+    done = configure(tmp_path, TWO_LISTS + 'message(STATUS "${some};${others}")\n')
     assert done.returncode == 0, done.stderr
     named = ";".join(f"{tmp_path}/{name}" for name in ("a.cpp", "b.cpp", "sub/c.cpp"))
     assert named in done.stdout
@@ -41,25 +41,27 @@ def test_lists_that_name_every_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["new.cpp", "sub/new.cpp"])
 def test_a_file_in_no_list(tmp_path: Path, name: str) -> None:
-    """Is named in an error, whichever directory of the lists it lies in."""
+    """The error names the file, in any directory of the lists."""
     (tmp_path / "sub").mkdir()
     (tmp_path / name).touch()
-    done = configure(tmp_path, PARTED)
+    done = configure(tmp_path, TWO_LISTS)
     assert done.returncode != 0
     message = " ".join(done.stderr.split())
     assert f"does not name {name}: add it to one of its lists of sources" in message, done.stderr
 
 
 def test_every_directory_of_sources_has_lists() -> None:
-    """Sources that several programs share or that are installed as source are named by those."""
+    """Only shared sources, and those installed as source, have no lists beside them."""
     shared = {"src/check", "src/programs"}
     lists = {
         path.parent: path.read_text() for path in (locate.ROOT / "src").rglob("CMakeLists.txt")
     }
     for source in (locate.ROOT / "src").rglob("*.cpp"):
-        room = next((folder for folder in source.parents if folder in lists), None)
-        if room is None:
+        directory = next((folder for folder in source.parents if folder in lists), None)
+        if directory is None:
             assert str(source.parent.relative_to(locate.ROOT)) in shared, source
             continue
-        name = re.escape(str(source.relative_to(room)))
-        assert re.search(rf"lockwright_sources\([^)]*(?<![\w/]){name}(?!\w)", lists[room]), source
+        name = re.escape(str(source.relative_to(directory)))
+        assert re.search(rf"lockwright_sources\([^)]*(?<![\w/]){name}(?!\w)", lists[directory]), (
+            source
+        )

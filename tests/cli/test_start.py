@@ -1,4 +1,4 @@
-"""The command heeds Ctrl-C from its first moments on."""
+"""The start of the command."""
 
 import os
 import sys
@@ -8,8 +8,8 @@ import lockwright
 from support.processes import captured
 
 
-def test_ctrl_c_while_it_is_read_leaves_no_traceback(tmp_path: Path) -> None:
-    """A module that it needs stands in for the user's finger."""
+def test_ctrl_c_during_imports_leaves_no_traceback(tmp_path: Path) -> None:
+    """A module that it imports raises KeyboardInterrupt."""
     (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n")
     package = Path(lockwright.__file__).parents[1]
     done = captured(
@@ -19,8 +19,8 @@ def test_ctrl_c_while_it_is_read_leaves_no_traceback(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-def test_help_needs_none_of_what_reports_need() -> None:
-    """They take longer to read than help takes to print."""
+def test_help_imports_no_packages_for_reports() -> None:
+    """Their import takes longer than the output of the help."""
     script = (
         "import sys\nfrom lockwright import cli\nassert cli.main(['--help']) == 0\n"
         "print({'jinja2', 'numpy', 'pandas', 'plotly', 'scipy'} & set(sys.modules))"

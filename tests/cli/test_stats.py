@@ -1,4 +1,4 @@
-"""Statistics against values worked out by hand."""
+"""Statistics compared with independently computed values."""
 
 import math
 import random
@@ -56,8 +56,8 @@ def run(lock: str, number: int, value: float | None, **changes: object) -> Recor
 def runs(**values: Sequence[float | None]) -> list[Record]:
     return [
         run(lock, number, value)
-        for lock, mine in values.items()
-        for number, value in enumerate(mine, 1)
+        for lock, series in values.items()
+        for number, value in enumerate(series, 1)
     ]
 
 
@@ -74,13 +74,13 @@ def test_t_quantiles_are_those_of_the_tables(degrees: int, table: float) -> None
 
 
 def test_ratio_is_paired_by_round() -> None:
-    """Twice as good in every round is exactly 2 however the machine drifts."""
+    """A ratio of 2 in every round gives exactly 2, however the machine drifts."""
     ratio = inference.paired_ratio([2, 20, 200], [1, 10, 100], lower_is_better=False)
     assert ratio is not None
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((2, 2, 2))
 
 
-def test_ratio_and_interval_by_hand() -> None:
+def test_ratio_and_interval() -> None:
     """Ratios 1, 2, 4: mean of logs ln 2, deviation ln 2, half-width 4.3027 ln 2 / sqrt 3."""
     ratio = inference.paired_ratio([1, 2, 4], [1, 1, 1], lower_is_better=False)
     assert ratio is not None
@@ -100,20 +100,16 @@ def test_ratio_above_one_is_better_for_times_too() -> None:
 
 
 def test_one_round_has_no_interval_and_zero_has_no_ratio() -> None:
-    """Nothing is made up where nothing is known."""
-    one = inference.paired_ratio([3], [2], lower_is_better=False)
-    assert one is not None
-    assert one.value == pytest.approx(1.5)
-    assert one.low is None
-    assert one.high is None
-    assert one.deviation is None
-    assert inference.with_significance([one, None]) == [one, None]
+    ratio = inference.paired_ratio([3], [2], lower_is_better=False)
+    assert ratio is not None
+    assert ratio.value == pytest.approx(1.5)
+    assert (ratio.low, ratio.high, ratio.deviation) == (None, None, None)
+    assert inference.with_significance([ratio, None]) == [ratio, None]
     assert inference.paired_ratio([], [], lower_is_better=False) is None
     assert inference.paired_ratio([0, 1], [1, 1], lower_is_better=False) is None
 
 
-def test_an_absurd_interval_is_still_finite() -> None:
-    """Two rounds a hundred powers of ten apart."""
+def test_a_huge_interval_is_finite() -> None:
     ratio = inference.paired_ratio([1e-100, 1e100], [1, 1], lower_is_better=False)
     assert ratio is not None
     assert ratio.high is not None
@@ -121,7 +117,7 @@ def test_an_absurd_interval_is_still_finite() -> None:
 
 
 def test_one_lock_is_judged_by_its_own_interval() -> None:
-    """Ratios 2, 2.1, 1.9 are above 1 for sure, 1, 2, 4 are not; the reverse is worse."""
+    """Ratios 2, 2.1, 1.9 are shown to be above 1, ratios 1, 2, 4 are not."""
     for values, better in (([2, 2.1, 1.9], True), ([1, 2, 4], False)):
         (ratio,) = inference.with_significance(
             [inference.paired_ratio(values, [1] * 3, lower_is_better=False)]
@@ -136,14 +132,15 @@ def test_one_lock_is_judged_by_its_own_interval() -> None:
     assert ratio.worse
 
 
-@pytest.mark.parametrize(("own", "used"), [(0.01, 0.1), (0.1, 0.1), (0.2, 0.2)])
-def test_the_stricter_interval_by_hand(own: float, used: float) -> None:
+@pytest.mark.parametrize(("deviation", "used"), [(0.01, 0.1), (0.1, 0.1), (0.2, 0.2)])
+def test_the_stricter_interval(deviation: float, used: float) -> None:
     """Eleven locks of deviation 0.1 in three rounds: 22 / 3.5 degrees, 5 % shared by eleven."""
     limit = inference.t_quantile(22 / 3.5, 1 - 0.05 / 11) * used / math.sqrt(3)
 
     def judged(mean: float) -> bool:
-        # Its own interval leaves out 1.
-        ratio = inference.Ratio(math.exp(mean), math.exp(mean / 2), math.exp(2 * mean), own, 3)
+        # Its own interval excludes 1.
+        low, high = math.exp(mean / 2), math.exp(2 * mean)
+        ratio = inference.Ratio(math.exp(mean), low, high, deviation, 3)
         first = inference.with_significance([ratio, *[replace(ratio, deviation=0.1)] * 10])[0]
         assert first is not None
         return first.shown
@@ -152,8 +149,8 @@ def test_the_stricter_interval_by_hand(own: float, used: float) -> None:
     assert not judged(limit * 0.999)
 
 
-def test_twelve_locks_that_are_alike_have_a_winner_in_few_comparisons() -> None:
-    """By each lock's own interval alone there would be a winner in one comparison of five."""
+def test_twelve_equal_locks_rarely_have_a_winner() -> None:
+    """By each lock's own interval alone, one comparison in five would have a winner."""
     rng = random.Random(1)
     plain = claimed = 0
     for _ in range(200):
@@ -167,33 +164,27 @@ def test_twelve_locks_that_are_alike_have_a_winner_in_few_comparisons() -> None:
     assert claimed <= 10
 
 
-def test_modified_z_scores_by_hand() -> None:
+def test_modified_z_scores() -> None:
     """Median 3, absolute deviations 2 1 0 1 97, their median 1."""
     scores = inference.modified_z_scores([1, 2, 3, 4, 100])
     assert scores == pytest.approx([-2 / 1.4826, -1 / 1.4826, 0, 1 / 1.4826, 97 / 1.4826])
     assert inference.modified_z_scores([5, 5, 5, 9]) == [0, 0, 0, 0]
 
 
-def test_marks_and_order_for_throughput() -> None:
-    """Best first; 95 is within 5 % of 100, 94 is not."""
-    table = stats.summarise(
-        plan(("pthread", "a", "b")), runs(pthread=[94] * 3, a=[100] * 3, b=[95] * 3), 4
-    )
-    assert [(s.lock, s.mark) for s in table] == [("a", "*"), ("b", "="), ("pthread", "")]
-
-
-def test_marks_and_order_for_times() -> None:
-    """Best first is the lowest; 10 / 0.95 is the limit."""
-    table = stats.summarise(
-        plan(metric=None, lower_is_better=True),
-        runs(pthread=[10.6] * 3, a=[10] * 3, b=[10.5] * 3),
-        4,
-    )
+@pytest.mark.parametrize(
+    ("changes", "values"),
+    [({}, (94, 100, 95)), ({"metric": None, "lower_is_better": True}, (10.6, 10, 10.5))],
+    ids=["throughput", "time"],
+)
+def test_marks_and_order(changes: dict[str, object], values: Sequence[float]) -> None:
+    """Best first; the limit of `=` is 95 % of the best rate, and the best time / 0.95."""
+    pthread, a, b = ([value] * 3 for value in values)
+    table = stats.summarise(plan(**changes), runs(pthread=pthread, a=a, b=b), 4)  # type: ignore[arg-type]
     assert [(s.lock, s.mark) for s in table] == [("a", "*"), ("b", "="), ("pthread", "")]
 
 
 def test_a_lock_that_did_not_finish_every_run_cannot_win() -> None:
-    """Its median is shown, without a mark; one without any run comes last."""
+    """Its median has no mark; a lock without a finished run comes last."""
     table = stats.summarise(plan(), runs(pthread=[10] * 3, a=[99, 99, None], b=[None, None]), 4)
     assert [(s.lock, s.mark, s.median) for s in table] == [
         ("a", "", 99),
@@ -206,7 +197,7 @@ def test_a_lock_that_did_not_finish_every_run_cannot_win() -> None:
 
 
 def test_ratio_uses_only_rounds_that_both_finished() -> None:
-    """The second round of pthread and the third of the lock are left out."""
+    """The second round, which pthread did not finish, is left out."""
     table = stats.summarise(plan(), runs(pthread=[10, None, 40], a=[20, 90, 80]), 4)
     ratio = next(s.ratio for s in table if s.lock == "a")
     assert ratio is not None
@@ -224,7 +215,7 @@ def test_warm_up_runs_do_not_count_but_their_timeouts_do() -> None:
 
 
 def test_verdict_names_the_winner_and_the_command() -> None:
-    """The command has the number of threads in place."""
+    """The command has the number of threads in place of {threads}."""
     records = runs(pthread=[10, 10.1, 9.9], a=[20, 20.1, 20], b=[5, 5.1, 5])
     verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
     assert verdict.sentence.startswith("a is best at 4 threads: 2.00 times as good as pthread")
@@ -232,7 +223,7 @@ def test_verdict_names_the_winner_and_the_command() -> None:
 
 
 def test_verdict_on_several_numbers_of_threads_is_two_sentences() -> None:
-    """The first sentence has the gain, the second the rest, with what speaks against the winner."""
+    """The second sentence has the other numbers of threads, and where the winner is worse."""
     records = runs(pthread=[10, 10.1, 9.9], a=[5, 5.1, 4.9], b=[10, 10.1, 9.9])
     for threads, values in ((1, [10, 10, 10]), (2, [20, 20, 20]), (8, [None, None, None])):
         records += [
@@ -251,8 +242,8 @@ def test_verdict_on_several_numbers_of_threads_is_two_sentences() -> None:
     assert verdict.command == "lockwright run --lock a -- prog 4"
 
 
-def test_verdict_looks_past_the_best_median_for_what_is_certain() -> None:
-    """A lock that varies has the best median; another one is less good, and surely better."""
+def test_verdict_prefers_a_shown_gain_to_the_best_median() -> None:
+    """A lock that varies has the best median; another has a smaller gain that is shown."""
     wanted = plan(("pthread", "a", "b", "c"))
     wild, steady = [40, 14, 5], [13, 13.1, 12.9]
     records = runs(pthread=[10, 10.1, 9.9], a=wild, b=steady, c=[10.1, 10, 10.1])
@@ -260,8 +251,8 @@ def test_verdict_looks_past_the_best_median_for_what_is_certain() -> None:
     assert verdict.sentence.startswith("b is shown to be better at 4 threads: 1.30 times as good")
 
 
-def test_verdict_says_when_locks_do_not_matter() -> None:
-    """Differences within the noise name no winner; only close intervals show that none is."""
+def test_verdict_states_that_locks_do_not_matter() -> None:
+    """Differences within the noise name no winner; only narrow intervals show insensitivity."""
     for noise, words in ((1, "no lock is shown to differ"), (0.1, "is not lock-sensitive")):
         records = runs(
             pthread=[10, 10 + noise, 10 - noise],
@@ -273,8 +264,8 @@ def test_verdict_says_when_locks_do_not_matter() -> None:
         assert verdict.command is None
 
 
-def test_verdict_names_what_is_promising_but_not_certain() -> None:
-    """It has the interval and the command to try it; of several, the one with the best ratio."""
+def test_verdict_names_the_most_promising_lock() -> None:
+    """It is the lock with the best ratio; the verdict has its interval and the command."""
     records = runs(pthread=[10, 14, 8], a=[13, 12, 14], b=[15, 17, 13])
     verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
     assert verdict.sentence.startswith("At 4 threads no lock is shown to differ from pthread. ")
@@ -286,7 +277,7 @@ def test_verdict_names_what_is_promising_but_not_certain() -> None:
     assert verdict.command == "lockwright run --lock b -- prog 4"
 
 
-def test_verdict_tells_worse_locks_from_no_difference() -> None:
+def test_verdict_distinguishes_worse_locks_from_no_difference() -> None:
     """A program on which other locks are worse is lock-sensitive."""
     records = runs(pthread=[10, 10.1, 9.9], a=[2, 2.1, 2], b=[10, 10.1, 10])
     verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
@@ -295,29 +286,28 @@ def test_verdict_tells_worse_locks_from_no_difference() -> None:
 
 
 def test_a_quiet_comparison_has_no_warnings() -> None:
-    """Steady runs of a second on an idle machine."""
     steady = [10, 10.1, 9.9]
     assert collect(plan(), runs(pthread=steady, a=steady, b=steady)) == []
 
 
 def test_each_warning_has_its_cause() -> None:
-    """Spread, first run, outlier, load, short runs: each alone brings its sentence."""
+    """Spread, first run, outlier, load and short runs each cause one warning."""
     steady: list[float | None] = [10, 10.1, 9.9, 10, 10.1]
 
-    def warned(records: list[Record]) -> list[str]:
+    def warnings(records: list[Record]) -> list[str]:
         return collect(plan(runs=5), records)
 
-    assert any("rel. sd" in w and "a at 4" in w for w in warned(runs(a=[10, 12, 8, 11, 9])))
-    assert any("first run" in w for w in warned(runs(a=[90, *steady[1:]])))
-    assert any("outlier" in w for w in warned(runs(a=[*steady[:4], 90])))
+    assert any("rel. sd" in w and "a at 4" in w for w in warnings(runs(a=[10, 12, 8, 11, 9])))
+    assert any("first run" in w for w in warnings(runs(a=[90, *steady[1:]])))
+    assert any("outlier" in w for w in warnings(runs(a=[*steady[:4], 90])))
     busy = [run("a", n, 10, others=0.5 if n == 2 else 0.0) for n in range(1, 6)]
-    assert ["1 of 5 runs" in w and "50 %" in w for w in warned(busy)] == [True]
+    assert ["1 of 5 runs" in w and "50 %" in w for w in warnings(busy)] == [True]
     short = [run("a", n, 10, wall=0.05) for n in range(1, 6)]
-    assert ["100 ms" in w for w in warned(short)] == [True]
+    assert ["100 ms" in w for w in warnings(short)] == [True]
 
 
 def test_a_noisy_machine_gets_one_warning_of_each_kind() -> None:
-    """However many locks and numbers of threads there are; the worst is named."""
+    """The warning counts the rows and names the worst."""
     wild = [10, 90, 10.1, 9.9, 10.1, 9.9, 10]
     records = [
         run(lock, number, value * (3 if lock == "b" and number == 2 else 1), threads=threads)
@@ -335,7 +325,7 @@ def test_a_noisy_machine_gets_one_warning_of_each_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "shown"),
+    ("low", "high", "text"),
     [
         (2.39e-16, 9.28e12, "<0.01 to >100"),
         (0.003, 0.5, "<0.01 to 0.50"),
@@ -346,22 +336,20 @@ def test_a_noisy_machine_gets_one_warning_of_each_kind() -> None:
         (1.0, 1.0, "1.00 to 1.00"),
     ],
 )
-def test_an_interval_is_shown_as_far_as_it_says_something(
-    low: float, high: float, shown: str
+def test_an_interval_is_exact_from_a_hundredth_to_a_hundred(
+    low: float, high: float, text: str
 ) -> None:
-    """Beyond a hundredth and a hundred it says only that nothing is known."""
-    assert numbers.interval(low, high) == shown
+    assert numbers.interval(low, high) == text
 
 
-def test_a_ratio_keeps_two_digits() -> None:
-    """The ratios range from a collapse to a thousandfold gain."""
+def test_a_ratio_has_two_significant_digits() -> None:
     ratios = (1e12, 1234.5, 123.4, 12.34, 1.234, 0.123, 0.0123, 0.00123, 0.000123, 1e-9)
-    shown = ">10,000 1,234 123 12.3 1.23 0.12 0.012 0.0012 0.00012 <0.0001"
-    assert " ".join(map(numbers.ratio, ratios)) == shown
+    texts = ">10,000 1,234 123 12.3 1.23 0.12 0.012 0.0012 0.00012 <0.0001"
+    assert " ".join(map(numbers.ratio, ratios)) == texts
 
 
-def test_every_lock_takes_every_place_in_the_order_of_rounds() -> None:
-    """No lock always comes first, each runs once a round, and the order is the same each time."""
+def test_the_order_of_locks_differs_between_rounds() -> None:
+    """Each lock runs once a round, none always first; the order is reproducible."""
     wanted = plan(("pthread", "a", "b", "c"), runs=40, warmup=1)
     slots = list(wanted.slots())
     assert slots == list(wanted.slots())

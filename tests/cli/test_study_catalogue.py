@@ -1,4 +1,4 @@
-"""`lockwright study catalogue`: what programs there are, and whether they are right here."""
+"""`lockwright study catalogue`: the programs, and the check of their results."""
 
 import json
 import shutil
@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 from lockwright.study.program import catalogue
+from support.processes import shell_script
 
 from .conftest import Cli
 
 
 def test_the_list(cli: Cli) -> None:
-    """Has a line for each program, and all that is known of them as JSON."""
+    """The list has a line for each program, and all its properties as JSON."""
     shown = cli("study", "catalogue")
     assert shown.status == 0
     names = [line.split()[0] for line in shown.out.splitlines()[1:]]
@@ -21,30 +22,27 @@ def test_the_list(cli: Cli) -> None:
     assert all(row["metric"]["better"] in ("higher", "lower") for row in rows)
 
 
-def test_one_of_them(cli: Cli) -> None:
-    """The entry includes what it takes from another one."""
+def test_one_program(cli: Cli) -> None:
+    """The entry includes the values that it inherits from another one."""
     shown = cli("study", "catalogue", "mariadb-select")
     assert "oltp_point_select" in shown.out
     assert "mariadb-install-db" in shown.out
     cli("study", "catalogue", "mariadb-selct").refuses("mariadb-selct", "'mariadb-select'")
 
 
-def test_a_suite_that_is_not_here(cli: Cli, environment: dict[str, str]) -> None:
-    """A line says what it needs; no package provides it."""
+def test_a_suite_that_is_not_installed(cli: Cli, environment: dict[str, str]) -> None:
+    """The message names the variable and the source; no package provides the suite."""
     environment.pop("PARSECDIR", None)
-    cli("study", "catalogue", "--check", "parsec-dedup").refuses(
-        "parsec-dedup", "$PARSECDIR", "your own PARSEC 3.0"
-    )
-    cli("study", "catalogue", "--check", "parsec-dedup", env={"PARSECDIR": "/nowhere"}).refuses(
-        "/nowhere/bin/parsecmgmt"
-    )
+    check = ("study", "catalogue", "--check", "parsec-dedup")
+    cli(*check).refuses("parsec-dedup", "$PARSECDIR", "your own PARSEC 3.0")
+    cli(*check, env={"PARSECDIR": "/nowhere"}).refuses("/nowhere/bin/parsecmgmt")
     cli("study", "catalogue", "--install", "phoenix-pca").refuses("phoenix-pca", "your own")
     cli("study", "catalogue", "phoenix-pca", "--install", "pigz").refuses("beside")
 
 
 @pytest.mark.parametrize("name", ["kyoto-cache", "pigz", "xz"])
-def test_programs_that_are_here_are_right(name: str, cli: Cli, tmp_path: Path) -> None:
-    """Prepared and run with a little work."""
+def test_installed_programs_are_right(name: str, cli: Cli, tmp_path: Path) -> None:
+    """They are prepared, and run with little work."""
     program = catalogue.find(name)
     if not all(shutil.which(each) for each in program.needs):
         pytest.skip(f"{name} is not installed")
@@ -54,11 +52,9 @@ def test_programs_that_are_here_are_right(name: str, cli: Cli, tmp_path: Path) -
     assert done.out.startswith(f"{name}: right (2 threads, ")
 
 
-def test_a_wrong_run_is_told(cli: Cli, tmp_path: Path) -> None:
-    """The command says so with the reason, and by its exit status."""
-    fake = tmp_path / "kccachetest"
-    fake.write_text("#!/bin/sh\necho 'time: 1.0'\n")
-    fake.chmod(0o755)
+def test_a_wrong_run_is_reported(cli: Cli, tmp_path: Path) -> None:
+    """The command prints the reason, and its exit status is 1."""
+    shell_script(tmp_path / "kccachetest", "echo 'time: 1.0'")
     words = ["--check", "kyoto-cache", "--scale", "0.02", "--cache", tmp_path]
     done = cli("study", "catalogue", *words, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert done.status == 1
@@ -67,22 +63,21 @@ def test_a_wrong_run_is_told(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_packages_are_installed_by_apt(cli: Cli, tmp_path: Path) -> None:
-    """Those that are missing, after it was said how; if it fails, that is told."""
+    """The command is printed, missing packages are installed, and a failure is reported."""
     scripts = {
         "dpkg-query": "echo 'libjemalloc2 installed'",
         "sudo": 'exec "$@"',
-        "apt-get": f'echo "$@" >> {tmp_path}/asked; test "$3" != install || exit "$FAILS"',
+        "apt-get": f'echo "$@" >> {tmp_path}/calls; test "$3" != install || exit "$FAILS"',
     }
     for name, text in scripts.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
+        shell_script(tmp_path / name, text)
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "FAILS": "0"}
     done = cli("study", "catalogue", "--install", "kyoto-jemalloc", env=env)
     assert (done.status, done.err) == (0, "")
     assert "Runs: " in done.out
-    asked = (tmp_path / "asked").read_text().splitlines()
-    assert asked[0].endswith("update")
-    assert asked[1].endswith("install -y --no-install-recommends kyotocabinet-utils")
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls[0].endswith("update")
+    assert calls[1].endswith("install -y --no-install-recommends kyotocabinet-utils")
     failed = cli("study", "catalogue", "--install", "kyoto-jemalloc", env=env | {"FAILS": "100"})
     assert failed.status == 2
     assert "apt-get could not install kyotocabinet-utils" in failed.err

@@ -1,4 +1,4 @@
-"""`lockwright study run --scheduler`: each run is made once, also if a machine dies."""
+"""`lockwright study run --scheduler`: each run is made once, even if a machine dies."""
 
 import contextlib
 import importlib.util
@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from support.processes import running, wait_until
 
 from .conftest import Program
-from .test_study_run import count, is_running, rows, slow
+from .test_study_run import count, rows, slow
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="Dask distributed is not installed"
@@ -24,11 +25,11 @@ Worker = Callable[[str], subprocess.Popen[str]]
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    """The address of a scheduler."""
+    """Start a scheduler and return its address."""
     words = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--no-dashboard"]
     words += ["--host", "127.0.0.1", "--port", "0"]
     with (tmp_path / "scheduler.log").open("w") as log:
-        # On a machine that is busy with other tests, a worker may take its time to answer.
+        # On a machine that is busy with other tests, a worker may be slow to connect.
         patient = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "200s"}
         process = subprocess.Popen(
             words, stderr=log, stdout=log, cwd=tmp_path, env=os.environ | patient
@@ -49,7 +50,7 @@ def address(tmp_path: Path) -> Iterator[str]:
 def worker(
     command: list[str], environment: dict[str, str], address: str, tmp_path: Path
 ) -> Iterator[Worker]:
-    """Starts one, which is a machine of that name."""
+    """Return a function that starts a worker, which is a machine of that name."""
     started = []
 
     def start(name: str) -> subprocess.Popen[str]:
@@ -88,19 +89,19 @@ def study(
     )
 
 
-def few(plan: str, runs: int) -> str:
+def with_runs(plan: str, runs: int) -> str:
     return plan.replace("runs = 4", f"runs = {runs}")
 
 
-def until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    end = time.monotonic() + 240
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.02)
+def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    def holds() -> bool:
+        assert process.poll() is None or condition(), process.communicate()
+        return condition()
+
+    wait_until(holds, 240)
 
 
-def test_machines_share_the_runs_of_one_that_is_killed(
+def test_machines_share_the_runs_of_a_killed_machine(
     command: list[str],
     environment: dict[str, str],
     address: str,
@@ -108,33 +109,33 @@ def test_machines_share_the_runs_of_one_that_is_killed(
     program: Program,
     tmp_path: Path,
 ) -> None:
-    """Three workers, one of them killed in the middle of a run: all runs are there once."""
+    """One of three workers is killed in the middle of a run; every run is stored once."""
     machines = {name: worker(name) for name in ("a", "b", "c")}
-    plan = 'machines = "any"\n' + few(slow(program, tmp_path, 0.1), 2)
+    plan = 'machines = "any"\n' + with_runs(slow(program, tmp_path, 0.1), 2)
     run = study(command, environment, tmp_path, plan, "--scheduler", address)
     db = tmp_path / "s.sqlite"
-    until(lambda: len({name for (name,) in made(db)}) == 3 and count(db) >= 6, run)
+    wait_for(lambda: len({name for (name,) in machines_of(db)}) == 3 and count(db) >= 6, run)
     machines["b"].kill()
     before = count(db)
     out, message = run.communicate(timeout=200)
     assert run.returncode == 0, message
-    assert before < 36, "it was done before a worker could be killed"
+    assert before < 36, "it ended before a worker could be killed"
     assert "b has left" in message
     found = rows(db, "program, lock, threads, round, outcome")
     assert len(found) == len(set(found)) == 2 * 3 * 2 * 3
     assert {row[-1] for row in found} == {"finished"}
-    assert {name for (name,) in made(db)} == {"a", "b", "c"}
+    assert {name for (name,) in machines_of(db)} == {"a", "b", "c"}
     assert "36 runs" in out
 
 
-def made(db: Path) -> list[tuple[str]]:
+def machines_of(db: Path) -> list[tuple[str]]:
     with contextlib.suppress(Exception):
         return [(str(name),) for (name,) in rows(db, "machine")] if db.exists() else []
     return []
 
 
 @pytest.mark.long
-def test_each_machine_makes_every_run_also_if_it_was_away(
+def test_each_machine_makes_every_run_even_after_an_absence(
     command: list[str],
     environment: dict[str, str],
     address: str,
@@ -142,36 +143,34 @@ def test_each_machine_makes_every_run_also_if_it_was_away(
     program: Program,
     tmp_path: Path,
 ) -> None:
-    """A worker that was killed makes the remaining runs when it is back; no process of it stays
-    behind.
-    """
+    """A worker that was killed makes the remaining runs later; it leaves no process."""
     worker("a")
     second = worker("b")
-    plan = few(slow(program, tmp_path, 0.3), 1).replace("warmup = 1", "")
+    plan = with_runs(slow(program, tmp_path, 0.3), 1).replace("warmup = 1", "")
     db = tmp_path / "s.sqlite"
     run = study(command, environment, tmp_path, plan, "--scheduler", address, "--patience", "1")
-    until(lambda: made(db).count(("b",)) >= 2, run)
+    wait_for(lambda: machines_of(db).count(("b",)) >= 2, run)
     second.send_signal(signal.SIGKILL)
     _, message = run.communicate(timeout=200)
     assert run.returncode == 1, message
     assert "b has left with" in message
     assert "continue with: " in message
-    assert made(db).count(("a",)) == 12
-    assert 2 <= made(db).count(("b",)) < 12
-    assert not is_running(str(tmp_path / "slow"))
+    assert machines_of(db).count(("a",)) == 12
+    assert 2 <= machines_of(db).count(("b",)) < 12
+    assert not running(tmp_path / "slow")
     worker("b")
     again = study(command, environment, tmp_path, plan, "--scheduler", address)
     _, message = again.communicate(timeout=200)
     assert again.returncode == 0, message
     found = rows(db, "machine, program, lock, threads, round")
     assert len(found) == len(set(found)) == 2 * 12
-    assert {name for (name,) in made(db)} == {"a", "b"}
+    assert {name for (name,) in machines_of(db)} == {"a", "b"}
 
 
-def test_without_a_scheduler_or_a_worker_it_is_said(
+def test_a_missing_scheduler_or_worker_is_reported(
     command: list[str], environment: dict[str, str], address: str, program: Program, tmp_path: Path
 ) -> None:
-    """The line says what to start."""
+    """The message names the command to start."""
     plan = slow(program, tmp_path, 0.1)
     nowhere = study(command, environment, tmp_path, plan, "--scheduler", "tcp://127.0.0.1:1")
     _, message = nowhere.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""`lockwright study run`: every run of a plan is made once and kept, whatever happens meanwhile."""
+"""`lockwright study run`: every run of a plan is made and stored once, after any interruption."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.processes import captured
+from support.processes import captured, running, shell_script, wait_until
 
 from .conftest import Cli, Program, Result
 
@@ -32,16 +32,9 @@ def table(name: str, command: list[object], more: str = "") -> str:
     return f'[[program]]\nname = "{name}"\ncommand = [{words}]\n{more}\n'
 
 
-def script(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
-
-
 @pytest.fixture
 def study(cli: Cli, tmp_path: Path) -> Iterator[Study]:
-    """Writes a plan and runs it, in a directory of the test."""
+    """Return a function that writes a plan and runs it, in a directory of the test."""
 
     def run(plan: str, *words: str, env: Mapping[str, str] | None = None) -> Result:
         (tmp_path / "s.toml").write_text(plan)
@@ -56,7 +49,7 @@ def study(cli: Cli, tmp_path: Path) -> Iterator[Study]:
 
 
 def test_failures_are_results(study: Study, program: Program, tmp_path: Path) -> None:
-    """Each under the lock that it belongs to, with what is to be known; the others finish."""
+    """Each failure is stored under its lock with its reason; the other runs finish."""
     ends = program("ends")
     swap = "case $LD_PRELOAD in *ttas.so) {};; esac"
     plan = LOCKS + "threads = [2]\nruns = 1\nmost_runs = 1\n"
@@ -69,7 +62,7 @@ def test_failures_are_results(study: Study, program: Program, tmp_path: Path) ->
         ("mute", "exit 0", "[program.metric]\nread='regex'\npattern='rate: ([0-9]+)'\n"
                            "unit='ops/s'\nbetter='higher'"),
     ):  # fmt: skip
-        file = script(tmp_path, name, f"{ends}\n{swap.format(bad)}\necho rate: 7")
+        file = shell_script(tmp_path / name, f"{ends}\n{swap.format(bad)}\necho rate: 7")
         plan += table(name, [file], more)
     plan += table("avoids", [ends], "without = { mcs-stp = 'it knows why' }")
     plan += table("dies", [ends, "3"])
@@ -98,10 +91,10 @@ def test_failures_are_results(study: Study, program: Program, tmp_path: Path) ->
     assert "7 left out" in result.out
 
 
-def test_a_server_is_under_the_lock_and_its_client_is_not(
+def test_a_server_runs_under_the_lock_and_its_client_does_not(
     study: Study, tmp_path: Path, cli: Cli
 ) -> None:
-    """It is started for each run, warmed up, asked, checked and ended."""
+    """The server is started for each run, warmed up, queried, checked and ended."""
     served = f"""
 {LOCKS.replace(', "mcs-stp"', "")}
 threads = [1]
@@ -143,24 +136,16 @@ warmup = 1
 
 
 def slow(program: Program, folder: Path, seconds: float) -> str:
-    """Two programs that take their time, without using any."""
-    file = script(folder, "slow", f"{program('ends')}; sleep {seconds}; echo rate: $1")
+    """Return a plan of two programs that sleep."""
+    file = shell_script(folder / "slow", f"{program('ends')}; sleep {seconds}; echo rate: $1")
     more = "metric = { read='regex', pattern='rate: (.+)', unit='ops/s', better='higher' }"
     return PLAN + table("one", [file, "{threads}"], more) + table("two", [file, 3], more)
-
-
-def is_running(word: str) -> bool:
-    for entry in Path("/proc").iterdir():
-        with contextlib.suppress(OSError):
-            if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
-                return True
-    return False
 
 
 def test_a_study_that_is_killed_ten_times_has_the_same_runs(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """SIGKILL comes at random moments; no process stays behind, and each run is stored once."""
+    """SIGKILL comes at random moments; no process is left, and each run is stored once."""
     dice = random.Random(os.urandom(8))
     places = [tmp_path / "alone", tmp_path / "killed"]
     for place in places:
@@ -175,21 +160,21 @@ def test_a_study_that_is_killed_ten_times_has_the_same_runs(
 
     alone = start(places[0])
     assert alone.wait(120) == 0
-    kept = 0
-    for turn in range(10):
+    stored = 0
+    for attempt in range(10):
         process = start(places[1])
         db = places[1] / "s.sqlite"
-        # After some runs more, so that it gets on, and then at any moment.
+        # Every second time after two more runs, so that the study progresses.
         end = time.monotonic() + 60
-        while turn % 2 and time.monotonic() < end and process.poll() is None:
-            if db.exists() and count(db) >= kept + 2:
+        while attempt % 2 and time.monotonic() < end and process.poll() is None:
+            if db.exists() and count(db) >= stored + 2:
                 break
             time.sleep(0.005)
-        time.sleep(dice.uniform(0.0, 0.1 if turn % 2 else 1.0))
+        time.sleep(dice.uniform(0.0, 0.1 if attempt % 2 else 1.0))
         process.kill()
         process.wait()
-        assert process.returncode == -signal.SIGKILL, "it was done before it could be killed"
-        kept = max(kept, count(db))
+        assert process.returncode == -signal.SIGKILL, "it ended before it could be killed"
+        stored = max(stored, count(db))
     last = start(places[1])
     _, message = last.communicate(timeout=120)
     assert last.returncode == 0, message
@@ -200,10 +185,7 @@ def test_a_study_that_is_killed_ten_times_has_the_same_runs(
     ]
     assert runs[0] == runs[1]
     assert len(runs[0]) == 2 * 3 * 2 * 5
-    end = time.monotonic() + 60
-    while is_running(str(tmp_path / "slow")) and time.monotonic() < end:
-        time.sleep(0.01)
-    assert not is_running(str(tmp_path / "slow"))
+    wait_until(lambda: not running(tmp_path / "slow"))
     assert not list((tmp_path / "cache/work").glob("run-*")), "files of killed runs are left"
 
 
@@ -213,10 +195,10 @@ def count(db: Path) -> int:
     return 0
 
 
-def test_ctrl_c_says_how_to_go_on(
+def test_ctrl_c_prints_how_to_resume(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """The run under way is dropped, what was measured is kept."""
+    """The current run is dropped, finished runs stay stored."""
     (tmp_path / "s.toml").write_text(slow(program, tmp_path, 0.2))
     words = [*command, "study", "run", "s.toml", "--cache", str(tmp_path / "cache")]
     process = subprocess.Popen(
@@ -238,28 +220,26 @@ def test_ctrl_c_says_how_to_go_on(
 def test_a_changed_plan_is_refused(study: Study, program: Program, tmp_path: Path) -> None:
     """The line names the first key that differs; with the same plan nothing is left to do."""
     plan = LOCKS + "threads = [1]\nruns = 1\nmost_runs = 1\n"
-    whole = plan + table("a", [program("ends")])
-    assert study(whole).status == 0
+    plan += table("a", [program("ends")])
+    assert study(plan).status == 0
     before = rows(tmp_path / "s.sqlite", "*")
-    assert study(whole).status == 0
+    assert study(plan).status == 0
     assert rows(tmp_path / "s.sqlite", "*") == before
     for changed, key in (
-        (whole.replace("runs = 1\n", "runs = 2\n"), "runs"),
-        (whole.replace("threads = [1]", "threads = [2]"), "threads"),
-        (whole + "timeout = 5", "the program a"),
+        (plan.replace("runs = 1\n", "runs = 2\n"), "runs"),
+        (plan.replace("threads = [1]", "threads = [2]"), "threads"),
+        (plan + "timeout = 5", "the program a"),
     ):
         study(changed).refuses("s.sqlite", f"differs in {key}", "--db")
     assert rows(tmp_path / "s.sqlite", "*") == before
 
 
-def test_configurations_that_lie_apart_are_run_again(
+def test_configurations_with_a_large_spread_are_run_again(
     study: Study, program: Program, tmp_path: Path
 ) -> None:
-    """They run again until they agree or the limit is reached; those that agree do not."""
-    noisy = script(
-        tmp_path, "noisy", f"{program('ends')}; echo x >> {tmp_path}/n; wc -l < {tmp_path}/n"
-    )
-    calm = script(tmp_path, "calm", f"{program('ends')}; echo 5")
+    counter = f"echo x >> {tmp_path}/n; wc -l < {tmp_path}/n"
+    noisy = shell_script(tmp_path / "noisy", f"{program('ends')}; {counter}")
+    calm = shell_script(tmp_path / "calm", f"{program('ends')}; echo 5")
     more = "metric = { read='regex', pattern='[0-9]+', unit='ops/s', better='higher' }"
     plan = 'locks = ["pthread", "ttas"]\nthreads = [1]\nruns = 2\nmost_runs = 5\nspread = 5\n'
     plan += table("noisy", [noisy], more) + table("calm", [calm], more)
@@ -272,7 +252,7 @@ def test_configurations_that_lie_apart_are_run_again(
 
 
 def test_a_dry_run_makes_nothing(study: Study, program: Program, tmp_path: Path) -> None:
-    """And tells how many runs there would be."""
+    """It prints the number of runs that the plan needs."""
     plan = LOCKS + "threads = [1, 2]\nruns = 3\n"
     result = study(plan + table("a", [program("ends")], "seconds = 60"), "--dry-run")
     assert result.status == 0
@@ -303,15 +283,15 @@ def test_a_dry_run_makes_nothing(study: Study, program: Program, tmp_path: Path)
 def test_a_bad_plan_is_refused_in_one_line(
     study: Study, plan: str, parts: list[str], tmp_path: Path
 ) -> None:
-    """Which names the file, the key and what to do, and nothing is made."""
+    """The line names the file, the key and what to do; nothing is made."""
     study(plan).refuses("s.toml", *parts)
     assert not (tmp_path / "s.sqlite").exists()
 
 
-def test_what_is_not_installed_is_named_with_how_to_get_it(
+def test_missing_programs_are_named_with_their_packages(
     study: Study, program: Program, tmp_path: Path
 ) -> None:
-    """Before anything runs; or it is left out, if the user says so."""
+    """The study does not begin, or leaves them out with --skip-missing."""
     plan = LOCKS + "threads = [1]\nruns = 1\nmost_runs = 1\n" + table("a", [program("ends")])
     absent = "needs = ['no-such-program']\npackages = ['some-package']"
     plan += table("b", ["no-such-program"], absent)
@@ -324,7 +304,7 @@ def test_what_is_not_installed_is_named_with_how_to_get_it(
 def test_a_full_disk_loses_nothing(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """The study ends with one line, and goes on when there is room."""
+    """The study ends with one line, and resumes when there is room."""
     (tmp_path / "s.toml").write_text(slow(program, tmp_path, 0.0))
     words = [*command, "study", "run", "s.toml", "--cache", str(tmp_path / "cache")]
     limited = ["prlimit", f"--fsize={40_000}", *words]

@@ -1,4 +1,4 @@
-"""Placeholders of a command."""
+"""The placeholders of a command."""
 
 import pytest
 from lockwright.base.errors import LockwrightError
@@ -20,10 +20,9 @@ from lockwright.base.template import expand, uses_threads
         ("{t}", 4, "{t}"),
     ],
 )
-def test_placeholders_are_replaced_and_other_braces_stay(
+def test_placeholders_are_replaced_and_other_braces_are_not(
     word: str, threads: int, expected: str
 ) -> None:
-    """Each with the value that arithmetic gives."""
     assert expand(word, threads) == expected
 
 
@@ -33,25 +32,25 @@ def test_placeholders_are_replaced_and_other_braces_stay(
      "t.real", "[t][0]", "t if t else 1", "True", "'a'", "min(t, key=t)", "t<3", "1" * 300],
 )  # fmt: skip
 def test_anything_but_arithmetic_is_refused(expression: str) -> None:
-    """No power, no division with remainder lost silently, no names, no calls but min and max."""
+    """No power, no division but `//`, no names, and no calls but min and max are allowed."""
     with pytest.raises(LockwrightError):
         expand(f"{{={expression}}}", 4)
 
 
 def test_division_by_zero_names_the_number_of_threads() -> None:
-    """It may be good for some and bad for others."""
+    """The expression may be valid for other numbers of threads."""
     assert expand("{=8//(t-2)}", 4) == "4"
     with pytest.raises(LockwrightError, match="2 threads"):
         expand("{=8//(t-2)}", 2)
 
 
 def test_a_missing_brace_is_refused() -> None:
-    """It would otherwise be handed to the program."""
+    """Else it would be passed to the program."""
     with pytest.raises(LockwrightError, match="closing brace"):
         expand("{=t+1", 4)
 
 
-def test_use_of_threads_is_seen() -> None:
+def test_use_of_threads_is_recognised() -> None:
     """Both forms count, other braces do not."""
     assert uses_threads(["a", "-j{threads}"])
     assert uses_threads(["{=t}"])

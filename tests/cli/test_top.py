@@ -1,4 +1,4 @@
-"""`lockwright top`: what mutexes do shows while a program runs, whose output goes elsewhere."""
+"""`lockwright top` shows the mutexes of a program while it runs, and redirects its output."""
 
 import fcntl
 import os
@@ -15,7 +15,7 @@ from .conftest import Cli, Program
 
 
 def test_a_line_for_each_interval(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """The mutex and how many wait for it, and at the end the summary and the program's status."""
+    """A line has the mutex and its waiters; the summary and the program's status follow."""
     log = tmp_path / "log"
     done = cli("top", "--interval", "0.2", "-o", log, "--", program("queueing"), "800")
     assert done.status == 3, done.err
@@ -29,22 +29,22 @@ def test_a_line_for_each_interval(cli: Cli, program: Program, tmp_path: Path) ->
     assert "lost waiting" in done.err
     assert "queued_for" in done.err
     assert f"the program's output is in {log}" in done.err
-    assert log.read_text() == "turns\nends\n"
+    assert log.read_text() == "begins\nends\n"
 
 
-def test_without_a_file_the_output_is_kept_and_named(cli: Cli, program: Program) -> None:
+def test_without_a_file_the_output_goes_to_a_named_log(cli: Cli, program: Program) -> None:
     done = cli("top", "--", program("queueing"), "20")
     assert done.status == 3
     found = re.search(r"the program's output is in (.*)$", done.err, re.MULTILINE)
     assert found
-    assert Path(found[1]).read_text() == "turns\nends\n"
+    assert Path(found[1]).read_text() == "begins\nends\n"
     Path(found[1]).unlink()
 
 
-def test_a_reader_that_leaves_does_not_end_the_program(
+def test_a_closed_pipe_does_not_end_the_program(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """Nor does it take the summary, or the program's status."""
+    """The summary and the program's status are still reported."""
     words = [*command, "top", "--interval", "0.1", "-o", str(tmp_path / "log"), "--"]
     with subprocess.Popen(
         [*words, str(program("queueing")), "400"],
@@ -61,13 +61,13 @@ def test_a_reader_that_leaves_does_not_end_the_program(
         assert top.wait(60) == 3
     assert "queued_for" in message
     assert "Traceback" not in message
-    assert (tmp_path / "log").read_text() == "turns\nends\n"
+    assert (tmp_path / "log").read_text() == "begins\nends\n"
 
 
 def test_a_key_ends_it_on_a_terminal(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """The terminal is left as it was."""
+    """The terminal's settings are restored."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 120, 0, 0))
     before = termios.tcgetattr(slave)
@@ -79,35 +79,37 @@ def test_a_key_ends_it_on_a_terminal(
         stderr=slave,
         env={k: v for k, v in environment.items() if k != "COLUMNS"} | {"TERM": "xterm"},
     ) as process:
-        shown = b""
-        while b"queued_for" not in shown or b"q ends the program" not in shown:
-            shown += os.read(master, 65536)
+        received = b""
+        while b"queued_for" not in received or b"q ends the program" not in received:
+            received += os.read(master, 65536)
         os.write(master, b"q")
-        while b"the program's output is in" not in shown:
-            shown += os.read(master, 65536)
+        while b"the program's output is in" not in received:
+            received += os.read(master, 65536)
         assert process.wait(60) == 0
     assert termios.tcgetattr(slave) == before
     os.close(slave)
     os.close(master)
-    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown.decode())
+    text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", received.decode())
     for heading in ("mutex", "lost", "waiting", "contended", "held at"):
         assert heading in text
     assert "1000000" in text
 
 
-def test_a_process_that_runs_already(
+def test_a_running_process(
     command: list[str], environment: dict[str, str], program: Program
 ) -> None:
-    """It is looked at until it ends, or until nobody reads on."""
+    """It is observed until it ends, or until the pipe is closed."""
     with subprocess.Popen([program("queueing"), "2500"], stdout=subprocess.PIPE) as target:
         assert target.stdout is not None
         target.stdout.readline()
         words = [*command, "top", "--interval", "0.2", "--pid", str(target.pid)]
-        with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) as left:
-            assert left.stdout is not None
-            assert "of 2 threads wait; " in left.stdout.readline()
-            left.stdout.close()
-            assert left.wait(60) == 0
+        with subprocess.Popen(
+            words, env=environment, stdout=subprocess.PIPE, text=True
+        ) as observer:
+            assert observer.stdout is not None
+            assert "of 2 threads wait; " in observer.stdout.readline()
+            observer.stdout.close()
+            assert observer.wait(60) == 0
         assert target.poll() is None
         done = captured(words, env=environment)
     assert done.returncode == 0
@@ -126,7 +128,7 @@ def test_bad_input_gets_one_line(cli: Cli, program: Program, tmp_path: Path) -> 
     cli("top", "--pid", "4194304").refuses("no process 4194304")
 
 
-def test_a_program_that_takes_no_mutex_keeps_its_status(cli: Cli, tmp_path: Path) -> None:
+def test_the_status_of_a_program_without_mutexes(cli: Cli, tmp_path: Path) -> None:
     for program, status in (("true", 0), ("false", 1)):
         done = cli("top", "-o", tmp_path / "log", "--", program)
         assert done.status == status

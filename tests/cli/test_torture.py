@@ -1,4 +1,4 @@
-"""`lockwright torture` says what it does, what it found, and leaves nothing behind."""
+"""`lockwright torture`: its output, its findings, and that it leaves no process."""
 
 import json
 import os
@@ -10,34 +10,22 @@ from pathlib import Path
 
 import pytest
 from support import locate
+from support.processes import running, wait_until
 
 from .conftest import Cli
 
-#: Short, and with processes of its own.
+#: A short torture that starts processes.
 BRIEF = ["--minutes", "0.02", "--only", "crowd,forks"]
 
 
-def left_over(mark: str) -> list[str]:
-    """The torture programs that were told that seed and still run."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = path.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"lockwright-torture" in words[0] and mark.encode() in words:
-            found.append(path.parent.name)
-    return found
-
-
 def test_a_clean_run(cli: Cli, tmp_path: Path) -> None:
-    """The lock runs with its numbers as they are, and with the smallest ones."""
-    written = tmp_path / "found.json"
-    done = cli("torture", "mcs-stp", "--seed", "5", *BRIEF, "--json", written)
+    """The lock runs with its default parameters, and with the smallest."""
+    target = tmp_path / "found.json"
+    done = cli("torture", "mcs-stp", "--seed", "5", *BRIEF, "--json", target)
     assert done.status == 0, done.out + done.err
     assert "seed 5" in done.out.splitlines()[0]
     assert "Clean." in done.out
-    document = json.loads(written.read_text())
+    document = json.loads(target.read_text())
     assert document["seed"] == 5
     assert document["complete"]
     first, second = document["runs"]
@@ -46,12 +34,12 @@ def test_a_clean_run(cli: Cli, tmp_path: Path) -> None:
         assert (run["lock"], run["topology"], run["clean"]) == ("mcs-stp", None, True)
         assert run["final"]["sections"] > 0
         assert {line["what"].split(",")[0] for line in run["phases"]} <= {"crowd", "forks"}
-    own = {"LOCKWRIGHT_SPIN_NS": "5"}
-    assert cli("torture", "mcs-stp", *BRIEF, "--json", written, env=own).status == 0
-    assert len(json.loads(written.read_text())["runs"]) == 1
+    variables = {"LOCKWRIGHT_SPIN_NS": "5"}
+    assert cli("torture", "mcs-stp", *BRIEF, "--json", target, env=variables).status == 0
+    assert len(json.loads(target.read_text())["runs"]) == 1
 
 
-def test_the_seed_is_drawn_and_said(cli: Cli) -> None:
+def test_the_seed_is_drawn_and_printed(cli: Cli) -> None:
     first, second = (
         cli("torture", "pthread", "--minutes", "0.005", "--only", "reuse").out.splitlines()[0]
         for _ in range(2)
@@ -60,28 +48,28 @@ def test_the_seed_is_drawn_and_said(cli: Cli) -> None:
     assert first != second
 
 
-def test_a_lock_that_knows_nodes_is_tortured_on_several(cli: Cli, tmp_path: Path) -> None:
-    written = tmp_path / "found.json"
-    done = cli("torture", "hmcs", "--minutes", "0.03", "--only", "crowd", "--json", written)
+def test_a_numa_aware_lock_is_tortured_on_several_nodes(cli: Cli, tmp_path: Path) -> None:
+    target = tmp_path / "found.json"
+    done = cli("torture", "hmcs", "--minutes", "0.03", "--only", "crowd", "--json", target)
     assert done.status == 0, done.out + done.err
     assert "at most 2 threads for each processor" in done.out
-    runs = json.loads(written.read_text())["runs"]
+    runs = json.loads(target.read_text())["runs"]
     assert runs[0]["topology"] is None
     assert runs[-1]["topology"] == "threads:0;1;2;3"
     assert [bool(run["numbers"]) for run in runs] == [False] * (len(runs) - 1) + [True]
     declared = {"LOCKWRIGHT_TOPOLOGY": "threads:0;1"}
-    assert cli("torture", "hmcs", *BRIEF, "--json", written, env=declared).status == 0
-    assert [run["topology"] for run in json.loads(written.read_text())["runs"]] == [None] * 2
+    assert cli("torture", "hmcs", *BRIEF, "--json", target, env=declared).status == 0
+    assert [run["topology"] for run in json.loads(target.read_text())["runs"]] == [None] * 2
 
 
 @pytest.fixture
 def with_broken(libdir: Path, tmp_path: Path) -> dict[str, str]:
-    """Libraries of which `ttas` is broken and `pthread` is not, and no other is there."""
-    folder = tmp_path / "own" / "lib"
+    """Make a directory of two libraries, `ttas`, which is broken, and `pthread`."""
+    folder = tmp_path / "broken" / "lib"
     folder.mkdir(parents=True)
     rows = json.loads((libdir / "locks.json").read_text())
-    kept = [row for row in rows if row["name"] in ("ttas", "pthread")]
-    (folder / "locks.json").write_text(json.dumps(kept))
+    rows = [row for row in rows if row["name"] in ("ttas", "pthread")]
+    (folder / "locks.json").write_text(json.dumps(rows))
     shutil.copy(
         locate.program("torture", "broken_deadline_too_soon.so"), folder / "liblockwright-ttas.so"
     )
@@ -90,13 +78,15 @@ def with_broken(libdir: Path, tmp_path: Path) -> dict[str, str]:
     return {"LOCKWRIGHT_LIBDIR": str(folder)}
 
 
-def test_all_goes_on_after_a_failure(cli: Cli, tmp_path: Path, with_broken: dict[str, str]) -> None:
-    """Status 1, the state, the command that repeats it, and the other lock's result."""
-    written = tmp_path / "found.json"
-    words = ["--seed", "11", "--minutes", "0.1", "--only", "crowd", "--json", str(written)]
+def test_all_continues_after_a_failure(
+    cli: Cli, tmp_path: Path, with_broken: dict[str, str]
+) -> None:
+    """The output has the lock's state, the command that repeats it, and the other lock's result."""
+    target = tmp_path / "found.json"
+    words = ["--seed", "11", "--minutes", "0.1", "--only", "crowd", "--json", str(target)]
     done = cli("torture", "all", *words, env=with_broken)
     assert done.status == 1, done.out + done.err
-    failed, clean = json.loads(written.read_text())["runs"]
+    failed, clean = json.loads(target.read_text())["runs"]
     if failed["lock"] == "pthread":
         failed, clean = clean, failed
     assert clean["clean"]
@@ -112,29 +102,26 @@ def test_all_goes_on_after_a_failure(cli: Cli, tmp_path: Path, with_broken: dict
     assert cli(*words, "--minutes", "0.5", env=with_broken).status == 1
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_torture_leaves_nothing_behind(
-    command: list[str], environment: dict[str, str], how: signal.Signals
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_torture_leaves_no_process(
+    command: list[str], environment: dict[str, str], number: signal.Signals
 ) -> None:
-    """Whatever ends it; if it can still speak, with a summary."""
-    mark = str(900_000 + os.getpid() * 10 + int(how))
-    words = [*command, "torture", "all", "--seed", mark, "--minutes", "9", "--only", "crowd,forks"]
+    """Except after SIGKILL it prints a summary."""
+    seed = str(900_000 + os.getpid() * 10 + int(number))
+    words = [*command, "torture", "all", "--seed", seed, "--minutes", "9", "--only", "crowd,forks"]
     process = subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 120
-    while not left_over(mark) and time.monotonic() < deadline:
+    while not running("lockwright-torture", seed) and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(0.3)
-    process.send_signal(how)
+    process.send_signal(number)
     out, _ = process.communicate(timeout=120)
-    if how != signal.SIGKILL:
-        assert process.returncode == 128 + how
+    if number != signal.SIGKILL:
+        assert process.returncode == 128 + number
         assert "Stopped after 0 of" in out
-    deadline = time.monotonic() + 60
-    while left_over(mark) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert left_over(mark) == []
+    wait_until(lambda: not running("lockwright-torture", seed))
 
 
 @pytest.mark.parametrize(
@@ -153,10 +140,10 @@ def test_an_interrupted_torture_leaves_nothing_behind(
         ([], ["LOCK|all"]),
     ],
 )
-def test_what_makes_no_sense_is_refused(cli: Cli, words: list[str], parts: list[str]) -> None:
+def test_bad_arguments_are_refused(cli: Cli, words: list[str], parts: list[str]) -> None:
     cli("torture", *words).refuses(*parts)
 
 
-def test_numbers_of_the_lock_are_checked(cli: Cli) -> None:
+def test_parameters_of_the_lock_are_checked(cli: Cli) -> None:
     done = cli("torture", "mcs-stp", env={"LOCKWRIGHT_MCS_STP_SPIN_NS": "x"})
     done.refuses("LOCKWRIGHT_MCS_STP_SPIN_NS")

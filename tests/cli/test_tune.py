@@ -1,4 +1,4 @@
-"""`lockwright tune`: it finds the lock that a program runs best under, and claims no more."""
+"""`lockwright tune` finds the lock under which a program runs best."""
 
 import json
 import re
@@ -6,7 +6,6 @@ import shlex
 import signal
 import sqlite3
 import subprocess
-import time
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +16,7 @@ from advise import examples
 from lockwright.preload.locks import Registry
 from lockwright.profile.record import OBJECT, Frame, Place
 from lockwright.tune.per_mutex import Layout, lock_of_other_mutexes, search_layout
-from support.processes import captured
+from support.processes import captured, shell_script, wait_until
 
 from .conftest import Cli, Program
 
@@ -27,40 +26,37 @@ Picky = Callable[[str], Path]
 
 @pytest.fixture
 def picky(program: Program, tmp_path: Path) -> Picky:
-    """Makes a program that takes mutexes and prints a rate of about 10,000.
+    """Return a function that makes a program, which takes mutexes and prints a rate.
 
-    `cases` are those of a shell that set `n`, in per cent of that, by the lock's library.
+    The rate is about 10,000; shell cases over the lock's library set `n`, the per cent of that.
     """
 
     def make(cases: str) -> Path:
-        script = tmp_path / "picky"
-        script.write_text(
-            f"#!/bin/sh\n{program('ends')}\n"
-            f"case $LD_PRELOAD in {cases} *) n=100;; esac\n"
-            'echo "rate: $((n * 100 + $$ % 89))"\n'
+        return shell_script(
+            tmp_path / "picky",
+            f"{program('ends')}\ncase $LD_PRELOAD in {cases} *) n=100;; esac\n"
+            'echo "rate: $((n * 100 + $$ % 89))"',
         )
-        script.chmod(0o755)
-        return script
 
     return make
 
 
-def last(out: str) -> str:
-    """The sentence before the line that makes use of it."""
+def verdict(out: str) -> str:
+    """Return the sentence before the command that applies it."""
     lines = out.splitlines()
     return lines[lines.index("Use it:") - 1] if "Use it:" in lines else lines[-1]
 
 
 def rows(out: str) -> dict[str, list[str]]:
-    """Cells of the table by lock."""
+    """Return the cells of the table by lock."""
     table = out[out.index("  lock ") :].split("\n\n")[0]
     return {line[2:].split()[0]: line.split() for line in table.splitlines()[1:]}
 
 
-def test_the_best_lock_is_found_and_the_others_drop_out(
+def test_the_best_lock_is_found_and_the_others_are_dropped(
     cli: Cli, picky: Picky, tmp_path: Path
 ) -> None:
-    """Shown worse, too slow, failed: each is said; the line at the end runs the winner."""
+    """Each lock has the reason why it was dropped; the last line runs the winner."""
     target = tmp_path / "o.json"
     script = picky(
         "*-futex.so) n=200;; *-mcs-stp.so) sleep 9;; *-ticket.so) n=50;; *-hmcs.so) exit 3;;"
@@ -69,7 +65,7 @@ def test_the_best_lock_is_found_and_the_others_drop_out(
     result = cli("tune", "--locks", locks, "--json", target, *RATE, "--", script)
     assert result.status == 0, result.err
     gain = re.match(
-        r"futex is best: (\S+) times as good as pthread \(95 % CI 1\.", last(result.out)
+        r"futex is best: (\S+) times as good as pthread \(95 % CI 1\.", verdict(result.out)
     )
     assert gain is not None
     assert 1.95 < float(gain[1]) < 2.05
@@ -82,48 +78,48 @@ def test_the_best_lock_is_found_and_the_others_drop_out(
     assert "mcs-stp: dropped: did not finish within 3 times the best lock's time" in result.out
     assert "hmcs: dropped: a run failed (exit status 3)" in result.out
     assert "shown to be worse than futex" in result.out
-    whole = json.loads(target.read_text())
-    race = whole["tune"]["races"][0]
+    document = json.loads(target.read_text())
+    race = document["tune"]["races"][0]
     assert race["ended"] == "one lock is left"
     assert race["left"] == ["futex"]
-    made = {lock: sum(run["lock"] == lock for run in whole["runs"]) for lock in race["dropped"]}
+    count = {lock: sum(run["lock"] == lock for run in document["runs"]) for lock in race["dropped"]}
     # The losers cost less than the winner and the baseline, which have five rounds.
-    assert made["hmcs"] == 1
-    slow = {run["outcome"] for run in whole["runs"] if run["lock"] == "mcs-stp"}
-    assert slow == {"timeout"}, "a run was not killed that is far slower than the best"
-    # A second one only if something else took the processors during the first.
-    assert made["mcs-stp"] <= 2
-    assert made["ticket"] < made["pthread"] == 5
+    assert count["hmcs"] == 1
+    slow = {run["outcome"] for run in document["runs"] if run["lock"] == "mcs-stp"}
+    assert slow == {"timeout"}, "a far slower run was not killed"
+    # A second run only if other programs used the processors during the first.
+    assert count["mcs-stp"] <= 2
+    assert count["ticket"] < count["pthread"] == 5
 
 
-def test_no_gain_is_said_with_its_bound(cli: Cli, picky: Picky, tmp_path: Path) -> None:
-    """Where all locks are alike, no lock is named, and the largest possible gain is stated."""
+def test_no_gain_is_stated_with_its_bound(cli: Cli, picky: Picky, tmp_path: Path) -> None:
+    """Where all locks are equal, the largest possible gain is stated."""
     target = tmp_path / "o.json"
     result = cli(
         "tune", "--locks", "ttas,futex", "--json", target, *RATE, "--", picky("none) n=1;;")
     )
     assert result.status == 0, result.err
-    assert last(result.out).startswith("no gain: of 2 locks none is better than pthread")
+    assert verdict(result.out).startswith("no gain: of 2 locks none is better than pthread")
     race = json.loads(target.read_text())["tune"]["races"][0]
     assert race["ended"] == "no other lock can be better than the best by more than the margin"
 
 
 def test_several_numbers_of_threads(cli: Cli, program: Program) -> None:
-    """A race and a table for each."""
+    """Each number of threads has a race and a table."""
     words = ["--metric", r"rate: ([0-9.]+)", "--unit", "ops", "--threads", "1,2"]
     out = cli(
         *["tune", "--locks", "ttas", *words, "--", program("worker"), "{threads}", "{=6000//t}"]
     ).out
     assert "\n1 thread\n" in out
     assert "\n2 threads\n" in out
-    assert last(out).startswith("no gain at 1 thread: ttas is not better than pthread")
-    assert "No gain at 2 threads: ttas is not better than pthread" in last(out)
+    assert verdict(out).startswith("no gain at 1 thread: ttas is not better than pthread")
+    assert "No gain at 2 threads: ttas is not better than pthread" in verdict(out)
 
 
-def test_an_interrupted_race_says_what_it_found_and_goes_on(
+def test_an_interrupted_race_states_its_result_and_can_be_resumed(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:
-    """Nothing measured is lost; --resume ends it, with the locks that it had."""
+    """--resume completes the race with the same locks and the stored runs."""
     base = tmp_path / "r.sqlite"
     words = ["--locks", "ttas,futex", "--metric", r"rate: (\d+)", "--unit", "ops"]
     words += ["--db", str(base), "--", str(program("worker")), "1", "9", "200"]
@@ -134,11 +130,12 @@ def test_an_interrupted_race_says_what_it_found_and_goes_on(
         text=True,
         env=environment,
     )
-    deadline = time.monotonic() + 60
-    while runs(base) < 4:
-        assert time.monotonic() < deadline
+
+    def have_runs() -> bool:
         assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
+        return count_runs(base) >= 4
+
+    wait_until(have_runs)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -146,21 +143,17 @@ def test_an_interrupted_race_says_what_it_found_and_goes_on(
     assert "no lock is shown to be better than pthread" in out
     line = shlex.split(err.splitlines()[-1].partition("continue with: ")[2])
     assert line[-len(words) - 1 :] == ["--resume", *words]
-    kept = runs(base)
+    before = count_runs(base)
     done = captured(line, env=environment)
     assert done.returncode == 0, done.stderr
-    assert runs(base) > kept
+    assert count_runs(base) > before
     with sqlite3.connect(base) as connection:
-        assert connection.execute(
-            "SELECT count(*), count(finished) FROM comparison"
-        ).fetchone() == (
-            1,
-            1,
-        )
+        rows_ = connection.execute("SELECT count(*), count(finished) FROM comparison")
+        assert rows_.fetchone() == (1, 1)
 
 
-def runs(base: Path) -> int:
-    """How many are in the results file."""
+def count_runs(base: Path) -> int:
+    """Return the number of runs in the results file."""
     if not base.exists():
         return 0
     connection = sqlite3.connect(base, timeout=20)
@@ -173,7 +166,7 @@ def runs(base: Path) -> int:
 
 
 def profile(folder: Path, waited: float) -> Path:
-    """A file of one of two threads that wait for a mutex in so much of a second."""
+    """Write the profile of two threads that waited so many seconds for a mutex."""
     target = folder / "profile.json"
     contended = 1000 if waited else 0
     wait = waited * examples.SECOND
@@ -183,21 +176,21 @@ def profile(folder: Path, waited: float) -> Path:
     return target
 
 
-def test_the_advice_names_the_locks(cli: Cli, picky: Picky, tmp_path: Path) -> None:
-    """Those of the shortlist with its reasons, and one of each other family, with that reason."""
+def test_the_advice_chooses_the_locks(cli: Cli, picky: Picky, tmp_path: Path) -> None:
+    """The candidates are the shortlist with its reasons, and one lock of each other family."""
     target = tmp_path / "o.json"
     file = profile(tmp_path, 0.8)
     words = ["--profile", file, "--json", target]
     result = cli("tune", *words, *RATE, "--", picky("*-hmcs.so) n=140;;"))
     assert result.status == 0, result.err
-    assert last(result.out).startswith("hmcs is best: 1.")
+    assert verdict(result.out).startswith("hmcs is best: 1.")
     tune = json.loads(target.read_text())["tune"]
-    wanted = json.loads(cli("advise", "--json", file).out)
-    assert tune["sentence"] == wanted["sentence"]
-    assert f"its profile: {wanted['sentence']}" in result.out
+    advice = json.loads(cli("advise", "--json", file).out)
+    assert tune["sentence"] == advice["sentence"]
+    assert f"its profile: {advice['sentence']}" in result.out
     advised = [each for each in tune["candidates"] if each["why"] == "advised"]
     assert [(each["lock"], each["reason"]) for each in advised] == [
-        (each["lock"], each["reason"]) for each in wanted["shortlist"]
+        (each["lock"], each["reason"]) for each in advice["shortlist"]
     ]
     others = [each for each in tune["candidates"] if each["why"] == "family"]
     assert others
@@ -207,9 +200,9 @@ def test_the_advice_names_the_locks(cli: Cli, picky: Picky, tmp_path: Path) -> N
 def test_a_plan_is_written_if_it_is_better_than_any_lock(
     cli: Cli, picky: Picky, tmp_path: Path
 ) -> None:
-    """The hot mutex gets the lock under which the plan ran best, and the plan can be run."""
+    """The contended mutex gets the lock under which the plan ran best; the plan can be run."""
     plan = tmp_path / "plan.toml"
-    # The variable of the mixed library names the lock of each entry in a line of its own.
+    # LOCKWRIGHT_PLAN has a line for each entry, with its lock.
     script = picky("*-hmcs.so) n=120;; *-mixed.so) n=140;;")
     script.write_text(
         script.read_text().replace(
@@ -228,71 +221,69 @@ def test_a_plan_is_written_if_it_is_better_than_any_lock(
     assert cli("run", "--plan", plan, "--", script).out.startswith("rate: 1")
 
 
-def test_each_hot_mutex_tries_the_locks_in_turn() -> None:
-    """The worst first; what it wins with stays while the next one tries."""
-    asked: list[dict[str, Layout]] = []
+def test_each_contended_mutex_tries_every_lock() -> None:
+    """The most expensive mutex is first; its best lock stays while the next mutex tries."""
+    tried: list[dict[str, Layout]] = []
 
     def attempt(layouts: Mapping[str, Layout]) -> str | None:
-        asked.append(dict(layouts))
-        return next((n for n, one in layouts.items() if one.locks.get(2) == "ttas"), None) or next(
-            (n for n, one in layouts.items() if one.locks[1] == "hmcs"), None
-        )
+        tried.append(dict(layouts))
+        second = (name for name, layout in layouts.items() if layout.locks.get(2) == "ttas")
+        first = (name for name, layout in layouts.items() if layout.locks[1] == "hmcs")
+        return next(second, None) or next(first, None)
 
     found = search_layout((1, 2), "mcs-stp", "futex", ("hmcs", "ttas"), attempt)
     assert found is not None
     assert found.locks == {1: "hmcs", 2: "ttas"}
-    assert {one.locks[1] for one in asked[0].values()} == {"mcs-stp", "hmcs", "ttas", "futex"}
-    assert {one.locks[1] for one in asked[1].values()} == {"hmcs"}
+    assert {layout.locks[1] for layout in tried[0].values()} == {"mcs-stp", "hmcs", "ttas", "futex"}
+    assert {layout.locks[1] for layout in tried[1].values()} == {"hmcs"}
     assert search_layout((1, 2), "mcs-stp", "futex", ("hmcs",), lambda _: None) is None
 
 
-def test_the_rest_gets_the_smallest_light_lock_that_parks() -> None:
-    """The choice follows from the locks' traits; it is the baseline where no lock has them."""
+def test_other_mutexes_get_the_smallest_light_lock_that_parks() -> None:
+    """The choice follows from the locks' traits; without such a lock it is the baseline."""
     assert lock_of_other_mutexes(examples.LOCKS) == "futex"
     smaller = examples.lock("new", bytes_in_place=1, **examples.PARKS)
     assert lock_of_other_mutexes(Registry(Path("/"), [*examples.LOCKS.rows, smaller])) == "new"
     assert lock_of_other_mutexes(Registry(Path("/"), [examples.lock("ttas")])) == "pthread"
 
 
-def test_one_lock_for_all_is_no_plan() -> None:
-    """Where the best single lock is also that of the remaining mutexes, it is not run again as a
-    plan.
-    """
-    asked: list[list[Mapping[int, str]]] = []
+def test_the_same_lock_for_all_mutexes_is_no_plan() -> None:
+    """The best single lock, if also that of the other mutexes, is not run again as a plan."""
+    tried: list[list[Mapping[int, str]]] = []
 
     def attempt(layouts: Mapping[str, Layout]) -> str | None:
-        asked.append([one.locks for one in layouts.values()])
+        tried.append([layout.locks for layout in layouts.values()])
         return None
 
     assert search_layout((1, 2), "futex", "futex", ("hmcs",), attempt) is None
-    assert asked == [[{1: "hmcs", 2: "futex"}], [{1: "futex", 2: "hmcs"}]]
+    assert tried == [[{1: "hmcs", 2: "futex"}], [{1: "futex", 2: "hmcs"}]]
 
 
 def test_the_program_is_profiled_first(cli: Cli, program: Program, tmp_path: Path) -> None:
-    """Without --locks and --profile: the advice on its own profile names the locks."""
+    """Without --locks and --profile, the advice on a new profile chooses the locks."""
     target = tmp_path / "o.json"
     words = ["--metric", r"rate: ([0-9.]+)", "--unit", "ops", "--json", target]
     result = cli("tune", *words, "--", program("worker"), "1", "20000")
     assert result.status == 0, result.err
     assert "could not be profiled" not in result.err
-    whole = json.loads(target.read_text())
-    assert whole["tune"]["sentence"]
-    assert whole["tune"]["sentence"] in result.err
-    assert 10_000 <= whole["probe"]["acquisitions"] <= 30_000
-    assert whole["probe"]["mutexes"] >= 1
+    document = json.loads(target.read_text())
+    assert document["tune"]["sentence"]
+    assert document["tune"]["sentence"] in result.err
+    assert 10_000 <= document["probe"]["acquisitions"] <= 30_000
+    assert document["probe"]["mutexes"] >= 1
 
 
-def test_an_insensitive_program_is_told_so(cli: Cli, picky: Picky, tmp_path: Path) -> None:
-    """A few locks that differ prove what the profile says."""
+def test_an_insensitive_program_is_reported(cli: Cli, picky: Picky, tmp_path: Path) -> None:
+    """A few different locks confirm the profile's result."""
     target = tmp_path / "o.json"
     words = ["--profile", profile(tmp_path, 0), "--json", target]
     result = cli("tune", *words, *RATE, "--", picky("none) n=1;;"))
     assert result.status == 0, result.err
-    whole = json.loads(target.read_text())
-    assert whole["plan"]["budget"] == 45
-    assert len(whole["plan"]["locks"]) == 4
-    assert last(result.out).startswith("No lock will change much: ")
-    assert "No gain: of 3 locks none is better than pthread by more than" in last(result.out)
+    document = json.loads(target.read_text())
+    assert document["plan"]["budget"] == 45
+    assert len(document["plan"]["locks"]) == 4
+    assert verdict(result.out).startswith("No lock will change much: ")
+    assert "No gain: of 3 locks none is better than pthread by more than" in verdict(result.out)
 
 
 @pytest.mark.parametrize(
@@ -312,10 +303,8 @@ def test_an_insensitive_program_is_told_so(cli: Cli, picky: Picky, tmp_path: Pat
     ],
 )
 def test_bad_input(cli: Cli, program: Program, words: list[str], parts: list[str]) -> None:
-    """The message is one line, and the status is 2."""
     cli("tune", *words, "--", program("worker"), "1", "1").refuses(*parts)
 
 
-def test_a_program_without_mutexes_is_told_at_once(cli: Cli, program: Program) -> None:
-    """After one run."""
+def test_a_program_without_mutexes_is_refused_after_one_run(cli: Cli, program: Program) -> None:
     cli("tune", "--", program("idle")).refuses("took no mutex")

@@ -1,4 +1,4 @@
-"""Tests of the first run: what `lockwright tune` profiles is what it races with afterwards."""
+"""The first run of `lockwright tune`, the profiled one, has the settings of the race."""
 
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -8,30 +8,32 @@ from lockwright.compare.plan import Plan
 from lockwright.tune import first_run
 
 
-class Asked(Exception):
-    """Ends the first run before it begins."""
+class Stopped(Exception):
+    """The end of the first run before it begins."""
 
 
 class Runner:
-    """Stands in for what makes runs."""
+    """A runner that makes no run."""
 
     def run_through(self, _threads: int, words: Sequence[str]) -> NoReturn:
-        raise Asked(*words)
+        raise Stopped(*words)
 
 
-def words(monkeypatch: pytest.MonkeyPatch, way: str) -> tuple[Any, ...]:
-    """Those that are put before the program's own."""
-    monkeypatch.setenv("LOCKWRIGHT_RWLOCK", way)
+def words(monkeypatch: pytest.MonkeyPatch, value: str) -> tuple[Any, ...]:
+    """Return the words before those of the program."""
+    monkeypatch.setenv("LOCKWRIGHT_RWLOCK", value)
     plan = Plan(("true",), ("pthread",), (0,), 1, 0, None, "s", True, 9, None)
-    with pytest.raises(Asked) as asked:
+    with pytest.raises(Stopped) as stopped:
         first_run.profile_first_run(plan, Runner())  # type: ignore[arg-type]
-    return asked.value.args
+    return stopped.value.args
 
 
-def test_reader_writer_locks_are_what_they_are_in_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_writer_locks_are_those_of_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
     assert words(monkeypatch, "mutex")[-3:] == ("--rwlock", "mutex", "--")
 
 
-@pytest.mark.parametrize("way", ["", "keep", "phase-fair"])
-def test_else_they_are_counted(monkeypatch: pytest.MonkeyPatch, way: str) -> None:
-    assert "--rwlock" not in words(monkeypatch, way)
+@pytest.mark.parametrize("value", ["", "keep", "phase-fair"])
+def test_other_reader_writer_locks_are_not_replaced(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    assert "--rwlock" not in words(monkeypatch, value)

@@ -1,4 +1,4 @@
-"""The rules by which `lockwright tune` drops locks and ends, on runs that are made up."""
+"""The rules by which `lockwright tune` drops locks and ends, on made-up runs."""
 
 import math
 import random
@@ -58,12 +58,10 @@ def around(value: float, rounds: int = 6, shift: int = 0) -> list[float]:
     return [value * NOISE[(number + shift) % len(NOISE)] for number in range(rounds)]
 
 
-def test_intervals_hold_at_all_looks() -> None:
-    """Each interval, for an error of 5 %, is examined after each of 40 values; at most about that
-    share is ever wrong. A t interval, made for one examination, is wrong several times as often.
-    """
+def test_intervals_hold_at_repeated_examination() -> None:
+    """Few 95 % intervals are wrong at any of 39 examinations; t intervals are, more often."""
     draw = random.Random(1)
-    wrong, usual, tries = 0, 0, 400
+    wrong, wrong_t, tries = 0, 0, 400
     for _ in range(tries):
         values = [draw.gauss(0, 1) for _ in range(40)]
         found = [interval(values[:n]) for n in range(2, 41)]
@@ -71,14 +69,14 @@ def test_intervals_hold_at_all_looks() -> None:
         for number, each in enumerate(found, 2):
             half = t_quantile(number - 1) * statistics.stdev(values[:number]) / number**0.5
             if abs(each.mean) > half:
-                usual += 1
+                wrong_t += 1
                 break
     assert wrong <= 0.07 * tries
-    assert usual >= 0.15 * tries
+    assert wrong_t >= 0.15 * tries
 
 
 def test_intervals_become_narrow() -> None:
-    """None for fewer than three values; then ever narrower ones about the mean."""
+    """An interval of fewer than three values is infinite; more values make it narrower."""
     values = [0.1, 0.2, 0.3, 0.2, 0.1, 0.3] * 5
     assert math.isinf(interval(values[:2]).high)
     widths = [interval(values[:n]).high - interval(values[:n]).low for n in (3, 6, 12, 30)]
@@ -88,8 +86,7 @@ def test_intervals_become_narrow() -> None:
 
 
 def test_the_best_lock_stays() -> None:
-    """However noisy the runs are: of 100 races that are looked at again and again, the best lock
-    drops out of 5 at most, and a chance more."""
+    """The best lock is dropped from few of 100 noisy, repeatedly examined races."""
     draw = random.Random(2)
     locks = [f"lock-{number}" for number in range(6)]
     dropped = 0
@@ -97,16 +94,16 @@ def test_the_best_lock_stays() -> None:
         seconds = {lock: [draw.lognormvariate(0.02, 0.1) for _ in range(20)] for lock in locks}
         seconds |= {"best": [draw.lognormvariate(0, 0.2) for _ in range(20)]}
         seconds |= {"pthread": [draw.lognormvariate(0.02, 0.1) for _ in range(20)]}
-        made = runs(seconds)
+        records = runs(seconds)
         dropped += any(
-            "best" in RaceRuns(plan("best", *locks, budget=1e6), 0, made, looked).standing().dropped
-            for looked in (2, 3, 4, 6, 9, 14, 20)
+            "best" in RaceRuns(plan("best", *locks, budget=1e6), 0, records, n).standing().dropped
+            for n in (2, 3, 4, 6, 9, 14, 20)
         )
     assert dropped <= 8
 
 
-def test_what_others_show_of_the_noise_counts() -> None:
-    """Among many locks a few rounds tell what those of two locks alone cannot."""
+def test_the_noise_of_all_locks_is_pooled() -> None:
+    """Two rounds of many locks decide what two rounds of two locks cannot."""
     few = {"pthread": around(1.0, 2), "ttas": around(1.5, 2, 1)}
     assert not RaceRuns(plan("ttas"), 0, runs(few)).standing().dropped
     more = {f"lock-{number}": around(1.0, 2, number) for number in range(8)}
@@ -114,8 +111,7 @@ def test_what_others_show_of_the_noise_counts() -> None:
     assert list(standing.dropped) == ["ttas"]
 
 
-def test_a_lock_that_is_shown_to_be_worse_drops_out() -> None:
-    """And only once it is shown: two rounds show nothing."""
+def test_a_lock_is_dropped_once_it_is_shown_to_be_worse() -> None:
     seconds = {"pthread": around(1.0), "ttas": around(2.0, shift=1), "futex": around(0.5, shift=2)}
     early = RaceRuns(plan("ttas", "futex"), 0, runs(seconds), 2).standing()
     assert set(early.remaining) == {"pthread", "ttas", "futex"}
@@ -127,8 +123,7 @@ def test_a_lock_that_is_shown_to_be_worse_drops_out() -> None:
     }
 
 
-def test_high_figures_win_where_they_are_good() -> None:
-    """As rates, the same runs give the opposite order."""
+def test_rates_reverse_the_order() -> None:
     seconds = {"pthread": around(1.0), "ttas": around(2.0, shift=1), "futex": around(0.5, shift=2)}
     assert RaceRuns(plan("ttas", "futex", metric="x"), 0, runs(seconds)).standing().remaining == (
         "ttas",
@@ -136,7 +131,7 @@ def test_high_figures_win_where_they_are_good() -> None:
 
 
 @pytest.mark.parametrize(
-    ("records", "out"),
+    ("records", "dropped"),
     [
         ([run("ttas", 1, 3.0, TIMEOUT)], {"ttas": race.SLOW}),
         ([run("ttas", 1, 1.0), run("ttas", 2, 3.0, TIMEOUT)], {}),
@@ -148,14 +143,14 @@ def test_high_figures_win_where_they_are_good() -> None:
         ([run("ttas", 1, 1.0), run("ttas", 2, 1.0, FAILED)], {"ttas": race.FAILED}),
     ],
 )
-def test_runs_that_do_not_end(records: list[Record], out: Mapping[str, str]) -> None:
-    """One killed or failed run is enough, unless other runs of the lock have ended."""
+def test_failed_and_killed_runs(records: list[Record], dropped: Mapping[str, str]) -> None:
+    """One failed run drops a lock; of killed runs one does, or two if another run finished."""
     standing = RaceRuns(plan("ttas"), 0, [run("pthread", 1, 1.0), *records]).standing()
-    assert {lock: gone.how for lock, gone in standing.dropped.items()} == out
+    assert {lock: gone.how for lock, gone in standing.dropped.items()} == dropped
 
 
-def test_the_time_of_a_run_follows_from_the_best() -> None:
-    """Three times its median, 1 s at least, --timeout at most; the baseline has all of that."""
+def test_the_time_limit_of_a_run() -> None:
+    """The limit is three times the best median, from 1 s to --timeout, which the baseline has."""
     field = RaceRuns(plan("ttas", "futex"), 0, runs({"pthread": [9.0], "ttas": [2.0]}))
     assert field.limit("futex") == 6.0
     assert field.limit("pthread") == 60
@@ -164,10 +159,10 @@ def test_the_time_of_a_run_follows_from_the_best() -> None:
     assert RaceRuns(plan("futex"), 0, []).limit("futex") == 60
 
 
-KNOWN = Preparation(())
+EMPTY = Preparation(())
 
 
-def verdict(seconds: Mapping[str, Sequence[float]], preparation: Preparation = KNOWN) -> str:
+def verdict(seconds: Mapping[str, Sequence[float]], preparation: Preparation = EMPTY) -> str:
     others = [lock for lock in seconds if lock != "pthread"]
     wanted = plan(*others)
     field = RaceRuns(wanted, 0, runs(seconds))
@@ -176,8 +171,8 @@ def verdict(seconds: Mapping[str, Sequence[float]], preparation: Preparation = K
     return decide(wanted, [shown], preparation).sentence
 
 
-def test_a_gain_is_told_with_its_interval() -> None:
-    """And whoever is as good is named."""
+def test_a_gain_is_stated_with_its_interval() -> None:
+    """Locks that are as good are named."""
     seconds = {
         "pthread": around(1.0, 12),
         "futex": around(0.5, 12, 2),
@@ -191,8 +186,7 @@ def test_a_gain_is_told_with_its_interval() -> None:
 
 @pytest.mark.parametrize("others", [0, 9])
 def test_a_gain_of_two_rounds_is_none_without_an_interval(others: int) -> None:
-    """Two runs that lie together by chance say nothing; with what others show of the noise they
-    have an interval, and it decides."""
+    """Two rounds may agree by chance; only the pooled noise of other locks gives an interval."""
     seconds = {"pthread": around(2.0, 2), "ttas": around(1.0, 2, 1)}
     seconds |= {f"lock{number}": around(1.9, 2, number) for number in range(others)}
     shown = outcome(plan(*list(seconds)[1:]), runs(seconds), 0, race.TIME_UP)
@@ -204,22 +198,20 @@ def test_a_gain_of_two_rounds_is_none_without_an_interval(others: int) -> None:
     assert gained(shown) == (ratio.low is not None and ratio.low > 1)
 
 
-def test_no_gain_is_told_with_its_bound() -> None:
-    """The bound is what the interval leaves open, in per cent."""
+def test_no_gain_is_stated_with_its_bound() -> None:
     text = verdict({"pthread": around(1.0, 12), "ttas": around(1.0, 12, 3)})
     assert text.startswith("no gain: ttas is not better than pthread by more than ")
 
 
-def test_what_is_not_shown_is_not_claimed() -> None:
-    """A race that the budget ended early names the most promising lock, and what would tell."""
+def test_an_undecided_race_names_the_most_promising_lock() -> None:
     text = verdict({"pthread": [1.0, 1.1, 1.2], "ttas": [0.7, 1.0, 0.9]})
     assert "no lock is shown to be better than pthread" in text
     assert "the most promising is ttas" in text
     assert "a larger --budget can tell" in text
 
 
-def test_an_insensitive_program_is_told_from_its_profile() -> None:
-    """The message has what the few runs show, and no more, or says that there were none."""
+def test_an_insensitive_program_is_known_from_its_profile() -> None:
+    """The message has the ratios of the few runs, or states that there were none."""
     preparation = Preparation((), "mutexes cost it 0.1 % of its threads' time.", sensitive=False)
     text = verdict({"pthread": [1.0], "ttas": [0.98], "futex": [1.01]}, preparation)
     assert text.startswith("mutexes cost it 0.1 % of its threads' time. In one run each, ")
@@ -227,19 +219,13 @@ def test_an_insensitive_program_is_told_from_its_profile() -> None:
     assert "no run proves it" in verdict({"pthread": [1.0], "ttas": []}, preparation)
 
 
-def test_times_are_read_as_people_write_them() -> None:
-    """Seconds, minutes, hours."""
-    assert [budget.parse_seconds(text) for text in ("90", "90s", "5m", "1.5 h", "2min")] == [
-        90,
-        90,
-        300,
-        5400,
-        120,
-    ]
+def test_a_budget_has_units() -> None:
+    texts = ("90", "90s", "5m", "1.5 h", "2min")
+    assert [*map(budget.parse_seconds, texts)] == [90, 90, 300, 5400, 120]
 
 
-def test_a_lock_that_can_gain_nothing_drops_out() -> None:
-    """Although it is not shown to be worse; that bounds what it gains, and is said of it."""
+def test_a_lock_that_can_gain_nothing_is_dropped() -> None:
+    """It is not shown to be worse, but its gain has a bound, which the table states."""
     seconds = {"pthread": around(1.0, 8), "ttas": around(1.0, 8, 3)}
     few = {lock: values[:3] for lock, values in seconds.items()}
     assert not RaceRuns(plan("ttas"), 0, runs(few)).standing().dropped
@@ -255,8 +241,7 @@ def test_a_lock_that_can_gain_nothing_drops_out() -> None:
 
 
 def test_a_lock_that_gains_hardly_more_than_the_margin_stays() -> None:
-    """Its true gain is 6 %: it is wrongly said to gain no more than 5 % in 5 of 100 races at most,
-    and a chance more; one that gains nothing is mostly found out."""
+    """A gain of 6 % is rarely mistaken for 5 % at most; a lock without gain is mostly dropped."""
     draw = random.Random(4)
     wrong = right = 0
     for _ in range(60):
@@ -275,7 +260,7 @@ def test_a_lock_that_gains_hardly_more_than_the_margin_stays() -> None:
 
 
 class Machine:
-    """Makes up runs, and the time that passes meanwhile."""
+    """A machine whose runs and clock are made up."""
 
     def __init__(self, seconds: Mapping[str, float]) -> None:
         self.now = 0.0
@@ -283,15 +268,14 @@ class Machine:
         self._seconds = seconds
 
     def measure(self, slot: Slot, library: Path, limit: float) -> Record:
-        """A run that takes about the lock's time."""
         assert library == Path(slot.lock)
         taken = self._seconds[slot.lock] * self._draw.lognormvariate(0, 0.1)
         self.now += taken
         return run(slot.lock, slot.round, taken)
 
 
-def held(machine: Machine, wanted: Plan, registry: object) -> Session:
-    """A race on a machine that makes runs up, held to its end."""
+def run_race(machine: Machine, wanted: Plan, registry: object) -> Session:
+    """Run a race to its end on a made-up machine."""
     store = SimpleNamespace(records=lambda _: [], add=lambda *_: None)
     session = Session(SimpleNamespace(plan=wanted), store, registry, machine)  # type: ignore[arg-type]
     assert wanted.budget is not None
@@ -299,24 +283,24 @@ def held(machine: Machine, wanted: Plan, registry: object) -> Session:
     return session
 
 
-def news(seconds: Mapping[str, float], capsys: pytest.CaptureFixture[str]) -> list[str]:
+def progress_lines(seconds: Mapping[str, float], capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return the lines that a race of 100 s prints while it runs."""
     machine = Machine(seconds)
     wanted = plan(*(lock for lock in seconds if lock != "pthread"), budget=100)
-    held(machine, wanted, SimpleNamespace(path_of=Path))
+    run_race(machine, wanted, SimpleNamespace(path_of=Path))
     lines = capsys.readouterr().err.splitlines()
     return [line.partition("so far: ")[2] for line in lines if "so far: " in line]
 
 
-def test_the_standing_is_told_while_the_race_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
-    """Early, then ever more rarely; ever more is known of a program that gains nothing."""
-    told = news({"pthread": 1.0, "ttas": 1.0, "futex": 1.0, "hmcs": 1.0}, capsys)
-    assert 3 <= len(told) <= 4
-    found = [re.fullmatch(r"of 3 locks none .* by more than (\d+) %", line) for line in told]
+def test_progress_states_the_standing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Lines become rarer; without a gain, its bound decreases."""
+    lines = progress_lines({"pthread": 1.0, "ttas": 1.0, "futex": 1.0, "hmcs": 1.0}, capsys)
+    assert 3 <= len(lines) <= 4
+    found = [re.fullmatch(r"of 3 locks none .* by more than (\d+) %", line) for line in lines]
     bounds = [int(match[1]) for match in found if match is not None]
     assert len(bounds) >= 2
     assert bounds[-1] < bounds[0]
-    leads = news({"pthread": 1.0, "ttas": 0.5, "futex": 0.5}, capsys)[-1]
+    leads = progress_lines({"pthread": 1.0, "ttas": 0.5, "futex": 0.5}, capsys)[-1]
     assert re.match(r"(ttas|futex) leads: (1\.9|2\.)", leads)
 
 
@@ -331,32 +315,32 @@ FAMILIES = {"futex": "one", "mutexee": "one", "go-mutex": "one", "hmcs": "two", 
         ({"go-mutex": 0.6, "futex": 1.4, "hmcs": 1.4}, set(), "pthread"),
     ],
 )
-def test_the_family_of_the_lock_that_leads_joins(
+def test_the_family_of_the_leading_lock_joins(
     seconds: dict[str, float], joined: set[str], best: str
 ) -> None:
-    """And no other; none if no lock is better than the baseline."""
+    """No other family joins; none does if no lock is better than the baseline."""
     machine = Machine(dict.fromkeys((*FAMILIES, "pthread"), 1.0) | {"clof": 1.0} | seconds)
     reserves = ("mutexee", "go-mutex", "clof")
     wanted = replace(plan("futex", "hmcs", *reserves), reserves=reserves)
-    known = SimpleNamespace(
+    registry = SimpleNamespace(
         path_of=Path,
         find=lambda name: SimpleNamespace(
             name=name, category=FAMILIES[name], parking=True, yields=False
         ),
     )
-    made = held(machine, wanted, known).records
-    assert {run.lock for run in made} & set(reserves) == joined
-    standing = RaceRuns(wanted, 0, made).standing()
+    records = run_race(machine, wanted, registry).records
+    assert {run.lock for run in records} & set(reserves) == joined
+    standing = RaceRuns(wanted, 0, records).standing()
     assert standing.best == best
-    rows = outcome(wanted, made, 0, race.ONE_LEFT).rows
+    rows = outcome(wanted, records, 0, race.ONE_LEFT).rows
     assert {row.lock for row in rows} == {"pthread", "futex", "hmcs", *joined}
     if joined:
-        first = {run.lock: run.round for run in reversed(made)}
+        first = {run.lock: run.round for run in reversed(records)}
         assert min(first[lock] for lock in joined) > race.LEAST_ROUNDS
 
 
 def test_a_lock_that_joins_late_is_ranked_by_the_rounds_that_it_shares() -> None:
-    """What was good or bad for all locks in a round does not change their order."""
+    """Rounds that were slow for all locks do not change the order."""
     slow = {"pthread": [2.0] * 4 + [1.0] * 4, "futex": [1.8] * 4 + [0.9] * 4}
     wanted = replace(plan("futex", "mutexee"), reserves=("mutexee",))
     late = [run("mutexee", number, 0.95) for number in range(5, 9)]
@@ -365,8 +349,8 @@ def test_a_lock_that_joins_late_is_ranked_by_the_rounds_that_it_shares() -> None
     assert RaceRuns(wanted, 0, [*runs(slow), *late]).standing().best == "mutexee"
 
 
-def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> None:
-    """The runs vary so much that nothing is shown; the better half continues."""
+def test_half_of_the_locks_are_dropped_after_a_third_of_the_budget() -> None:
+    """The runs vary so much that no lock is shown to be worse; the better half continues."""
     draw = random.Random(3)
     locks = [f"lock-{number}" for number in range(8)]
     seconds = {
@@ -375,7 +359,7 @@ def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> N
     }
     few = RaceRuns(plan(*locks), 0, runs(seconds), 6).standing()
     assert not few.dropped
-    # Nine locks of about a second and a half: 300 s have gone by a third after eight rounds.
+    # Nine locks of about 1.5 s: eight rounds take a third of 300 s.
     standing = RaceRuns(plan(*locks), 0, runs(seconds), 10).standing()
     behind = [lock for lock, gone in standing.dropped.items() if gone.how == race.BEHIND]
     assert len(behind) == 4
@@ -386,14 +370,14 @@ def test_half_of_the_locks_are_set_aside_when_a_third_of_the_time_is_gone() -> N
 
 
 def test_locks_whose_waiters_yield_are_a_family() -> None:
-    """One lock of the family is tried beside one of the same category that sleeps."""
-    known = locks.registry()
-    if not {"futex", "wordlock", "parking-lot"} <= set(known.names):
+    """One lock of the family is a candidate beside one of the same category that parks."""
+    registry = locks.registry()
+    if not {"futex", "wordlock", "parking-lot"} <= set(registry.names):
         pytest.skip("built without these locks")
-    tried = [each.lock for each in candidates.advised_candidates([("futex", "advised")], known)]
-    assert tried[:2] == ["futex", "wordlock"]
-    tried = [
-        each.lock for each in candidates.advised_candidates([("parking-lot", "advised")], known)
-    ]
-    assert "futex" in tried
-    assert "wordlock" not in tried
+
+    def candidates_of(lock: str) -> list[str]:
+        return [c.lock for c in candidates.advised_candidates([(lock, "advised")], registry)]
+
+    assert candidates_of("futex")[:2] == ["futex", "wordlock"]
+    assert "futex" in candidates_of("parking-lot")
+    assert "wordlock" not in candidates_of("parking-lot")

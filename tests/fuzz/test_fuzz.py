@@ -1,12 +1,11 @@
-"""Random legal programs observe under a lock what they observe under the C library's mutex.
-
-A slice with fixed seeds; `./dev fuzz` goes on for as long as it is told to.
+"""Random legal programs observe the same under a lock as under the C library's mutex; `./dev fuzz`
+runs more of them.
 """
 
 import pytest
 from support import fuzzing, harness, locate
 
-#: One of each way of waiting, and those whose timed locking is their own.
+#: A lock of each `waiting` trait, and locks that implement timed locking.
 LOCKS = ["ttas", "backoff", "ticket", "futex", "mcs-stp", "mcs-try", "malth-stp", "pthread"]
 SEEDS = range(1, 5)
 SETTINGS = {"LOCKWRIGHT_RWLOCK": "phase-fair"}
@@ -22,7 +21,7 @@ def test_the_same_under_every_lock(seed: int) -> None:
         assert difference is None, f"{lock}:\n{difference.description}"
 
 
-#: Faults of a preload library that programs of these seeds run into.
+#: Faults of a preload library that the programs of the seeds below find.
 FAULTS = ["trylock_takes_held", "no_exclusion", "cancel_without_mutex", "timeout_without_mutex"]
 
 

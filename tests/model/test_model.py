@@ -1,7 +1,7 @@
-"""The locks' own source on a model checker: every interleaving, or as many as a bound allows.
+"""The source of the locks on a model checker: every interleaving, or as many as a bound allows.
 
-Each test builds `model-check` if it is not up to date. Budgets are seconds for one search; a slower
-machine searches less far, and says so in its table, but nothing passes or fails by its speed.
+Each test builds `model-check` if it is out of date. Budgets are seconds for one search; a slower
+machine tries fewer interleavings, and its table states that; no test fails because of its speed.
 """
 
 import csv
@@ -20,28 +20,26 @@ from support.processes import captured
 
 RELACY = Path("relacy/relacy.hpp")
 
-#: What is checked besides locks.
+#: Other objects that are checked.
 OTHERS = ["phase-fair", "condvar-futex", "condvar-ttas", "waiter-line", "semaphore"]
 
-#: The C library's mutex comes without its source.
+#: All but the C library's mutex, which is not in source form.
 LOCKS = [*(name for name in locate.lock_names() if name != "pthread"), *OTHERS]
 
 #: Seconds for one search.
 BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.5")
 
-#: Their mutants are caught so quickly that every run tries them all; with a larger budget, all are.
+#: Locks whose mutants are caught so quickly that every run tries them; a larger budget tries all.
 LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket", "mcs-spin", "clh-spin", "waiter-line"]
 MUTATED = [name for name in LOCKS if name in LIGHT or float(BUDGET) >= 2]
 
 
 @cache
 def checker() -> Path:
-    """Builds the checker; one process at a time."""
-    places = [Path(p) for p in os.environ.get("CPATH", "").split(":") if p]
-    if not any((p / RELACY).exists() for p in [*places, Path("/usr/include")]):
-        pytest.skip(
-            "the model checker Relacy is not installed (Debian: apt-get install relacy-dev)"
-        )
+    """Build the checker, in one process at a time, and return its path."""
+    folders = [Path(p) for p in os.environ.get("CPATH", "").split(":") if p]
+    if not any((p / RELACY).exists() for p in [*folders, Path("/usr/include")]):
+        pytest.skip("the model checker Relacy is missing (Debian: apt-get install relacy-dev)")
     for tool in ("cmake", "ninja"):
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not installed, and the checker has to be built")
@@ -49,16 +47,12 @@ def checker() -> Path:
     build.mkdir(parents=True, exist_ok=True)
     with (build / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for command in (
-            [
-                "cmake",
-                "--preset",
-                "model",
-                f"-DLOCKWRIGHT_ONLY={os.environ.get('LOCKWRIGHT_ONLY', '')}",
-            ],
-            ["cmake", "--build", "--preset", "model", "--target", "model_check", "-j2"],
+        only = os.environ.get("LOCKWRIGHT_ONLY", "")
+        for options in (
+            ["--preset", "model", f"-DLOCKWRIGHT_ONLY={only}"],
+            ["--build", "--preset", "model", "--target", "model_check", "-j2"],
         ):
-            done = captured(command, cwd=locate.ROOT, timeout=280)
+            done = captured(["cmake", *options], cwd=locate.ROOT, timeout=280)
             assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return model.PROGRAM
 
@@ -71,7 +65,7 @@ def run(*arguments: str, timeout: float = 240) -> tuple[int, str]:
 
 def table(*arguments: str) -> list[model.Row]:
     _, text = run("locks", *arguments)
-    print(text)  # The bounds that were reached, for `pytest -s` and for failures.
+    print(text)  # The bounds that were reached; for `pytest -s` and for failures.
     rows = model.rows(text)
     assert len(rows) == len(text.splitlines()) - 1, text
     return rows
@@ -80,7 +74,7 @@ def table(*arguments: str) -> list[model.Row]:
 @pytest.mark.parametrize("threads", [(2,), (3, 4, 5)], ids=["2", "more"])
 @pytest.mark.parametrize("lock", LOCKS)
 def test_no_interleaving_breaks_the_lock(lock: str, threads: tuple[int, ...]) -> None:
-    # These have more programs than locks have.
+    # The other objects have more programs.
     budget = str(float(BUDGET) / 4) if lock in OTHERS else BUDGET
     rows = [
         row
@@ -93,7 +87,7 @@ def test_no_interleaving_breaks_the_lock(lock: str, threads: tuple[int, ...]) ->
 
 
 def test_every_broken_lock_is_found() -> None:
-    """The checker can fail: locks with one classic fault each are all caught."""
+    """Locks with one classic fault each are all caught."""
     status, text = run("broken", "--budget", "5")
     assert status == 0, text
     lines = text.splitlines()
@@ -103,7 +97,7 @@ def test_every_broken_lock_is_found() -> None:
 
 @pytest.mark.parametrize("lock", MUTATED)
 def test_every_weakened_order_and_dropped_statement_is_found(lock: str) -> None:
-    """Each order and each store matters to some scenario, or it is explained why not."""
+    """Each order and each store is necessary in some scenario, or explained."""
     arguments = mutants.arguments(lock, max(2.0, float(BUDGET)))
     _, text = run(*arguments, "--only", lock, timeout=1500)
     found = mutants.parse(text)
@@ -112,8 +106,8 @@ def test_every_weakened_order_and_dropped_statement_is_found(lock: str) -> None:
     assert not unexplained, "\n".join(map(str, unexplained))
 
 
-def test_the_explanations_are_of_statements_that_there_are() -> None:
-    """And no comment begins as one without being one."""
+def test_the_explanations_belong_to_statements() -> None:
+    """Nor is an explanation malformed."""
     for each in mutants.explanations():
         assert (locate.ROOT / each.file).read_text().splitlines()[each.first - 1].strip(), each
 
@@ -155,7 +149,7 @@ def test_an_explanation_covers_its_statement_and_no_other() -> None:
         list(mutants.explanations_in("a.hpp", SOURCE.replace("dropped: beside", "lost: beside")))
 
 
-def test_an_explanation_of_what_does_not_survive_is_stale() -> None:
+def test_an_explanation_of_a_caught_or_missing_mutant_is_stale() -> None:
     by = list(mutants.explanations_in("a.hpp", SOURCE))
     good = [
         mutant("ttas", 6, "dropped"),
@@ -166,33 +160,21 @@ def test_an_explanation_of_what_does_not_survive_is_stale() -> None:
     ]
     assert mutants.stale(good, everything=True, by=by) == []
     caught = [*good[1:], mutant("ttas", 6, "dropped", caught="exclusion/2")]
-    assert mutants.stale(caught, everything=False, by=by) == [
-        (by[0], "dropped is caught (ttas)"),
-    ]
+    assert mutants.stale(caught, everything=False, by=by) == [(by[0], "dropped is caught (ttas)")]
     assert mutants.stale(good[:4], everything=False, by=by) == []
-    assert mutants.stale(good[:4], everything=True, by=by) == [
-        (by[2], "there is no such mutant: dropped"),
-    ]
+    stale = (by[2], "there is no such mutant: dropped")
+    assert mutants.stale(good[:4], everything=True, by=by) == [stale]
 
 
-def test_a_mutant_is_read_as_it_is_printed() -> None:
-    line = (
-        "mcs-spin        include/lockwright/lock/mcs.hpp:76 compare-and-swap failing acquire -> "
-        "relaxed  survived\n"
-    )
+def test_parse_a_mutant() -> None:
+    change = "failing acquire -> relaxed"
+    line = f"mcs-spin        lockwright/lock/mcs.hpp:76 compare-and-swap {change}  survived\n"
     assert mutants.parse(line) == [
-        mutants.Mutant(
-            "mcs-spin",
-            "include/lockwright/lock/mcs.hpp",
-            76,
-            "compare-and-swap",
-            "failing acquire -> relaxed",
-            "",
-        )
+        mutants.Mutant("mcs-spin", "lockwright/lock/mcs.hpp", 76, "compare-and-swap", change, "")
     ]
 
 
-def test_a_run_that_did_not_come_to_its_end_is_told_from_one_that_did() -> None:
+def test_an_incomplete_run_is_recognised() -> None:
     line = "ttas  a.hpp:3 store dropped  exclusion/2: LIVELOCK\n"
     assert mutants.is_complete(line + "ttas            caught 1, survived 0\n")
     assert not mutants.is_complete(line)
@@ -200,8 +182,8 @@ def test_a_run_that_did_not_come_to_its_end_is_told_from_one_that_did() -> None:
     assert not mutants.is_complete("ttas            caught 0, survived 0\n")
 
 
-def test_a_failure_is_told_step_by_step() -> None:
-    """Thread, operation, object, order, values, and the line of the lock, and what went wrong."""
+def test_a_failure_is_reported_step_by_step() -> None:
+    """Steps have thread, operation, object, order, values and line; the error follows."""
     _, text = run("broken", "--only", "test-then-set", "--trace")
     for thread in ("T0", "T1"):
         step = thread + r" +store byte_ relaxed: 0 -> 1 +broken\.hpp:\d+"

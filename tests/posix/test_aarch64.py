@@ -1,8 +1,6 @@
-"""A library, the profiler, a few programs and the torture, compiled for aarch64, work there: in an
-emulator.
+"""A library, the profiler, a few programs and the torture, compiled for aarch64, in an emulator.
 
-`./dev test-aarch64` runs all of them. Neither shows anything about memory order, for the emulator
-has this machine's.
+`./dev test-aarch64` runs all of them. Memory order is not tested: the emulator has this machine's.
 """
 
 import fcntl
@@ -25,7 +23,7 @@ PROGRAMS = ["exclusion", "cond_wake", "reuse"]
 EMULATOR = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
 
 pytestmark = [
-    pytest.mark.skipif(platform.machine() == "aarch64", reason="all the other tests run there"),
+    pytest.mark.skipif(platform.machine() == "aarch64", reason="all other tests cover it"),
     pytest.mark.skipif(
         not Path("/usr/src/googletest").exists()
         or any(
@@ -39,12 +37,12 @@ pytestmark = [
 
 @cache
 def build() -> Path:
-    """Builds what is run, in a directory of its own; one process at a time."""
+    """Build the targets in a separate directory, in one process at a time."""
     directory = locate.ROOT / "build/aarch64-slice"
     directory.mkdir(parents=True, exist_ok=True)
     libraries = [f"preload-{LOCK}", "probe"]
     targets = [*libraries, "lockwright-torture", *(f"posix_{name}" for name in PROGRAMS)]
-    # There are too few sources to make precompiling headers worth while.
+    # Precompiled headers do not pay for so few sources.
     options = [f"-DLOCKWRIGHT_ONLY={LOCK}", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON"]
     with (directory / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -62,7 +60,7 @@ def test_program_for_aarch64(name: str) -> None:
     directory = build()
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
     env["QEMU_SET_ENV"] = f"LD_PRELOAD={directory}/lib/liblockwright-{LOCK}.so"
-    # The promises of the library that POSIX does not make.
+    # POSIX does not require these properties.
     env |= {"LOCKWRIGHT_TEST_COND_FIFO": "1", "LOCKWRIGHT_TEST_OWNER_SURVIVES_FORK": "1"}
     program = directory / "tests/posix" / name
     outcome = harness.run([*EMULATOR, program], env, 200)
@@ -79,9 +77,9 @@ def test_profile_for_aarch64() -> None:
         program = directory / "tests/posix/reuse"
         outcome = harness.run([*EMULATOR, program], env, 200)
         assert (outcome.status, outcome.stderr) == (0, ""), outcome.describe()
-        seen = buffers.Buffer(path)
-        assert seen.pid != 0, "the profiler was not there"
-        assert seen.took_any
+        buffer = buffers.Buffer(path)
+        assert buffer.pid != 0, "the profiler was not loaded"
+        assert buffer.took_any
 
 
 def test_torture_for_aarch64() -> None:

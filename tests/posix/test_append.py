@@ -1,4 +1,4 @@
-"""Queues that prepend most waiters: condition variables and semaphores lose no wake-up in them."""
+"""Condition variables and semaphores that prepend most waiters lose no wake-up."""
 
 import pytest
 from support import harness, locate
@@ -6,7 +6,7 @@ from support.harness import RunUnder
 
 KINDS = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
 VALUES = ["1", "0", "1/1000", "1/2"]
-#: One that parks, and the C library's own, which has its own way to wait for the mutex.
+#: A lock that parks, and the C library's, which waits for the mutex by other functions.
 LOCKS = ["mcs-stp", "pthread"]
 COND_PROGRAMS = ["cond_queue", "cond_wake", "cond_timed", "cond_types", "cond_cancel", "fork"]
 
@@ -33,21 +33,21 @@ def test_none_appended_is_last_come_first_served(run_under: RunUnder, kind: str)
     assert numbers(run_under, kind, "0", "order", "12") == list(reversed(range(12)))
 
 
-def test_condition_variables_append_unless_told_otherwise(run_under: RunUnder) -> None:
+def test_condition_variables_append_by_default(run_under: RunUnder) -> None:
     assert numbers(run_under, "cond", "", "order", "12") == list(range(12))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_some_appended_leaves_nobody_waiting_for_ever(run_under: RunUnder, kind: str) -> None:
-    """With one in five, 600 wakes append a hundred times, which brings each of six to the head."""
-    often = numbers(run_under, kind, "1/5", "turns", "6", "600")
-    assert sum(often) == 600
-    assert min(often) > 0
+def test_some_appended_starves_no_thread(run_under: RunUnder, kind: str) -> None:
+    """With one in five, 600 wakes append 100 times, which moves each of 6 threads to the head."""
+    counts = numbers(run_under, kind, "1/5", "turns", "6", "600")
+    assert sum(counts) == 600
+    assert min(counts) > 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_few_appended_keeps_few_active(run_under: RunUnder, kind: str) -> None:
-    """Without any, one thread takes every turn; with all, the turns are shared evenly."""
+    """With none appended, one thread is always woken; with all, each is woken equally often."""
     assert sorted(numbers(run_under, kind, "0", "turns", "6", "60")) == [0, 0, 0, 0, 0, 60]
     assert numbers(run_under, kind, "1", "turns", "6", "60") == [10] * 6
 
@@ -58,7 +58,7 @@ def test_few_appended_keeps_few_active(run_under: RunUnder, kind: str) -> None:
 def test_condition_variables(run_under: RunUnder, lock: str, name: str, value: str) -> None:
     env = {"LOCKWRIGHT_COND_APPEND": value}
     if value != "1":
-        env["LOCKWRIGHT_TEST_COND_FIFO"] = ""  # not promised
+        env["LOCKWRIGHT_TEST_COND_FIFO"] = ""  # not guaranteed then
     outcome = run_under(lock, [locate.program("posix", name)], env=env)
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr == ""
@@ -68,7 +68,7 @@ def test_condition_variables(run_under: RunUnder, lock: str, name: str, value: s
     ("lock", "value"), [(harness.LIBC, ""), *(("mcs-stp", value) for value in ["", *VALUES])]
 )
 def test_semaphores(run_under: RunUnder, lock: str, value: str) -> None:
-    """No unit is lost and none made up; without a value they are the C library's."""
+    """No unit is lost or added; without a value they are the C library's."""
     locate.need_shared_memory()
     env = {"LOCKWRIGHT_SEM_APPEND": value}
     outcome = run_under(lock, [locate.program("posix", "semaphores")], env=env)
@@ -78,7 +78,9 @@ def test_semaphores(run_under: RunUnder, lock: str, value: str) -> None:
 
 @pytest.mark.parametrize("variable", KINDS.values())
 @pytest.mark.parametrize("value", ["2", "-1", "1/", "1/0", "1/x", "0.5", "1/99999999999", "often"])
-def test_nonsense_is_said_and_not_used(run_under: RunUnder, variable: str, value: str) -> None:
+def test_an_invalid_value_is_reported_and_not_used(
+    run_under: RunUnder, variable: str, value: str
+) -> None:
     program = locate.program("posix", "order_of_wakes")
     outcome = run_under("ttas", [program, "cond", "order", "3"], env={variable: value})
     assert outcome.stdout.split() == ["0", "1", "2"]

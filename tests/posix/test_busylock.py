@@ -1,4 +1,4 @@
-"""The example of docs/busy-waiting.md compiles in every way, and runs with and without a lock."""
+"""The example of docs/busy-waiting.md compiles in all modes and runs with and without a lock."""
 
 import re
 import subprocess
@@ -8,8 +8,8 @@ import pytest
 from support import harness, locate
 from support.harness import RunUnder
 
-#: How a program may be compiled: the first word is the compiler.
-WAYS = {
+#: Compilers with their options.
+MODES = {
     "c11": ["cc", "-std=c11", "-O0"],
     "gnu17": ["cc", "-std=gnu17", "-O2"],
     "c++20": ["c++", "-xc++", "-std=c++20", "-O2"],
@@ -34,23 +34,23 @@ def example() -> str:
 
 def compiled(directory: Path, words: list[str], source: str) -> Path:
     (directory / "example.c").write_text(source)
-    # The source comes first: how the rest is linked may depend on what it needs.
+    # The source comes first: the linker may drop libraries before it.
     argv = [*words, *WARNINGS, "-I", include(), "example.c", "-o", "example"]
     subprocess.run(argv, cwd=directory, check=True, timeout=60)
     return directory / "example"
 
 
-#: The example, but it says who locks.
-WHO = (
+#: A call in the example that also prints the implementation.
+CALL_WITH_OUTPUT = (
     '  puts(lockwright_preloaded_busylock() ? "the library" : "the header");\n'
     "  int error = lockwright_mutex_busylock("
 )
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_example(run_under: RunUnder, tmp_path: Path, way: str) -> None:
-    source = example().replace("  int error = lockwright_mutex_busylock(", WHO)
-    program = compiled(tmp_path, WAYS[way], source)
+@pytest.mark.parametrize("mode", MODES)
+def test_example(run_under: RunUnder, tmp_path: Path, mode: str) -> None:
+    source = example().replace("  int error = lockwright_mutex_busylock(", CALL_WITH_OUTPUT)
+    program = compiled(tmp_path, MODES[mode], source)
     without = run_under(harness.LIBC, [program])
     assert (without.status, without.stdout) == (0, "the header\nlocked\n"), without.describe()
     for lock in locate.lock_names()[:2]:
@@ -59,15 +59,13 @@ def test_example(run_under: RunUnder, tmp_path: Path, way: str) -> None:
 
 
 @pytest.mark.parametrize("flag", ["-static", "-static-pie"])
-def test_a_static_program_locks_by_the_header(
-    run_under: RunUnder, tmp_path: Path, flag: str
-) -> None:
+def test_a_static_program_uses_the_header(run_under: RunUnder, tmp_path: Path, flag: str) -> None:
     program = compiled(tmp_path, ["cc", "-O2", flag], example())
     assert run_under(harness.LIBC, [program]).stdout == "locked\n"
 
 
 def test_two_files_of_a_program(run_under: RunUnder, tmp_path: Path) -> None:
-    """A header that is included twice defines nothing twice."""
+    """Two files that include the header have no duplicate definitions."""
     other = (
         "#include <lockwright/pthread.h>\n"
         "int (*get(void))(pthread_mutex_t*);\n"

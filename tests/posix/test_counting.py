@@ -1,34 +1,37 @@
-"""The counting library counts what a known program does, exactly, under every lock."""
+"""The counting library counts the operations of a known program exactly, under every lock."""
 
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.preload import counters
 from support import locate
-from support.harness import RunUnder
+from support.harness import Outcome, RunUnder
 
 LOCKS = locate.lock_names()
-#: The C library's own waiters sleep in calls that are not ours to count.
-OWN = [lock for lock in LOCKS if lock != "pthread"]
-SLEEPING = [lock for lock in OWN if locate.traits(lock)["waiting"] in ("park", "spin then park")]
-#: The threads that load control keeps away from the lock sleep, whatever its waiters do.
+#: The C library's own waiters sleep in calls that the library does not count.
+COUNTED = [lock for lock in LOCKS if lock != "pthread"]
+SLEEPING = [
+    lock for lock in COUNTED if locate.traits(lock)["waiting"] in ("park", "spin then park")
+]
+#: Load control parks threads even if its waiters spin.
 SPINNING = [
     lock
-    for lock in OWN
+    for lock in COUNTED
     if locate.traits(lock)["waiting"] in ("spin", "spin with backoff")
     and locate.traits(lock)["category"] != "load control"
 ]
-#: How the line begins that is about more than that.
+#: The first words of the note about more memory.
 MUCH_MEMORY = "lockwright: mutexes take 64 MiB"
 
 
 @dataclass(frozen=True)
 class Counts:
-    """The sums over all stripes, and the two figures of the header."""
+    """The sums over all stripes, and the two counts of the header."""
 
     mutexes: int = 0
     acquisitions: int = 0
@@ -44,7 +47,7 @@ class Counts:
 
 
 def read(path: Path) -> tuple[Counts, int, int]:
-    """Return the contents of the file: the counts, futex waits and futex wakes."""
+    """Return the counts of the file, futex waits and futex wakes."""
     found = counters.read(path)
     names = {field.name: field.name for field in fields(Counts)} | {"library": "handed_over"}
     counts = Counts(**{name: getattr(found, name_there) for name, name_there in names.items()})
@@ -57,7 +60,23 @@ def stats() -> Iterator[Path]:
         yield path
 
 
-#: What the program is told to do, and what must be counted.
+class Counted(Protocol):
+    """A function that runs the program `counted` with the counting library of a lock."""
+
+    def __call__(self, lock: str, *words: object, **variables: str) -> Outcome: ...
+
+
+@pytest.fixture
+def counted(run_under: RunUnder, stats: Path) -> Counted:
+    def run(lock: str, *words: object, **variables: str) -> Outcome:
+        argv = [locate.program("posix", "counted"), *map(str, words)]
+        env = {"LOCKWRIGHT_STATS": str(stats), **variables}
+        return run_under(lock, argv, counting=True, env=env)
+
+    return run
+
+
+#: Arguments of the program, and the expected counts.
 KNOWN: dict[str, tuple[Sequence[object], Counts]] = {
     "nothing": ([], Counts()),
     "locks": (["locks", 7, 100], Counts(mutexes=7, acquisitions=700)),
@@ -87,7 +106,7 @@ KNOWN: dict[str, tuple[Sequence[object], Counts]] = {
             library=6,
         ),
     ),
-    # A child has the parent's library, already loaded; a new program loads its own.
+    # A child uses the parent's loaded library; a new program loads its own.
     "in a child": (
         ["locks", 2, 10, "fork", "locks", 3, 10],
         Counts(mutexes=5, acquisitions=50),
@@ -103,16 +122,11 @@ KNOWN: dict[str, tuple[Sequence[object], Counts]] = {
 }
 
 
-@pytest.mark.parametrize("what", KNOWN)
+@pytest.mark.parametrize("case", KNOWN)
 @pytest.mark.parametrize("lock", LOCKS)
-def test_counts(run_under: RunUnder, stats: Path, lock: str, what: str) -> None:
-    words, expected = KNOWN[what]
-    outcome = run_under(
-        lock,
-        [locate.program("posix", "counted"), *map(str, words)],
-        counting=True,
-        env={"LOCKWRIGHT_STATS": str(stats)},
-    )
+def test_counts(counted: Counted, stats: Path, lock: str, case: str) -> None:
+    words, expected = KNOWN[case]
+    outcome = counted(lock, *words)
     assert outcome.status == 0, outcome.describe()
     assert outcome.stdout == ""
     outside = locate.traits(lock)["bytes_per_mutex_outside"]
@@ -124,7 +138,7 @@ def test_counts(run_under: RunUnder, stats: Path, lock: str, what: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ways", "expected"),
+    ("variables", "expected"),
     [
         ({}, Counts()),
         ({"LOCKWRIGHT_RWLOCK": "mutex"}, Counts(reads=13, writes=5)),
@@ -132,40 +146,25 @@ def test_counts(run_under: RunUnder, stats: Path, lock: str, what: str) -> None:
         ({"LOCKWRIGHT_SPIN": "mutex"}, Counts(spins=9)),
     ],
 )
-def test_other_locks_are_counted_where_they_are_ours(
-    run_under: RunUnder, stats: Path, ways: dict[str, str], expected: Counts
+def test_interposed_other_locks_are_counted(
+    counted: Counted, stats: Path, variables: dict[str, str], expected: Counts
 ) -> None:
-    outcome = run_under(
-        "ttas",
-        [locate.program("posix", "counted"), "rwlock", "13", "5", "spin", "9"],
-        counting=True,
-        env={"LOCKWRIGHT_STATS": str(stats), **ways},
-    )
+    outcome = counted("ttas", "rwlock", 13, 5, "spin", 9, **variables)
     assert outcome.status == 0, outcome.describe()
     assert read(stats)[0] == expected
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_counts_survive_a_kill(run_under: RunUnder, stats: Path, lock: str) -> None:
-    outcome = run_under(
-        lock,
-        [locate.program("posix", "counted"), "locks", "4", "250", "kill"],
-        counting=True,
-        env={"LOCKWRIGHT_STATS": str(stats)},
-    )
+def test_counts_survive_a_kill(counted: Counted, stats: Path, lock: str) -> None:
+    outcome = counted(lock, "locks", 4, 250, "kill")
     assert outcome.status == -signal.SIGKILL
     assert read(stats)[0] == Counts(mutexes=4, acquisitions=1000)
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_two_runs_add_up(run_under: RunUnder, stats: Path, lock: str) -> None:
+def test_counts_of_two_runs_are_summed(counted: Counted, stats: Path, lock: str) -> None:
     for _ in range(2):
-        run_under(
-            lock,
-            [locate.program("posix", "counted"), "locks", "2", "5"],
-            counting=True,
-            env={"LOCKWRIGHT_STATS": str(stats)},
-        )
+        counted(lock, "locks", 2, 5)
     assert read(stats)[0] == Counts(mutexes=4, acquisitions=20, processes=2)
 
 
@@ -173,7 +172,7 @@ def test_two_runs_add_up(run_under: RunUnder, stats: Path, lock: str) -> None:
     "damage",
     ["absent", "empty", "too short", "foreign", "a directory", "not asked for"],
 )
-def test_a_file_that_is_none_is_left_alone(
+def test_a_file_of_another_format_is_not_changed(
     run_under: RunUnder, tmp_path: Path, damage: str
 ) -> None:
     path = tmp_path / "stats"
@@ -194,17 +193,12 @@ def test_a_file_that_is_none_is_left_alone(
         assert path.read_bytes() == content
 
 
-def test_a_library_of_another_layout_is_refused(run_under: RunUnder, stats: Path) -> None:
-    """It leaves its own number, and nothing else."""
+def test_a_library_of_another_layout_is_refused(counted: Counted, stats: Path) -> None:
+    """It writes the number of its layout and no counts."""
     before = bytearray(stats.read_bytes())
     before[8] ^= 1
     stats.write_bytes(before)
-    run_under(
-        "mcs-stp",
-        [locate.program("posix", "counted"), "locks", "2", "5"],
-        counting=True,
-        env={"LOCKWRIGHT_STATS": str(stats)},
-    )
+    counted("mcs-stp", "locks", 2, 5)
     before[8] ^= 1
     assert stats.read_bytes() == before
     before[8] ^= 1
@@ -242,52 +236,39 @@ def test_the_counting_library_is_as_correct_as_the_plain_one(
 
 
 @pytest.mark.parametrize("lock", SLEEPING)
-def test_a_hand_over_to_a_sleeper_is_one_wake(run_under: RunUnder, stats: Path, lock: str) -> None:
+def test_a_handover_to_a_parked_waiter_is_one_wake(
+    counted: Counted, stats: Path, lock: str
+) -> None:
     times = 20
-    run_under(
-        lock,
-        [locate.program("posix", "counted"), "contended", str(times)],
-        counting=True,
-        env={
-            "LOCKWRIGHT_STATS": str(stats),
-            # Nobody polls first, in whatever way the lock bounds that.
-            "LOCKWRIGHT_SPIN_NS": "0",
-            "LOCKWRIGHT_SPIN_TRIES": "0",
-            "LOCKWRIGHT_MOST_AWAKE": "1",
-        },
-    )
+    # No waiter polls first, by any of the locks' bounds.
+    bounds = {
+        "LOCKWRIGHT_SPIN_NS": "0",
+        "LOCKWRIGHT_SPIN_TRIES": "0",
+        "LOCKWRIGHT_MOST_AWAKE": "1",
+    }
+    counted(lock, "contended", times, **bounds)
     counts, waits, wakes = read(stats)
     assert counts.contended == times
     assert waits >= times
     if locate.traits(lock)["category"] == "direct handoff":
         assert wakes == times
     else:
-        # A woken thread may not know that nobody else sleeps, so that its own release wakes too.
+        # A woken thread may not know that no other thread sleeps, and wakes at its release too.
         assert times <= wakes <= 2 * times
 
 
 @pytest.mark.parametrize("lock", SPINNING)
-def test_a_spinning_lock_makes_no_futex_call(run_under: RunUnder, stats: Path, lock: str) -> None:
-    run_under(
-        lock,
-        [locate.program("posix", "counted"), "locks", "3", "100", "contended", "5"],
-        counting=True,
-        env={"LOCKWRIGHT_STATS": str(stats)},
-    )
+def test_a_spinning_lock_makes_no_futex_call(counted: Counted, stats: Path, lock: str) -> None:
+    counted(lock, "locks", 3, 100, "contended", 5)
     _, waits, wakes = read(stats)
     assert (waits, wakes) == (0, 0)
 
 
 @pytest.mark.parametrize("lock", ["mcs-stp", "clh-stp"])
-def test_a_hand_over_to_a_spinner_makes_no_futex_call(
-    run_under: RunUnder, stats: Path, lock: str
+def test_a_handover_to_a_spinner_makes_no_futex_call(
+    counted: Counted, stats: Path, lock: str
 ) -> None:
-    run_under(
-        lock,
-        [locate.program("posix", "counted"), "contended", "5"],
-        counting=True,
-        env={"LOCKWRIGHT_STATS": str(stats), "LOCKWRIGHT_SPIN_NS": "100000000000"},
-    )
+    counted(lock, "contended", 5, LOCKWRIGHT_SPIN_NS="100000000000")
     counts, waits, wakes = read(stats)
     assert counts.contended == 5
     assert (waits, wakes) == (0, 0)

@@ -1,4 +1,4 @@
-"""A debugger shows a program's threads and who holds its mutexes, whichever lock they are."""
+"""A debugger shows a program's threads and the owners of its mutexes under every lock."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ from support import harness, locate
 from support.harness import Setting
 from support.processes import captured
 
-#: The C library's mutex, and one lock of each category and way of waiting.
+#: The C library's mutex, and one lock of each category and `waiting` trait.
 CHOSEN = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "malth-stp"]
 LOCKS = [harness.LIBC, *(lock for lock in CHOSEN if lock in locate.lock_names())]
 
@@ -18,12 +18,12 @@ HELD = r"""
 #include <pthread.h>
 pthread_mutex_t normal = PTHREAD_MUTEX_INITIALIZER;
 pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-pthread_mutex_t nobodys = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t unowned = PTHREAD_MUTEX_INITIALIZER;
 extern "C" void look() { asm volatile(""); }
 void* waits(void*) { pthread_mutex_lock(&normal); return nullptr; }
 void* holds(void*) {
-  pthread_mutex_lock(&nobodys);
-  pthread_mutex_unlock(&nobodys);
+  pthread_mutex_lock(&unowned);
+  pthread_mutex_unlock(&unowned);
   pthread_mutex_lock(&recursive);
   pthread_mutex_lock(&recursive);
   pthread_mutex_lock(&normal);
@@ -64,28 +64,20 @@ def in_gdb(program: Path, lock: str, *commands: str) -> str:
         words += ["-ex", command]
     done = captured([*words, str(program)], env=environment, stdin=subprocess.DEVNULL)
     if "ptrace" in done.stderr.lower() or "permitted" in done.stderr.lower():
-        pytest.skip("this machine lets nobody trace a process")
+        pytest.skip("tracing a process is not permitted")
     return done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("lock", LOCKS)
 def test_gdb_shows_threads_and_owners(held: Path, lock: str) -> None:
-    shown = in_gdb(
-        held,
-        lock,
-        "info threads",
-        "info sharedlibrary",
-        "print normal.__data.__owner",
-        "print recursive.__data.__owner",
-        "print nobodys.__data.__owner",
-        "print normal",
-    )
-    numbers = dict(re.findall(r"\$(\d) = (\d+)$", shown, re.MULTILINE))
-    threads = re.findall(r'^[* ] \d+ +Thread \S+ \(LWP (\d+)\) "(\w+)"', shown, re.MULTILINE)
-    assert len(threads) == 3, shown
+    owners = [f"print {name}.__data.__owner" for name in ("normal", "recursive", "unowned")]
+    output = in_gdb(held, lock, "info threads", "info sharedlibrary", *owners, "print normal")
+    numbers = dict(re.findall(r"\$(\d) = (\d+)$", output, re.MULTILINE))
+    threads = re.findall(r'^[* ] \d+ +Thread \S+ \(LWP (\d+)\) "(\w+)"', output, re.MULTILINE)
+    assert len(threads) == 3, output
     holder = [lwp for lwp, name in threads if name == "holder"]
-    assert [numbers["1"]] == holder, shown
-    assert [numbers["2"]] == holder, shown
-    assert numbers["3"] == "0", shown
-    assert f"__owner = {holder[0]}" in shown or "Owner ID" in shown, shown
-    assert (f"liblockwright-{lock}.so" in shown) == (lock != harness.LIBC), shown
+    assert [numbers["1"]] == holder, output
+    assert [numbers["2"]] == holder, output
+    assert numbers["3"] == "0", output
+    assert f"__owner = {holder[0]}" in output or "Owner ID" in output, output
+    assert (f"liblockwright-{lock}.so" in output) == (lock != harness.LIBC), output

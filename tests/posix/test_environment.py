@@ -1,4 +1,4 @@
-"""Nonsense in the library's environment variables costs one line on stderr and changes nothing."""
+"""An invalid value of an environment variable is reported in one line and not used."""
 
 import pytest
 from support import locate
@@ -18,7 +18,7 @@ from support.harness import RunUnder
         ("hmcs", "LOCKWRIGHT_HMCS_BATCH", "0"),
     ],
 )
-def test_nonsense(run_under: RunUnder, lock: str, variable: str, value: str) -> None:
+def test_an_invalid_value(run_under: RunUnder, lock: str, variable: str, value: str) -> None:
     outcome = run_under(
         lock, [locate.program("posix", "counted"), "contended", "3"], env={variable: value}
     )
@@ -43,7 +43,7 @@ def test_nonsense(run_under: RunUnder, lock: str, variable: str, value: str) -> 
         ("hmcs", "LOCKWRIGHT_BATCH", "7"),
     ],
 )
-def test_sense(run_under: RunUnder, lock: str, variable: str, value: str) -> None:
+def test_a_valid_or_unused_value(run_under: RunUnder, lock: str, variable: str, value: str) -> None:
     outcome = run_under(
         lock, [locate.program("posix", "counted"), "contended", "3"], env={variable: value}
     )

@@ -1,6 +1,4 @@
-"""Deadlines go by the time that the program sees, where a library has put another one in the place
-of the kernel's: neither too early nor much too late, whichever of the two libraries comes first.
-"""
+"""Deadlines follow the clock of a library that replaces the kernel's, in either preload order."""
 
 import shutil
 from pathlib import Path
@@ -9,22 +7,22 @@ import pytest
 from support import harness, locate
 from support.harness import RunUnder
 
-#: The C library's mutex, one whose waiters can give up, and one whose waiters cannot.
+#: The C library's mutex, a lock whose waiters can give up, and one whose waiters cannot.
 LOCKS = [lock for lock in ("pthread", "futex", "mcs-stp") if lock in locate.lock_names()]
 ORDERS = ["before", "after"]
-#: Days ahead, and how fast.
+#: Days ahead, and the rate of the clock.
 TIMES = [(400, 1), (-400, 1), (400, 2)]
-#: What stays with the C library, and what does not then.
-WAYS = [
+#: Variables that select the implementation of reader-writer locks and semaphores.
+SETTINGS = [
     {},
     {"LOCKWRIGHT_RWLOCK": "phase-fair", "LOCKWRIGHT_SEM_APPEND": "1"},
     {"LOCKWRIGHT_RWLOCK": "mutex"},
 ]
-#: Seconds. It takes two, or for ever.
+#: Seconds after which a program counts as hung; it takes two.
 LIMIT = 60
 
 
-def moved(days: int, rate: int) -> dict[str, str]:
+def clock_variables(days: int, rate: int) -> dict[str, str]:
     return {
         "MOVED_CLOCK_DAYS": str(days),
         "MOVED_CLOCK_RATE": str(rate),
@@ -41,23 +39,25 @@ def check(outcome: harness.Outcome, days: int) -> None:
 
 
 def run(
-    lock: str, order: str, other: Path, days: int, rate: int, way: dict[str, str]
+    lock: str, order: str, other: Path, days: int, rate: int, variables: dict[str, str]
 ) -> harness.Outcome:
     both = [str(locate.preload(lock)), str(other)]
-    env = harness.environment(harness.Setting(lock)) | moved(days, rate) | way
+    env = harness.environment(harness.Setting(lock)) | clock_variables(days, rate) | variables
     env["LD_PRELOAD"] = ":".join(both if order == "after" else reversed(both))
     return harness.run([locate.program("posix", "other_clock")], env, LIMIT)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(["ours", *way.values()]))
+@pytest.mark.parametrize(
+    "variables", SETTINGS, ids=lambda variables: "-".join(["ours", *variables.values()])
+)
 @pytest.mark.parametrize(("days", "rate"), TIMES)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("lock", LOCKS)
-def test_a_clock_that_was_moved(
-    lock: str, order: str, days: int, rate: int, way: dict[str, str]
+def test_a_shifted_clock(
+    lock: str, order: str, days: int, rate: int, variables: dict[str, str]
 ) -> None:
     other = locate.program("posix", "moved_clock.so")
-    check(run(lock, order, other, days, rate, way), days)
+    check(run(lock, order, other, days, rate, variables), days)
 
 
 def libfaketime() -> Path:
@@ -93,7 +93,7 @@ def test_the_commands(lock: str, first: str, days: int) -> None:
     }[first]
     env = harness.environment(harness.Setting(harness.LIBC))
     if first == "preload":
-        env |= {"LD_PRELOAD": str(library)} | moved(days, 1)
+        env |= {"LD_PRELOAD": str(library)} | clock_variables(days, 1)
     check(harness.run(words, env, LIMIT), days)
 
 
@@ -102,9 +102,9 @@ def test_without_another_clock(run_under: RunUnder) -> None:
         check(run_under(lock, [locate.program("posix", "other_clock")]), 0)
 
 
-def test_the_program_notices() -> None:
-    """The C library waits by the kernel's clock: too early, or for ever."""
-    env = harness.environment(harness.Setting(harness.LIBC)) | moved(-400, 1)
+def test_the_program_finds_the_fault() -> None:
+    """The C library waits by the kernel's clock, and returns too early or never."""
+    env = harness.environment(harness.Setting(harness.LIBC)) | clock_variables(-400, 1)
     env["LD_PRELOAD"] = str(locate.program("posix", "moved_clock.so"))
     outcome = harness.run([locate.program("posix", "other_clock")], env, 5, stacks=False)
     assert "too early" in outcome.stdout

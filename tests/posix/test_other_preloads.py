@@ -1,4 +1,4 @@
-"""A lock's library does its work beside the preload libraries of others, before or after them."""
+"""A lock's library works beside other preload libraries, before or after them."""
 
 import re
 import subprocess
@@ -13,16 +13,16 @@ from support.processes import captured
 #: The C library's mutex, and one lock of each category.
 CATEGORIES = ["pthread", "futex", "mcs-stp", "c-bo-mcs-stp", "malth-stp"]
 LOCKS = [lock for lock in CATEGORIES if lock in locate.lock_names()]
-#: The order of the two in LD_PRELOAD.
+#: The position of the other library in LD_PRELOAD.
 ORDERS = ["before", "after"]
 
-#: Allocator, and what its library is called.
+#: Allocators, and the names of their libraries.
 ALLOCATORS = {
     "jemalloc": r"libjemalloc\.so\.2",
     "tcmalloc": r"libtcmalloc_minimal\.so\.4",
     "mimalloc": r"libmimalloc\.so\.[23](\.\d+)?",
 }
-#: What an allocator has to do with: its own clean-up in threads that end, fork, and C++.
+#: Programs that involve the allocator: its clean-up in threads that end, fork, and C++.
 UNDER_ALLOCATORS = ["thread_ends", "fork", "cpp20"]
 
 
@@ -37,13 +37,13 @@ def passes(outcome: harness.Outcome) -> bool:
 
 
 def mapped(run_under: RunUnder, lock: str, env: dict[str, str]) -> str:
-    """Which files a program has mapped that is started so."""
+    """Return the mapped files of a program in this environment."""
     return run_under(lock, ["cat", "/proc/self/maps"], env=env).stdout
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("lock", LOCKS)
-def test_one_that_wraps_the_same_functions(
+def test_a_library_that_wraps_the_same_functions(
     run_under: RunUnder, tmp_path: Path, lock: str, order: str
 ) -> None:
     other = locate.program("posix", "wraps_lock.so")
@@ -53,10 +53,10 @@ def test_one_that_wraps_the_same_functions(
         outcome = run_under(lock, [locate.program("posix", name)], env=env)
         assert passes(outcome), outcome.describe()
         if order == "after":
-            # It is asked for nothing: the lock's library calls the C library for what is its own.
+            # The lock's library calls the C library's functions and not the wrapper's.
             assert outcome.stderr == "", outcome.describe()
         else:
-            # Whether it passes everything on is not known beforehand.
+            # The lock's library cannot know whether the wrapper passes all calls on.
             assert re.fullmatch(
                 rf"lockwright: pthread_mutex_lock resolves to {re.escape(str(other))}, not to this"
                 r" library; [^\n]*\n",
@@ -83,7 +83,7 @@ def test_the_wrapper_alone_counts(run_under: RunUnder, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("lock", LOCKS)
-def test_one_that_locks_in_malloc(run_under: RunUnder, lock: str, order: str) -> None:
+def test_a_library_that_locks_in_malloc(run_under: RunUnder, lock: str, order: str) -> None:
     env = preload(lock, locate.program("posix", "locking_malloc.so"), order)
     assert "locking_malloc.so" in mapped(run_under, lock, env)
     for name in ["thread_ends", "fork", "cpp20", "cond_cancel"]:
@@ -93,7 +93,7 @@ def test_one_that_locks_in_malloc(run_under: RunUnder, lock: str, order: str) ->
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_a_c_library_that_keeps_the_number_elsewhere(run_under: RunUnder, lock: str) -> None:
+def test_a_c_library_with_the_thread_number_elsewhere(run_under: RunUnder, lock: str) -> None:
     # The owner is then the kernel's number, which works unless a program corrects it.
     other = locate.program("posix", "misplaced_number.so")
     env = preload(lock, other, "after")
@@ -130,14 +130,14 @@ def test_an_allocator(run_under: RunUnder, allocator: str, lock: str, order: str
 
 
 @pytest.mark.parametrize("lock", [harness.LIBC, *LOCKS])
-def test_a_program_that_looks_everything_up_first(run_under: RunUnder, lock: str) -> None:
+def test_a_program_that_binds_all_symbols_at_start(run_under: RunUnder, lock: str) -> None:
     for name, env in [("bound_now", {}), ("early_and_late", {"LD_BIND_NOW": "1"})]:
         outcome = run_under(Setting(lock), [locate.program("posix", name)], env=env)
         assert passes(outcome), outcome.describe()
         assert outcome.stderr == "", outcome.describe()
 
 
-def test_it_is_linked_so() -> None:
+def test_the_program_is_linked_with_now() -> None:
     flags = [
         subprocess.run(
             ["readelf", "-d", locate.program("posix", name)],

@@ -1,4 +1,4 @@
-"""Tools that look for races or stray memory know a program's locks, whichever they are."""
+"""ThreadSanitizer, AddressSanitizer and Valgrind recognise every lock."""
 
 import os
 import platform
@@ -13,11 +13,11 @@ from support import harness, locate
 from support.harness import RunUnder
 from support.processes import captured
 
-#: The C library's mutex, and one lock of each category and way of waiting.
+#: The C library's mutex, and one lock of each category and `waiting` trait.
 LOCKS = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "malth-stp"]
 BUILT = [lock for lock in LOCKS if lock in locate.lock_names()]
-#: What becomes of the locks that are left to the C library otherwise.
-KEPT: dict[str, str] = {}
+#: Settings of the other locks: the C library's, the mutex under test, or Lockwright's.
+C_LIBRARY: dict[str, str] = {}
 AS_THE_LOCK = {
     "LOCKWRIGHT_RWLOCK": "mutex",
     "LOCKWRIGHT_SPIN": "mutex",
@@ -25,7 +25,7 @@ AS_THE_LOCK = {
 }
 OURS = {"LOCKWRIGHT_RWLOCK": "phase-fair", "LOCKWRIGHT_SEM_APPEND": "1/1000"}
 CASES = [
-    *((lock, KEPT) for lock in BUILT),
+    *((lock, C_LIBRARY) for lock in BUILT),
     *((lock, AS_THE_LOCK) for lock in ("pthread", "ttas", "mcs-stp") if lock in BUILT),
     *((lock, OURS) for lock in ("futex", "mcs-stp") if lock in BUILT),
 ]
@@ -36,7 +36,7 @@ def compiled(directory: Path, name: str, source: str, *flags: str) -> Path:
     words = ["c++", "-std=c++20", "-g", "-O1", "-pthread", *flags, source, "-o", name]
     done = captured(words, cwd=directory)
     if done.returncode != 0 and any(flag.startswith("-fsanitize=") for flag in flags):
-        pytest.skip("the compiler has no such sanitizer here")
+        pytest.skip("the compiler has no such sanitizer")
     assert done.returncode == 0, done.stderr
     return directory / name
 
@@ -72,7 +72,7 @@ TSAN_OPTIONS = {"TSAN_OPTIONS": "exitcode=66 halt_on_error=0"}
 
 
 def is_clean(outcome: harness.Outcome) -> bool:
-    """It ended well and nobody said anything, but that a lock is too large for a spin lock."""
+    """Return whether it ended with no message but that a lock is too large for a spin lock."""
     message = [line for line in outcome.stderr.splitlines() if "does not fit into" not in line]
     return (outcome.status, outcome.stdout, message) == (0, "done\n", [])
 
@@ -102,24 +102,22 @@ def test_the_command_puts_thread_sanitizer_first(sanitized: Path, lock: str) -> 
 
 
 @pytest.mark.parametrize("lock", BUILT[:2])
-def test_thread_sanitizer_that_comes_second_is_noticed(
+def test_thread_sanitizer_after_the_lock_is_reported(
     run_under: RunUnder, sanitized: Path, lock: str
 ) -> None:
     sanitizer(sanitized)
-    seen = run_under(lock, fixed(sanitized), env=TSAN_OPTIONS, timeout=120)
-    message = [line for line in seen.stderr.splitlines() if line.startswith("lockwright: ")]
-    assert len(message) == 1, seen.describe()
+    outcome = run_under(lock, fixed(sanitized), env=TSAN_OPTIONS, timeout=120)
+    message = [line for line in outcome.stderr.splitlines() if line.startswith("lockwright: ")]
+    assert len(message) == 1, outcome.describe()
     assert "libtsan" in message[0]
 
 
 @pytest.mark.parametrize("lock", BUILT[:2])
-def test_a_program_with_address_sanitizer_starts_and_has_the_lock(
-    tmp_path: Path, lock: str
-) -> None:
+def test_a_program_with_address_sanitizer_uses_the_lock(tmp_path: Path, lock: str) -> None:
     (tmp_path / "locks.cpp").write_text(
-        "#include <pthread.h>\nstatic pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;\n"
-        "int main() { for (int i = 0; i < 5000; ++i) { pthread_mutex_lock(&one);"
-        " pthread_mutex_unlock(&one); } return 3; }\n"
+        "#include <pthread.h>\nstatic pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;\n"
+        "int main() { for (int i = 0; i < 5000; ++i) { pthread_mutex_lock(&mutex);"
+        " pthread_mutex_unlock(&mutex); } return 3; }\n"
     )
     program = compiled(tmp_path, "locks", "locks.cpp", "-fsanitize=address")
     words = [locate.lockwright(), "run", "--lock", lock, "--stats", "--", program]
@@ -141,15 +139,8 @@ def valgrind(tool: str, *words: str | Path) -> list[str | Path]:
     found = shutil.which("valgrind")
     if found is None:
         pytest.skip("valgrind is not installed; tests/apps/more-packages.txt names its package")
-    return [
-        found,
-        f"--tool={tool}",
-        "--error-exitcode=66",
-        "--quiet",
-        "--fair-sched=try",
-        *OPTIONS[tool],
-        *words,
-    ]
+    options = [f"--tool={tool}", "--error-exitcode=66", "--quiet", "--fair-sched=try"]
+    return [found, *options, *OPTIONS[tool], *words]
 
 
 @pytest.mark.parametrize(("lock", "others"), CASES, ids=NAMES)

@@ -1,4 +1,4 @@
-"""Each lock serves threads with real-time priorities as it states."""
+"""Each lock admits threads with real-time priorities as it states."""
 
 import itertools
 
@@ -12,7 +12,7 @@ ARRIVALS = list(itertools.permutations((1, 2, 3)))
 
 
 def observed(run_under: RunUnder, lock: str) -> dict[tuple[int, ...], tuple[int, ...]] | None:
-    """The order of admission by that of arrival; None if no thread went on."""
+    """Return the order of admission for each order of arrival; None if the threads starved."""
     outcome = run_under(lock, [locate.program("posix", "realtime")])
     if outcome.status == NOT_PERMITTED:
         pytest.skip(f"needs CAP_SYS_NICE: {outcome.stderr.strip()}")
@@ -31,23 +31,23 @@ def observed(run_under: RunUnder, lock: str) -> dict[tuple[int, ...], tuple[int,
 
 
 def kind(found: dict[tuple[int, ...], tuple[int, ...]] | None) -> str:
-    """Return the kind in the words of the registry."""
+    """Return the registry's word for the order of admission."""
     if found is None:
         return "starves"
     by_priority = all(admission == (3, 2, 1) for admission in found.values())
     return "by priority" if by_priority else "own order"
 
 
-def test_the_c_library_serves_by_priority(run_under: RunUnder) -> None:
+def test_the_c_library_admits_by_priority(run_under: RunUnder) -> None:
     assert kind(observed(run_under, harness.LIBC)) == "by priority"
 
 
 @pytest.mark.parametrize("lock", locate.lock_names())
-def test_the_lock_does_as_it_states(run_under: RunUnder, lock: str) -> None:
+def test_the_lock_admits_as_it_states(run_under: RunUnder, lock: str) -> None:
     found = observed(run_under, lock)
     assert kind(found) == locate.traits(lock)["realtime"], found
 
 
 def test_last_come_first_served_is_not_by_priority() -> None:
-    """Though the priorities rise from one to the next in one of the orders of arrival."""
+    """It agrees with the order by priority for one order of arrival."""
     assert kind({arrival: arrival[::-1] for arrival in ARRIVALS}) == "own order"

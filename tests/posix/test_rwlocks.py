@@ -1,14 +1,14 @@
-"""Reader-writer locks: the C library's, any lock in their place, and the phase-fair one."""
+"""Reader-writer locks: the C library's, a mutex algorithm, and the phase-fair lock."""
 
 import pytest
 from support import harness, locate
 from support.harness import RunUnder
 
 VARIABLE = "LOCKWRIGHT_RWLOCK"
-#: What the program is told that it may count on.
-PROMISES = {"mutex": "exclusive", "phase-fair": "phase-fair"}
-#: One of each kind that a reader-writer lock can be made of: the C library's own, those whose
-#: waiters can give up, those with queue nodes, parts outside the lock, and other sets of waiters.
+#: The guarantee that the program may test.
+GUARANTEES = {"mutex": "exclusive", "phase-fair": "phase-fair"}
+#: A lock of each kind: the C library's, locks whose waiters can give up, locks with queue nodes,
+#: with parts outside the mutex, and with passive sets.
 MUTEXES = [
     "pthread", "futex", "ttas", "ticket", "mcs-stp", "clh-stp", "mcs-try", "hmcs", "parking-lot",
     "malth-stp", "biased-futex", "shfllock-stp",
@@ -23,34 +23,38 @@ SETTINGS = [
 ]
 
 
-def environment(way: str) -> dict[str, str]:
-    promise = {"LOCKWRIGHT_TEST_RWLOCK": PROMISES[way]} if way in PROMISES else {}
-    return {VARIABLE: way, **promise}
+def environment(value: str) -> dict[str, str]:
+    guarantee = {"LOCKWRIGHT_TEST_RWLOCK": GUARANTEES[value]} if value in GUARANTEES else {}
+    return {VARIABLE: value, **guarantee}
 
 
-@pytest.mark.parametrize(("lock", "way"), SETTINGS)
-def test_program(run_under: RunUnder, lock: str, way: str) -> None:
+@pytest.mark.parametrize(("lock", "value"), SETTINGS)
+def test_program(run_under: RunUnder, lock: str, value: str) -> None:
     if lock != harness.LIBC and lock not in locate.lock_names():
         pytest.skip(f"{lock} is not built")
     program = locate.program("posix", "rwlocks")
-    outcome = run_under(lock, [program], env=environment(way))
+    outcome = run_under(lock, [program], env=environment(value))
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr == "", outcome.describe()
 
 
 @pytest.mark.parametrize("counting", [False, True])
-@pytest.mark.parametrize(("way", "case"), [("mutex", "readers together"), ("phase-fair", "phases")])
-def test_the_way_is_taken(run_under: RunUnder, way: str, case: str, counting: bool) -> None:
-    """The guarantee of one setting does not hold with another, so the variable has an effect."""
+@pytest.mark.parametrize(
+    ("value", "case"), [("mutex", "readers together"), ("phase-fair", "phases")]
+)
+def test_the_setting_has_an_effect(
+    run_under: RunUnder, value: str, case: str, counting: bool
+) -> None:
+    """The guarantee of one setting does not hold with another."""
     program = locate.program("posix", "rwlocks")
-    outcome = run_under("mcs-stp", [program, case], counting=counting, env=environment(way))
+    outcome = run_under("mcs-stp", [program, case], counting=counting, env=environment(value))
     assert outcome.status == 0, outcome.describe()
-    kept = run_under("mcs-stp", [program, case], env={**environment(way), VARIABLE: "keep"})
-    assert kept.status == 1, kept.describe()
+    other = run_under("mcs-stp", [program, case], env={**environment(value), VARIABLE: "keep"})
+    assert other.status == 1, other.describe()
 
 
 @pytest.mark.parametrize("value", ["keeps", "MUTEX", "1", "phase_fair"])
-def test_nonsense_is_said_and_not_used(run_under: RunUnder, value: str) -> None:
+def test_an_invalid_value_is_reported_and_not_used(run_under: RunUnder, value: str) -> None:
     program = locate.program("posix", "rwlocks")
     outcome = run_under("ttas", [program, "default kind prefers no writer"], env={VARIABLE: value})
     assert outcome.status == 0, outcome.describe()

@@ -7,7 +7,7 @@ from support import harness, locate
 from support.harness import RunUnder
 
 VARIABLE = "LOCKWRIGHT_SPIN"
-#: Those that fit.
+#: Locks that fit.
 LOCKS = ["ttas", "ttas-ls", "backoff", "spinlock-ls", "parking-lot"]
 SETTINGS = [
     (harness.LIBC, ""),
@@ -18,18 +18,18 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize(("lock", "way"), SETTINGS)
-def test_program(run_under: RunUnder, lock: str, way: str) -> None:
+@pytest.mark.parametrize(("lock", "value"), SETTINGS)
+def test_program(run_under: RunUnder, lock: str, value: str) -> None:
     if lock != harness.LIBC and lock not in locate.lock_names():
         pytest.skip(f"{lock} is not built")
-    ours = {"LOCKWRIGHT_TEST_SPIN": "1"} if lock in LOCKS and way == "mutex" else {}
+    variables = {"LOCKWRIGHT_TEST_SPIN": "1"} if lock in LOCKS and value == "mutex" else {}
     program = locate.program("posix", "spins")
-    outcome = run_under(lock, [program], env={VARIABLE: way, **ours})
+    outcome = run_under(lock, [program], env={VARIABLE: value, **variables})
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr == "", outcome.describe()
 
 
-def test_what_does_not_fit_is_said_and_left_to_the_c_library(run_under: RunUnder) -> None:
+def test_a_lock_that_does_not_fit_is_reported_and_not_used(run_under: RunUnder) -> None:
     program = locate.program("posix", "spins")
     outcome = run_under("mcs-stp", [program, "implementation"], env={VARIABLE: "mutex"})
     assert outcome.status == 0, outcome.describe()
@@ -39,7 +39,7 @@ def test_what_does_not_fit_is_said_and_left_to_the_c_library(run_under: RunUnder
     ]
 
 
-def test_nonsense_is_said_and_not_used(run_under: RunUnder) -> None:
+def test_an_invalid_value_is_reported_and_not_used(run_under: RunUnder) -> None:
     program = locate.program("posix", "spins")
     outcome = run_under("ttas", [program, "implementation"], env={VARIABLE: "kept"})
     assert outcome.status == 0, outcome.describe()
@@ -48,7 +48,7 @@ def test_nonsense_is_said_and_not_used(run_under: RunUnder) -> None:
     ]
 
 
-def test_those_that_fit_are_those_of_two_bytes() -> None:
+def test_locks_of_at_most_two_bytes_fit() -> None:
     rows = json.loads((locate.preload_dir() / "locks.json").read_text())
     fit = {row["name"] for row in rows if row["bytes_in_place"] <= 2}
     assert fit == {row["name"] for row in rows if row["name"] in LOCKS}

@@ -1,4 +1,4 @@
-"""Every name of the locking API resolves to the lock's library, for old and for new programs."""
+"""Every name of the locking API resolves to the lock's library, in every symbol version."""
 
 import json
 import re
@@ -12,10 +12,10 @@ import pytest
 from support import harness, locate
 from support.harness import RunUnder
 
-#: And the library of all of them.
+#: The library `mixed` contains all locks.
 LOCKS = [*locate.lock_names(), "mixed"]
 
-#: The names that the libraries take over.
+#: The names that the libraries interpose.
 API = re.compile(
     r"(__)?pthread_mutex_(init|destroy|lock|trylock|unlock|timedlock|clocklock)"
     r"|pthread_cond_(init|destroy|wait|timedwait|clockwait|signal|broadcast)"
@@ -25,14 +25,15 @@ API = re.compile(
     r"|pthread_spin_(init|destroy|lock|trylock|unlock)"
     r"|sem_(init|destroy|wait|trywait|timedwait|clockwait|post|getvalue)"
 )
-#: What looks at nothing in a mutex but its kind, which is the same word in ours: the C library's
-#: own are as good for both, and they are left alone.
-LEFT_ALONE = re.compile(r"pthread_mutex_(consistent|consistent_np|getprioceiling|setprioceiling)")
-#: Not of the C library: what lockwright/pthread.h looks for, and lockwright-bench.
-OWN = {
+#: Functions that read only the kind word of a mutex: the C library's work for both.
+NOT_INTERPOSED = re.compile(
+    r"pthread_mutex_(consistent|consistent_np|getprioceiling|setprioceiling)"
+)
+#: Names outside the C library, which lockwright/pthread.h and lockwright-bench look up.
+EXTENSIONS = {
     (name, "LOCKWRIGHT_0.1") for name in ("lockwright_mutex_busylock", "lockwright_memory_taken")
 }
-#: A line of the dynamic linker's record.
+#: A line of the dynamic linker's debug output.
 BINDING = re.compile(
     r"binding file (\S+) \[0\] to (\S+) \[0\]: normal symbol `(\w+)'(?: \[(\S+)\])?"
 )
@@ -48,7 +49,7 @@ def tool(*argv: str | Path) -> str:
 
 
 def exported(library: Path) -> set[Symbol]:
-    """The (name, version) of every function and object that a library defines."""
+    """Return the (name, version) of every function and object that a library defines."""
     symbols = set()
     for line in tool("nm", "-D", "--defined-only", "--with-symbol-versions", library).splitlines():
         kind, name = line.split()[1:3]
@@ -67,13 +68,13 @@ def c_library() -> Path:
 
 
 @cache
-def wanted() -> frozenset[Symbol]:
+def api_symbols() -> frozenset[Symbol]:
     """Return the symbols of the API that the C library itself offers, in every version."""
     return frozenset(symbol for symbol in exported(c_library()) if API.fullmatch(symbol[0]))
 
 
-def passed_on() -> frozenset[Symbol]:
-    """Return the symbols that the libraries define to be first at a fork, and for plugins."""
+def wrapped_symbols() -> frozenset[Symbol]:
+    """Return the symbols that the libraries define to run first at a fork, and for plugins."""
     return frozenset(s for s in exported(c_library()) if s[0] in ("__register_atfork", "dlopen"))
 
 
@@ -81,26 +82,26 @@ def both_builds(lock: str) -> list[Path]:
     return [locate.preload(lock), locate.preload(lock, counting=True)]
 
 
-def test_the_c_library_has_what_we_think() -> None:
-    names = {name for name, _ in wanted()}
-    # Mutexes and condition variables, second names of five of them, C11, semaphores,
-    # reader-writer locks with seven second names, spin locks.
+def test_the_c_library_has_the_expected_api() -> None:
+    names = {name for name, _ in api_symbols()}
+    # Mutexes and condition variables, five aliases of them, C11, semaphores,
+    # reader-writer locks with seven aliases, spin locks.
     assert len(names) == 14 + 5 + 12 + 8 + 11 + 7 + 5
-    assert len(wanted()) > len(names)  # some in more than one version
+    assert len(api_symbols()) > len(names)  # some in more than one version
 
 
-def test_nothing_of_the_api_is_forgotten() -> None:
-    """A later C library may have more of it; then somebody has to say what becomes of that."""
+def test_the_api_is_complete() -> None:
+    """A later C library may have more functions, which have to be interposed or listed."""
     family = re.compile(r"(__)?(pthread_(mutex|cond)_|mtx_|cnd_)\w+")
     names = {name for name, _ in exported(c_library()) if family.fullmatch(name)}
-    forgotten = {n for n in names if not API.fullmatch(n) and not LEFT_ALONE.fullmatch(n)}
-    assert not forgotten
-    assert any(LEFT_ALONE.fullmatch(name) for name in names)
+    missing = {n for n in names if not API.fullmatch(n) and not NOT_INTERPOSED.fullmatch(n)}
+    assert not missing
+    assert any(NOT_INTERPOSED.fullmatch(name) for name in names)
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A program that only refers to the API, and what it is bound to."""
+    """A program that only refers to the API, and the symbols that it is bound to."""
 
     path: Path
     symbols: frozenset[Symbol]
@@ -111,7 +112,7 @@ def linked_today() -> frozenset[Symbol]:
     """Return the symbols that a program linked today gets: the default versions."""
     listed = tool("nm", "-D", "--defined-only", "--with-symbol-versions", c_library())
     names = (line.split()[-1].split("@@") for line in listed.splitlines() if "@@" in line)
-    return frozenset((name, version) for name, version in names) & wanted()
+    return frozenset((name, version) for name, version in names) & api_symbols()
 
 
 def compile_reference(directory: Path, label: str, symbols: frozenset[Symbol]) -> Bound:
@@ -134,21 +135,19 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Bound]:
     directory = tmp_path_factory.mktemp("bound")
     return {
         "new": compile_reference(directory, "new", linked_today()),
-        "old": compile_reference(directory, "old", wanted() - linked_today()),
+        "old": compile_reference(directory, "old", api_symbols() - linked_today()),
     }
 
 
-def test_old_and_new_are_all(programs: dict[str, Bound]) -> None:
-    assert programs["old"].symbols | programs["new"].symbols == wanted()
+def test_old_and_new_versions_are_all(programs: dict[str, Bound]) -> None:
+    assert programs["old"].symbols | programs["new"].symbols == api_symbols()
     assert {name for name, _ in programs["new"].symbols} == {
-        name for name, _ in wanted() if not name.startswith("__")
+        name for name, _ in api_symbols() if not name.startswith("__")
     }
 
 
 def bindings(directory: Path) -> dict[Symbol, set[tuple[str, str]]]:
-    """Return the dynamic linker's record: symbol -> {(the object that asked, the object that it
-    got)}.
-    """
+    """Return the dynamic linker's record: symbol -> {(referring object, defining object)}."""
     result: dict[Symbol, set[tuple[str, str]]] = defaultdict(set)
     for record in directory.glob("record.*"):
         for source, target, name, version in BINDING.findall(record.read_text()):
@@ -158,7 +157,7 @@ def bindings(directory: Path) -> dict[Symbol, set[tuple[str, str]]]:
 
 
 def strays(recorded: dict[Symbol, set[tuple[str, str]]], library: Path) -> set[str]:
-    """Return what was bound to another object than the library, except by the library itself."""
+    """Return the bindings to other objects than the library, except those of the library itself."""
     return {
         f"{source}: {name}@{version} -> {target}"
         for (name, version), pairs in recorded.items()
@@ -191,7 +190,7 @@ def test_bindings(
     assert not strays(recorded, locate.preload(lock))
 
 
-def test_the_record_shows_the_c_library_where_nothing_is_preloaded(
+def test_without_preload_the_record_shows_the_c_library(
     run_under: RunUnder, programs: dict[str, Bound], tmp_path: Path
 ) -> None:
     env = {**RECORD, "LD_DEBUG_OUTPUT": str(tmp_path / "record")}
@@ -211,10 +210,10 @@ REAL = [
 
 @pytest.mark.parametrize(("name", "case"), REAL, ids=[name for name, _ in REAL])
 @pytest.mark.parametrize("lock", LOCKS)
-def test_no_library_of_a_real_program_passes_by(
+def test_no_library_of_a_real_program_is_bound_elsewhere(
     run_under: RunUnder, tmp_path: Path, lock: str, name: str, case: str
 ) -> None:
-    if name == "old_versions" and linked_today() == wanted():
+    if name == "old_versions" and linked_today() == api_symbols():
         pytest.skip("the C library of this machine has no older versions")
     env = {**RECORD, "LD_DEBUG_OUTPUT": str(tmp_path / "record")}
     outcome = run_under(lock, [locate.program("posix", name), case], env=env)
@@ -235,7 +234,7 @@ int main(int argc, char **argv) {
     if (found == NULL || dladdr(found, &info) == 0) info.dli_fname = "nowhere";
     printf("%s %s %s\n", argv[i], argv[i + 1], info.dli_fname);
   }
-  for (int i = 1; i + 1 < argc; i += 2) { /* and as an old plugin loader asks */
+  for (int i = 1; i + 1 < argc; i += 2) { /* without a version, as old plugin loaders do */
     void *found = dlsym(RTLD_DEFAULT, argv[i]);
     Dl_info info = {0};
     if (found == NULL || dladdr(found, &info) == 0) info.dli_fname = "nowhere";
@@ -248,7 +247,7 @@ int main(int argc, char **argv) {
 
 @pytest.fixture(scope="module")
 def lookup(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program that asks the dynamic linker for names and versions while it runs."""
+    """Build a program that looks up names and versions with the dynamic linker."""
     directory = tmp_path_factory.mktemp("lookup")
     (directory / "lookup.c").write_text(LOOKUP)
     tool("cc", "-pthread", "-o", directory / "lookup", directory / "lookup.c", "-ldl")
@@ -256,11 +255,11 @@ def lookup(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_looked_up_while_running(run_under: RunUnder, lookup: Path, lock: str) -> None:
-    argv = [str(lookup), *(word for symbol in sorted(wanted()) for word in symbol)]
+def test_lookup_at_run_time(run_under: RunUnder, lookup: Path, lock: str) -> None:
+    argv = [str(lookup), *(word for symbol in sorted(api_symbols()) for word in symbol)]
     without = run_under(harness.LIBC, argv).stdout.splitlines()
     found = [line for line in without if not line.endswith(" nowhere")]
-    assert len(found) >= len(wanted())  # every version, and what is found without one
+    assert len(found) >= len(api_symbols())  # every version, and names without one
     expected = [
         line if line.endswith(" nowhere") else f"{line.rsplit(' ', 1)[0]} {locate.preload(lock)}"
         for line in without
@@ -271,7 +270,7 @@ def test_looked_up_while_running(run_under: RunUnder, lookup: Path, lock: str) -
 @pytest.mark.parametrize("lock", LOCKS)
 def test_exports_the_api_and_nothing_else(lock: str) -> None:
     for library in both_builds(lock):
-        assert exported(library) == wanted() | passed_on() | OWN
+        assert exported(library) == api_symbols() | wrapped_symbols() | EXTENSIONS
 
 
 @pytest.mark.parametrize("lock", LOCKS)

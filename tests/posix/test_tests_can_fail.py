@@ -1,4 +1,4 @@
-"""A lock with a known fault is noticed by the program that is there to notice it."""
+"""A lock with a known fault fails the program that tests for it."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support import harness, locate
 
-#: Fault, program, case, and how the program has to end: by a failed check or by hanging.
+#: Fault, program, case, and the expected ending: a failed check or a hang.
 FAULTS = [
     ("no_exclusion", "exclusion", "one to four times the cores", "fails"),
     ("no_exclusion", "exclusion", "on one cpu", "fails"),
@@ -40,14 +40,14 @@ def broken(fault: str) -> dict[str, str]:
     return {**os.environ, "LD_PRELOAD": str(locate.program("posix", f"broken_{fault}.so"))}
 
 
-#: Runs, for threads may have to meet for a fault to show. On a busy machine they do not in each.
+#: Runs of a program: not in each do its threads meet as the fault requires.
 TRIES = 10
 
 
 @pytest.mark.parametrize(("fault", "name", "case", "ending"), FAULTS)
-def test_fault_is_noticed(fault: str, name: str, case: str, ending: str) -> None:
+def test_fault_is_found(fault: str, name: str, case: str, ending: str) -> None:
     argv: list[str | Path] = [locate.program("posix", name), case]
-    # Long enough for a run without a fault on a busy machine.
+    # The limit suffices for a run without a fault on a busy machine.
     limit = 5 if ending == "hangs" else harness.LIMIT
     for _ in range(TRIES):
         outcome = harness.run(argv, broken(fault), limit, stacks=False)
@@ -65,13 +65,13 @@ def test_without_a_fault_the_same_case_passes(name: str, case: str) -> None:
     assert outcome.status == 0, outcome.describe()
 
 
-def test_words_of_the_lock_on_stdout_are_noticed() -> None:
+def test_output_of_the_lock_on_stdout_is_found() -> None:
     outcome = harness.run([locate.program("posix", "types"), "errorcheck"], broken("banner"))
     assert outcome.stdout == "using a lock\nok: errorcheck\n"
     assert not all(line.startswith("ok: ") for line in outcome.stdout.splitlines())
 
 
-def test_a_hang_is_shown_with_all_stacks() -> None:
+def test_a_hang_is_reported_with_all_stacks() -> None:
     argv: list[str | Path] = [locate.program("posix", "cond_wake"), "broadcast to many"]
     outcome = harness.run(argv, broken("broadcast_wakes_one"), 3)
     assert outcome.stacks is not None

@@ -1,1 +1,1 @@
-"""The helpers that the tests share: locations, and running a program under a lock."""
+"""The helpers that the tests share."""

@@ -1,4 +1,4 @@
-"""The instructions of one function of a library, and where the processor can go from each."""
+"""The instructions of one function of a library, and the successors of each."""
 
 import re
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\t(.+?)\s*(?:#.*)?$")
 _TARGET = re.compile(r"\b([0-9a-f]+) <")
-#: They stand before an instruction and change nothing about where it leads.
+#: Prefixes, which do not change where an instruction leads.
 _PREFIXES = {"bnd", "notrack", "rep", "repz", "repnz", "cs", "ds", "data16"}
 _ENDS = {"ret", "retq", "ud2", "hlt"}
 
@@ -38,7 +38,7 @@ class Instruction:
 
     @property
     def is_call(self) -> bool:
-        """It leaves for code that comes back: a function's, or the kernel's."""
+        """Return whether it calls a function or the kernel."""
         return self.operation.startswith("call") or self.operation in {"syscall", "sysenter", "int"}
 
     @property
@@ -47,7 +47,7 @@ class Instruction:
 
     @property
     def is_indirect(self) -> bool:
-        """A call or jump to an address that is in a register or in memory."""
+        """Return whether it calls or jumps to an address in a register or in memory."""
         leads = self.is_jump or self.operation.startswith("call")
         return leads and any(word.startswith("*") for word in self.words[1:])
 
@@ -57,7 +57,7 @@ class Instruction:
 
     @property
     def is_atomic(self) -> bool:
-        """It costs what an atomic read-modify-write costs: that, or a full fence."""
+        """Return whether it is an atomic read-modify-write or a full fence, which cost the same."""
         if self.operation == "lock":
             return True
         if self.operation.startswith("xchg"):
@@ -66,41 +66,39 @@ class Instruction:
 
 
 class Function:
-    """A function from its first instruction on. What is not within it is another function."""
+    """The instructions of one function, in the order of their addresses."""
 
     def __init__(self, instructions: list[Instruction]) -> None:
-        self.instructions = {one.address: one for one in instructions}
+        self.instructions = {instruction.address: instruction for instruction in instructions}
         self.entry = instructions[0].address
         self._after = dict(zip(self.instructions, list(self.instructions)[1:], strict=False))
 
-    def next_of(self, one: Instruction) -> set[int]:
-        """Return the addresses that can come next, without leaving the function."""
-        if one.operation in _ENDS or one.is_indirect:
+    def successors(self, instruction: Instruction) -> set[int]:
+        """Return the addresses in the function that can come next."""
+        if instruction.operation in _ENDS or instruction.is_indirect:
             return set()
         found = set()
-        if one.is_jump and one.target is not None:
-            found.add(one.target)
-        if not one.operation.startswith("jmp") and one.address in self._after:
-            found.add(self._after[one.address])
+        if instruction.is_jump and instruction.target is not None:
+            found.add(instruction.target)
+        if not instruction.operation.startswith("jmp") and instruction.address in self._after:
+            found.add(self._after[instruction.address])
         return found & self.instructions.keys()
 
     def before_any_call(self) -> list[Instruction]:
-        """Return the instructions that can run before the function has called anything, with those
-        calls.
-        """
+        """Return the instructions that can run up to the first calls, including these."""
         found: dict[int, Instruction] = {}
-        to_do = [self.entry]
-        while to_do:
-            one = self.instructions[to_do.pop()]
-            if one.address not in found:
-                found[one.address] = one
-                if not one.is_call:
-                    to_do += self.next_of(one)
+        pending = [self.entry]
+        while pending:
+            instruction = self.instructions[pending.pop()]
+            if instruction.address not in found:
+                found[instruction.address] = instruction
+                if not instruction.is_call:
+                    pending += self.successors(instruction)
         return list(found.values())
 
 
 def function_of(library: Path, name: str) -> Function:
-    """The function that programs get under this name."""
+    """Return the function that programs get under this name."""
     for line in _output("nm", "-D", "-S", "--defined-only", "--with-symbol-versions", library):
         fields = line.split()
         if len(fields) == 4 and re.fullmatch(rf"{name}(@@.*)?", fields[3]):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from support import harness, locate
 
-#: Seconds for one program. Its waits for what never comes are what this has to end.
+#: Seconds after which a program counts as hung.
 LIMIT = 120
 
 
 @dataclass(frozen=True)
 class Difference:
-    """What a program observed under a lock but not under the C library."""
+    """A description of what a program observed under a lock and not under the C library."""
 
     seed: int
     steps: int
@@ -24,18 +24,18 @@ class Difference:
 def observe(
     setting: harness.Setting, seed: int, steps: int, extra: Mapping[str, str] | None = None
 ) -> harness.Outcome:
-    """The trace of the program that belongs to the seed."""
+    """Run the program of the seed; its output is the trace."""
     argv: list[str | Path] = [locate.program("fuzz", "fuzz"), str(seed), str(steps)]
     return harness.run(argv, harness.environment(setting, extra=extra), LIMIT)
 
 
 def first_difference(expected: str, observed: str) -> str:
-    """Both sides from three lines before the first line that differs."""
+    """Return both traces around the first line that differs: 12 lines before it, 3 from it on."""
     pairs = list(zip_longest(expected.splitlines(), observed.splitlines(), fillvalue="(nothing)"))
-    at = next((n for n, (one, other) in enumerate(pairs) if one != other), len(pairs))
-    shown = [f"  {one}" for one, _ in pairs[max(0, at - 12) : at]]
-    shown += [f"  C library: {one}\n  the lock:  {other}" for one, other in pairs[at : at + 3]]
-    return "\n".join(shown)
+    first = next((n for n, (left, right) in enumerate(pairs) if left != right), len(pairs))
+    lines = [f"  {left}" for left, _ in pairs[max(0, first - 12) : first]]
+    lines += [f"  C library: {a}\n  the lock:  {b}" for a, b in pairs[first : first + 3]]
+    return "\n".join(lines)
 
 
 def compare(
@@ -45,10 +45,10 @@ def compare(
     steps: int,
     extra: Mapping[str, str] | None = None,
 ) -> Difference | None:
-    """None if the program observes under the lock what it does by the reference."""
+    """Return the difference between the program's trace and the reference, or None."""
     outcome = observe(setting, seed, steps, extra)
     if (outcome.status, outcome.stdout, outcome.stderr) == (0, reference.stdout, ""):
         return None
-    seen = first_difference(reference.stdout, outcome.stdout)
-    told = "" if outcome.status == 0 and not outcome.stderr else outcome.describe()
-    return Difference(seed, steps, setting.label, f"{seen}\n{told}")
+    traces = first_difference(reference.stdout, outcome.stdout)
+    ending = "" if outcome.status == 0 and not outcome.stderr else outcome.describe()
+    return Difference(seed, steps, setting.label, f"{traces}\n{ending}")

@@ -1,4 +1,4 @@
-"""Runs a program under a lock; when it hangs, shows every stack and kills its whole group."""
+"""Functions that run a program under a lock, and record the stacks of one that hangs."""
 
 import contextlib
 import os
@@ -15,21 +15,19 @@ from lockwright.preload import binary
 
 from support import locate
 
-#: The name under which a program runs with the C library's own locks: no preload at all.
+#: The name of the C library's own locks: no preload at all.
 LIBC = "libc"
 
-
-#: Seconds for a program, which takes some on a machine that does nothing else. They end what hangs;
-#: how long a program takes is no matter of a test.
+#: Seconds after which a program counts as hung; on an idle machine it takes a few.
 LIMIT = 200
 
-#: By how much a program may take longer in an emulator.
+#: The factor by which the limit is longer in an emulator.
 EMULATED_TIMES_SLOWER = 10
 
-_FORK = "the child of a process with threads stops at a check of the emulator's own"
+_FORK = "the child of a process with threads fails a check of the emulator"
 _MEMORY = "the emulator's own memory grows"
 
-#: What qemu-user 7.2 cannot run, with the C library's own locks neither.
+#: Programs that qemu-user 7.2 cannot run, even with the C library's own locks, and why.
 NOT_EMULATED = {
     "fork": _FORK,
     "fork_first_use": _FORK,
@@ -43,14 +41,14 @@ NOT_EMULATED = {
     "no_gettid": "there is no seccomp in the emulator",
 }
 
-#: Single cases of programs that it cannot run: it breaks that child, or sleeps itself.
+#: Cases that it cannot run: it breaks the forked child, or sleeps itself.
 CASE_NOT_EMULATED = {"rwlocks": "forks", "spins": "forks", "busylock": "waits awake"}
 
-_OBJECTS = "ThreadSanitizer objects to it, with the C library's own locks too"
+_REPORTS = "ThreadSanitizer reports it, with the C library's own locks too"
 _GROWS = "the memory of the sanitizer itself grows"
-_ASKS = "the sanitizer itself asks for the numbers of threads"
+_CALLS = "the sanitizer itself calls gettid"
 
-#: What programs built with gcc 12's sanitizers cannot do.
+#: Programs that cannot run with gcc 12's sanitizers, and why.
 NOT_SANITIZED = {
     "thread": {
         **dict.fromkeys(
@@ -72,21 +70,21 @@ NOT_SANITIZED = {
                 "timedlock",
                 "types",
             ],
-            _OBJECTS,
+            _REPORTS,
         ),
         "busylock": "ThreadSanitizer does not know lockwright_mutex_busylock",
-        "conformance": "ThreadSanitizer keeps signals back while a call waits",
-        "started_programs": "what it starts needs the library of ThreadSanitizer as well",
+        "conformance": "ThreadSanitizer delays signals while a call waits",
+        "started_programs": "the programs that it starts need ThreadSanitizer's library too",
         "churn": _GROWS,
         "migrate": _GROWS,
-        "no_gettid": _ASKS,
+        "no_gettid": _CALLS,
         "abandoned": _GROWS,
         "no_memory": "the sanitizer itself needs memory",
     },
     "address": {
         "churn": _GROWS,
         "migrate": _GROWS,
-        "no_gettid": _ASKS,
+        "no_gettid": _CALLS,
         "abandoned": _GROWS,
         "no_memory": "the sanitizer itself needs memory",
         "plugins": "AddressSanitizer ends it, with the C library's own locks too",
@@ -95,20 +93,20 @@ NOT_SANITIZED = {
 
 
 def obstacle(program: str) -> str | None:
-    """Why a program cannot be run the way that these tests are run in; else None."""
+    """Return why a program cannot run in the emulator or with the sanitizer in use, or None."""
     if locate.emulator():
         return NOT_EMULATED.get(program)
     return NOT_SANITIZED.get(locate.sanitizer(), {}).get(program)
 
 
-#: How 1, 2 and 4 NUMA nodes are declared: on two, threads change nodes as they change CPUs; on
-#: four, each thread is on one of them, because a machine may have fewer CPUs than that.
+#: Declarations of 1, 2 and 4 NUMA nodes. On two, threads change nodes as they change CPUs; on four,
+#: each thread stays on one node, because a machine may have fewer CPUs.
 NODES = {"0": 1, "0;1": 2, "threads:0;1;2;3": 4}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to run a program: a lock, and the variables that declare a machine to it."""
+    """A lock, and the variables that declare a machine to it."""
 
     lock: str
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -120,7 +118,7 @@ class Setting:
 
     @property
     def nodes(self) -> int:
-        """So many NUMA nodes are declared; 1 if nothing is, for the lock then does not look."""
+        """Return the number of declared NUMA nodes; 1 without a declaration."""
         return NODES[self.environment.get("LOCKWRIGHT_TOPOLOGY", "0")]
 
     @property
@@ -150,9 +148,7 @@ class Outcome:
 
 
 def all_settings(least_nodes: int = 1, most_nodes: int = 4) -> list[Setting]:
-    """The C library itself, and every algorithm, on each machine that makes a difference to it and
-    has so many nodes.
-    """
+    """Return the C library, and every algorithm on each declared machine that it distinguishes."""
     settings = [Setting(LIBC)]
     for lock in locate.lock_names():
         if locate.reads_topology(lock):
@@ -169,7 +165,7 @@ def all_settings(least_nodes: int = 1, most_nodes: int = 4) -> list[Setting]:
 def environment(
     setting: Setting, *, counting: bool = False, extra: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """The environment that puts the lock under a program."""
+    """Return the environment that puts the lock under a program."""
     result = {
         name: value
         for name, value in os.environ.items()
@@ -179,14 +175,14 @@ def environment(
         result["LOCKWRIGHT_TEST_PARKS"] = "1"
     if setting.preloaded:
         result["LD_PRELOAD"] = str(locate.preload(setting.lock, counting=counting))
-        # Promises of this library that POSIX does not make.
+        # POSIX does not require these properties.
         result["LOCKWRIGHT_TEST_COND_FIFO"] = "1"
         plan = setting.environment.get("LOCKWRIGHT_PLAN", "")
         if setting.lock != "pthread" and "D pthread" not in plan:
             result["LOCKWRIGHT_TEST_OWNER_SURVIVES_FORK"] = "1"
-        # On several nodes a lock that knows them may leave the order of arrival.
-        knows_nodes = setting.nodes > 1 and locate.traits(setting.lock)["numa_aware"]
-        if locate.is_fifo(setting.lock) and not knows_nodes:
+        # A NUMA-aware lock may depart from the order of arrival on several nodes.
+        may_reorder = setting.nodes > 1 and locate.traits(setting.lock)["numa_aware"]
+        if locate.is_fifo(setting.lock) and not may_reorder:
             result["LOCKWRIGHT_TEST_FIFO"] = "1"
     result.update(setting.environment)
     result.update(extra or {})
@@ -199,7 +195,7 @@ _GDB_SETTINGS = ["-ex", "set print frame-arguments none", "-ex", "set print entr
 def _stacks(pid: int) -> str:
     gdb = shutil.which("gdb")
     if gdb is None:
-        return "(no gdb here to show the stacks)"
+        return "(no gdb to show the stacks)"
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGCONT)
     try:
@@ -225,22 +221,19 @@ def run(
     cwd: Path | None = None,
     stacks: bool = True,
 ) -> Outcome:
-    """Runs `argv` in a process group of its own for at most `timeout` seconds.
-
-    A compiled test that is for another processor runs in its emulator.
-    """
+    """Run `argv` in its own process group for at most `timeout` seconds, in the emulator if set."""
     emulator = locate.emulator()
     if emulator and Path(argv[0]).is_relative_to(locate.binary_dir()):
         argv = [*emulator, *argv]
         env = dict(env)
-        if "LD_PRELOAD" in env:  # It is not the emulator's.
+        if "LD_PRELOAD" in env:  # The emulator itself must not load it.
             env["QEMU_SET_ENV"] = f"LD_PRELOAD={env.pop('LD_PRELOAD')}"
         if case := CASE_NOT_EMULATED.get(Path(argv[len(emulator)]).name):
             env["LOCKWRIGHT_TEST_LEFT_OUT"] = case
         timeout *= EMULATED_TIMES_SLOWER
-    first = binary.sanitizer(Path(argv[0])) if locate.sanitizer() == "thread" else None
-    if first and "LD_PRELOAD" in env:  # It goes on to the lock.
-        env = {**env, "LD_PRELOAD": f"{first}:{env['LD_PRELOAD']}"}
+    sanitizer = binary.sanitizer(Path(argv[0])) if locate.sanitizer() == "thread" else None
+    if sanitizer and "LD_PRELOAD" in env:  # The sanitizer's functions call those of the lock.
+        env = {**env, "LD_PRELOAD": f"{sanitizer}:{env['LD_PRELOAD']}"}
     with (
         tempfile.TemporaryFile("w+", errors="replace") as out,
         tempfile.TemporaryFile("w+", errors="replace") as err,
@@ -258,7 +251,7 @@ def run(
         try:
             process.wait(timeout)
         except subprocess.TimeoutExpired:
-            shown = _stacks(process.pid) if stacks else "(not asked for)"
+            shown = _stacks(process.pid) if stacks else "(not requested)"
         finally:
             # Children that outlive their parent are in the same group.
             with contextlib.suppress(ProcessLookupError):
@@ -270,7 +263,7 @@ def run(
 
 
 class RunUnder(Protocol):
-    """Runs a program under a lock; fails the test, showing all stacks, if it hangs."""
+    """A function that runs a program under a lock; the test fails with all stacks if it hangs."""
 
     def __call__(
         self,

@@ -1,4 +1,4 @@
-"""A page of HTML as its elements, for the tests of the reports."""
+"""The elements of an HTML page, for the tests of the reports."""
 
 from html.parser import HTMLParser
 

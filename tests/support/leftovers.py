@@ -1,4 +1,4 @@
-"""Checks for what runs of the command leave in memory and among temporary files."""
+"""Search for files that runs of the command left in shared memory and among temporary files."""
 
 import contextlib
 import fcntl
@@ -8,14 +8,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-PLACES = (Path("/dev/shm"), Path(tempfile.gettempdir()))
+FOLDERS = (Path("/dev/shm"), Path(tempfile.gettempdir()))
 
 
 def present() -> set[Path]:
-    """All that bears our name and belongs to this user, whether it is in use or not."""
+    """Return this user's files and folders named `lockwright-*`, in use or not."""
     found = set()
-    for place in PLACES:
-        for path in place.glob("lockwright-*"):
+    for folder in FOLDERS:
+        for path in folder.glob("lockwright-*"):
             with contextlib.suppress(OSError):
                 if path.lstat().st_uid == os.geteuid():
                     found.add(path)
@@ -23,12 +23,12 @@ def present() -> set[Path]:
 
 
 def left_since(before: set[Path], patience: float = 10) -> list[Path]:
-    """Return what is there now, was not there before, and is not in use. Other tests may run at the
-    same time, and a running program may need a moment to end.
+    """Return the new files that no process uses, after at most `patience` seconds: other tests may
+    run at the same time, and a program may need a moment to end.
     """
     end = time.monotonic() + patience
     while True:
-        # Logs of `lockwright top` are for its user, who is told where they are.
+        # `lockwright top` leaves its logs and prints where they are.
         left = [each for each in present() - before if not each.name.startswith("lockwright-top-")]
         left = [each for each in left if not _is_locked(each)]
         if left:
@@ -54,7 +54,7 @@ def _is_locked(folder: Path) -> bool:
 
 
 def _named() -> Iterator[str]:
-    """The arguments, open files and working directories of all processes."""
+    """Yield the arguments, open files and working directories of all processes."""
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (process / "cmdline").read_bytes().replace(b"\0", b" ")

@@ -17,18 +17,18 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-#: Whether there is time for tests that take minutes.
+#: True if tests that take minutes run too.
 LONG = bool(os.environ.get("LOCKWRIGHT_TEST_LONG"))
 
 _ROW = re.compile(r'^\s*LOCKWRIGHT_LOCK\(\s*"([a-z0-9-]+)"\s*,\s*([a-z0-9_]+)\s*,', re.MULTILINE)
 
 
 class Missing(Exception):
-    """Something that has to be built first is not there."""
+    """A file that has to be built first is missing."""
 
 
 def registry_rows() -> list[tuple[str, str]]:
-    """The (name, identifier) of every algorithm that is built, in the order of the registry."""
+    """Return the (name, identifier) of every algorithm of the build, in registry order."""
     rows = _ROW.findall((ROOT / "include/lockwright/registry.def").read_text())
     only = os.environ.get("LOCKWRIGHT_ONLY", "").split(";")
     return [row for row in rows if only == [""] or row[0] in only]
@@ -39,16 +39,12 @@ def lock_names() -> list[str]:
 
 
 def emulator() -> list[str]:
-    """Return the emulator's command if the compiled programs are for another processor, else
-    nothing.
-    """
+    """Return the emulator's command if the compiled programs are for another processor, else []."""
     return os.environ.get("LOCKWRIGHT_EMULATOR", "").split()
 
 
 def sanitizer() -> str:
-    """Return the sanitizer of the compiled programs: "thread", "address" (the libraries as well),
-    or nothing.
-    """
+    """Return the sanitizer of the compiled programs: "thread", "address" (libraries too) or ""."""
     return os.environ.get("LOCKWRIGHT_SANITIZER", "")
 
 
@@ -58,7 +54,7 @@ native = pytest.mark.skipif(bool(emulator() or sanitizer()), reason="in an emula
 
 @cache
 def lockwright() -> Path:
-    """The installed command: the checkout's own, else the one on PATH."""
+    """Return the installed command: that of the checkout, else that on PATH."""
     own = ROOT / ".venv/bin/lockwright"
     found = str(own) if own.exists() else shutil.which("lockwright")
     if found is None:
@@ -68,7 +64,7 @@ def lockwright() -> Path:
 
 @cache
 def preload_dir() -> Path:
-    """The directory of liblockwright-*.so, counting/ and locks.json."""
+    """Return the directory of liblockwright-*.so, counting/ and locks.json."""
     declared = os.environ.get("LOCKWRIGHT_LIBDIR")
     if declared:
         return Path(declared).resolve()
@@ -91,24 +87,24 @@ def _traits() -> dict[str, dict[str, object]]:
 
 
 def traits(lock: str) -> Mapping[str, Any]:
-    """Return the algorithm's own traits; None if it is not built here."""
+    """Return the algorithm's traits; each is None if the algorithm is not built."""
     return _traits().get(lock) or defaultdict(lambda: None)
 
 
 def is_fifo(lock: str) -> bool:
-    """True if the algorithm states that it admits in the order of arrival."""
+    """Return whether the algorithm states that it admits in the order of arrival."""
     return bool(traits(lock)["fifo"])
 
 
 @cache
 def reads_topology(lock: str) -> bool:
-    """True if NUMA nodes make a difference to the algorithm: its library has code to read them."""
+    """Return whether NUMA nodes matter to the algorithm: its library has code to read them."""
     path = preload_dir() / f"liblockwright-{lock}.so"
     return path.exists() and b"LOCKWRIGHT_TOPOLOGY" in path.read_bytes()
 
 
 def preload(lock: str, *, counting: bool = False) -> Path:
-    """The shared library of an algorithm."""
+    """Return the shared library of an algorithm."""
     directory = preload_dir() / "counting" if counting else preload_dir()
     path = directory / f"liblockwright-{lock}.so"
     if not path.exists():
@@ -118,7 +114,7 @@ def preload(lock: str, *, counting: bool = False) -> Path:
 
 @cache
 def binary_dir() -> Path:
-    """The build tree of tests/: $LOCKWRIGHT_TESTBIN, else the newest of build/*/tests."""
+    """Return the build tree of tests/: $LOCKWRIGHT_TESTBIN, else the newest of build/*/tests."""
     declared = os.environ.get("LOCKWRIGHT_TESTBIN")
     if declared:
         return Path(declared).resolve()
@@ -130,7 +126,7 @@ def binary_dir() -> Path:
 
 
 def program(suite: str, name: str) -> Path:
-    """A compiled test program or library: `suite` is the directory below tests/."""
+    """Return a compiled test program or library of the directory `suite` of tests/."""
     path = binary_dir() / suite / name
     if not path.exists():
         raise Missing(f"{path} does not exist; run ./dev test, or build the C++ tests")
@@ -138,7 +134,7 @@ def program(suite: str, name: str) -> Path:
 
 
 def need_shared_memory() -> None:
-    """Skips the test where a named semaphore cannot be made, for want of room in /dev/shm."""
+    """Skip the test if /dev/shm has no room for a named semaphore."""
     try:
         with tempfile.TemporaryFile(dir="/dev/shm") as file:
             os.posix_fallocate(file.fileno(), 0, mmap.PAGESIZE)

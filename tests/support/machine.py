@@ -11,7 +11,7 @@ POWER = "/sys/bus/event_source/devices/power"
 
 
 def make(root: Path, files: Mapping[str, object]) -> Tree:
-    """Writes each file, the value as the kernel would with a line's end, and what it lies in."""
+    """Write each value to its file, with a newline as the kernel does, and return the tree."""
     for name, value in files.items():
         path = root / name.lstrip("/")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -20,23 +20,23 @@ def make(root: Path, files: Mapping[str, object]) -> Tree:
 
 
 def unreadable(root: Path, name: str) -> None:
-    """Something that cannot be read even by root."""
+    """Make a directory in place of the file, so that even root cannot read it."""
     (root / name.lstrip("/")).mkdir(parents=True)
 
 
 def processors(cores: int, threads: int = 1) -> dict[str, object]:
-    """So many cores with so many threads each, numbered as Linux does: first threads first."""
+    """Return the files of cores with so many threads each, numbered first threads first."""
     files: dict[str, object] = {f"{CPU}/online": f"0-{cores * threads - 1}"}
-    for each in range(cores * threads):
-        shared = ",".join(str(each % cores + cores * thread) for thread in range(threads))
-        files[f"{CPU}/cpu{each}/topology/core_cpus_list"] = shared
-        files[f"{CPU}/cpu{each}/topology/physical_package_id"] = 0
+    for processor in range(cores * threads):
+        shared = ",".join(str(processor % cores + cores * thread) for thread in range(threads))
+        files[f"{CPU}/cpu{processor}/topology/core_cpus_list"] = shared
+        files[f"{CPU}/cpu{processor}/topology/physical_package_id"] = 0
     files["/proc/self/status"] = f"Name:\tx\nCpus_allowed_list:\t0-{cores * threads - 1}"
     return files
 
 
 def zone(number: str, name: str, microjoules: int, range_: int) -> dict[str, object]:
-    """A domain of RAPL, as powercap shows it."""
+    """Return the files of a RAPL domain, as powercap shows it."""
     folder = f"{POWERCAP}/intel-rapl:{number}"
     return {
         f"{folder}/name": name,
@@ -46,6 +46,6 @@ def zone(number: str, name: str, microjoules: int, range_: int) -> dict[str, obj
 
 
 def event(name: str, config: str, scale: str = "2.3283064365386962890625e-10") -> dict[str, object]:
-    """An event of the `power` unit, as perf shows it."""
+    """Return the files of an event of the `power` unit, as perf shows it."""
     folder = f"{POWER}/events/{name}"
     return {folder: f"event={config}", f"{folder}.scale": scale, f"{folder}.unit": "Joules"}

@@ -1,4 +1,4 @@
-"""A made-up profile of a server, in which every part is there."""
+"""A made-up profile of a server, with every part that a profile can have."""
 
 import math
 import random
@@ -27,12 +27,12 @@ _START = (Frame(SERVER, 0x1200, "worker", 0x1C, "worker.cpp:31"), Frame(LIBC, 0x
 
 
 def frame(symbol: str, source: str, offset: int = 0x4000) -> Frame:
-    """A place in the server."""
+    """Return a frame of the server."""
     return Frame(SERVER, offset, symbol, 0x10, source)
 
 
 def spread_over(count: float, median: float, width: float, samples: int = 400) -> Distribution:
-    """Log-normal, in buckets that grow by a quarter. count: of events; width: sigma."""
+    """Return a log-normal distribution of `count` events in growing buckets; width: sigma."""
     bounds = [median * 1.25**step for step in range(-16, 17)]
 
     def below(value: float) -> float:
@@ -56,7 +56,7 @@ def spread_over(count: float, median: float, width: float, samples: int = 400) -
 
 
 def _table() -> Mutex:
-    """The worst: all threads look up, and one path holds it for long."""
+    """Return the most expensive mutex: all threads take it, and one path holds it for long."""
     waiting = spread_over(90_000, 12_000, 1.1)
     lookup = (frame("Table::lookup(std::string const&)", "table.cpp:84"),)
     insert = (frame("Table::insert(std::string const&, std::string)", "table.cpp:112", 0x4100),)
@@ -99,7 +99,7 @@ def _table() -> Mutex:
 
 
 def _queue() -> Mutex:
-    """A queue with a condition variable, some of whose wake-ups are futile."""
+    """Return the mutex of a queue with a condition variable, some of whose wake-ups are futile."""
     waiting = spread_over(8_000, 6_000, 0.9)
     push = (frame("Queue::push(Task)", "queue.cpp:22", 0x5000), *_START)
     pop = (frame("Queue::pop()", "queue.cpp:40", 0x5100), *_START)
@@ -134,7 +134,7 @@ def _queue() -> Mutex:
 
 
 def _small(number: int) -> Mutex:
-    """Return a mutex that cost little. number: how much."""
+    """Return a mutex that costs little, less with a higher number."""
     contended = 900 // (number + 1)
     waiting = spread_over(contended, 3_000, 0.8, 50)
     stack = (frame(f"Arena::allocate<{number}>()", f"arena.cpp:{30 + number}", 0x6000), *_START)
@@ -160,7 +160,7 @@ def _small(number: int) -> Mutex:
 
 
 def _timeline(threads: int) -> tuple[Moment, ...]:
-    """Turns at the first mutex, as if each thread waited for the one before it."""
+    """Return waits and holds; the threads take the first mutex in order of arrival."""
     draw = random.Random(1)
     moments = []
     free = 0.0

@@ -1,4 +1,4 @@
-"""Every kind of report, of made-up measurements that are the same each time."""
+"""Every kind of report, from made-up measurements that are the same each time."""
 
 import random
 from collections.abc import Callable
@@ -10,7 +10,7 @@ LOCKS = ("pthread", "ttas", "futex", "mcs-stp", "mcs-timepub", "malth-stp", "c-b
 
 
 def profile(folder: Path) -> Path:
-    """The report of a profile in which every part is there."""
+    """Write the report of a profile that has every part."""
     from lockwright.export import page
 
     path = folder / "profile.html"
@@ -19,7 +19,7 @@ def profile(folder: Path) -> Path:
 
 
 def bare_profile(folder: Path) -> Path:
-    """The report of a profile of which nothing is known but that it took a mutex."""
+    """Write the report of a profile with one mutex and no other data."""
     from dataclasses import replace
 
     from lockwright.export import page
@@ -42,7 +42,7 @@ def bare_profile(folder: Path) -> Path:
 
 
 def comparison(folder: Path) -> Path:
-    """The report of `lockwright compare` at three numbers of threads; one lock runs out of time."""
+    """Write the report of `lockwright compare` at three numbers of threads; one lock times out."""
     from lockwright.compare import html, report
     from lockwright.compare.plan import Plan
     from lockwright.compare.store import Comparison
@@ -53,15 +53,15 @@ def comparison(folder: Path) -> Path:
     plan = Plan(command, LOCKS, (1, 4, 16), 5, 1, "rate: (.*)", "op/s", False, 60, None)
     records = []
     for slot in plan.slots():
-        late = slot.lock == "ttas" and slot.threads == 16
+        timed_out = slot.lock == "ttas" and slot.threads == 16
         rate = 1e5 * (1 + LOCKS.index(slot.lock) / 5) / slot.threads**0.3 * draw.gauss(1, 0.02)
         records.append(
             Record(
                 slot.threads,
                 slot.round,
                 slot.lock,
-                TIMEOUT if late else FINISHED,
-                None if late else rate,
+                TIMEOUT if timed_out else FINISHED,
+                None if timed_out else rate,
                 wall=2.0,
                 user=3.0,
                 system=0.1,
@@ -73,14 +73,14 @@ def comparison(folder: Path) -> Path:
                 started="2026-01-02T03:04:05+00:00",
             )
         )
-    whole = Comparison(1, "then", "now", "", plan, {}, {"mutexes": 3, "acquisitions": 4000})
+    stored = Comparison(1, "then", "now", "", plan, {}, {"mutexes": 3, "acquisitions": 4000})
     path = folder / "comparison.html"
-    path.write_text(html.render(report.make(whole, "A comparison", records)))
+    path.write_text(html.render(report.make(stored, "A comparison", records)))
     return path
 
 
 def tour(folder: Path) -> Path:
-    """The report of `lockwright bench tour`."""
+    """Write the report of `lockwright bench tour`."""
     from lockwright.bench.tour import page
 
     from support import made_tour
@@ -91,7 +91,7 @@ def tour(folder: Path) -> Path:
 
 
 def study(folder: Path) -> Path:
-    """The report of `lockwright study report`: four programs, seven locks, two counts."""
+    """Write the report of `lockwright study report`: four programs, seven locks, two counts."""
     from lockwright import cli
 
     draw = random.Random(1)
@@ -109,7 +109,7 @@ def study(folder: Path) -> Path:
 
 
 def regret(folder: Path) -> Path:
-    """The report of `lockwright bench regret` on two processors, for all cells with a queue."""
+    """Write the report of `lockwright bench regret` on two processors, for cells with a queue."""
     from lockwright.bench.regret import grid, page, verdict
     from lockwright.bench.regret.contenders import Contender, Contest
     from lockwright.bench.regret.runs import Run, Runs
@@ -122,9 +122,9 @@ def regret(folder: Path) -> Path:
     runs = Runs()
     for cell in cells:
         for each in contest.all:
-            for turn in range(4):
+            for round_number in range(4):
                 rate = draw.lognormvariate(10, 0.2)
-                runs.add(Run(cell.name, each.name, turn, rate, 0.01, 1.5, 0.2, 0.01))
+                runs.add(Run(cell.name, each.name, round_number, rate, 0.01, 1.5, 0.2, 0.01))
     judged = (verdict.judge(cell, contest, runs, 100.0) for cell in cells)
     verdicts = [each for each in judged if each is not None]
     path = folder / "regret.html"

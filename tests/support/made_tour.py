@@ -1,4 +1,4 @@
-"""A tour with made-up runs, and its report's parts."""
+"""A tour with made-up runs, and the parts of its report."""
 
 from lockwright.bench.claims.evaluate import Machine
 from lockwright.bench.claims.measure import findings
@@ -29,7 +29,7 @@ def timed(rate: float) -> Outcome:
 
 
 def made(rounds: int = 3) -> RoundResults:
-    """Runs in which `fast` is twice as fast as libc, and `slow` collapses with many threads."""
+    """Return runs: `fast` is twice as fast as libc, and `slow` collapses with many threads."""
     results = RoundResults()
     for round_number in range(rounds):
         for threads in PLAN.threads:

@@ -1,4 +1,4 @@
-"""`model-check` of the build, run for each lock by itself."""
+"""Runs of the build's `model-check`, one for each lock."""
 
 import os
 import re
@@ -15,12 +15,12 @@ from . import locate
 
 PROGRAM = locate.ROOT / "build/model/tests/model/model-check"
 
-_ROW = re.compile(r"^(\S+) +(\S+) +(\d) +(\d+) +(\S+) +([\d.]+)  (.+)$")
+_ROW = re.compile(r"^(\S+) +(\S+) +(\d) +(\d+) +(\S+) +([\d.]+)  (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One program of one lock, as the checker reports it."""
+    """One program of check lock, as the checker reports it."""
 
     algorithm: str
     scenario: str
@@ -32,29 +32,19 @@ class Row:
 
 
 def subjects() -> list[str]:
-    """Return the subjects that it checks; the C library's mutex is without source."""
+    """Return the names of the locks that it checks: all but the C library's mutex."""
     done = subprocess.run([PROGRAM, "names"], capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
 def rows(text: str) -> list[Row]:
-    """The rows of a table that `model-check locks` printed."""
-    found = []
-    for line in text.splitlines():
-        if match := _ROW.match(line):
-            algorithm, scenario, threads, interleavings, extent, seconds, verdict = match.groups()
-            found.append(
-                Row(
-                    algorithm,
-                    scenario,
-                    int(threads),
-                    int(interleavings),
-                    extent,
-                    float(seconds),
-                    verdict,
-                )
-            )
-    return found
+    """Return the rows of a table that `model-check locks` printed."""
+    return [
+        Row(algorithm, scenario, int(threads), int(interleavings), extent, float(seconds), verdict)
+        for algorithm, scenario, threads, interleavings, extent, seconds, verdict in _ROW.findall(
+            text
+        )
+    ]
 
 
 def run_each(
@@ -63,10 +53,9 @@ def run_each(
     jobs: int,
     show: Callable[[str, str], None],
 ) -> dict[str, str]:
-    """Runs the program for each name, `jobs` at a time, and shows what each printed when it ends.
+    """Run the program for each name, `jobs` at a time; show and return the output of each.
 
-    Says on standard error how many are through and how long the rest will take. Ends at once, with
-    what was started, at Ctrl-C.
+    Progress goes to standard error. Ctrl-C kills what was started.
     """
     begin = time.monotonic()
     texts: dict[str, str] = {}
@@ -83,7 +72,7 @@ def run_each(
         elif len(texts) % 10 == 0:
             print(text, file=sys.stderr, flush=True)
 
-    def one(name: str) -> None:
+    def check(name: str) -> None:
         with guard:
             if stop.is_set():
                 return
@@ -111,7 +100,7 @@ def run_each(
 
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            for done in [pool.submit(one, name) for name in names]:
+            for done in [pool.submit(check, name) for name in names]:
                 done.result()
         except BaseException:
             stop.set()
@@ -123,8 +112,8 @@ def run_each(
     return texts
 
 
-def chosen(text: str) -> list[str]:
-    """The names of an option with commas; all for "". Raises locate.Missing for another name."""
+def parse_names(text: str) -> list[str]:
+    """Return the names of an option with commas, all for "". Raises locate.Missing."""
     known = subjects()
     names = text.split(",") if text else known
     for name in names:

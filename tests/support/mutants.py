@@ -1,5 +1,4 @@
-"""Mutants that the model checker planted, and the explanations beside the code for those that
-survive.
+"""Mutants that the model checker planted, and explanations in the code of those that survive.
 
 An explanation is a comment right above a statement of a lock, which covers that statement:
 
@@ -14,11 +13,11 @@ from functools import cache
 
 from . import locate
 
-#: Where there is code that mutants are planted in.
-ROOMS = ("include/lockwright", "src/preload")
+#: The folders of the code that mutants are planted in.
+FOLDERS = ("include/lockwright", "src/preload")
 
 _CHANGE = r"(?:dropped|in two steps|(?:failing )?[a-z_]+ -> [a-z_]+)"
-_LINE = re.compile(rf"^(\S+) +(\S+):(\d+) (.+?) ({_CHANGE})  +(\S.*)$")
+_LINE = re.compile(rf"^(\S+) +(\S+):(\d+) (.+?) ({_CHANGE})  +(\S.*)$", re.MULTILINE)
 _BEGINS = re.compile(r"//\s*mutant survives\b")
 _EXPLANATION = re.compile(
     rf"mutant survives(?: in ([a-z0-9, -]+))?: ({_CHANGE}(?:, {_CHANGE})*): (\S.+)"
@@ -26,12 +25,12 @@ _EXPLANATION = re.compile(
 
 
 class Malformed(Exception):
-    """A comment that begins as an explanation and is none."""
+    """A comment that begins like an explanation and has another form."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault that was planted in one lock. caught: by which scenario, empty if by none."""
+    """A fault planted in a lock. caught: the scenario that found it, or empty."""
 
     lock: str
     file: str
@@ -46,7 +45,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why mutants of one statement survive. locks: those it is for; all when empty."""
+    """The reason why mutants of one statement survive. locks: empty if it covers all."""
 
     file: str
     line: int
@@ -71,15 +70,11 @@ class Explanation:
 
 
 def parse(text: str) -> list[Mutant]:
-    """The mutants in the output of `model-check mutants`."""
-    found = []
-    for line in text.splitlines():
-        match = _LINE.match(line)
-        if match:
-            lock, file, number, operation, change, result = match.groups()
-            caught = "" if result == "survived" else result
-            found.append(Mutant(lock, file, int(number), operation, change, caught))
-    return found
+    """Return the mutants in the output of `model-check mutants`."""
+    return [
+        Mutant(lock, file, int(number), operation, change, "" if end == "survived" else end)
+        for lock, file, number, operation, change, end in _LINE.findall(text)
+    ]
 
 
 def is_complete(text: str) -> bool:
@@ -89,7 +84,7 @@ def is_complete(text: str) -> bool:
 
 
 def explanations_in(file: str, text: str) -> Iterator[Explanation]:
-    """Those of one source. Raises Malformed."""
+    """Yield the explanations in one source. Raises Malformed."""
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         begin = _BEGINS.search(line)
@@ -101,7 +96,7 @@ def explanations_in(file: str, text: str) -> Iterator[Explanation]:
         if not beside:
             while first < len(lines) and lines[first].lstrip().startswith("//"):
                 if _BEGINS.search(lines[first]):
-                    # The next one; both are above the same statement.
+                    # Another explanation follows; both are above the same statement.
                     while lines[first].lstrip().startswith("//"):
                         first += 1
                     break
@@ -128,10 +123,10 @@ def explanations_in(file: str, text: str) -> Iterator[Explanation]:
 
 @cache
 def explanations() -> tuple[Explanation, ...]:
-    """All of the sources."""
+    """Return the explanations in all sources."""
     found: list[Explanation] = []
-    for room in ROOMS:
-        for path in sorted((locate.ROOT / room).rglob("*.hpp")):
+    for folder in FOLDERS:
+        for path in sorted((locate.ROOT / folder).rglob("*.hpp")):
             text = path.read_text()
             if "mutant survives" in text:
                 found += explanations_in(str(path.relative_to(locate.ROOT)), text)
@@ -139,7 +134,7 @@ def explanations() -> tuple[Explanation, ...]:
 
 
 def covered(lock: str, by: Iterable[Explanation] | None = None) -> list[str]:
-    """The mutants of a lock that are explained, each as "file:line change"."""
+    """Return the explained mutants of a lock, each as "file:line change"."""
     return [
         f"{each.file}:{line} {change}"
         for each in (explanations() if by is None else by)
@@ -150,7 +145,7 @@ def covered(lock: str, by: Iterable[Explanation] | None = None) -> list[str]:
 
 
 def arguments(lock: str, budget: float) -> list[str]:
-    """`model-check` with these plants the mutants of a lock; what is explained gets less time."""
+    """Return the arguments with which `model-check` plants the mutants of a lock."""
     known = [word for text in covered(lock) for word in ("--explained", text)]
     return ["mutants", "--budget", str(budget), *known]
 
@@ -162,9 +157,9 @@ def explained(mutant: Mutant, by: Iterable[Explanation] | None = None) -> bool:
 def stale(
     mutants: Sequence[Mutant], everything: bool, by: Iterable[Explanation] | None = None
 ) -> list[tuple[Explanation, str]]:
-    """The explanations that these mutants show to be wrong, and why.
+    """Return the explanations that these mutants show to be wrong, and why.
 
-    everything: the mutants are those of all locks, so that a line without any is never reached.
+    everything: the mutants are those of all locks, so a line without any has none.
     """
     wrong = []
     locks = {mutant.lock for mutant in mutants}
@@ -174,16 +169,16 @@ def stale(
             for name in each.locks
             if everything and name not in locks
         ]
-        at = [mutant for mutant in mutants if each.is_at(mutant)]
-        if not at and not everything:
+        nearby = [mutant for mutant in mutants if each.is_at(mutant)]
+        if not nearby and not everything:
             continue
         for change in each.changes:
             same = [
-                m for m in at if m.change == change and (not each.locks or m.lock in each.locks)
+                m for m in nearby if m.change == change and (not each.locks or m.lock in each.locks)
             ]
-            asked = not each.locks or not locks.isdisjoint(each.locks)
+            tried = not each.locks or not locks.isdisjoint(each.locks)
             if not same:
-                if asked and (at or everything):
+                if tried and (nearby or everything):
                     wrong.append((each, f"there is no such mutant: {change}"))
             elif all(mutant.caught for mutant in same):
                 where = sorted({m.lock for m in same})

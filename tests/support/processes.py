@@ -1,7 +1,10 @@
-"""Programs that a test runs to their end."""
+"""Functions that run a program to its end and check how it ended."""
 
+import contextlib
+import os
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +12,36 @@ from typing import Any
 def captured(
     words: Sequence[str | Path], *, timeout: float = 120, **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program and return its output and status, whatever that is. `more` goes to
-    subprocess.run.
-    """
+    """Run a program and return its output and status; `more` goes to subprocess.run."""
     return subprocess.run(
         words, capture_output=True, text=True, timeout=timeout, check=False, **more
     )
+
+
+def shell_script(path: Path, text: str) -> Path:
+    """Write an executable shell script and return its path."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def running(*texts: str | Path) -> list[int]:
+    """Return the processes whose command line has all the texts."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = path.read_bytes()
+            if all(os.fsencode(text) in line for text in texts):
+                found.append(int(path.parent.name))
+    return found
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until the condition holds; fail after some seconds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def assert_refused(status: int, out: str, err: str, *parts: str) -> None:

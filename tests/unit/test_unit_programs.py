@@ -1,4 +1,4 @@
-"""The C++ tests of the algorithms, used directly without any preload library, pass."""
+"""The C++ tests of the algorithms, which use no preload library, pass."""
 
 import os
 import re
@@ -9,16 +9,16 @@ from support import harness, locate
 
 ROWS = locate.registry_rows()
 
-#: Source, and whether its tests are compiled for, and named after, each row of the registry.
+#: Each source, and whether its tests are compiled for, and named after, each registry row.
 SOURCES = {
     path.stem: '#include "rows.hpp"' in path.read_text()
     for path in sorted((locate.TESTS / "unit").glob("*_test.cpp"))
 }
 
-#: The program of all those that are.
+#: The program of the sources that are.
 EACH_LOCK = "each_lock_test"
 
-#: Those whose threads are on as many NUMA nodes as the run declares.
+#: The sources whose threads are on as many NUMA nodes as the run declares.
 ON_NODES = {
     name
     for name in SOURCES
@@ -27,12 +27,12 @@ ON_NODES = {
 
 
 def suite_of(name: str) -> str:
-    """The suite of handover_test.cpp is Handover."""
+    """Return the test suite of a source: that of handover_test.cpp is Handover."""
     return name.removesuffix("_test").capitalize()
 
 
 def shards() -> list[tuple[str, str, str]]:
-    """Source, which of its tests, and the declared nodes, for locks to which they matter."""
+    """Return each source with a subset of its tests, and with the declared nodes if they matter."""
     found = []
     for name, by_row in SOURCES.items():
         if not by_row:
@@ -57,7 +57,7 @@ def test_unit_program(name: str, shard: str, nodes: str) -> None:
     assert int(passed.group(1)) > 0, outcome.describe()
 
 
-#: The kernel then places mappings upwards, as it does under `ulimit -s unlimited`.
+#: With this the kernel places mappings upwards, as under `ulimit -s unlimited`.
 UPWARDS = ["setarch", "-L"]
 
 

@@ -33,7 +33,7 @@ static void* setter(void* unused) {
   return unused;
 }
 
-/* Starts a thread, and returns when it sleeps, or has polled for some milliseconds. */
+/* Starts a thread, and returns when it sleeps or has polled for some milliseconds. */
 static pthread_t start(void* (*body)(void*)) {
   pthread_t thread;
   clockid_t clock;

@@ -1,5 +1,5 @@
-/* queueing ROUNDS: two threads take a mutex ROUNDS times each, and hold it for a millisecond. It
-   prints "turns" on standard output and "ends" on standard error, and ends with status 3. */
+/* queueing ROUNDS: two threads take a mutex ROUNDS times each, and hold it for a millisecond.
+   Prints "begins" on standard output and "ends" on standard error; ends with status 3. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static void* pass(void* unused) {
 int main(int count, char** words) {
   pthread_t other;
   rounds = count > 1 ? atoi(words[1]) : 1;
-  puts("turns");
+  puts("begins");
   fflush(stdout);
   pthread_create(&other, NULL, pass, NULL);
   pass(NULL);

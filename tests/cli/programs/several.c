@@ -1,6 +1,5 @@
-/* Three variables, two mutexes that one function makes on the heap, one that another function
-   makes, and one on the heap without initialisation. Takes each of them `times` times; with a
-   second argument, in a child, too. */
+/* Takes each mutex `times` times, with a second argument in a child too: three variables, two that
+   a function initialises on the heap, one of another function, and one that is not initialised. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

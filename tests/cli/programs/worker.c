@@ -1,5 +1,5 @@
 /* worker THREADS TIMES [MILLISECONDS]: each thread takes one mutex TIMES times; then sleeps.
-   Prints the sum, so that lost exclusion shows, and a rate for --metric. */
+   Prints the sum, which shows lost exclusion, and a rate for --metric. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

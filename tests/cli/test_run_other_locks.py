@@ -1,4 +1,4 @@
-"""`--rwlock` and `--spin`, of `run` and `compare`, choose what becomes of other locks."""
+"""`--rwlock` and `--spin` of `run` and `compare` select the implementation of other locks."""
 
 import json
 from pathlib import Path
@@ -21,10 +21,10 @@ PRINT = f"import os, threading; print(os.environ.get('{RWLOCK}'))"
         (["--rwlock", "keep"], {RWLOCK: "mutex"}, "keep"),
     ],
 )
-def test_the_program_finds_what_was_chosen(
+def test_the_program_gets_the_variable(
     cli: Cli, options: list[str], variables: dict[str, str], found: str | None
 ) -> None:
-    """An option comes before the environment."""
+    """An option has precedence over the environment."""
     done = cli("run", "--lock", "mcs-stp", *options, "--", "python3", "-c", PRINT, env=variables)
     assert done.status == 0, done.err
     assert done.out.split() == [str(found)]
@@ -34,25 +34,24 @@ def test_the_program_finds_what_was_chosen(
     ("value", "nearest"),
     [("phasefair", "phase-fair"), ("phase_fair", "phase-fair"), ("mutexes", "mutex")],
 )
-def test_other_words_are_refused(cli: Cli, value: str, nearest: str) -> None:
-    """The line comes before the program runs, and has the nearest word."""
-    cli("run", "--lock", "ttas", "--rwlock", value, "true").refuses(
-        "--rwlock", f"'{value}'", f"did you mean '{nearest}'?"
-    )
+def test_unknown_values_are_refused(cli: Cli, value: str, nearest: str) -> None:
+    """The message has the nearest value, and the program is not run."""
+    result = cli("run", "--lock", "ttas", "--rwlock", value, "true")
+    result.refuses("--rwlock", f"'{value}'", f"did you mean '{nearest}'?")
     cli("compare", "--rwlock", value, "--", "true").refuses("--rwlock", f"did you mean '{nearest}'")
     cli("run", "--lock", "ttas", "true", env={RWLOCK: value}).refuses(RWLOCK, f"'{nearest}'")
 
 
-def test_words_that_are_near_to_none_are_refused(cli: Cli) -> None:
-    """The message lists all words."""
+def test_values_near_to_none_are_refused(cli: Cli) -> None:
+    """The message lists all values."""
     cli("run", "--lock", "ttas", "--rwlock", "xyz", "true").refuses("keep, mutex or phase-fair")
 
 
-def test_compare_hands_it_to_every_run(cli: Cli, tmp_path: Path) -> None:
-    """And records it with the results."""
+def test_compare_sets_it_for_every_run(cli: Cli, tmp_path: Path) -> None:
+    """It is recorded with the results."""
     report = tmp_path / "report.json"
-    words = ["--locks", "pthread,ttas", "--runs", "1", "--warmup", "0", "--metric", "way=(1)"]
-    script = f"import os, threading; print('way=%d' % (os.environ['{RWLOCK}'] == 'mutex'))"
+    words = ["--locks", "pthread,ttas", "--runs", "1", "--warmup", "0", "--metric", "rwlock=(1)"]
+    script = f"import os, threading; print('rwlock=%d' % (os.environ['{RWLOCK}'] == 'mutex'))"
     more = ["--unit", "x", "--rwlock", "mutex", "--json", str(report), "--db", str(tmp_path / "db")]
     done = cli("compare", *words, *more, "--", "python3", "-c", script)
     assert done.status == 0, done.err
@@ -60,7 +59,7 @@ def test_compare_hands_it_to_every_run(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_spin_locks(cli: Cli) -> None:
-    """They become the lock only where it fits, which is said before the program runs."""
+    """They become the lock only where it fits; else the program is not run."""
     script = "import os, threading; print(os.environ.get('LOCKWRIGHT_SPIN'))"
     for lock in ("ttas", "pthread"):
         done = cli("run", "--lock", lock, "--spin", "mutex", "--", "python3", "-c", script)
@@ -71,8 +70,8 @@ def test_spin_locks(cli: Cli) -> None:
     cli("run", "--lock", "ttas", "--spin", "kep", "true").refuses("--spin", "did you mean 'keep'?")
 
 
-def test_what_is_ours_is_shown(cli: Cli, program: Program) -> None:
-    """And only that: a program with reader-writer locks alone has no lock of ours else."""
+def test_stats_count_reader_writer_locks(cli: Cli, program: Program) -> None:
+    """A program with reader-writer locks only has no counts unless they are Lockwright's."""
     words = ("run", "--lock", "ttas", "--stats")
     done = cli(*words, "--rwlock", "mutex", program("rwlock"))
     assert done.status == 0, done.err
