@@ -37,14 +37,14 @@ def check(directory: Path, file: str) -> tuple[int, str]:
     if directory.parent in Path(file).parents:
         # Sources that the build writes for one lock include the test suite.
         disabled.append("-bugprone-suspicious-include")
-    done = subprocess.run(
+    result = subprocess.run(
         [CLANG_TIDY, "--quiet", f"--checks={','.join(disabled)}", "-p", directory, file],
         capture_output=True,
         text=True,
         check=False,
     )
     # Its stderr is a count of suppressed warnings, unless clang-tidy itself failed.
-    return done.returncode, done.stdout or (done.stderr if done.returncode else "")
+    return result.returncode, result.stdout or (result.stderr if result.returncode else "")
 
 
 def main() -> int:

@@ -67,7 +67,7 @@ def test_each_row_is_complete() -> None:
 @pytest.mark.parametrize("folder", sorted(MAY_INCLUDE))
 def test_a_folder_includes_allowed_headers(folder: str) -> None:
     """Sources include headers of their folder, and of the folders that the table allows."""
-    own = folder.split("/")[1] if folder.startswith("src/") else folder.removeprefix("include/")
+    prefix = folder.split("/")[1] if folder.startswith("src/") else folder.removeprefix("include/")
     written = {"lockwright/row", "lockwright/rows.hpp", "lockwright/built.def"}
     for path, name in includes(folder):
         beside = (path.parent / name).resolve()
@@ -78,9 +78,9 @@ def test_a_folder_includes_allowed_headers(folder: str) -> None:
             target = str(Path(name).parent)
         if name in written or target in written:
             continue
-        assert target == own or target.startswith(f"{own}/") or target in MAY_INCLUDE[folder], (
-            f"{path.relative_to(locate.ROOT)} includes {name}"
-        )
+        assert (
+            target == prefix or target.startswith(f"{prefix}/") or target in MAY_INCLUDE[folder]
+        ), f"{path.relative_to(locate.ROOT)} includes {name}"
 
 
 @pytest.mark.parametrize("folder", ["interpose", "preload", "probe"])

@@ -92,13 +92,13 @@ def cli(command: list[str], environment: dict[str, str]) -> Cli:
         env: Mapping[str, str] | None = None,
         limit: float = 120,
     ) -> Result:
-        done = captured(
+        result = captured(
             [*command, *map(str, words)],
             input=stdin,
             timeout=limit,
             env=environment | dict(env or {}),
         )
-        return Result(done.returncode, done.stdout, done.stderr)
+        return Result(result.returncode, result.stdout, result.stderr)
 
     return run
 

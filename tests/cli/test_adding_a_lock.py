@@ -77,8 +77,8 @@ def libraries(tree: Path) -> Path:
         pytest.skip("ninja is not installed")
     *build, export, _, _, _ = commands_below("4. Run it")
     for command in build:
-        done = run(tree, command, CXXFLAGS="-Werror")
-        assert done.returncode == 0, done.stdout + done.stderr
+        result = run(tree, command, CXXFLAGS="-Werror")
+        assert result.returncode == 0, result.stdout + result.stderr
     assert export == "export LOCKWRIGHT_LIBDIR=build/release/lib"
     return tree / "build/release/lib"
 
@@ -93,15 +93,15 @@ def test_the_lock_of_the_page(tree: Path, libraries: Path) -> None:
         "liblockwright-mixed.so",
     }
 
-    done = run(tree, list_command, LOCKWRIGHT_LIBDIR=str(libraries))
-    assert done.returncode == 0, done.stderr
-    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == ["my-lock"]
-    done = run(tree, info_command, LOCKWRIGHT_LIBDIR=str(libraries))
-    assert "LOCKWRIGHT_MY_LOCK_LOOKS" in done.stdout, done.stdout + done.stderr
-    done = run(tree, run_command, LOCKWRIGHT_LIBDIR=str(libraries))
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    done = run(tree, "xz -dc README.md.xz")
-    assert done.stdout == (locate.ROOT / "README.md").read_text()
+    result = run(tree, list_command, LOCKWRIGHT_LIBDIR=str(libraries))
+    assert result.returncode == 0, result.stderr
+    assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == ["my-lock"]
+    result = run(tree, info_command, LOCKWRIGHT_LIBDIR=str(libraries))
+    assert "LOCKWRIGHT_MY_LOCK_LOOKS" in result.stdout, result.stdout + result.stderr
+    result = run(tree, run_command, LOCKWRIGHT_LIBDIR=str(libraries))
+    assert (result.returncode, result.stderr) == (0, ""), result.stderr
+    result = run(tree, "xz -dc README.md.xz")
+    assert result.stdout == (locate.ROOT / "README.md").read_text()
 
     # lockwright-torture and lockwright-bench contain no names of locks.
     for name in ("lockwright-torture", "lockwright-bench"):
@@ -112,9 +112,9 @@ def test_the_lock_of_the_page(tree: Path, libraries: Path) -> None:
         ("lockwright torture my-lock --minutes 0.02", "my-lock"),
         ("lockwright bench uncontended --locks my-lock --rounds 1", "my-lock"),
     ):
-        done = run(tree, f".venv/bin/{command}", LOCKWRIGHT_LIBDIR=str(libraries))
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert finding in done.stdout, command
+        result = run(tree, f".venv/bin/{command}", LOCKWRIGHT_LIBDIR=str(libraries))
+        assert result.returncode == 0, result.stdout + result.stderr
+        assert finding in result.stdout, command
 
     preload = {"LD_PRELOAD": str(libraries / "liblockwright-my-lock.so")}
     outcome = harness.run([locate.program("posix", "exclusion")], {**os.environ, **preload})
@@ -127,10 +127,10 @@ def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries:
     assert [row["name"] for row in rows] == ["my-lock"]
     extended = Registry(tree, [*examples.LOCKS.rows, *rows])
 
-    def advised(**more: Any) -> dict[str, str]:
+    def advised(**changes: Any) -> dict[str, str]:
         mutex = examples.mutex(held=1e6, contended=900, waited=0.6e9, threads=8)
         profile = examples.profile(
-            mutex, threads_most=8, threads_mean=8.0, involuntary=100_000, **more
+            mutex, threads_most=8, threads_mean=8.0, involuntary=100_000, **changes
         )
         return {each.lock: each.reason for each in advise(profile, registry=extended).shortlist}
 
@@ -158,6 +158,6 @@ def test_a_bad_row_is_refused(tree: Path, tmp_path: Path, row: str, message: str
     shutil.copytree(tree / "include", tmp_path / "include")
     with (tmp_path / "include/lockwright/registry.def").open("a") as registry:
         registry.write(row + "\n")
-    done = run(tmp_path, "cmake -DLOCKWRIGHT_ROWS=rows -P cmake/Registry.cmake")
-    assert done.returncode != 0
-    assert message in " ".join(done.stderr.split()), done.stderr
+    result = run(tmp_path, "cmake -DLOCKWRIGHT_ROWS=rows -P cmake/Registry.cmake")
+    assert result.returncode != 0
+    assert message in " ".join(result.stderr.split()), result.stderr

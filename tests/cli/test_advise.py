@@ -22,13 +22,13 @@ def contended(tmp_path: Path) -> Path:
 
 
 def test_output_has_bottlenecks_questions_and_locks(cli: Cli, contended: Path) -> None:
-    done = cli("advise", contended)
-    assert done.status == 0
-    assert done.out.startswith("It is high contention at hot; ")
+    result = cli("advise", contended)
+    assert result.status == 0
+    assert result.out.startswith("It is high contention at hot; ")
     for word in ("  yes  high contention", "  no   extreme", "   ?   memory", "  6  How contended"):
-        assert word in done.out
-    assert "mappings made and removed" not in done.out
-    assert "Measure them: lockwright compare --locks pthread" in done.out
+        assert word in result.out
+    assert "mappings made and removed" not in result.out
+    assert "Measure them: lockwright compare --locks pthread" in result.out
 
 
 def test_the_comparison_has_the_rwlock_option_of_the_profile(cli: Cli, contended: Path) -> None:

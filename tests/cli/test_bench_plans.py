@@ -21,8 +21,8 @@ def document(cli: Cli, tmp_path: Path) -> Any:
 
     def run(*words: str) -> dict[str, Any]:
         target = tmp_path / "result.json"
-        done = cli("bench", *words, "--json", target)
-        assert done.status == 0, done.out + done.err
+        result = cli("bench", *words, "--json", target)
+        assert result.status == 0, result.out + result.err
         found: dict[str, Any] = json.loads(target.read_text())
         return found
 

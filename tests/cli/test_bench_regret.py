@@ -13,10 +13,10 @@ import pytest
 CELLS = "single/100ns/10x/2,queue/1/2,trylock/100ns/*,step/100ns-100us/*"
 
 
-def quick(folder: Path, *more: str) -> list[str]:
+def quick(folder: Path, *options: str) -> list[str]:
     return [
         *("bench", "regret", "--lock", "futex", "--against", "ttas", "--seconds", "0.02"),
-        *("--runs", "2", "-o", str(folder), *more),
+        *("--runs", "2", "-o", str(folder), *options),
     ]
 
 
@@ -29,9 +29,9 @@ def stored_runs(folder: Path) -> list[dict[str, Any]]:
 def test_files_and_resuming(cli: Any, tmp_path: Path) -> None:
     """Each cell, lock and round has a run; those missing from the file are repeated."""
     folder = tmp_path / "grid"
-    done = cli(*quick(folder, "--cells", CELLS))
-    assert done.status == 0, done.err
-    assert "Regret of futex" in done.out
+    result = cli(*quick(folder, "--cells", CELLS))
+    assert result.status == 0, result.err
+    assert "Regret of futex" in result.out
     runs = stored_runs(folder)
     cells = {run["cell"] for run in runs}
     assert len(runs) == len(cells) * 3 * 2
@@ -51,14 +51,14 @@ def test_files_and_resuming(cli: Any, tmp_path: Path) -> None:
     cli(*quick(folder)).refuses("there is a grid in", "--resume")
     lines = (folder / "runs.jsonl").read_text().splitlines()
     (folder / "runs.jsonl").write_text("\n".join(lines[:-3]) + '\n{"cell": "sing')
-    done = cli("bench", "regret", "--resume", "-o", folder)
-    assert done.status == 0, done.err
+    result = cli("bench", "regret", "--resume", "-o", folder)
+    assert result.status == 0, result.err
     again = {(run["cell"], run["contender"], run["round"]) for run in stored_runs(folder)}
     assert again == {(run["cell"], run["contender"], run["round"]) for run in runs}
     assert len(stored_runs(folder)) == len(runs)
 
-    done = cli("bench", "regret", "--resume", "-o", folder, "--runs", "3")
-    assert done.status == 0, done.err
+    result = cli("bench", "regret", "--resume", "-o", folder, "--runs", "3")
+    assert result.status == 0, result.err
     # Locks far behind are left out of the third round.
     assert len(runs) + 2 * len(cells) <= len(stored_runs(folder)) <= len(runs) + 3 * len(cells)
 
@@ -66,15 +66,15 @@ def test_files_and_resuming(cli: Any, tmp_path: Path) -> None:
 def test_mechanisms_are_switched_off_one_by_one(cli: Any, tmp_path: Path) -> None:
     folder = tmp_path / "grid"
     words = ["bench", "regret", "--lock", "lifo-cr", "--ablate", "--seconds", "0.02"]
-    done = cli(*words, "--runs", "2", "--cells", "single/100ns/10x/2", "-o", folder)
-    assert done.status == 0, done.err
+    result = cli(*words, "--runs", "2", "--cells", "single/100ns/10x/2", "-o", folder)
+    assert result.status == 0, result.err
     names = {run["contender"] for run in stored_runs(folder)}
     assert names == {"lifo-cr", "pthread", "lifo-cr without fairness", "lifo-cr without spin-ns"}
     assert set(json.loads((folder / "regret.json").read_text())["ablation"]) == {
         "fairness",
         "spin-ns",
     }
-    assert "mechanism" in done.out
+    assert "mechanism" in result.out
 
 
 @pytest.mark.parametrize(
@@ -107,21 +107,21 @@ def test_resuming_nothing(cli: Any, tmp_path: Path) -> None:
 
 
 def test_help_defines_every_column(cli: Any) -> None:
-    done = cli("bench", "regret", "--help")
-    assert done.status == 0
+    result = cli("bench", "regret", "--help")
+    assert result.status == 0
     for word in ("regret:", "longest wait:", "settled:", "--ablate", "--resume"):
-        assert word in done.out
+        assert word in result.out
 
 
 def test_a_simulated_machine(cli: Any, tmp_path: Path) -> None:
     """Cells that the simulator cannot express are named; all output is marked as simulated."""
     folder = tmp_path / "grid"
     words = ["--machine", "i-48", "--seconds", "0.001", "--cells", "single/100ns/*/2,hog"]
-    done = cli(*quick(folder, *words))
-    assert done.status == 0, done.err
-    assert "simulated" in done.out.splitlines()[0]
-    assert "None was measured" in done.out
-    assert "exponential gaps, hog" in done.out
+    result = cli(*quick(folder, *words))
+    assert result.status == 0, result.err
+    assert "simulated" in result.out.splitlines()[0]
+    assert "None was measured" in result.out
+    assert "exponential gaps, hog" in result.out
     document = json.loads((folder / "regret.json").read_text())
     assert document["simulated"]
     assert {row["cell"] for row in document["cells"]} == {

@@ -55,8 +55,8 @@ def test_bad_input_is_refused(cli: Cli, tmp_path: Path) -> None:
 
 def test_a_machine_is_measured_into_a_file(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "machine.toml"
-    done = cli("calibrate", "--machine", path, "--runs", "1")
-    assert done.status == 0, done.err
+    result = cli("calibrate", "--machine", path, "--runs", "1")
+    assert result.status == 0, result.err
     assert machine.load(str(path)).sources["rmw"].startswith("measured")
     assert not (tmp_path / "config").exists()
     cli("calibrate", "--machine", path, "--output", path).refuses("--output")

@@ -303,8 +303,8 @@ def test_every_reader_accepts_files_without_sense(tmp_path: Path) -> None:
     """Files have words instead of numbers, are empty, or cannot be read."""
     names = {name for _, files, _, _ in CASES for name in files}
     names |= {"/proc/stat", "/etc/ld.so.preload", "/proc/config.gz", "/proc/self/timerslack_ns"}
-    for place, content in (("words", "? - , a:b"), ("empty", "")):
-        tree = machine.make(tmp_path / place, dict.fromkeys(names, content))
+    for name, content in (("words", "? - , a:b"), ("empty", "")):
+        tree = machine.make(tmp_path / name, dict.fromkeys(names, content))
         assert len(examine.examine(tree, examine.Observations())) > 25
     folders = [n for n in names if not any(m.startswith(f"{n}/") for m in names)]
     for name in folders:

@@ -86,9 +86,9 @@ def test_the_commands_of_a_page_work(page: Path, program: Program, tmp_path: Pat
     lines = [command for command in commands(page) if is_run(command)]
     path = f"{locate.lockwright().parent}:{os.environ['PATH']}"
     env = os.environ | {"XDG_STATE_HOME": str(tmp_path), "PATH": path}
-    done = captured(["sh", "-ex", "-c", "\n".join(lines)], cwd=folder, env=env, timeout=240)
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
+    result = captured(["sh", "-ex", "-c", "\n".join(lines)], cwd=folder, env=env, timeout=240)
+    assert result.returncode == 0, result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_links_lead_to_files() -> None:

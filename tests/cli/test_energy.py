@@ -77,9 +77,9 @@ def test_powercap_has_domains_of_every_socket(tmp_path: Path) -> None:
     sources = find.find(tree)
     energy_meter = meter.Meter(sources.domains)
     energy_meter.begin()
-    for zone, more in (("0", 2_000_000), ("1", 3_000_000), ("0:1", 10)):
+    for zone, microjoules in (("0", 2_000_000), ("1", 3_000_000), ("0:1", 10)):
         file = tmp_path / f"{POWERCAP}/intel-rapl:{zone}/energy_uj".lstrip("/")
-        file.write_text(f"{int(file.read_text()) + more}\n")
+        file.write_text(f"{int(file.read_text()) + microjoules}\n")
     result = energy_meter.end()
     assert result.joules["package"] == pytest.approx(5.0)
     assert result.joules["dram"] == pytest.approx(1e-5)
@@ -140,9 +140,9 @@ def test_a_reading_is_narrowed_only_to_an_interval_within_it() -> None:
     times = iter([0.0, 10.0])
     energy_meter = meter.Meter([domain(iter([0, 50]))], clock=lambda: next(times))
     energy_meter.begin()
-    whole = energy_meter.end()
+    energy = energy_meter.end()
     reading = meters.Reading(meter=energy_meter)
-    reading.put(whole)
+    reading.put(energy)
     reading.narrow(8.0, 4.0)
     reading.narrow(2.0, 0.0)
     assert reading.values == {meters.SECONDS: 10.0, "joules_package": 50.0}

@@ -106,9 +106,9 @@ def test_help_is_in_the_imperative() -> None:
 def test_former_spellings(cli: Cli) -> None:
     """--rounds, and --json without a file at any position, are accepted."""
     words = ["bench", "park", "--rounds", "1", "--trips", "10", "--json", "-"]
-    done = cli(*words)
-    assert done.status == 0, done.err
-    assert json.loads(done.out)["settings"]["runs"] == 1
+    result = cli(*words)
+    assert result.status == 0, result.err
+    assert json.loads(result.out)["settings"]["runs"] == 1
     assert [row["name"] for row in json.loads(cli("list", "--json").out)]
     for line in ("--json pigz", "pigz --json", "--json - pigz", "--json=- pigz"):
         assert json.loads(cli("study", "catalogue", *line.split()).out)["name"] == "pigz"
@@ -117,9 +117,9 @@ def test_former_spellings(cli: Cli) -> None:
 
 def test_json_is_alone_on_standard_output(cli: Cli, tmp_path: Path) -> None:
     """With `-`, all other output goes to standard error."""
-    done = cli("doctor", "--seconds", "0.1", "--json", "-")
-    assert "findings" in json.loads(done.out)
-    assert "ok" in done.err
+    result = cli("doctor", "--seconds", "0.1", "--json", "-")
+    assert "findings" in json.loads(result.out)
+    assert "ok" in result.err
     file = tmp_path / "locks.json"
     assert "mcs-stp" in cli("list", "--json", file).out or "futex" in file.read_text()
     assert json.loads(file.read_text()) == json.loads(cli("list", "--json", "-").out)
@@ -145,12 +145,12 @@ def test_completion_protocol(cli: Cli, shell: str, words: list[str], offered: li
     line = ["lockwright", *words]
     position = words[-1] if shell == "fish" else str(len(words))
     request = {"COMP_WORDS": " ".join(line), "COMP_CWORD": position}
-    done = cli(env={"_LOCKWRIGHT_COMPLETE": f"{shell}_complete", **request})
-    assert done.status == 0, done.err
+    result = cli(env={"_LOCKWRIGHT_COMPLETE": f"{shell}_complete", **request})
+    assert result.status == 0, result.err
     if shell == "zsh":
-        found = done.out.splitlines()[1::3]
+        found = result.out.splitlines()[1::3]
     else:
-        found = [each.partition(",")[2].split("\t")[0] for each in done.out.splitlines()]
+        found = [each.partition(",")[2].split("\t")[0] for each in result.out.splitlines()]
     assert sorted(filter(None, found)) == sorted(offered)
 
 
@@ -171,9 +171,9 @@ def test_completion_in_bash(cli: Cli, command: list[str], tmp_path: Path) -> Non
         _lockwright_completion lockwright
     """
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = captured(["bash", "--norc", "-c", calls], env=environment)
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [*PTHREAD, "compopt -o default"]
+    result = captured(["bash", "--norc", "-c", calls], env=environment)
+    assert result.stderr == ""
+    assert result.stdout.splitlines() == [*PTHREAD, "compopt -o default"]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
@@ -192,7 +192,7 @@ def test_the_script_is_for_that_shell(cli: Cli, shell: str, tmp_path: Path) -> N
 def test_completion_imports_little(cli: Cli) -> None:
     """To name the subcommands, neither these nor the packages for tables are imported."""
     request = {"COMP_WORDS": "lockwright ", "COMP_CWORD": "1", "PYTHONPROFILEIMPORTTIME": "1"}
-    done = cli(env={"_LOCKWRIGHT_COMPLETE": "bash_complete", **request})
-    assert "plain,compare" in done.out
+    result = cli(env={"_LOCKWRIGHT_COMPLETE": "bash_complete", **request})
+    assert "plain,compare" in result.out
     for heavy in ("rich", "numpy", "lockwright.commands.compare", "lockwright.preload"):
-        assert f" {heavy}\n" not in done.err, heavy
+        assert f" {heavy}\n" not in result.err, heavy

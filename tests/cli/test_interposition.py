@@ -8,8 +8,8 @@ LOCKS = ["pthread", "ttas"]
 ROUNDS = 5
 
 
-def quick(*more: str) -> list[str]:
-    return ["bench", "interposition", "--seconds", "0.01", "--warm-up", "0", *more]
+def quick(*options: str) -> list[str]:
+    return ["bench", "interposition", "--seconds", "0.01", "--warm-up", "0", *options]
 
 
 def rate(run: dict[str, Any]) -> float:
@@ -20,9 +20,9 @@ def test_both_forms_of_each_lock_run_in_pairs(cli: Any, tmp_path: Path) -> None:
     """Each pair of runs is of one lock, with alternating order, and reports its implementation."""
     document, runs_file = tmp_path / "found.json", tmp_path / "runs.csv"
     options = ["--locks", ",".join(LOCKS), "--settings", "empty", "--runs", str(ROUNDS)]
-    done = cli(*quick(*options), "--json", document, "--csv", runs_file)
-    assert done.status == 0, done.err
-    assert "All locks together" in done.out
+    result = cli(*quick(*options), "--json", document, "--csv", runs_file)
+    assert result.status == 0, result.err
+    assert "All locks together" in result.out
     found = json.loads(document.read_text())
     assert [(row["setting"], row["lock"]) for row in found["rows"]] == [
         ("empty", lock) for lock in LOCKS
@@ -68,7 +68,7 @@ def test_bad_input(cli: Any, tmp_path: Path) -> None:
 
 def test_help_defines_every_column(cli: Any) -> None:
     """The help defines the columns of both tables, and every setting with its source."""
-    done = cli("bench", "interposition", "--help")
-    assert done.status == 0
+    result = cli("bench", "interposition", "--help")
+    assert result.status == 0
     for word in ("within 5 %:", "ns more:", "turned round:", "short-short:", "Schuirmann"):
-        assert word in done.out
+        assert word in result.out

@@ -151,8 +151,8 @@ def test_a_machine_with_full_shared_memory(
         'exec "$@"'
     )
     line = ["unshare", "-m", "sh", "-c", script, "sh", *command, *words]
-    done = captured([*line, "--", program("worker"), "2", "5000"], env=environment)
-    if done.returncode in (1, 77) and "permitted" in done.stderr:
+    result = captured([*line, "--", program("worker"), "2", "5000"], env=environment)
+    if result.returncode in (1, 77) and "permitted" in result.stderr:
         pytest.skip("mounting is not permitted")
-    assert done.returncode == 0, done.stderr
-    assert "acquisitions" in done.stderr
+    assert result.returncode == 0, result.stderr
+    assert "acquisitions" in result.stderr

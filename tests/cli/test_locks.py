@@ -57,18 +57,18 @@ def test_an_unknown_lock_gets_the_nearest_name(cli: Cli, words: list[str]) -> No
 def test_closed_streams(command: list[str], environment: dict[str, str], streams: str) -> None:
     for words in ("list", "path ttas", "info ttas"):
         line = f'"$@" {words} {streams}'
-        done = captured(["sh", "-c", line, "sh", *command], env=environment)
-        assert done.returncode == 0, done
-        assert done.stderr == ""
+        result = captured(["sh", "-c", line, "sh", *command], env=environment)
+        assert result.returncode == 0, result
+        assert result.stderr == ""
 
 
 def test_a_full_standard_output_is_reported(
     command: list[str], environment: dict[str, str]
 ) -> None:
-    done = captured(["sh", "-c", '"$@" list >/dev/full', "sh", *command], env=environment)
-    assert done.returncode == 2
-    assert done.stderr.startswith("lockwright: standard output: No space left")
-    assert len(done.stderr.splitlines()) == 1
+    result = captured(["sh", "-c", '"$@" list >/dev/full', "sh", *command], env=environment)
+    assert result.returncode == 2
+    assert result.stderr.startswith("lockwright: standard output: No space left")
+    assert len(result.stderr.splitlines()) == 1
 
 
 def test_list_explains_its_columns_on_a_terminal(

@@ -111,8 +111,8 @@ def test_compare_counts_the_program_and_not_its_preparation(
     script = shell_script(tmp_path / "moving", text)
     file = tmp_path / "o.json"
     words = ["--locks", "pthread", "--runs", "1", "--warmup", "0", "--counters", "--json", file]
-    twice = f"{sys.executable} {mover}; {sys.executable} {mover}"
-    result = cli("compare", *words, "--prepare", twice, "--", script)
+    both = f"{sys.executable} {mover}; {sys.executable} {mover}"
+    result = cli("compare", *words, "--prepare", both, "--", script)
     assert result.status == 0, result.err
     (run,) = json.loads(file.read_text())["runs"]
     assert 58 <= run["meters"]["migrations"] < 90
@@ -135,8 +135,8 @@ def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(meters, "SAMPLING", math.inf)
     read = Path.read_text
 
-    def reading(path: Path, *words: object, **more: object) -> str:
-        text = read(path, *words, **more)  # type: ignore[arg-type]
+    def reading(path: Path, *words: object, **options: object) -> str:
+        text = read(path, *words, **options)  # type: ignore[arg-type]
         if path.name == "energy_uj" and path.parent.name == "intel-rapl:0":
             path.write_text(f"{(int(text) + 3_000_000) % (RANGE + 1)}\n")
         return text
@@ -172,11 +172,11 @@ def test_bench_shows_energy_by_operation(
         assert row["joules_per_operation"]["median"] == pytest.approx(3.0 / 3000)
         assert row["operations_per_joule"]["median"] == pytest.approx(1000)
         assert row["watts_above_idle"]["median"] < row["watts"]["median"]
-    shown = capsys.readouterr().out
-    assert "Energy and counters" in shown
-    assert "ops per J" in shown
-    assert "Idle for" in shown
-    assert "--energy" in next(line for line in shown.splitlines() if line.startswith("Again:"))
+    output = capsys.readouterr().out
+    assert "Energy and counters" in output
+    assert "ops per J" in output
+    assert "Idle for" in output
+    assert "--energy" in next(line for line in output.splitlines() if line.startswith("Again:"))
     assert (powered / f"{POWERCAP}/intel-rapl:0/energy_uj".lstrip("/")).exists()
 
 
@@ -211,9 +211,9 @@ def test_compare_shows_energy_by_figure(
     words = ["compare", "--locks", "ttas", "--runs", "2", "--warmup", "1", "--energy", "--counters"]
     words += ["--metric", r"rate: (\d+)", "--unit", "ops/s", "--prepare", "true", *outputs]
     assert main([*words, "--", str(script)]) == 0
-    shown = capsys.readouterr().out
-    assert "energy and counters" in shown
-    assert "ops/J" in shown
+    output = capsys.readouterr().out
+    assert "energy and counters" in output
+    assert "ops/J" in output
     document = json.loads(files["json"].read_text())
     assert_findings(document["provenance"]["findings"])
     for run in document["runs"]:
@@ -240,9 +240,9 @@ def test_a_machine_without_energy_counters_is_reported(
     monkeypatch.setattr(meters, "TREE", machine.make(tmp_path / "none", {}))
     words = ["bench", "uncontended", "--locks", "libc", "--runs", "1", "--batch", "1000"]
     assert main([*words, "--energy"]) == 0
-    shown = capsys.readouterr().out
-    assert "Not measurable here: energy (there is neither " in shown
-    assert "watts" not in shown
+    output = capsys.readouterr().out
+    assert "Not measurable here: energy (there is neither " in output
+    assert "watts" not in output
 
 
 def test_operations_of_a_run() -> None:

@@ -169,8 +169,8 @@ def test_a_library_that_cannot_be_preloaded_is_refused(
         ("mine=", "is not NAME=PATH"),
     ):
         call("bench", "uncontended", *TTAS_ONCE, "--preload", word).refuses("--preload", *parts)
-    twice = ["--preload", f"a={other_mutex}", "--preload", f"a={other_mutex}"]
-    call("bench", "uncontended", *TTAS_ONCE, *twice).refuses("names 'a' twice")
+    repeated = ["--preload", f"a={other_mutex}", "--preload", f"a={other_mutex}"]
+    call("bench", "uncontended", *TTAS_ONCE, *repeated).refuses("names 'a' twice")
     for word, *parts in (
         (f"mine={tmp_path}/none.so", "does not exist"),
         (f"pthread={other_mutex}", "'pthread' is a lock"),

@@ -22,7 +22,7 @@ def contracts() -> dict[str, dict[str, list[str]]]:
 
 def layers() -> list[list[str]]:
     """Return the layers of the contract, the highest first, without the modules of the root."""
-    lines = [line.split(" | ") for line in contracts()["floors"]["layers"]]
+    lines = [line.split(" | ") for line in contracts()["layers"]["layers"]]
     packages = [[name for name in line if (PACKAGE / name).is_dir()] for line in lines]
     return [sorted(line) for line in packages if line]
 
@@ -77,7 +77,7 @@ def test_an_import_upwards_is_found(
     if module is not None:
         changed = package / module
         changed.write_text(f"{changed.read_text()}\n\ndef _late() -> None:\n    {line}\n")
-    done = lint_imports(package)
-    assert done.returncode == (0 if broken is None else 1), done.stdout + done.stderr
+    result = lint_imports(package)
+    assert result.returncode == (0 if broken is None else 1), result.stdout + result.stderr
     if broken is not None:
-        assert re.search(rf"{broken}.* BROKEN", done.stdout), done.stdout
+        assert re.search(rf"{broken}.* BROKEN", result.stdout), result.stdout

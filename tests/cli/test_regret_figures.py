@@ -20,9 +20,11 @@ BOUND_MS = 100.0
 
 
 def contest(*others: str, ablated: tuple[str, ...] = ()) -> Contest:
-    without = tuple(Contender(f"own without {name}", Subject("own"), {}, name) for name in ablated)
+    without = tuple(
+        Contender(f"tested without {name}", Subject("tested"), {}, name) for name in ablated
+    )
     return Contest(
-        Contender("own", Subject("own")),
+        Contender("tested", Subject("tested")),
         tuple(Contender(name, Subject(name)) for name in ("pthread", *others)),
         without,
     )
@@ -37,20 +39,20 @@ def runs(longest: float = 0.01, cell: Cell = CELL, **rates: list[float]) -> Runs
     return records
 
 
-def judged(records: Runs, *others: str, **more: tuple[str, ...]) -> verdict.Verdict:
-    found = verdict.judge(CELL, contest(*others, **more), records, BOUND_MS)
+def judged(records: Runs, *others: str, **options: tuple[str, ...]) -> verdict.Verdict:
+    found = verdict.judge(CELL, contest(*others, **options), records, BOUND_MS)
     assert found is not None
     return found
 
 
 def test_the_best_lock_is_compared_on_the_other_half() -> None:
     """`even` is the best in the even rounds only, by chance; these do not count for it."""
-    own = dict.fromkeys(range(6), 100.0)
+    tested = dict.fromkeys(range(6), 100.0)
     others = {
         "even": {number: 200.0 if number % 2 == 0 else 50.0 for number in range(6)},
         "same": dict.fromkeys(range(6), 100.0),
     }
-    found = choice.regret(own, others, [list(others)] * 2)
+    found = choice.regret(tested, others, [list(others)] * 2)
     assert found is not None
     assert found.best == ("even", "same")
     # The odd rounds of `even`, three of 0.5, and the even rounds of `same`, three of 1.
@@ -62,14 +64,14 @@ def test_the_regret_of_equal_locks_is_not_above_zero() -> None:
     source = random.Random(1)
     naive, found = [], []
     for _ in range(200):
-        own = {round_number: source.lognormvariate(0, 0.1) for round_number in range(6)}
+        tested = {round_number: source.lognormvariate(0, 0.1) for round_number in range(6)}
         others = {
             f"lock {i}": {round_number: source.lognormvariate(0, 0.1) for round_number in range(6)}
             for i in range(30)
         }
         best = max(statistics.geometric_mean(each.values()) for each in others.values())
-        naive.append(best / statistics.geometric_mean(own.values()) - 1)
-        regret = choice.regret(own, others, [list(others)] * 2)
+        naive.append(best / statistics.geometric_mean(tested.values()) - 1)
+        regret = choice.regret(tested, others, [list(others)] * 2)
         assert regret is not None
         found.append(regret.value)
     assert statistics.fmean(naive) > 0.05
@@ -78,9 +80,9 @@ def test_the_regret_of_equal_locks_is_not_above_zero() -> None:
 
 def test_the_interval_is_of_the_logarithms() -> None:
     """It is Student's t with one degree of freedom less than rounds."""
-    own = dict.fromkeys(range(4), 1.0)
+    tested = dict.fromkeys(range(4), 1.0)
     other = {0: 1.0, 1: 2.0, 2: 1.0, 3: 2.0}
-    found = choice.regret(own, {"other": other}, [["other"]] * 2)
+    found = choice.regret(tested, {"other": other}, [["other"]] * 2)
     assert found is not None
     logs = [math.log(value) for value in other.values()]
     half = 3.182446 * statistics.stdev(logs) / 2
@@ -90,7 +92,7 @@ def test_the_interval_is_of_the_logarithms() -> None:
 
 
 def test_a_lock_that_starves_a_thread_is_not_the_best() -> None:
-    records = runs(own=[100.0] * 4, pthread=[90.0] * 4)
+    records = runs(tested=[100.0] * 4, pthread=[90.0] * 4)
     for round_number in range(4):
         records.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
     found = judged(records, "greedy")
@@ -102,7 +104,7 @@ def test_a_lock_that_starves_a_thread_is_not_the_best() -> None:
 
 def test_a_dropped_lock_is_the_best_if_no_other_is_within_the_bound() -> None:
     """It has fewer rounds than the lock under test."""
-    records = runs(own=[100.0] * 4, pthread=[300.0] * 4, fair=[2.0] * 2)
+    records = runs(tested=[100.0] * 4, pthread=[300.0] * 4, fair=[2.0] * 2)
     for round_number in range(4):
         records.add(Run(CELL.name, "pthread", round_number, 300.0, longest=0.2, processors=1.0))
     found = judged(records, "fair")
@@ -113,18 +115,18 @@ def test_a_dropped_lock_is_the_best_if_no_other_is_within_the_bound() -> None:
 
 
 def test_if_every_lock_starves_any_may_be_the_best() -> None:
-    found = judged(runs(longest=5.0, own=[100.0] * 4, pthread=[150.0] * 4))
+    found = judged(runs(longest=5.0, tested=[100.0] * 4, pthread=[150.0] * 4))
     assert found.unbounded
     assert found.winner == "pthread"
 
 
 def test_a_failed_run_is_ignored_and_two_disqualify() -> None:
-    records = runs(own=[100.0] * 4, pthread=[90.0] * 4, other=[200.0] * 2)
+    records = runs(tested=[100.0] * 4, pthread=[90.0] * 4, other=[200.0] * 2)
     for round_number in (2, 3):
         records.add(Run(CELL.name, "other", round_number, failure="killed after 1 s"))
     assert judged(records, "other").winner == "pthread"
     for round_number in (0, 1):
-        records.add(Run(CELL.name, "own", round_number, failure="killed after 1 s"))
+        records.add(Run(CELL.name, "tested", round_number, failure="killed after 1 s"))
     found = judged(records, "other")
     assert not found.survives
     assert verdict.summarise([found]).failed == 1
@@ -132,7 +134,7 @@ def test_a_failed_run_is_ignored_and_two_disqualify() -> None:
 
 
 def test_ratios_to_the_baseline() -> None:
-    found = judged(runs(own=[120.0] * 4, pthread=[100.0] * 4))
+    found = judged(runs(tested=[120.0] * 4, pthread=[100.0] * 4))
     assert found.to_baseline is not None
     assert found.to_baseline.value == pytest.approx(1.2)
     assert found.processors is not None
@@ -142,27 +144,25 @@ def test_ratios_to_the_baseline() -> None:
 
 
 def test_the_gain_of_a_mechanism() -> None:
-    records = runs(own=[100.0, 101.0] * 2, pthread=[90.0] * 4)
-    for round_number in range(4):
-        records.add(
-            Run(CELL.name, "own without spin-ns", round_number, 50.0 + round_number, processors=1.0)
-        )
+    records = runs(tested=[100.0, 101.0] * 2, pthread=[90.0] * 4)
+    for n in range(4):
+        records.add(Run(CELL.name, "tested without spin-ns", n, 50.0 + n, processors=1.0))
     found = judged(records, ablated=("spin-ns",))
     assert found.ablated is not None
     assert found.ablated["spin-ns"].value == pytest.approx(1.952, abs=1e-2)
-    assert tables.ablation_table([found], "own") is not None
+    assert tables.ablation_table([found], "tested") is not None
     # The variants are not among the locks that may be best.
     assert found.winner == "pthread"
 
 
 def test_locks_far_behind_are_dropped_after_two_rounds() -> None:
-    records = runs(own=[100.0] * 2, pthread=[10.0] * 2, slow=[40.0] * 2, once=[40.0, 60.0])
+    records = runs(tested=[100.0] * 2, pthread=[10.0] * 2, slow=[40.0] * 2, once=[40.0, 60.0])
     remaining = measure.still_in(CELL, contest("slow", "once"), BOUND_MS, records, round_number=2)
-    assert [each.name for each in remaining] == ["own", "pthread", "once"]
+    assert [each.name for each in remaining] == ["tested", "pthread", "once"]
 
 
 def test_a_starving_lock_drops_no_other() -> None:
-    records = runs(own=[100.0] * 2, pthread=[100.0] * 2, fair=[90.0] * 2)
+    records = runs(tested=[100.0] * 2, pthread=[100.0] * 2, fair=[90.0] * 2)
     for round_number in range(2):
         records.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
     remaining = measure.still_in(CELL, contest("fair", "greedy"), BOUND_MS, records, round_number=2)
@@ -173,7 +173,7 @@ def test_the_summary_counts_cells() -> None:
     found = []
     for threads, rate in ((2, 100.0), (4, 110.0), (8, 200.0)):
         cell = Cell(("single",), threads, ())
-        records = runs(cell=cell, own=[100.0] * 4, pthread=[rate] * 4)
+        records = runs(cell=cell, tested=[100.0] * 4, pthread=[rate] * 4)
         result = verdict.judge(cell, contest(), records, BOUND_MS)
         assert result is not None
         found.append(result)
@@ -184,7 +184,7 @@ def test_the_summary_counts_cells() -> None:
     assert summary.lost == {"pthread": 2}
     assert summary.slower == 2
     assert (summary.waits, summary.times, summary.costly) == (1, 1, 0)
-    assert "single/8" in " ".join(tables.sentences(summary, "own"))
+    assert "single/8" in " ".join(tables.sentences(summary, "tested"))
 
 
 def phases(first: float, second: list[float]) -> list[tuple[float, float]]:
@@ -210,13 +210,13 @@ def test_the_time_to_settle_is_in_the_summary() -> None:
     cell = Cell(("step", "few-many"), 16, (), 2)
     records = Runs()
     for round_number in range(2):
-        for name, rate in (("own", 1000.0), ("pthread", 900.0)):
+        for name, rate in (("tested", 1000.0), ("pthread", 900.0)):
             samples = tuple(phases(10, [rate] * 20))
             records.add(Run(cell.name, name, round_number, rate, 0.01, 1.0, samples=samples))
     result = verdict.judge(cell, contest(), records, BOUND_MS)
     assert result is not None
     assert result.settled == 0
-    lines = tables.sentences(verdict.summarise([result]), "own")
+    lines = tables.sentences(verdict.summarise([result]), "tested")
     assert any("0 ns in step/few-many/16" in line for line in lines)
 
 
@@ -249,7 +249,7 @@ def test_a_broken_lock_ends_the_benchmark() -> None:
 
 def test_the_page_shows_the_map() -> None:
     """It has a rectangle for each cell, and names are escaped."""
-    records = runs(own=[100.0] * 4, pthread=[150.0] * 4)
+    records = runs(tested=[100.0] * 4, pthread=[150.0] * 4)
     result = judged(records)
     text = page.as_page([result], verdict.summarise([result]), "a<b>", "on a machine", ["noisy"])
     assert text.partition("<script>")[0].count("<rect") == 1

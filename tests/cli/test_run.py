@@ -47,9 +47,9 @@ def test_a_pipe_carries_only_the_output_of_the_program(
     data = bytes(range(256)) * 4000
     copy = f"{program('ends')} && exec cat"
     words = [*command, "run", "--lock", "mcs-stp", *mode, "--", "sh", "-c", copy]
-    twice = '"$@" | "$@"'
+    pipeline = '"$@" | "$@"'
     done = subprocess.run(
-        ["sh", "-c", twice, "sh", *words],
+        ["sh", "-c", pipeline, "sh", *words],
         input=data,
         capture_output=True,
         env=environment,

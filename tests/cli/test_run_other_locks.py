@@ -52,8 +52,17 @@ def test_compare_sets_it_for_every_run(cli: Cli, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     words = ["--locks", "pthread,ttas", "--runs", "1", "--warmup", "0", "--metric", "rwlock=(1)"]
     script = f"import os, threading; print('rwlock=%d' % (os.environ['{RWLOCK}'] == 'mutex'))"
-    more = ["--unit", "x", "--rwlock", "mutex", "--json", str(report), "--db", str(tmp_path / "db")]
-    done = cli("compare", *words, *more, "--", "python3", "-c", script)
+    settings = [
+        "--unit",
+        "x",
+        "--rwlock",
+        "mutex",
+        "--json",
+        str(report),
+        "--db",
+        str(tmp_path / "db"),
+    ]
+    done = cli("compare", *words, *settings, "--", "python3", "-c", script)
     assert done.status == 0, done.err
     assert f'"{RWLOCK}": "mutex"' in json.dumps(json.loads(report.read_text()))
 

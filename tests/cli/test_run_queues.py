@@ -28,9 +28,11 @@ def test_the_program_gets_the_variables(
     cli: Cli, options: list[str], environment: dict[str, str], found: dict[str, str]
 ) -> None:
     """An option has precedence over the environment."""
-    done = cli("run", "--lock", "mcs-stp", *options, "--", "python3", "-c", PRINT, env=environment)
-    assert done.status == 0, done.err
-    assert settings(done.out) == found
+    result = cli(
+        "run", "--lock", "mcs-stp", *options, "--", "python3", "-c", PRINT, env=environment
+    )
+    assert result.status == 0, result.err
+    assert settings(result.out) == found
 
 
 PRINT = "import os, threading; [print(k + '=' + v) for k, v in os.environ.items()]"

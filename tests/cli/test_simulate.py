@@ -150,10 +150,10 @@ slow_share = {slow_share}
 def test_a_bad_machine_is_refused(
     change: tuple[str, str], message: tuple[str, ...], cli: Cli, tmp_path: Path
 ) -> None:
-    good = (MACHINES / "i-48.toml").read_text()
-    assert change[0] in good
+    text = (MACHINES / "i-48.toml").read_text()
+    assert change[0] in text
     path = tmp_path / "m.toml"
-    path.write_text(good.replace(*change))
+    path.write_text(text.replace(*change))
     cli("simulate", "--machine", path, "--locks", "futex").refuses(*message)
 
 
@@ -261,7 +261,7 @@ def test_sensitivity(cli: Cli) -> None:
     lines = re.findall(r"^ *(\w+)\.(\w+) +[\d.]+ +(-?[\d.]+) +(-?[\d.]+) *$", result.out, re.M)
     assert {section for section, *_ in lines} >= {"clock", "load", "rmw", "kernel", "wait"}
     assert {section for section, *_ in lines}.isdisjoint({"shape", "energy"})
-    strength = [min(float(half), float(twice)) for *_, half, twice in lines]
+    strength = [min(float(half), float(doubled)) for *_, half, doubled in lines]
     assert strength == sorted(strength)
     cli("simulate", "--sensitivity", "--locks", "futex", *SHORT).refuses("three locks")
     cli("simulate", "--sensitivity", "--threads", "1,2", *SHORT).refuses("one ranking")

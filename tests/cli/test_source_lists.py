@@ -33,10 +33,10 @@ def configure(folder: Path, lists: str) -> subprocess.CompletedProcess[str]:
 
 def test_lists_that_name_every_file(tmp_path: Path) -> None:
     """The lists contain the paths of the files."""
-    done = configure(tmp_path, TWO_LISTS + 'message(STATUS "${some};${others}")\n')
-    assert done.returncode == 0, done.stderr
+    result = configure(tmp_path, TWO_LISTS + 'message(STATUS "${some};${others}")\n')
+    assert result.returncode == 0, result.stderr
     named = ";".join(f"{tmp_path}/{name}" for name in ("a.cpp", "b.cpp", "sub/c.cpp"))
-    assert named in done.stdout
+    assert named in result.stdout
 
 
 @pytest.mark.parametrize("name", ["new.cpp", "sub/new.cpp"])
@@ -44,10 +44,10 @@ def test_a_file_in_no_list(tmp_path: Path, name: str) -> None:
     """The error names the file, in any directory of the lists."""
     (tmp_path / "sub").mkdir()
     (tmp_path / name).touch()
-    done = configure(tmp_path, TWO_LISTS)
-    assert done.returncode != 0
-    message = " ".join(done.stderr.split())
-    assert f"does not name {name}: add it to one of its lists of sources" in message, done.stderr
+    result = configure(tmp_path, TWO_LISTS)
+    assert result.returncode != 0
+    message = " ".join(result.stderr.split())
+    assert f"does not name {name}: add it to one of its lists of sources" in message, result.stderr
 
 
 def test_every_directory_of_sources_has_lists() -> None:

@@ -12,11 +12,11 @@ def test_ctrl_c_during_imports_leaves_no_traceback(tmp_path: Path) -> None:
     """A module that it imports raises KeyboardInterrupt."""
     (tmp_path / "click.py").write_text("raise KeyboardInterrupt\n")
     package = Path(lockwright.__file__).parents[1]
-    done = captured(
+    result = captured(
         [sys.executable, "-m", "lockwright", "list"],
         env=os.environ | {"PYTHONPATH": f"{tmp_path}:{package}"},
     )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
 
 
 def test_help_imports_no_packages_for_reports() -> None:
@@ -25,6 +25,6 @@ def test_help_imports_no_packages_for_reports() -> None:
         "import sys\nfrom lockwright import cli\nassert cli.main(['--help']) == 0\n"
         "print({'jinja2', 'numpy', 'pandas', 'plotly', 'scipy'} & set(sys.modules))"
     )
-    done = captured([sys.executable, "-c", script])
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "set()"
+    result = captured([sys.executable, "-c", script])
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[-1] == "set()"

@@ -231,8 +231,10 @@ def test_verdict_on_several_numbers_of_threads_is_two_sentences() -> None:
             for lock in ("pthread", "a", "b")
             for number, value in enumerate(values, 1)
         ]
-    wanted = plan(threads=(1, 2, 4, 8), metric=None, lower_is_better=True)
-    verdict = decide(wanted, [stats.summarise(wanted, records, n) for n in wanted.threads])
+    comparison = plan(threads=(1, 2, 4, 8), metric=None, lower_is_better=True)
+    verdict = decide(
+        comparison, [stats.summarise(comparison, records, n) for n in comparison.threads]
+    )
     assert verdict.sentence == (
         "a is best at 4 threads: 2.00 times as fast as pthread (95 % CI 1.95 to 2.05). "
         "At 1 thread the program is not lock-sensitive: every lock is within 10 % of pthread; "
@@ -244,10 +246,10 @@ def test_verdict_on_several_numbers_of_threads_is_two_sentences() -> None:
 
 def test_verdict_prefers_a_shown_gain_to_the_best_median() -> None:
     """A lock that varies has the best median; another has a smaller gain that is shown."""
-    wanted = plan(("pthread", "a", "b", "c"))
+    comparison = plan(("pthread", "a", "b", "c"))
     wild, steady = [40, 14, 5], [13, 13.1, 12.9]
     records = runs(pthread=[10, 10.1, 9.9], a=wild, b=steady, c=[10.1, 10, 10.1])
-    verdict = decide(wanted, [stats.summarise(wanted, records, 4)])
+    verdict = decide(comparison, [stats.summarise(comparison, records, 4)])
     assert verdict.sentence.startswith("b is shown to be better at 4 threads: 1.30 times as good")
 
 
@@ -350,9 +352,9 @@ def test_a_ratio_has_two_significant_digits() -> None:
 
 def test_the_order_of_locks_differs_between_rounds() -> None:
     """Each lock runs once a round, none always first; the order is reproducible."""
-    wanted = plan(("pthread", "a", "b", "c"), runs=40, warmup=1)
-    slots = list(wanted.slots())
-    assert slots == list(wanted.slots())
+    comparison = plan(("pthread", "a", "b", "c"), runs=40, warmup=1)
+    slots = list(comparison.slots())
+    assert slots == list(comparison.slots())
     rounds = [slots[i : i + 4] for i in range(0, len(slots), 4)]
     assert [{slot.lock for slot in each} for each in rounds] == [{"pthread", "a", "b", "c"}] * 41
     firsts = statistics.multimode([each[0].lock for each in rounds])

@@ -13,9 +13,9 @@ from .conftest import Cli
 
 def test_the_list(cli: Cli) -> None:
     """The list has a line for each program, and all its properties as JSON."""
-    shown = cli("study", "catalogue")
-    assert shown.status == 0
-    names = [line.split()[0] for line in shown.out.splitlines()[1:]]
+    output = cli("study", "catalogue")
+    assert output.status == 0
+    names = [line.split()[0] for line in output.out.splitlines()[1:]]
     assert names == catalogue.names()
     rows = json.loads(cli("study", "catalogue", "--json").out)
     assert [row["name"] for row in rows] == names
@@ -24,9 +24,9 @@ def test_the_list(cli: Cli) -> None:
 
 def test_one_program(cli: Cli) -> None:
     """The entry includes the values that it inherits from another one."""
-    shown = cli("study", "catalogue", "mariadb-select")
-    assert "oltp_point_select" in shown.out
-    assert "mariadb-install-db" in shown.out
+    output = cli("study", "catalogue", "mariadb-select")
+    assert "oltp_point_select" in output.out
+    assert "mariadb-install-db" in output.out
     cli("study", "catalogue", "mariadb-selct").refuses("mariadb-selct", "'mariadb-select'")
 
 
@@ -47,19 +47,19 @@ def test_installed_programs_are_right(name: str, cli: Cli, tmp_path: Path) -> No
     if not all(shutil.which(each) for each in program.needs):
         pytest.skip(f"{name} is not installed")
     words = ["--check", name, "--scale", "0.02", "--cache", tmp_path]
-    done = cli("study", "catalogue", *words)
-    assert (done.status, done.err) == (0, "")
-    assert done.out.startswith(f"{name}: right (2 threads, ")
+    result = cli("study", "catalogue", *words)
+    assert (result.status, result.err) == (0, "")
+    assert result.out.startswith(f"{name}: right (2 threads, ")
 
 
 def test_a_wrong_run_is_reported(cli: Cli, tmp_path: Path) -> None:
     """The command prints the reason, and its exit status is 1."""
     shell_script(tmp_path / "kccachetest", "echo 'time: 1.0'")
     words = ["--check", "kyoto-cache", "--scale", "0.02", "--cache", tmp_path]
-    done = cli("study", "catalogue", *words, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
-    assert done.status == 1
-    assert "wrong" in done.out
-    assert "^ok$" in done.out
+    result = cli("study", "catalogue", *words, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert result.status == 1
+    assert "wrong" in result.out
+    assert "^ok$" in result.out
 
 
 def test_packages_are_installed_by_apt(cli: Cli, tmp_path: Path) -> None:
@@ -72,9 +72,9 @@ def test_packages_are_installed_by_apt(cli: Cli, tmp_path: Path) -> None:
     for name, text in scripts.items():
         shell_script(tmp_path / name, text)
     env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "FAILS": "0"}
-    done = cli("study", "catalogue", "--install", "kyoto-jemalloc", env=env)
-    assert (done.status, done.err) == (0, "")
-    assert "Runs: " in done.out
+    result = cli("study", "catalogue", "--install", "kyoto-jemalloc", env=env)
+    assert (result.status, result.err) == (0, "")
+    assert "Runs: " in result.out
     calls = (tmp_path / "calls").read_text().splitlines()
     assert calls[0].endswith("update")
     assert calls[1].endswith("install -y --no-install-recommends kyotocabinet-utils")

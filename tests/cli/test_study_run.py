@@ -27,9 +27,9 @@ def rows(db: Path, columns: str, where: str = "1") -> list[tuple[Any, ...]]:
         return list(connection.execute(f"SELECT {columns} FROM run WHERE {where} ORDER BY rowid"))
 
 
-def table(name: str, command: list[object], more: str = "") -> str:
+def table(name: str, command: list[object], extra: str = "") -> str:
     words = ", ".join(f"'{word}'" for word in command)
-    return f'[[program]]\nname = "{name}"\ncommand = [{words}]\n{more}\n'
+    return f'[[program]]\nname = "{name}"\ncommand = [{words}]\n{extra}\n'
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_failures_are_results(study: Study, program: Program, tmp_path: Path) ->
     ends = program("ends")
     swap = "case $LD_PRELOAD in *ttas.so) {};; esac"
     plan = LOCKS + "threads = [2]\nruns = 1\nmost_runs = 1\n"
-    for name, bad, more in (
+    for name, bad, extra in (
         ("crash", "kill -11 $$", ""),
         ("status", "echo went wrong >&2; exit 9", ""),
         ("hang", "sleep 999", "timeout = 5"),
@@ -63,8 +63,8 @@ def test_failures_are_results(study: Study, program: Program, tmp_path: Path) ->
                            "unit='ops/s'\nbetter='higher'"),
     ):  # fmt: skip
         file = shell_script(tmp_path / name, f"{ends}\n{swap.format(bad)}\necho rate: 7")
-        plan += table(name, [file], more)
-    plan += table("avoids", [ends], "without = { mcs-stp = 'it knows why' }")
+        plan += table(name, [file], extra)
+    plan += table("avoids", [ends], "without = { mcs-stp = 'a reason' }")
     plan += table("dies", [ends, "3"])
     plan += table("many", [ends], "most_threads = 1")
     result = study(plan)
@@ -80,7 +80,7 @@ def test_failures_are_results(study: Study, program: Program, tmp_path: Path) ->
     assert found["output", "ttas"] == ("wrong", "output is not what it should be")
     assert found["pattern", "ttas"] == ("wrong", "its output has 'bad' in it")
     assert found["mute", "ttas"][0] == "no metric"
-    assert found["avoids", "mcs-stp"] == ("left out", "it knows why")
+    assert found["avoids", "mcs-stp"] == ("left out", "a reason")
     for name in ("crash", "status", "hang", "output", "pattern", "mute"):
         for lock in ("pthread", "mcs-stp"):
             assert found[name, lock][0] == "finished", (name, lock)
@@ -138,8 +138,8 @@ warmup = 1
 def slow(program: Program, folder: Path, seconds: float) -> str:
     """Return a plan of two programs that sleep."""
     file = shell_script(folder / "slow", f"{program('ends')}; sleep {seconds}; echo rate: $1")
-    more = "metric = { read='regex', pattern='rate: (.+)', unit='ops/s', better='higher' }"
-    return PLAN + table("one", [file, "{threads}"], more) + table("two", [file, 3], more)
+    extra = "metric = { read='regex', pattern='rate: (.+)', unit='ops/s', better='higher' }"
+    return PLAN + table("one", [file, "{threads}"], extra) + table("two", [file, 3], extra)
 
 
 def test_a_study_that_is_killed_ten_times_has_the_same_runs(
@@ -147,23 +147,23 @@ def test_a_study_that_is_killed_ten_times_has_the_same_runs(
 ) -> None:
     """SIGKILL comes at random moments; no process is left, and each run is stored once."""
     dice = random.Random(os.urandom(8))
-    places = [tmp_path / "alone", tmp_path / "killed"]
-    for place in places:
-        place.mkdir()
-        (place / "s.toml").write_text(slow(program, tmp_path, 0.06))
+    folders = [tmp_path / "alone", tmp_path / "killed"]
+    for folder in folders:
+        folder.mkdir()
+        (folder / "s.toml").write_text(slow(program, tmp_path, 0.06))
     words = [*command, "study", "run", "s.toml", "--cache", str(tmp_path / "cache")]
 
-    def start(place: Path) -> subprocess.Popen[bytes]:
+    def start(folder: Path) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            words, cwd=place, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            words, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
 
-    alone = start(places[0])
+    alone = start(folders[0])
     assert alone.wait(120) == 0
     stored = 0
     for attempt in range(10):
-        process = start(places[1])
-        db = places[1] / "s.sqlite"
+        process = start(folders[1])
+        db = folders[1] / "s.sqlite"
         # Every second time after two more runs, so that the study progresses.
         end = time.monotonic() + 60
         while attempt % 2 and time.monotonic() < end and process.poll() is None:
@@ -175,13 +175,13 @@ def test_a_study_that_is_killed_ten_times_has_the_same_runs(
         process.wait()
         assert process.returncode == -signal.SIGKILL, "it ended before it could be killed"
         stored = max(stored, count(db))
-    last = start(places[1])
+    last = start(folders[1])
     _, message = last.communicate(timeout=120)
     assert last.returncode == 0, message
     assert b"resuming the study" in message
     runs = [
-        sorted(rows(place / "s.sqlite", "program, lock, threads, round, outcome, value"))
-        for place in places
+        sorted(rows(folder / "s.sqlite", "program, lock, threads, round, outcome, value"))
+        for folder in folders
     ]
     assert runs[0] == runs[1]
     assert len(runs[0]) == 2 * 3 * 2 * 5
@@ -240,9 +240,9 @@ def test_configurations_with_a_large_spread_are_run_again(
     counter = f"echo x >> {tmp_path}/n; wc -l < {tmp_path}/n"
     noisy = shell_script(tmp_path / "noisy", f"{program('ends')}; {counter}")
     calm = shell_script(tmp_path / "calm", f"{program('ends')}; echo 5")
-    more = "metric = { read='regex', pattern='[0-9]+', unit='ops/s', better='higher' }"
+    extra = "metric = { read='regex', pattern='[0-9]+', unit='ops/s', better='higher' }"
     plan = 'locks = ["pthread", "ttas"]\nthreads = [1]\nruns = 2\nmost_runs = 5\nspread = 5\n'
-    plan += table("noisy", [noisy], more) + table("calm", [calm], more)
+    plan += table("noisy", [noisy], extra) + table("calm", [calm], extra)
     assert study(plan).status == 0
     db = tmp_path / "s.sqlite"
     assert len(rows(db, "1", "program = 'noisy'")) == 2 * 5

@@ -17,25 +17,25 @@ from .conftest import Cli, Program
 def test_a_line_for_each_interval(cli: Cli, program: Program, tmp_path: Path) -> None:
     """A line has the mutex and its waiters; the summary and the program's status follow."""
     log = tmp_path / "log"
-    done = cli("top", "--interval", "0.2", "-o", log, "--", program("queueing"), "800")
-    assert done.status == 3, done.err
-    lines = done.out.splitlines()
+    result = cli("top", "--interval", "0.2", "-o", log, "--", program("queueing"), "800")
+    assert result.status == 3, result.err
+    lines = result.out.splitlines()
     assert len(lines) > 2
     assert all(re.search(r": \d of \d threads wait; .* lost a second", each) for each in lines)
     named = [each for each in lines if "queued_for" in each]
     assert named
     assert any("1 waiting" in each for each in named)
     assert any("held at pass" in each for each in named)
-    assert "lost waiting" in done.err
-    assert "queued_for" in done.err
-    assert f"the program's output is in {log}" in done.err
+    assert "lost waiting" in result.err
+    assert "queued_for" in result.err
+    assert f"the program's output is in {log}" in result.err
     assert log.read_text() == "begins\nends\n"
 
 
 def test_without_a_file_the_output_goes_to_a_named_log(cli: Cli, program: Program) -> None:
-    done = cli("top", "--", program("queueing"), "20")
-    assert done.status == 3
-    found = re.search(r"the program's output is in (.*)$", done.err, re.MULTILINE)
+    result = cli("top", "--", program("queueing"), "20")
+    assert result.status == 3
+    found = re.search(r"the program's output is in (.*)$", result.err, re.MULTILINE)
     assert found
     assert Path(found[1]).read_text() == "begins\nends\n"
     Path(found[1]).unlink()
@@ -111,10 +111,10 @@ def test_a_running_process(
             observer.stdout.close()
             assert observer.wait(60) == 0
         assert target.poll() is None
-        done = captured(words, env=environment)
-    assert done.returncode == 0
-    assert done.stderr == f"lockwright: process {target.pid} has ended\n"
-    named = [each for each in done.stdout.splitlines() if "queued_for" in each]
+        result = captured(words, env=environment)
+    assert result.returncode == 0
+    assert result.stderr == f"lockwright: process {target.pid} has ended\n"
+    named = [each for each in result.stdout.splitlines() if "queued_for" in each]
     assert named
     assert all("waited for at pass)" in each for each in named)
 
@@ -130,6 +130,6 @@ def test_bad_input_gets_one_line(cli: Cli, program: Program, tmp_path: Path) -> 
 
 def test_the_status_of_a_program_without_mutexes(cli: Cli, tmp_path: Path) -> None:
     for program, status in (("true", 0), ("false", 1)):
-        done = cli("top", "-o", tmp_path / "log", "--", program)
-        assert done.status == status
-        assert "the program took no mutex" in done.err
+        result = cli("top", "-o", tmp_path / "log", "--", program)
+        assert result.status == status
+        assert "the program took no mutex" in result.err

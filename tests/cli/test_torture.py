@@ -21,10 +21,10 @@ BRIEF = ["--minutes", "0.02", "--only", "crowd,forks"]
 def test_a_clean_run(cli: Cli, tmp_path: Path) -> None:
     """The lock runs with its default parameters, and with the smallest."""
     target = tmp_path / "found.json"
-    done = cli("torture", "mcs-stp", "--seed", "5", *BRIEF, "--json", target)
-    assert done.status == 0, done.out + done.err
-    assert "seed 5" in done.out.splitlines()[0]
-    assert "Clean." in done.out
+    result = cli("torture", "mcs-stp", "--seed", "5", *BRIEF, "--json", target)
+    assert result.status == 0, result.out + result.err
+    assert "seed 5" in result.out.splitlines()[0]
+    assert "Clean." in result.out
     document = json.loads(target.read_text())
     assert document["seed"] == 5
     assert document["complete"]
@@ -50,9 +50,9 @@ def test_the_seed_is_drawn_and_printed(cli: Cli) -> None:
 
 def test_a_numa_aware_lock_is_tortured_on_several_nodes(cli: Cli, tmp_path: Path) -> None:
     target = tmp_path / "found.json"
-    done = cli("torture", "hmcs", "--minutes", "0.03", "--only", "crowd", "--json", target)
-    assert done.status == 0, done.out + done.err
-    assert "at most 2 threads for each processor" in done.out
+    result = cli("torture", "hmcs", "--minutes", "0.03", "--only", "crowd", "--json", target)
+    assert result.status == 0, result.out + result.err
+    assert "at most 2 threads for each processor" in result.out
     runs = json.loads(target.read_text())["runs"]
     assert runs[0]["topology"] is None
     assert runs[-1]["topology"] == "threads:0;1;2;3"
@@ -84,8 +84,8 @@ def test_all_continues_after_a_failure(
     """The output has the lock's state, the command that repeats it, and the other lock's result."""
     target = tmp_path / "found.json"
     words = ["--seed", "11", "--minutes", "0.1", "--only", "crowd", "--json", str(target)]
-    done = cli("torture", "all", *words, env=with_broken)
-    assert done.status == 1, done.out + done.err
+    result = cli("torture", "all", *words, env=with_broken)
+    assert result.status == 1, result.out + result.err
     failed, clean = json.loads(target.read_text())["runs"]
     if failed["lock"] == "pthread":
         failed, clean = clean, failed
@@ -93,10 +93,10 @@ def test_all_continues_after_a_failure(
     assert failed["failure"]["check"] == "deadline"
     phase = failed["failure"]["phase"]
     assert f"torture ttas --seed 11 --phase {phase} --only crowd" in failed["again"]
-    assert failed["again"] in done.out
-    assert "ttas FAILED: " in done.out
-    assert "bytes:" in done.out
-    assert "1 of 2 runs failed." in done.out
+    assert failed["again"] in result.out
+    assert "ttas FAILED: " in result.out
+    assert "bytes:" in result.out
+    assert "1 of 2 runs failed." in result.out
     again = failed["again"].split()
     words = again[again.index("torture") :]
     assert cli(*words, "--minutes", "0.5", env=with_broken).status == 1
@@ -145,5 +145,5 @@ def test_bad_arguments_are_refused(cli: Cli, words: list[str], parts: list[str])
 
 
 def test_parameters_of_the_lock_are_checked(cli: Cli) -> None:
-    done = cli("torture", "mcs-stp", env={"LOCKWRIGHT_MCS_STP_SPIN_NS": "x"})
-    done.refuses("LOCKWRIGHT_MCS_STP_SPIN_NS")
+    result = cli("torture", "mcs-stp", env={"LOCKWRIGHT_MCS_STP_SPIN_NS": "x"})
+    result.refuses("LOCKWRIGHT_MCS_STP_SPIN_NS")

@@ -169,10 +169,11 @@ def profile(folder: Path, waited: float) -> Path:
     """Write the profile of two threads that waited so many seconds for a mutex."""
     target = folder / "profile.json"
     contended = 1000 if waited else 0
-    wait = waited * examples.SECOND
-    hot = examples.mutex(entries=1e5, contended=contended, waited=wait, threads=2)
+    contended_mutex = examples.mutex(
+        entries=1e5, contended=contended, waited=waited * examples.SECOND, threads=2
+    )
     somewhere = Place(OBJECT, Frame("/bin/sh", 0x1000, "hot"))
-    target.write_text(examples.profile(replace(hot, place=somewhere)).to_json())
+    target.write_text(examples.profile(replace(contended_mutex, place=somewhere)).to_json())
     return target
 
 
@@ -215,9 +216,9 @@ def test_a_plan_is_written_if_it_is_better_than_any_lock(
     assert "wrote" in result.err
     written = tomllib.loads(plan.read_text())
     assert written["lock"] == "futex"
-    (hot,) = written["mutex"]
-    assert hot["rank"] == 1
-    assert Path(hot["profile"]) == tmp_path / "plan.profile.json"
+    (contended_mutex,) = written["mutex"]
+    assert contended_mutex["rank"] == 1
+    assert Path(contended_mutex["profile"]) == tmp_path / "plan.profile.json"
     assert cli("run", "--plan", plan, "--", script).out.startswith("rate: 1")
 
 

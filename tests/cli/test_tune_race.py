@@ -106,8 +106,8 @@ def test_the_noise_of_all_locks_is_pooled() -> None:
     """Two rounds of many locks decide what two rounds of two locks cannot."""
     few = {"pthread": around(1.0, 2), "ttas": around(1.5, 2, 1)}
     assert not RaceRuns(plan("ttas"), 0, runs(few)).standing().dropped
-    more = {f"lock-{number}": around(1.0, 2, number) for number in range(8)}
-    standing = RaceRuns(plan("ttas", *more), 0, runs(few | more)).standing()
+    others = {f"lock-{number}": around(1.0, 2, number) for number in range(8)}
+    standing = RaceRuns(plan("ttas", *others), 0, runs(few | others)).standing()
     assert list(standing.dropped) == ["ttas"]
 
 
@@ -117,7 +117,7 @@ def test_a_lock_is_dropped_once_it_is_shown_to_be_worse() -> None:
     assert set(early.remaining) == {"pthread", "ttas", "futex"}
     standing = RaceRuns(plan("ttas", "futex"), 0, runs(seconds)).standing()
     assert standing.remaining == ("futex",)
-    assert {lock: gone.how for lock, gone in standing.dropped.items()} == {
+    assert {lock: reason.how for lock, reason in standing.dropped.items()} == {
         "pthread": race.WORSE,
         "ttas": race.WORSE,
     }
@@ -146,7 +146,7 @@ def test_rates_reverse_the_order() -> None:
 def test_failed_and_killed_runs(records: list[Record], dropped: Mapping[str, str]) -> None:
     """One failed run drops a lock; of killed runs one does, or two if another run finished."""
     standing = RaceRuns(plan("ttas"), 0, [run("pthread", 1, 1.0), *records]).standing()
-    assert {lock: gone.how for lock, gone in standing.dropped.items()} == dropped
+    assert {lock: reason.how for lock, reason in standing.dropped.items()} == dropped
 
 
 def test_the_time_limit_of_a_run() -> None:
@@ -164,11 +164,11 @@ EMPTY = Preparation(())
 
 def verdict(seconds: Mapping[str, Sequence[float]], preparation: Preparation = EMPTY) -> str:
     others = [lock for lock in seconds if lock != "pthread"]
-    wanted = plan(*others)
-    field = RaceRuns(wanted, 0, runs(seconds))
+    race_plan = plan(*others)
+    field = RaceRuns(race_plan, 0, runs(seconds))
     ended = field.ended(field.standing())
-    shown = outcome(wanted, runs(seconds), 0, race.TIME_UP if ended is None else ended)
-    return decide(wanted, [shown], preparation).sentence
+    result = outcome(race_plan, runs(seconds), 0, race.TIME_UP if ended is None else ended)
+    return decide(race_plan, [result], preparation).sentence
 
 
 def test_a_gain_is_stated_with_its_interval() -> None:
@@ -189,13 +189,13 @@ def test_a_gain_of_two_rounds_is_none_without_an_interval(others: int) -> None:
     """Two rounds may agree by chance; only the pooled noise of other locks gives an interval."""
     seconds = {"pthread": around(2.0, 2), "ttas": around(1.0, 2, 1)}
     seconds |= {f"lock{number}": around(1.9, 2, number) for number in range(others)}
-    shown = outcome(plan(*list(seconds)[1:]), runs(seconds), 0, race.TIME_UP)
-    assert shown.best is not None
-    ratio = shown.best.ratio
-    assert shown.best.lock == "ttas"
+    result = outcome(plan(*list(seconds)[1:]), runs(seconds), 0, race.TIME_UP)
+    assert result.best is not None
+    ratio = result.best.ratio
+    assert result.best.lock == "ttas"
     assert ratio is not None
     assert (ratio.low is not None) == bool(others)
-    assert gained(shown) == (ratio.low is not None and ratio.low > 1)
+    assert gained(result) == (ratio.low is not None and ratio.low > 1)
 
 
 def test_no_gain_is_stated_with_its_bound() -> None:
@@ -230,12 +230,12 @@ def test_a_lock_that_can_gain_nothing_is_dropped() -> None:
     few = {lock: values[:3] for lock, values in seconds.items()}
     assert not RaceRuns(plan("ttas"), 0, runs(few)).standing().dropped
     standing = RaceRuns(plan("ttas"), 0, runs(seconds)).standing()
-    assert {lock: gone.how for lock, gone in standing.dropped.items()} == {"ttas": race.NO_GAIN}
+    assert {lock: reason.how for lock, reason in standing.dropped.items()} == {"ttas": race.NO_GAIN}
     assert RaceRuns(plan("ttas"), 0, runs(seconds)).ended(standing) == race.ALL_NEAR
-    shown = outcome(plan("ttas"), runs(seconds), 0, race.ALL_NEAR)
-    assert shown.bound is not None
-    assert 1 < shown.bound <= 1.05
-    assert "shown to be no better than pthread by more than 5 %" in shown.row("ttas").fate
+    result = outcome(plan("ttas"), runs(seconds), 0, race.ALL_NEAR)
+    assert result.bound is not None
+    assert 1 < result.bound <= 1.05
+    assert "shown to be no better than pthread by more than 5 %" in result.row("ttas").fate
     better = {"pthread": around(1.0, 8), "futex": around(0.93, 8, 2)}
     assert RaceRuns(plan("futex"), 0, runs(better)).standing().remaining == ("futex",)
 
@@ -274,20 +274,20 @@ class Machine:
         return run(slot.lock, slot.round, taken)
 
 
-def run_race(machine: Machine, wanted: Plan, registry: object) -> Session:
+def run_race(machine: Machine, race_plan: Plan, registry: object) -> Session:
     """Run a race to its end on a made-up machine."""
     store = SimpleNamespace(records=lambda _: [], add=lambda *_: None)
-    session = Session(SimpleNamespace(plan=wanted), store, registry, machine)  # type: ignore[arg-type]
-    assert wanted.budget is not None
-    session.carry_out(wanted.budget, lambda: machine.now)
+    session = Session(SimpleNamespace(plan=race_plan), store, registry, machine)  # type: ignore[arg-type]
+    assert race_plan.budget is not None
+    session.carry_out(race_plan.budget, lambda: machine.now)
     return session
 
 
 def progress_lines(seconds: Mapping[str, float], capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return the lines that a race of 100 s prints while it runs."""
     machine = Machine(seconds)
-    wanted = plan(*(lock for lock in seconds if lock != "pthread"), budget=100)
-    run_race(machine, wanted, SimpleNamespace(path_of=Path))
+    race_plan = plan(*(lock for lock in seconds if lock != "pthread"), budget=100)
+    run_race(machine, race_plan, SimpleNamespace(path_of=Path))
     lines = capsys.readouterr().err.splitlines()
     return [line.partition("so far: ")[2] for line in lines if "so far: " in line]
 
@@ -321,18 +321,18 @@ def test_the_family_of_the_leading_lock_joins(
     """No other family joins; none does if no lock is better than the baseline."""
     machine = Machine(dict.fromkeys((*FAMILIES, "pthread"), 1.0) | {"clof": 1.0} | seconds)
     reserves = ("mutexee", "go-mutex", "clof")
-    wanted = replace(plan("futex", "hmcs", *reserves), reserves=reserves)
+    race_plan = replace(plan("futex", "hmcs", *reserves), reserves=reserves)
     registry = SimpleNamespace(
         path_of=Path,
         find=lambda name: SimpleNamespace(
             name=name, category=FAMILIES[name], parking=True, yields=False
         ),
     )
-    records = run_race(machine, wanted, registry).records
+    records = run_race(machine, race_plan, registry).records
     assert {run.lock for run in records} & set(reserves) == joined
-    standing = RaceRuns(wanted, 0, records).standing()
+    standing = RaceRuns(race_plan, 0, records).standing()
     assert standing.best == best
-    rows = outcome(wanted, records, 0, race.ONE_LEFT).rows
+    rows = outcome(race_plan, records, 0, race.ONE_LEFT).rows
     assert {row.lock for row in rows} == {"pthread", "futex", "hmcs", *joined}
     if joined:
         first = {run.lock: run.round for run in reversed(records)}
@@ -342,11 +342,11 @@ def test_the_family_of_the_leading_lock_joins(
 def test_a_lock_that_joins_late_is_ranked_by_the_rounds_that_it_shares() -> None:
     """Rounds that were slow for all locks do not change the order."""
     slow = {"pthread": [2.0] * 4 + [1.0] * 4, "futex": [1.8] * 4 + [0.9] * 4}
-    wanted = replace(plan("futex", "mutexee"), reserves=("mutexee",))
+    race_plan = replace(plan("futex", "mutexee"), reserves=("mutexee",))
     late = [run("mutexee", number, 0.95) for number in range(5, 9)]
-    assert RaceRuns(wanted, 0, [*runs(slow), *late]).standing().best == "futex"
+    assert RaceRuns(race_plan, 0, [*runs(slow), *late]).standing().best == "futex"
     late = [run("mutexee", number, 0.85) for number in range(5, 9)]
-    assert RaceRuns(wanted, 0, [*runs(slow), *late]).standing().best == "mutexee"
+    assert RaceRuns(race_plan, 0, [*runs(slow), *late]).standing().best == "mutexee"
 
 
 def test_half_of_the_locks_are_dropped_after_a_third_of_the_budget() -> None:
@@ -354,14 +354,14 @@ def test_half_of_the_locks_are_dropped_after_a_third_of_the_budget() -> None:
     draw = random.Random(3)
     locks = [f"lock-{number}" for number in range(8)]
     seconds = {
-        lock: [(1 + 0.1 * place) * draw.lognormvariate(0, 0.4) for _ in range(12)]
-        for place, lock in enumerate(["pthread", *locks])
+        lock: [(1 + 0.1 * rank) * draw.lognormvariate(0, 0.4) for _ in range(12)]
+        for rank, lock in enumerate(["pthread", *locks])
     }
     few = RaceRuns(plan(*locks), 0, runs(seconds), 6).standing()
     assert not few.dropped
     # Nine locks of about 1.5 s: eight rounds take a third of 300 s.
     standing = RaceRuns(plan(*locks), 0, runs(seconds), 10).standing()
-    behind = [lock for lock, gone in standing.dropped.items() if gone.how == race.BEHIND]
+    behind = [lock for lock, reason in standing.dropped.items() if reason.how == race.BEHIND]
     assert len(behind) == 4
     assert "pthread" not in behind
     assert sum(int(lock[-1]) for lock in behind) > sum(

@@ -52,15 +52,15 @@ def checker() -> Path:
             ["--preset", "model", f"-DLOCKWRIGHT_ONLY={only}"],
             ["--build", "--preset", "model", "--target", "model_check", "-j2"],
         ):
-            done = captured(["cmake", *options], cwd=locate.ROOT, timeout=280)
-            assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+            result = captured(["cmake", *options], cwd=locate.ROOT, timeout=280)
+            assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
     return model.PROGRAM
 
 
 def run(*arguments: str, timeout: float = 240) -> tuple[int, str]:
-    done = captured([checker(), *arguments], timeout=timeout)
-    assert done.stderr == "", done.stderr
-    return done.returncode, done.stdout
+    result = captured([checker(), *arguments], timeout=timeout)
+    assert result.stderr == "", result.stderr
+    return result.returncode, result.stdout
 
 
 def table(*arguments: str) -> list[model.Row]:
@@ -151,19 +151,19 @@ def test_an_explanation_covers_its_statement_and_no_other() -> None:
 
 def test_an_explanation_of_a_caught_or_missing_mutant_is_stale() -> None:
     by = list(mutants.explanations_in("a.hpp", SOURCE))
-    good = [
+    expected = [
         mutant("ttas", 6, "dropped"),
         mutant("ttas", 6, "release -> relaxed"),
         mutant("backoff", 8, "in two steps"),
         mutant("mcs-spin", 8, "in two steps", caught="exclusion/2"),
         mutant("ttas", 12, "dropped"),
     ]
-    assert mutants.stale(good, everything=True, by=by) == []
-    caught = [*good[1:], mutant("ttas", 6, "dropped", caught="exclusion/2")]
+    assert mutants.stale(expected, everything=True, by=by) == []
+    caught = [*expected[1:], mutant("ttas", 6, "dropped", caught="exclusion/2")]
     assert mutants.stale(caught, everything=False, by=by) == [(by[0], "dropped is caught (ttas)")]
-    assert mutants.stale(good[:4], everything=False, by=by) == []
+    assert mutants.stale(expected[:4], everything=False, by=by) == []
     stale = (by[2], "there is no such mutant: dropped")
-    assert mutants.stale(good[:4], everything=True, by=by) == [stale]
+    assert mutants.stale(expected[:4], everything=True, by=by) == [stale]
 
 
 def test_parse_a_mutant() -> None:
@@ -197,11 +197,11 @@ def test_a_failure_is_reported_step_by_step() -> None:
 def script(name: str, *arguments: str | Path) -> str:
     """Return the output of `./dev model` or `./dev mutants` for one lock."""
     checker()
-    done = captured(
+    result = captured(
         [sys.executable, locate.ROOT / "scripts" / f"{name}.py", *arguments], timeout=240
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
 def test_the_table_of_all_locks(tmp_path: Path) -> None:

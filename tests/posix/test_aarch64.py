@@ -50,8 +50,8 @@ def build() -> Path:
             ["cmake", "--preset", "aarch64-tests", "-B", str(directory), *options],
             ["cmake", "--build", str(directory), "-j2", "--target", *targets],
         ):
-            done = captured(command, cwd=locate.ROOT, timeout=280)
-            assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+            result = captured(command, cwd=locate.ROOT, timeout=280)
+            assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-4000:]
     return directory
 
 

@@ -28,8 +28,8 @@ def parse(page: str) -> list[Difference]:
     rows = [line for line in section.splitlines() if line.startswith("|")]
     differences = []
     for row in rows[2:]:
-        name, library, here, under, why = (cell.strip() for cell in row.strip("|").split("|"))
-        assert why, row
+        name, library, here, under, reason = (cell.strip() for cell in row.strip("|").split("|"))
+        assert reason, row
         head, _, names = under.partition("all but ")
         assert not head, row
         assert names or under == "all", row

@@ -62,10 +62,10 @@ def in_gdb(program: Path, lock: str, *commands: str) -> str:
         words += ["-ex", f"set environment LD_PRELOAD {environment.pop('LD_PRELOAD')}"]
     for command in ("set startup-with-shell off", "break look", "run", *commands):
         words += ["-ex", command]
-    done = captured([*words, str(program)], env=environment, stdin=subprocess.DEVNULL)
-    if "ptrace" in done.stderr.lower() or "permitted" in done.stderr.lower():
+    result = captured([*words, str(program)], env=environment, stdin=subprocess.DEVNULL)
+    if "ptrace" in result.stderr.lower() or "permitted" in result.stderr.lower():
         pytest.skip("tracing a process is not permitted")
-    return done.stdout + done.stderr
+    return result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("lock", LOCKS)

@@ -34,10 +34,10 @@ NAMES = [" ".join([lock, *others.values()]) for lock, others in CASES]
 
 def compiled(directory: Path, name: str, source: str, *flags: str) -> Path:
     words = ["c++", "-std=c++20", "-g", "-O1", "-pthread", *flags, source, "-o", name]
-    done = captured(words, cwd=directory)
-    if done.returncode != 0 and any(flag.startswith("-fsanitize=") for flag in flags):
+    result = captured(words, cwd=directory)
+    if result.returncode != 0 and any(flag.startswith("-fsanitize=") for flag in flags):
         pytest.skip("the compiler has no such sanitizer")
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     return directory / name
 
 
@@ -94,11 +94,11 @@ def test_thread_sanitizer(
 def test_the_command_puts_thread_sanitizer_first(sanitized: Path, lock: str) -> None:
     sanitizer(sanitized)
     words = fixed(locate.lockwright(), "run", "--lock", lock, "--stats", "--", sanitized)
-    done = captured([str(word) for word in words], env={**os.environ, **TSAN_OPTIONS})
-    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
-    assert "ThreadSanitizer" not in done.stderr
-    assert "did not resolve" not in done.stderr
-    assert re.search(r"acquisitions +[1-9]", done.stderr), done.stderr
+    result = captured([str(word) for word in words], env={**os.environ, **TSAN_OPTIONS})
+    assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
+    assert "ThreadSanitizer" not in result.stderr
+    assert "did not resolve" not in result.stderr
+    assert re.search(r"acquisitions +[1-9]", result.stderr), result.stderr
 
 
 @pytest.mark.parametrize("lock", BUILT[:2])
@@ -121,10 +121,10 @@ def test_a_program_with_address_sanitizer_uses_the_lock(tmp_path: Path, lock: st
     )
     program = compiled(tmp_path, "locks", "locks.cpp", "-fsanitize=address")
     words = [locate.lockwright(), "run", "--lock", lock, "--stats", "--", program]
-    done = captured([str(word) for word in words])
-    assert done.returncode == 3, done.stderr
-    assert re.search(r"acquisitions +5,000$", done.stderr, re.MULTILINE), done.stderr
-    assert "resolve" not in done.stderr
+    result = captured([str(word) for word in words])
+    assert result.returncode == 3, result.stderr
+    assert re.search(r"acquisitions +5,000$", result.stderr, re.MULTILINE), result.stderr
+    assert "resolve" not in result.stderr
 
 
 @pytest.fixture(scope="module")

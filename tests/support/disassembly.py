@@ -106,7 +106,7 @@ def function_of(library: Path, name: str) -> Function:
             break
     else:
         raise LookupError(f"{library} does not define {name}")
-    shown = _output(
+    listing = _output(
         "objdump",
         "-d",
         "--no-show-raw-insn",
@@ -114,14 +114,16 @@ def function_of(library: Path, name: str) -> Function:
         f"--stop-address={start + size:#x}",
         library,
     )
-    found = [Instruction(int(m[1], 16), m[2]) for line in shown if (m := _INSTRUCTION.match(line))]
+    found = [
+        Instruction(int(m[1], 16), m[2]) for line in listing if (m := _INSTRUCTION.match(line))
+    ]
     if not found or found[0].address != start:
         raise LookupError(f"objdump shows nothing of {name} in {library}")
     return Function(found)
 
 
 def _output(*argv: str | Path) -> list[str]:
-    done = subprocess.run(
+    result = subprocess.run(
         [str(word) for word in argv], capture_output=True, text=True, timeout=60, check=True
     )
-    return done.stdout.splitlines()
+    return result.stdout.splitlines()

@@ -199,7 +199,7 @@ def _stacks(pid: int) -> str:
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGCONT)
     try:
-        shown = subprocess.run(
+        printed = subprocess.run(
             [gdb, "-p", str(pid), "-batch", "-nx", *_GDB_SETTINGS, "-ex", "thread apply all bt 12"],
             capture_output=True,
             text=True,
@@ -209,7 +209,7 @@ def _stacks(pid: int) -> str:
         )
     except subprocess.TimeoutExpired:
         return "(gdb did not answer)"
-    lines = [line for line in shown.stdout.splitlines() if not line.startswith("[New LWP")]
+    lines = [line for line in printed.stdout.splitlines() if not line.startswith("[New LWP")]
     return "\n".join(lines[-400:])
 
 
@@ -247,11 +247,11 @@ def run(
             cwd=cwd,
             process_group=0,
         )
-        shown = None
+        trace = None
         try:
             process.wait(timeout)
         except subprocess.TimeoutExpired:
-            shown = _stacks(process.pid) if stacks else "(not requested)"
+            trace = _stacks(process.pid) if stacks else "(not requested)"
         finally:
             # Children that outlive their parent are in the same group.
             with contextlib.suppress(ProcessLookupError):
@@ -259,7 +259,7 @@ def run(
             process.wait()
         out.seek(0)
         err.seek(0)
-        return Outcome(process.returncode, out.read(), err.read(), shown)
+        return Outcome(process.returncode, out.read(), err.read(), trace)
 
 
 class RunUnder(Protocol):

@@ -55,8 +55,8 @@ native = pytest.mark.skipif(bool(emulator() or sanitizer()), reason="in an emula
 @cache
 def lockwright() -> Path:
     """Return the installed command: that of the checkout, else that on PATH."""
-    own = ROOT / ".venv/bin/lockwright"
-    found = str(own) if own.exists() else shutil.which("lockwright")
+    installed = ROOT / ".venv/bin/lockwright"
+    found = str(installed) if installed.exists() else shutil.which("lockwright")
     if found is None:
         raise Missing("the lockwright command is not installed; run ./dev build")
     return Path(found)

@@ -25,9 +25,9 @@ def bare_profile(folder: Path) -> Path:
     from lockwright.export import page
     from lockwright.profile.record import Distribution
 
-    made = made_profile()
+    whole_profile = made_profile()
     mutex = replace(
-        made.mutexes[0],
+        whole_profile.mutexes[0],
         contended=0,
         waiting=Distribution(),
         holding=Distribution(),
@@ -37,7 +37,7 @@ def bare_profile(folder: Path) -> Path:
         blocks=(),
     )
     path = folder / "bare.html"
-    page.write(replace(made, mutexes=(mutex,), timeline=()), path)
+    page.write(replace(whole_profile, mutexes=(mutex,), timeline=()), path)
     return path
 
 
@@ -97,14 +97,14 @@ def study(folder: Path) -> Path:
     draw = random.Random(1)
     lines = ["app,lock,threads,throughput"]
     for program in ("cache", "database-server", "compress", "a-program-with-a-long-name"):
-        for place, lock in enumerate(LOCKS):
+        for index, lock in enumerate(LOCKS):
             for threads in (1, 8):
-                good = 1 + place * draw.uniform(-0.1, 0.4) * (threads > 1)
-                lines += (f"{program},{lock},{threads},{100 * good * x}" for x in (0.99, 1, 1.01))
+                factor = 1 + index * draw.uniform(-0.1, 0.4) * (threads > 1)
+                lines += (f"{program},{lock},{threads},{100 * factor * x}" for x in (0.99, 1, 1.01))
     data = folder / "study.csv"
     data.write_text("\n".join(lines) + "\n")
-    made = ["study", "report", str(data), "-o", str(folder / "study"), "--figures", "none"]
-    assert cli.main([*made, "--metric", "throughput"]) == 0
+    words = ["study", "report", str(data), "-o", str(folder / "study"), "--figures", "none"]
+    assert cli.main([*words, "--metric", "throughput"]) == 0
     return folder / "study" / "report.html"
 
 
@@ -116,8 +116,8 @@ def regret(folder: Path) -> Path:
     from lockwright.run.bench_program import Subject
 
     draw = random.Random(1)
-    own, *others = (Contender(name, Subject(name)) for name in ("futex", *LOCKS[:2]))
-    contest = Contest(own, tuple(others))
+    tested, *others = (Contender(name, Subject(name)) for name in ("futex", *LOCKS[:2]))
+    contest = Contest(tested, tuple(others))
     cells = grid.choose(grid.grid(2), "queue,single/100ns/*")
     runs = Runs()
     for cell in cells:

@@ -20,7 +20,7 @@ def outcome(rate: float, *more: dict[str, object]) -> Outcome:
 
 
 def timed(rate: float) -> Outcome:
-    percentiles = {f"{name}_ns": 10.0**place for place, name in enumerate(tour_figures.PERCENTILES)}
+    percentiles = {f"{name}_ns": 10.0**n for n, name in enumerate(tour_figures.PERCENTILES)}
     return outcome(
         rate,
         {"kind": "latency", "what": "acquisition", **percentiles},

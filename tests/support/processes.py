@@ -10,11 +10,11 @@ from typing import Any
 
 
 def captured(
-    words: Sequence[str | Path], *, timeout: float = 120, **more: Any
+    words: Sequence[str | Path], *, timeout: float = 120, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program and return its output and status; `more` goes to subprocess.run."""
+    """Run a program and return its output and status; `options` go to subprocess.run."""
     return subprocess.run(
-        words, capture_output=True, text=True, timeout=timeout, check=False, **more
+        words, capture_output=True, text=True, timeout=timeout, check=False, **options
     )
 
 
