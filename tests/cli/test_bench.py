@@ -148,8 +148,8 @@ int pthread_mutex_unlock(pthread_mutex_t *m) {
     build = ["cc", "-O1", "-shared", "-fPIC", "-o", str(library), str(source)]
     subprocess.run(build, check=True)
     sizes = ["--mutexes", "20000", "--threads", "20", "--sharers", "5"]
-    program = [bench_run.program(), "footprint", *sizes]
-    done = captured(program, env={"LD_PRELOAD": str(library)})
+    words = [str(bench_run.program()), "footprint", *sizes]
+    done = captured(words, env={"LD_PRELOAD": str(library)})
     assert json.loads(done.stdout)["bytes_per_pair"] > 16
 
 

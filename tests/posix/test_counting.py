@@ -69,7 +69,7 @@ class Counted(Protocol):
 @pytest.fixture
 def counted(run_under: RunUnder, stats: Path) -> Counted:
     def run(lock: str, *words: object, **variables: str) -> Outcome:
-        argv = [locate.program("posix", "counted"), *map(str, words)]
+        argv = [str(locate.program("posix", "counted")), *map(str, words)]
         env = {"LOCKWRIGHT_STATS": str(stats), **variables}
         return run_under(lock, argv, counting=True, env=env)
 
