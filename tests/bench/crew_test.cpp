@@ -1,5 +1,4 @@
-// The crew that runs a workload: its counts, the times at which steps are due, and the check of
-// exclusion.
+// The threads that run a workload: their counts, the due times of steps, and the check of exclusion.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -36,7 +35,7 @@ std::string output_of(std::vector<std::string> words) {
   return testing::internal::GetCapturedStdout();
 }
 
-// The number after `"name":` in the first line of that kind.
+// Returns the number after `"name":` in the first line of that kind.
 double number(const std::string& printed, const std::string& kind, const std::string& name) {
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
@@ -53,11 +52,11 @@ double number(const std::string& printed, const std::string& kind, const std::st
 constexpr double rate = 100;
 constexpr std::uint64_t stall_ns = 200'000'000;
 
-// One step of all is slow, during the measurement.
+// A workload with one slow step, during the measurement.
 struct one_stall : bench::with_one_site {
   explicit one_stall(const bench::settings& /*given*/) {}
   struct alignas(bench::apart) own {
-    own(one_stall& /*w*/, const bench::settings& /*given*/, std::size_t /*index*/) {}
+    own(one_stall& /*workload*/, const bench::settings& /*given*/, std::size_t /*index*/) {}
     int steps = 0;
   };
   template <class Probe>
@@ -71,8 +70,8 @@ struct one_stall : bench::with_one_site {
   }
 };
 
-// A thread that begins a step every 10 ms and is delayed for 200 ms is late with the twenty steps
-// that were due meanwhile. A meter that measured from the begin of each would find one late step.
+// A thread that begins a step every 10 ms and is delayed for 200 ms is late with twenty steps. A meter
+// that measured from the begin of each step would find one late step.
 TEST(Crew, AStallIsCountedForEveryStepDueMeanwhile) {
   const std::string printed = output_of<one_stall>(
       {"--seconds", "0.5", "--warm-up", "0", "--latency", "1", "--rate", std::to_string(rate)});
@@ -92,7 +91,7 @@ TEST(Crew, AStallIsCountedForEveryStepDueMeanwhile) {
 struct no_exclusion : bench::with_one_site {
   explicit no_exclusion(const bench::settings& /*given*/) {}
   struct alignas(bench::apart) own {
-    own(no_exclusion& /*w*/, const bench::settings& /*given*/, std::size_t /*index*/) {}
+    own(no_exclusion& /*workload*/, const bench::settings& /*given*/, std::size_t /*index*/) {}
   };
   template <class Probe>
   std::uint64_t step(own& /*me*/, Probe& meter) {
@@ -109,12 +108,12 @@ TEST(Crew, LostExclusionEndsTheProgram) {
               testing::ExitedWithCode(1), "two threads were inside a section at once");
 }
 
-// Two helpers beside the threads.
+// A workload with two helper threads, whose operations do not count.
 struct with_helpers : bench::with_one_site {
   explicit with_helpers(const bench::settings& /*given*/) {}
   static std::uint64_t helpers() { return 2; }
   struct alignas(bench::apart) own {
-    own(with_helpers& /*w*/, const bench::settings& given, std::size_t number)
+    own(with_helpers& /*workload*/, const bench::settings& given, std::size_t number)
         : counts{number < given.threads()} {}
     bool counts;
   };

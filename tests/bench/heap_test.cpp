@@ -1,4 +1,4 @@
-// The allocator of malloc-stress: blocks do not overlap, and freed memory is merged.
+// Tests of the allocator of malloc-stress.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -14,7 +14,7 @@ TEST(Heap, BlocksDoNotOverlapAndFreedMemoryIsMerged) {
   bench::splay_heap heap(1 << 18);
   bench::random_source random(1);
   EXPECT_TRUE(heap.is_whole());
-  std::map<char*, std::pair<std::size_t, char>> held;
+  std::map<char*, std::pair<std::size_t, char>> blocks;
   std::size_t refused = 0;
   for (int round = 0; round < 20000; ++round) {
     if (random.below(100) < 52) {
@@ -25,26 +25,26 @@ TEST(Heap, BlocksDoNotOverlapAndFreedMemoryIsMerged) {
         continue;
       }
       ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0U);
-      const auto next = held.lower_bound(block);
-      ASSERT_TRUE(next == held.end() || block + bytes <= next->first);
-      ASSERT_TRUE(next == held.begin() ||
+      const auto next = blocks.lower_bound(block);
+      ASSERT_TRUE(next == blocks.end() || block + bytes <= next->first);
+      ASSERT_TRUE(next == blocks.begin() ||
                   std::prev(next)->first + std::prev(next)->second.first <= block);
       const auto mark = static_cast<char>(round);
       std::memset(block, mark, bytes);
-      held[block] = {bytes, mark};
-    } else if (!held.empty()) {
-      auto chosen = held.begin();
-      std::advance(chosen, random.below(held.size()));
+      blocks[block] = {bytes, mark};
+    } else if (!blocks.empty()) {
+      auto chosen = blocks.begin();
+      std::advance(chosen, random.below(blocks.size()));
       for (std::size_t i = 0; i < chosen->second.first; ++i) {
         ASSERT_EQ(chosen->first[i], chosen->second.second);
       }
       heap.give_back(chosen->first);
-      held.erase(chosen);
-      ASSERT_FALSE(heap.is_whole() && !held.empty());
+      blocks.erase(chosen);
+      ASSERT_FALSE(heap.is_whole() && !blocks.empty());
     }
   }
   EXPECT_GT(refused, 0U) << "the heap was never full";
-  for (const auto& [block, contents] : held) {
+  for (const auto& [block, contents] : blocks) {
     heap.give_back(block);
   }
   EXPECT_TRUE(heap.is_whole());
@@ -52,11 +52,11 @@ TEST(Heap, BlocksDoNotOverlapAndFreedMemoryIsMerged) {
 
 TEST(Heap, TakesTheSmallestBlockThatIsLargeEnough) {
   bench::splay_heap heap(1 << 16);
-  std::vector<void*> walls;
+  std::vector<void*> separators;
   std::map<std::size_t, void*> holes;
   for (const std::size_t bytes : {1000U, 200U, 3000U, 500U, 2000U}) {
     holes[bytes] = heap.take(bytes);
-    walls.push_back(heap.take(16));
+    separators.push_back(heap.take(16));
   }
   for (const auto& [bytes, block] : holes) {
     heap.give_back(block);

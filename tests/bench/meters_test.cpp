@@ -1,4 +1,4 @@
-// The meters on cases with known results.
+// Tests of the meters on cases with known results.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -43,7 +43,7 @@ TEST(Histogram, IsNeverBelowAndLessThanOnePartIn128Above) {
     const std::uint64_t small = value >> (i % 64);
     histogram h;
     h.add(small);
-    // The greatest value is exact, so it must be another.
+    // The greatest value is exact, so the tested one must be smaller.
     h.add(UINT64_MAX);
     EXPECT_GE(h.at(0.5), small);
     EXPECT_LE(h.at(0.5) - small, small / 128);
@@ -102,7 +102,7 @@ TEST(Admissions, AnIncompleteWindowIsLeftOut) {
   EXPECT_FALSE(history_of("AB", 3).average_lwss().has_value());
 }
 
-TEST(Admissions, OfARoundRobinOf32) {
+TEST(Admissions, RoundRobinOf32Threads) {
   std::string order;
   for (int i = 0; i < 3200; ++i) {
     order += static_cast<char>('0' + i % 32);
@@ -113,14 +113,14 @@ TEST(Admissions, OfARoundRobinOf32) {
   EXPECT_EQ(history.mttr(), 31U);
 }
 
-TEST(Admissions, OfOneThreadAfterAnother) {
+TEST(Admissions, OneThreadAfterAnother) {
   const auto history = history_of(std::string(500, 'A') + std::string(500, 'B'), 250);
   EXPECT_EQ(history.average_lwss(), 1.0);
   EXPECT_EQ(history.mttr(), 0U);
   EXPECT_FALSE(history_of("ABC", 3).mttr().has_value());
 }
 
-TEST(Fairness, OfKnownDistributions) {
+TEST(Fairness, KnownDistributions) {
   EXPECT_DOUBLE_EQ(bench::gini({7, 7, 7}), 0);
   EXPECT_DOUBLE_EQ(bench::gini({0, 12, 0, 0}), 0.75);
   EXPECT_DOUBLE_EQ(bench::gini({3, 1}), 0.25);
@@ -180,7 +180,7 @@ TEST(Usage, CountsMigrations) {
 
 using metered = bench::probe<bench::meter_latency | bench::meter_admissions>;
 
-// Returns the ticks in `ns` nanoseconds, as a lower bound.
+// Returns the ticks in `ns` nanoseconds.
 double ticks_of_ns(double ns) {
   const std::uint64_t from_ns = bench::now_ns();
   const std::uint64_t from = bench::ticks();
@@ -190,7 +190,7 @@ double ticks_of_ns(double ns) {
 }
 
 constexpr std::uint64_t injected_ns = 20'000'000;
-// The accuracy of that conversion when measured in a few milliseconds.
+// The accuracy of that conversion, which is measured in a few milliseconds.
 constexpr double accuracy = 0.9;
 
 void await_sleep_of(pid_t thread) {
@@ -248,7 +248,7 @@ TEST(Probe, MeasuresTheWaitAndTheHandover) {
   const auto least = static_cast<std::uint64_t>(accuracy * ticks_of_ns(injected_ns));
   EXPECT_GE(second.times().acquisition.max(), least);
   EXPECT_EQ(second.times().hand_over.count(), 1U);
-  // The handover begins after all of the injected time.
+  // The handover begins after the injected time.
   EXPECT_LT(second.times().hand_over.max(), second.times().acquisition.max() - least);
   EXPECT_EQ(shared.taken, 2U);
   EXPECT_EQ(shared.recorded, 2U);

@@ -1,4 +1,4 @@
-"""Each lock, called straight, keeps threads apart in the workloads that are compiled with it."""
+"""The workloads that are compiled with the locks' headers: exclusion, counts and options."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ def call(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("lock", locate.lock_names())
 def test_counts_add_up(lock: str) -> None:
-    """No two threads were inside at once, and it was this lock's header that was called."""
+    """No two threads were inside a section at once, and this lock's header was called."""
     for workload, options in WORKLOADS.items():
         # On a machine that is busy, threads may get no processor for as long as a short run takes.
         for seconds in ("0.01", "1", "10"):
@@ -53,8 +53,7 @@ def test_counts_add_up(lock: str) -> None:
 
 
 @pytest.mark.parametrize("preset", ["short-short", "long-short", "short-long", "long-long"])
-def test_takes_the_presets(preset: str) -> None:
-    """Those of the program on pthread calls."""
+def test_presets(preset: str) -> None:
     done = call("pthread", "lockbench", "--preset", preset, *QUICK, "--seconds", "0.01")
     assert done.returncode == 0, done.stderr
 
@@ -73,7 +72,6 @@ def test_takes_the_presets(preset: str) -> None:
     ],
 )
 def test_bad_input_gets_one_line(words: list[str], message: str) -> None:
-    """The line says what to do, and the status is 2."""
     done = call(*words)
     assert done.returncode == 2
     assert done.stdout == ""

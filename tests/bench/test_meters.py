@@ -1,4 +1,4 @@
-"""The meters of lockwright-bench give the values that were worked out by hand."""
+"""The C++ tests of the meters of lockwright-bench."""
 
 import os
 import re
@@ -14,5 +14,5 @@ def test_meters() -> None:
     assert passed is not None, outcome.describe()
     source = "".join(path.read_text() for path in (locate.TESTS / "bench").glob("*_test.cpp"))
     skipped = re.search(r"\[  SKIPPED \] (\d+) test", outcome.stdout)
-    left_out = int(skipped.group(1)) if skipped else 0
-    assert int(passed.group(1)) + left_out == len(re.findall(r"^TEST\(", source, re.MULTILINE))
+    skipped_tests = int(skipped.group(1)) if skipped else 0
+    assert int(passed.group(1)) + skipped_tests == len(re.findall(r"^TEST\(", source, re.MULTILINE))

@@ -29,11 +29,12 @@ except LockwrightError as problem:
 
 
 def test_each_claim_is_simulated_or_has_a_reason() -> None:
-    """A claim that is simulated has a workload of the simulator, with parameters that it takes."""
+    """A simulated claim has a workload of the simulator, with its parameters."""
     known = catalogue().workloads
     common = {"warm-up"}
-    for claim, one in zip(CLAIMS, experiments(CLAIMS), strict=True):
-        assert (one.machine is None) == bool(inexpressible(claim)) == bool(one.claim.elsewhere)
+    for claim, experiment in zip(CLAIMS, experiments(CLAIMS), strict=True):
+        reason = experiment.claim.elsewhere
+        assert (experiment.machine is None) == bool(inexpressible(claim)) == bool(reason)
     for job in jobs(experiments(CLAIMS), 1):
         assert job.orders.workload in known
         assert set(job.orders.parameters) <= set(known[job.orders.workload].parameters) | common
@@ -56,13 +57,13 @@ def test_each_claim_is_simulated_or_has_a_reason() -> None:
 def test_the_machine_and_the_threads_are_those_of_the_paper(
     name: str, machine: str, threads: set[int]
 ) -> None:
-    made = jobs(experiments(choose(name)), 1)
-    assert {job.orders.machine.name for job in made} == {machine}
-    assert {job.cell.threads for job in made} == threads
+    simulations = jobs(experiments(choose(name)), 1)
+    assert {job.orders.machine.name for job in simulations} == {machine}
+    assert {job.cell.threads for job in simulations} == threads
 
 
 def test_the_figures_of_a_simulation_are_those_of_a_measurement() -> None:
-    """2 ms, 400 operations of two threads, 500 acquisitions, each worked out by hand."""
+    """2 ms, 400 operations of two threads, 500 acquisitions, each calculated manually."""
     line = {
         "picoseconds": 2_000_000_000,
         "operations": 400,
@@ -98,8 +99,8 @@ def test_the_figures_of_a_simulation_are_those_of_a_measurement() -> None:
         "per joule": 100_000,
     }
     outcome = outcome_of(line)
-    found = {name: STATISTICS[name].value(outcome) for name in expected}
-    assert found == pytest.approx(expected)
+    figures = {name: STATISTICS[name].value(outcome) for name in expected}
+    assert figures == pytest.approx(expected)
     empty = outcome_of({**line, "lwss_windows": 0, "handed_over": 0, "operations": 0})
     for name in ("lwss", "handover", "acquisitions per message", "per joule"):
         assert STATISTICS[name].value(empty) is None
@@ -118,8 +119,7 @@ def call(lockwright: Path, *words: str | Path) -> subprocess.CompletedProcess[st
     return captured([lockwright, "bench", "claims", "--simulated", *words])
 
 
-def test_the_command_simulates_and_writes_what_it_found(lockwright: Path, tmp_path: Path) -> None:
-    """Each call gives the same figures; a claim that cannot be expressed has its reason."""
+def test_the_command_writes_the_same_findings_twice(lockwright: Path, tmp_path: Path) -> None:
     texts = []
     for name in ("a", "b"):
         files = {kind: tmp_path / f"{name}.{kind}" for kind in ("json", "csv")}
@@ -160,7 +160,7 @@ def test_bad_requests_get_one_line(lockwright: Path) -> None:
         assert done.stderr.count("\n") == 1
 
 
-def test_an_interrupt_leaves_what_was_simulated(lockwright: Path, tmp_path: Path) -> None:
+def test_an_interrupt_leaves_the_completed_simulations(lockwright: Path, tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     process = subprocess.Popen(
         [lockwright, "bench", "claims", "--simulated", "--json", path],

@@ -1,4 +1,4 @@
-"""A tour loses no run, goes on where it was stopped, and its report is one file with all in it."""
+"""The runs of a tour, its resumption, and its report."""
 
 import csv
 import json
@@ -23,14 +23,13 @@ from support.made_tour import HEADER, LOCKS, PLAN, made, outcome, tour
 
 
 def test_every_plan_has_the_numbers_of_the_papers() -> None:
-    """The numbers range from one thread to sixteen per processor, each once, on any machine."""
+    """The numbers of threads range from one to sixteen per processor, each once."""
     assert PLAN.threads == (1, 2, 4, 8, 32)
     assert tour_plan.make(LOCKS, 1, []).threads == (1, 2, 4, 16)
     assert len(set(PLAN.cases())) == len(PLAN.cases()) == 3 * (5 + 3 + 1) + len(tour_plan.DELAYS)
 
 
-def test_runs_are_as_long_as_there_is_time_for() -> None:
-    """Never longer than is of use, never so short that a run shows nothing."""
+def test_the_length_of_a_run_follows_the_budget() -> None:
     assert tour_plan.seconds_of_a_run(1e6, 100) == 0.3
     assert tour_plan.seconds_of_a_run(140, 100) == pytest.approx(0.11)
     assert tour_plan.seconds_of_a_run(1, 100) == 0.05
@@ -40,18 +39,17 @@ def test_a_round_begins_only_if_it_fits() -> None:
     """Three rounds of 30 s fit into 100 s."""
     now = [0.0]
     clock = Clock(100, lambda: now[0])
-    turns = []
+    rounds = []
     for round_number in clock.rounds(2):
-        turns.append(round_number)
+        rounds.append(round_number)
         now[0] += 30
-    assert turns == [2, 3, 4]
+    assert rounds == [2, 3, 4]
     assert clock.left == pytest.approx(10)
 
 
 def test_figures_are_medians_and_ratios_within_a_round() -> None:
-    """The expected figures were worked out manually from the runs above."""
-    found = tour_figures.throughput(PLAN, made())
-    (first, *_) = found["fast"]
+    """The expected figures were calculated manually from the runs of made_tour."""
+    first = tour_figures.throughput(PLAN, made())["fast"][0]
     assert first is not None
     assert (first.median, first.least, first.most, first.rounds) == (2e6 + 1, 2e6, 2e6 + 2, 3)
     assert first.ratio is not None
@@ -67,29 +65,27 @@ def test_figures_are_medians_and_ratios_within_a_round() -> None:
     }
 
 
-def test_what_was_not_measured_is_absent() -> None:
-    """A report of nothing but one run has no figure for anything else."""
+def test_a_report_of_one_run_has_no_other_figure() -> None:
     results = RoundResults()
     results.add(PLAN.contended(LIBC, 2), 0, outcome(5.0))
-    found = page.data(tour(results))
-    assert [point and point["median"] for point in found["throughput"][LIBC]] == [
-        *(None, 5.0, None, None, None)
-    ]
-    assert found["energy"] == []
-    assert found["latency"][0][LIBC] == [None] * 6
+    data = page.data(tour(results))
+    medians = [point and point["median"] for point in data["throughput"][LIBC]]
+    assert medians == [None, 5.0, None, None, None]
+    assert data["energy"] == []
+    assert data["latency"][0][LIBC] == [None] * 6
     assert page.render(tour(results))
     assert page.render(tour(RoundResults()))
 
 
-def drawn(text: str) -> dict[str, Any]:
-    found = re.search(r"const DATA = (.*);\n", text)
-    assert found is not None
-    data: dict[str, Any] = json.loads(found.group(1))
+def data_of_page(text: str) -> dict[str, Any]:
+    match = re.search(r"const DATA = (.*);\n", text)
+    assert match is not None
+    data: dict[str, Any] = json.loads(match.group(1))
     return data
 
 
 def test_the_report_is_well_formed_and_needs_nothing_else() -> None:
-    """Every tag closed, no address to load from, what it was given escaped, the data inside."""
+    """Every tag is closed, nothing is loaded, texts are escaped, and the data are inside."""
     text = page.render(tour(made(), "systems,uncontested-ttas-pthread"))
     parser = Page(text)
     assert (parser.links, parser.sources) == ([], [])
@@ -98,17 +94,16 @@ def test_the_report_is_well_formed_and_needs_nothing_else() -> None:
     assert "Not measurable here: there is no &lt;counter&gt;." in text
     assert "&lt;/script&gt;&lt;b&gt;bad&lt;/b&gt;" in text
     assert "cannot be shown here" in text
-    data = drawn(text)
+    data = data_of_page(text)
     assert data["locks"] == list(LOCKS)
-    # Every plot has its place in the page, and its function in the script.
+    # Every plot has its element in the page, and its function in the script.
     for name in ("throughput", "latency", "fairness", "uncontested", "naps"):
         assert f'id="{name}"' in text
         assert f"{name[0].upper()}{name[1:]}()" in text
     assert 'id="energy"' not in text
 
 
-def test_the_summary_is_of_the_medians() -> None:
-    """The best and the worst for each number of threads."""
+def test_the_summary_names_the_best_and_the_worst_median() -> None:
     text = page.render(tour(made()))
     assert "1 thread: fast has the most throughput, 2,000,001 op/s, 2.00 times" in text
     assert "32 threads: fast has the most throughput" in text
@@ -117,35 +112,34 @@ def test_the_summary_is_of_the_medians() -> None:
 
 
 def test_energy_is_drawn_where_it_was_measured() -> None:
-    """Operations per joule of the runs that have joules."""
     joules = {"joules_package": 2.0, "energy_seconds": 1.0}
     line = {"kind": "measured", "operations_per_second": 10.0, "operations": 100}
     results = RoundResults()
     results.add(PLAN.contended("fast", 2), 0, Outcome([line], meters=joules))
-    found = tour_figures.energy(PLAN, results)
-    assert found == [{"lock": "fast", "threads": 2, "rate": 10.0, "per_joule": 50.0}]
-    whole = Tour(HEADER, PLAN, results, [], [], "again", no_energy="")
-    assert 'id="energy"' in page.render(whole)
+    energy = tour_figures.energy(PLAN, results)
+    assert energy == [{"lock": "fast", "threads": 2, "rate": 10.0, "per_joule": 50.0}]
+    with_energy = Tour(HEADER, PLAN, results, [], [], "again", no_energy="")
+    assert 'id="energy"' in page.render(with_energy)
 
 
-def test_runs_come_back_from_the_file(tmp_path: Path) -> None:
-    """All of them, with what failed; a line that was cut off is as if it had not been made."""
+def test_runs_are_read_from_the_file(tmp_path: Path) -> None:
+    """All runs, also those that failed, without an incomplete line."""
     log = store.log(tmp_path)
     log.begin(vars(HEADER))
-    one = PLAN.contended("fast", 2)
-    store.add(log, one, 0, outcome(5.0))
-    store.add(log, one, 1, Outcome(failure="it fell over"))
-    store.add(log, one, 3, outcome(7.0))
+    case = PLAN.contended("fast", 2)
+    store.add(log, case, 0, outcome(5.0))
+    store.add(log, case, 1, Outcome(failure="it crashed"))
+    store.add(log, case, 3, outcome(7.0))
     with log.path.open("a") as file:
         file.write('{"round": 2, "case"')
     header, results, failures = store.load(log)
     assert header == HEADER
-    assert list(results.outcomes) == [one]
-    assert {round_number: run.lines for round_number, run in results.outcomes[one].items()} == {
+    assert list(results.outcomes) == [case]
+    assert {round_number: run.lines for round_number, run in results.outcomes[case].items()} == {
         0: outcome(5.0).lines,
         3: outcome(7.0).lines,
     }
-    assert failures == ["single-lock, fast, section-cycles 1000, threads 2: it fell over"]
+    assert failures == ["single-lock, fast, section-cycles 1000, threads 2: it crashed"]
     with pytest.raises(LockwrightError, match="there is a tour"):
         log.begin(vars(HEADER))
     with pytest.raises(LockwrightError, match="no tour"):
@@ -153,7 +147,7 @@ def test_runs_come_back_from_the_file(tmp_path: Path) -> None:
 
 
 def test_a_tour_has_one_owner(tmp_path: Path) -> None:
-    """A file of an older version names none; what a kill has cut off does not hide the next run."""
+    """A file of an older version names none; an incomplete line does not hide the next run."""
     log = store.log(tmp_path)
     log.begin(vars(HEADER))
     log.adopt()
@@ -177,14 +171,13 @@ def test_a_tour_has_one_owner(tmp_path: Path) -> None:
     log.adopt()
 
 
-def test_a_tour_goes_on_with_the_same_machine_only(tmp_path: Path) -> None:
+def test_a_tour_resumes_only_on_the_same_machine(tmp_path: Path) -> None:
     store.log(tmp_path).begin(vars(HEADER))
     with pytest.raises(LockwrightError, match=r"the tour was begun with another \w+ \("):
         tour_session.resume(tmp_path)
 
 
-def test_going_on_says_how(tmp_path: Path) -> None:
-    """The command has the time that was left, rounded up."""
+def test_the_resume_command_has_the_remaining_time(tmp_path: Path) -> None:
     command = tour_session.resume_command(tmp_path / "a tour", 3.14)
     assert command.endswith(f"bench tour --resume -o '{tmp_path}/a tour' --minutes 3.2")
 
@@ -198,13 +191,12 @@ def start(lockwright: Path, *words: str | Path) -> subprocess.Popen[str]:
     )
 
 
-def test_a_stopped_tour_has_a_report_and_goes_on(lockwright: Path, tmp_path: Path) -> None:
-    """Ctrl-C leaves what was measured, and the command that it names adds to it."""
+def test_a_stopped_tour_has_a_report_and_is_resumed(lockwright: Path, tmp_path: Path) -> None:
     if "ttas" not in locate.lock_names():
         pytest.skip("ttas is not built")
-    where = tmp_path / "tour"
-    process = start(lockwright, "-o", where, "--locks", "ttas", "--no-claims", "--minutes", "5")
-    runs = where / "runs.jsonl"
+    directory = tmp_path / "tour"
+    process = start(lockwright, "-o", directory, "--locks", "ttas", "--no-claims", "--minutes", "5")
+    runs = directory / "runs.jsonl"
     deadline = time.monotonic() + 60
     while not runs.exists() or len(runs.read_text().splitlines()) < 4:
         assert time.monotonic() < deadline, "no runs"
@@ -213,19 +205,19 @@ def test_a_stopped_tour_has_a_report_and_goes_on(lockwright: Path, tmp_path: Pat
     out, err = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGINT, out + err
     assert "Resume it: " in out
-    assert f"Written: {where}/report.html" in out.splitlines()[-1]
-    assert "stopped early" in (where / "report.html").read_text()
+    assert f"Written: {directory}/report.html" in out.splitlines()[-1]
+    assert "stopped early" in (directory / "report.html").read_text()
     before = runs.read_text().count('"case"')
-    again = start(lockwright, "--resume", "-o", where, "--minutes", "0.01")
+    again = start(lockwright, "--resume", "-o", directory, "--minutes", "0.01")
     out, err = again.communicate(timeout=60)
     assert again.returncode == 0, out + err
     lines = [json.loads(line) for line in runs.read_text().splitlines() if '"case"' in line]
     assert len(lines) > before
     keys = [(json.dumps(line["case"]), line["round"]) for line in lines]
-    assert len(set(keys)) == len(keys), "a run was made again"
-    whole = json.loads((where / "tour.json").read_text())
-    assert whole["locks"] == [LIBC, "ttas"]
-    with (where / "figures.csv").open(newline="") as file:
+    assert len(set(keys)) == len(keys), "a run was repeated"
+    document = json.loads((directory / "tour.json").read_text())
+    assert document["locks"] == [LIBC, "ttas"]
+    with (directory / "figures.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["lock"] for row in rows} <= {LIBC, "ttas"}
     assert all(float(row["median"]) >= 0 for row in rows)
@@ -243,7 +235,6 @@ def test_a_stopped_tour_has_a_report_and_goes_on(lockwright: Path, tmp_path: Pat
     ],
 )
 def test_bad_input_gets_one_line(lockwright: Path, words: list[str], message: str) -> None:
-    """Before anything is run."""
     process = start(lockwright, *words)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 2, out

@@ -56,16 +56,16 @@ def measured(**changes: float) -> machine_file.Measured:
 
 
 def rates(real: dict[str, list[float]], simulated: dict[str, float]) -> Rates:
-    made = Rates()
-    for lock, several in real.items():
-        for turn, rate in enumerate(several):
-            made.add(Rate("real", CELL.workload, CELL.threads, lock, turn, rate))
+    runs = Rates()
+    for lock, by_round in real.items():
+        for round_number, rate in enumerate(by_round):
+            runs.add(Rate("real", CELL.workload, CELL.threads, lock, round_number, rate))
     for lock, rate in simulated.items():
-        made.add(Rate("simulated", CELL.workload, CELL.threads, lock, 0, rate))
-    return made
+        runs.add(Rate("simulated", CELL.workload, CELL.threads, lock, 0, rate))
+    return runs
 
 
-def test_a_machine_file_has_what_was_measured(tmp_path: Path) -> None:
+def test_a_machine_file_has_the_measured_figures(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "here.toml"
     machine_file.write(path, machine_file.document(measured()))
     figures = machine.load(str(path)).figures
@@ -98,7 +98,7 @@ def test_the_shape_is_that_of_sys(tmp_path: Path) -> None:
     """Two packages with two cores of two hardware threads each."""
     system = tmp_path / "sys/devices/system"
     for cpu in range(8):
-        place = system / f"cpu/cpu{cpu}"
+        folder = system / f"cpu/cpu{cpu}"
         core, package = cpu % 4, cpu % 4 // 2
         for name, text in {
             "topology/physical_package_id": str(package),
@@ -107,17 +107,17 @@ def test_the_shape_is_that_of_sys(tmp_path: Path) -> None:
             "cache/index3/size": "16384K",
             "cache/index3/shared_cpu_list": "0-1,4-5" if package == 0 else "2-3,6-7",
         }.items():
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            (place / name).write_text(text + "\n")
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text + "\n")
     (system / "cpu/online").write_text("0-7\n")
     for node, cpus in enumerate(("0-1,4-5", "2-3,6-7")):
         (system / f"node/node{node}").mkdir(parents=True)
         (system / f"node/node{node}/cpulist").write_text(cpus)
-    found = read(Tree(tmp_path))
-    counts = (found.packages, found.nodes_per_package, found.caches_per_node)
+    shape = read(Tree(tmp_path))
+    counts = (shape.packages, shape.nodes_per_package, shape.caches_per_node)
     assert counts == (2, 1, 1)
-    assert (found.cores_per_cache, found.threads_per_core, found.cache_mib) == (2, 2, 16)
-    assert [found.level(0, other) for other in (4, 1, 2)] == ["core", "cache", "far"]
+    assert (shape.cores_per_cache, shape.threads_per_core, shape.cache_mib) == (2, 2, 16)
+    assert [shape.level(0, other) for other in (4, 1, 2)] == ["core", "cache", "far"]
     (system / "cpu/online").write_text("0-6\n")
     with pytest.raises(LockwrightError, match="hardware threads"):
         read(Tree(tmp_path))
@@ -134,34 +134,34 @@ def test_tau_is_over_pairs_that_the_runs_show_to_differ() -> None:
 
 
 def test_ratios_to_pthread_are_near_within_the_factor() -> None:
-    made = rates(
+    runs = rates(
         {"pthread": [10, 10], "x": [20, 20], "y": [20, 20], "z": [5, 5]},
         {"pthread": 1, "x": 2.9, "y": 3.1, "z": 0.5},
     )
-    made.add(Rate("real", CELL.workload, CELL.threads, "dead", 0, 0.0, "killed after 3 s"))
-    found = agreement.agreement(made, [CELL, Cell("lockbench", 2)], [*"xyz", "pthread", "dead"])
-    assert [one.is_near for one in found.ratios] == [True, False, True]
-    assert found.share_near == pytest.approx(2 / 3)
-    assert len(found.cells) == 1
-    assert [run.lock for run in made.failures("real")] == ["dead"]
+    runs.add(Rate("real", CELL.workload, CELL.threads, "dead", 0, 0.0, "killed after 3 s"))
+    result = agreement.agreement(runs, [CELL, Cell("lockbench", 2)], [*"xyz", "pthread", "dead"])
+    assert [ratio.is_near for ratio in result.ratios] == [True, False, True]
+    assert result.share_near == pytest.approx(2 / 3)
+    assert len(result.cells) == 1
+    assert [run.lock for run in runs.failures("real")] == ["dead"]
 
 
 def test_runs_are_stored_and_a_cut_line_is_left_out(tmp_path: Path) -> None:
-    place = tmp_path / "v"
-    store.begin(place, {"seconds": 0.05})
-    store.add(place, Rate("real", "single-lock", 2, "ttas", 0, 5.0))
-    with (place / store.RUNS).open("a") as file:
+    directory = tmp_path / "v"
+    store.begin(directory, {"seconds": 0.05})
+    store.add(directory, Rate("real", "single-lock", 2, "ttas", 0, 5.0))
+    with (directory / store.RUNS).open("a") as file:
         file.write('{"source": "real", "workl')
-    settings, made = store.load(place)
+    settings, runs = store.load(directory)
     assert settings == {"seconds": 0.05}
-    assert made.has("real", CELL, "ttas", 0)
-    assert made.of("real", CELL, "ttas") == [5.0]
+    assert runs.has("real", CELL, "ttas", 0)
+    assert runs.of("real", CELL, "ttas") == [5.0]
     with pytest.raises(LockwrightError, match="there is a validation"):
-        store.begin(place, {})
+        store.begin(directory, {})
     for text in ("", "{", '{"schema": 99}', "[]"):
-        (place / store.RUNS).write_text(text)
+        (directory / store.RUNS).write_text(text)
         with pytest.raises(LockwrightError):
-            store.load(place)
+            store.load(directory)
     with pytest.raises(LockwrightError):
         store.load(tmp_path / "none")
 

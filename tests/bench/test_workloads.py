@@ -1,4 +1,4 @@
-"""Each workload counts right under locks of every way of waiting, and its figures add up."""
+"""The workloads of lockwright-bench: exclusion, counts, figures and options."""
 
 import csv
 import json
@@ -17,7 +17,7 @@ from support.processes import assert_refused, captured
 
 QUICK = {"seconds": "0.02", "warm-up": "0.005", "loops-per-us": "900"}
 
-#: What makes a run short where the paper's values would take seconds to prepare.
+#: Options of workloads that take seconds to prepare with the paper's values.
 SMALL: dict[str, dict[str, str]] = {
     "lockbench": {"section-max-ns": "500"},
     "random-array": {"words": "1024"},
@@ -35,7 +35,7 @@ SMALL: dict[str, dict[str, str]] = {
     "buffer-pool": {"buffer-bytes": "4096", "buffers": "2"},
 }
 
-#: The C library, and a lock of each way of waiting; all locks where time does not matter.
+#: A lock that polls and one that parks; all locks with LONG.
 LOCKS = locate.lock_names() if locate.LONG else ["ttas", "mcs-stp"]
 BUILT = ["", *(lock for lock in LOCKS if lock in locate.lock_names())]
 
@@ -48,7 +48,7 @@ def workloads() -> list[Workload]:
 
 
 def run(workload: str, lock: str = "", **options: str) -> list[dict[str, Any]]:
-    """The lines that a run prints."""
+    """Return the output lines of a run."""
     values = {**QUICK, **SMALL.get(workload, {}), **options}
     words = [word for name, value in values.items() for word in (f"--{name}", value)]
     done = captured(
@@ -64,9 +64,7 @@ def of_kind(lines: list[dict[str, Any]], kind: str) -> dict[str, Any]:
 
 
 def gini(values: list[float]) -> float:
-    """Return the Gini coefficient by its definition: half the mean difference of all pairs, over
-    the mean.
-    """
+    """Return the Gini coefficient: half the mean difference of all pairs, over the mean."""
     mean = statistics.fmean(values)
     pairs = [abs(a - b) for a in values for b in values]
     return statistics.fmean(pairs) / (2 * mean) if mean else 0.0
@@ -102,8 +100,8 @@ def test_counts_add_up(workload: Workload, lock: str) -> None:
 
 
 @pytest.mark.parametrize("workload", workloads(), ids=lambda w: w.name)
-def test_says_where_it_is_from_and_what_it_takes(workload: Workload) -> None:
-    """A paper or a figure, every parameter with its meaning, and presets of what there is."""
+def test_descriptions_are_complete(workload: Workload) -> None:
+    """A source, a meaning of every parameter, and presets of existing parameters."""
     assert workload.measures
     assert workload.source
     names = [parameter.name for parameter in workload.parameters]
@@ -116,7 +114,7 @@ def test_says_where_it_is_from_and_what_it_takes(workload: Workload) -> None:
 
 
 def test_meters_agree_with_the_counts() -> None:
-    """Each admission and each acquisition of the measured time is in the meters, and once."""
+    """Each acquisition of the measured time is counted once by each meter."""
     lines = run("single-lock", latency="1", admissions="1", window="10", threads="3")
     times = {line["what"]: line for line in lines if line["kind"] == "latency"}
     admissions = of_kind(lines, "admissions")
@@ -130,8 +128,7 @@ def test_meters_agree_with_the_counts() -> None:
         assert shares == sorted(shares)
 
 
-def test_a_preset_gives_way_to_what_is_given() -> None:
-    """Whatever the order of the options."""
+def test_options_override_a_preset() -> None:
     for words in (
         ["--preset", "long-short", "--section-max-ns", "1"],
         ["--section-max-ns", "1", "--preset", "long-short"],
@@ -153,8 +150,7 @@ def test_a_preset_gives_way_to_what_is_given() -> None:
         (["lockbench", "--naps", "1"], "'--naps'"),
     ],
 )
-def test_the_program_refuses(arguments: list[str], named: str) -> None:
-    """The program writes one line and ends with status 2."""
+def test_the_program_refuses_bad_input(arguments: list[str], named: str) -> None:
     done = captured([program(), *arguments])
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
@@ -179,12 +175,11 @@ MACHINE = [
     ],
 )
 def test_pinning(mode: str, expected: str) -> None:
-    """Each mode on a machine of two nodes, two cores each, two threads each."""
     assert pinning.processor_lists(mode, MACHINE) == expected
 
 
-def test_the_machine_is_read_from_what_the_kernel_says(tmp_path: Path) -> None:
-    """Nodes, cores and their threads; a processor of which nothing is said is a core of its own."""
+def test_the_machine_is_read_from_the_kernel(tmp_path: Path) -> None:
+    """Nodes, cores and their threads; a processor without an entry is a separate core."""
     tree = machine.make(
         tmp_path,
         {
@@ -202,22 +197,21 @@ def test_the_machine_is_read_from_what_the_kernel_says(tmp_path: Path) -> None:
 
 
 def test_threads_run_where_they_are_pinned() -> None:
-    """A processor that does not exist is refused by the kernel, so the option reaches it."""
+    """The kernel refuses a processor that does not exist."""
     done = captured([program(), "single-lock", "--pin", "1023"])
     assert done.returncode == 1
     assert "--pin" in done.stderr
 
 
 def test_a_catalogue_of_words_and_presets() -> None:
-    """The description that the program prints is read back unchanged."""
     lines = [
         '{"workload":"","kind":"parameter","name":"seconds","initial":10,"least":0.001,'
         '"unit":"s","meaning":"m"}',
         '{"workload":"w","kind":"workload","measures":"m","source":"s","operation":"o",'
         '"threads":2,"one_mutex":1,"uses_lock":0}',
-        '{"workload":"w","kind":"parameter","name":"way","initial":1,"least":0,"unit":"",'
+        '{"workload":"w","kind":"parameter","name":"form","initial":1,"least":0,"unit":"",'
         '"meaning":"m","words":"one,all"}',
-        '{"workload":"w","kind":"preset","name":"p","values":"way=one n=3","meaning":"m"}',
+        '{"workload":"w","kind":"preset","name":"p","values":"form=one n=3","meaning":"m"}',
         '{"workload":"w","kind":"figure","field":"f","heading":"h","meaning":"m",'
         '"lower_is_better":1}',
     ]
@@ -225,7 +219,7 @@ def test_a_catalogue_of_words_and_presets() -> None:
     workload = known.workloads["w"]
     assert (workload.one_mutex, workload.uses_lock) == (True, False)
     assert workload.parameters[0].default == "all"
-    assert workload.presets[0].values == {"way": "one", "n": "3"}
+    assert workload.presets[0].values == {"form": "one", "n": "3"}
     assert workload.main.lower_is_better
     assert known.common["seconds"].default == "10"
 
@@ -235,18 +229,15 @@ def command(lockwright: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_list_shows_every_workload(lockwright: Path) -> None:
-    """Each workload stands with what it measures, its source and its parameters, beside the
-    measurements.
-    """
-    shown = command(lockwright, "--list").stdout
+    listed = command(lockwright, "--list").stdout
     for name in ("uncontended", "footprint", "handover", "oversubscribe", "herd", "park"):
-        assert f"\n  {name}: " in shown
+        assert f"\n  {name}: " in listed
     for workload in workloads():
-        assert f"\n{workload.name}\n" in f"\n{shown}"
-        assert workload.measures in shown
-        assert workload.source in shown
+        assert f"\n{workload.name}\n" in f"\n{listed}"
+        assert workload.measures in listed
+        assert workload.source in listed
         for parameter in workload.parameters:
-            assert f"--{parameter.name} {parameter.default}" in shown
+            assert f"--{parameter.name} {parameter.default}" in listed
 
 
 def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> None:
@@ -263,18 +254,17 @@ def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> 
     document = json.loads(written.read_text())
     assert len(document["runs"]) == 2 * 4 * (2 * 2 + 1)
     rates: dict[tuple[str, str, str, bool, int], float] = {}
-    for one in document["runs"]:
-        measured = [line for line in one["lines"] if line["kind"] == "measured"]
-        if not one.get("counting"):
-            key = one["lock"], one["threads"], one["mutexes"], one["metered"], one["round"]
-            rates[key] = measured[0]["operations_per_second"]
+    for each in document["runs"]:
+        if not each.get("counting"):
+            key = each["lock"], each["threads"], each["mutexes"], each["metered"], each["round"]
+            rates[key] = of_kind(each["lines"], "measured")["operations_per_second"]
     for row in document["rows"]:
-        where = row["threads"], row["mutexes"]
-        own = [rates[row["lock"], *where, False, round_number] for round_number in range(2)]
-        libc = [rates["libc", *where, False, round_number] for round_number in range(2)]
-        metered = [rates[row["lock"], *where, True, round_number] for round_number in range(2)]
+        options = row["threads"], row["mutexes"]
+        own = [rates[row["lock"], *options, False, round_number] for round_number in range(2)]
+        libc = [rates["libc", *options, False, round_number] for round_number in range(2)]
+        metered = [rates[row["lock"], *options, True, round_number] for round_number in range(2)]
         assert row["operations_per_second"]["median"] == pytest.approx(statistics.median(own))
-        # On a machine that is busy, a run of some milliseconds may get nothing done.
+        # On a busy machine, a run of some milliseconds may complete no operation.
         ratios = [a / b for a, b in zip(own, libc, strict=True) if a and b]
         costs = [a / b for a, b in zip(metered, own, strict=True) if b]
         for name, values in (("ratio", ratios), ("meters_cost", costs)):
@@ -315,6 +305,5 @@ def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> 
 def test_bad_input_is_refused_in_one_line(
     lockwright: Path, arguments: list[str], named: str
 ) -> None:
-    """The line says what is wrong and what to do, and the status is 2."""
     done = command(lockwright, *arguments)
     assert_refused(done.returncode, done.stdout, done.stderr, named)

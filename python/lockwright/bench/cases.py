@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lockwright.bench.catalogue import catalogue
-from lockwright.bench.report import processors
+from lockwright.bench.report import labels_text, processors
 
 PER_PROCESSOR = "/cpu"
 """Suffix of a number of threads per processor: `4/cpu`."""
@@ -12,10 +12,7 @@ PER_PROCESSOR = "/cpu"
 
 @dataclass(frozen=True)
 class Case:
-    """A workload under a lock. options, environment: pairs of name and value, sorted by name.
-
-    Equal cases are run once.
-    """
+    """A workload under a lock. options, environment: pairs of name and value, sorted by name."""
 
     workload: str
     lock: str
@@ -24,7 +21,7 @@ class Case:
 
     def label(self) -> str:
         """Return a label such as `single-lock, mcs-spin, threads 8`."""
-        return ", ".join([self.workload, self.lock, *(f"{name} {v}" for name, v in self.options)])
+        return ", ".join(filter(None, [self.workload, self.lock, labels_text(dict(self.options))]))
 
 
 def case(
@@ -34,10 +31,9 @@ def case(
     environment: Mapping[str, str] | None = None,
 ) -> Case:
     """Return a case; a number of threads such as `4/cpu` is resolved for this machine."""
-    given = {name: resolved(value) for name, value in options.items()}
-    return Case(
-        workload, lock, tuple(sorted(given.items())), tuple(sorted((environment or {}).items()))
-    )
+    pairs = ((name, resolved(value)) for name, value in options.items())
+    variables = sorted((environment or {}).items())
+    return Case(workload, lock, tuple(sorted(pairs)), tuple(variables))
 
 
 def resolved(value: object) -> str:

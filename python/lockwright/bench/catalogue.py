@@ -1,4 +1,4 @@
-"""The workloads of the measuring program, by its own description."""
+"""The workloads of the measuring program, from the description that it prints."""
 
 import json
 from collections.abc import Iterable
@@ -12,10 +12,7 @@ from lockwright.run.bench_program import program
 
 @dataclass(frozen=True)
 class Parameter:
-    """An option of a workload: a number, or one of a few words.
-
-    unit: empty for a plain number. least: the smallest value. words: the values, if they are words.
-    """
+    """An option of a workload. unit: "" for a plain number. words: the values if they are words."""
 
     name: str
     initial: float
@@ -26,7 +23,7 @@ class Parameter:
 
     @property
     def default(self) -> str:
-        """The initial value as text."""
+        """The text of the initial value."""
         return self.words[int(self.initial)] if self.words else f"{self.initial:g}"
 
 
@@ -57,8 +54,8 @@ RATE = Figure("operations_per_second", "op/s", "", lower_is_better=False)
 class Workload:
     """A workload: its measure, source and options.
 
-    operation: the name of what is counted, in the plural. one_mutex: whether it has a single mutex,
-    so that the order of admissions is measurable. uses_lock: whether it depends on the lock.
+    operation: the name of its operations, in the plural. one_mutex: True if it has a single mutex,
+    so that the order of admissions is measurable. uses_lock: True if it depends on the lock.
     """
 
     name: str
@@ -92,7 +89,8 @@ def catalogue() -> Catalogue:
     described = tool.call([program(), "describe"])
     if described.status != 0:
         raise LockwrightError(
-            "the measuring program does not describe itself", "build or install Lockwright again"
+            "the measuring program printed no description of its workloads",
+            "build or install Lockwright again",
         )
     return parse(described.output.splitlines())
 

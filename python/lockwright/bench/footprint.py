@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from rich.table import Table
 
 from lockwright.base.numbers import plain
-from lockwright.bench.report import LOCK, Column, Report, progress, rotated, table, watching_others
+from lockwright.bench.report import (
+    LOCK,
+    Column,
+    Report,
+    empty_table,
+    progress,
+    rotated,
+    watching_others,
+)
 from lockwright.run.bench_program import Subject, number, run
 from lockwright.stats.spread import format_spread, spread
 
@@ -14,8 +22,8 @@ NO_PAIR = 0.1
 """Bytes per pair of a mutex and a thread that count as none: less than one bit."""
 
 MOST_OUTSIDE = 4 << 30
-"""Most bytes that a lock may take for all mutexes of a run, by its stated size: a lock with large
-state is measured with fewer mutexes, so that the machine does not run out of memory."""
+"""Most bytes of lock state of all mutexes of a run, by the stated size: a lock with large state is
+measured with fewer mutexes, so that the machine does not run out of memory."""
 
 MEASURED = (
     "bytes_per_mutex",
@@ -30,30 +38,28 @@ COLUMNS = [
     Column(
         "bytes per mutex",
         "growth of the process's resident memory (Rss of /proc/self/smaps_rollup, exact to the "
-        "page) while one thread locks and unlocks each mutex of an array once, divided by their "
-        "number, and then, for what is made when a second thread comes, while another one does. "
-        "The array itself is written to before, and the first mutexes (option --warm) are locked "
-        "before, so neither the program's own memory nor the library's fixed cost is in it. "
-        "Median over the rounds.",
+        "page) while one thread locks and unlocks each mutex of an array once, and then a second "
+        "thread, for what is allocated then, divided by the number of mutexes. The array is "
+        "written to and the first mutexes (option --warm) are locked before, so it includes "
+        "neither the program's own memory nor the library's fixed cost. Median over the rounds.",
     ),
     Column(
         "fixed KiB",
-        "growth of resident memory in KiB while the first mutexes were locked: what the library "
-        "takes once. Reading the library's own pages from its file is in it.",
+        "growth of resident memory in KiB while the first mutexes were locked: the memory that the "
+        "library takes once, with the pages read from its file.",
     ),
     Column("in place", "bytes of the program's own pthread_mutex_t that the lock uses."),
     Column(
         "stated outside",
-        "bytes per mutex that the lock says it takes from the library's pool: 0 where its state "
-        "fits in place. Of a state that is larger than a page, what has not been used yet is not "
-        "resident.",
+        "bytes per mutex from the library's pool, as the lock states them: 0 if its state fits in "
+        "place. The unused pages of a larger state are not resident.",
     ),
     Column(
         "bytes per thread",
-        "growth of the process's own memory (Anonymous of /proc/self/smaps_rollup) while each of "
-        "many threads (option --threads) in turn waits for one mutex and gets it, divided by "
-        "their number. The threads and the used part of their stacks were there before. Median "
-        "over the rounds.",
+        "growth of the process's own memory (Anonymous of /proc/self/smaps_rollup) while many "
+        "threads (option --threads), one after another, wait for one mutex and acquire it, "
+        "divided by their number. The threads and the used part of their stacks exist before. "
+        "Median over the rounds.",
     ),
     Column(
         "bytes per pair",
@@ -67,29 +73,29 @@ COLUMNS = [
     ),
     Column(
         "per node",
-        "bytes per lock that a thread holds or waits for, as the lock states it; 0 where it has "
-        "no queue nodes.",
+        "bytes per lock that a thread holds or waits for, as the lock states it; 0 if it has no "
+        "queue nodes.",
     ),
     Column(
         "promise",
         "for a lock whose state fits in place: every round grew by exactly 0 bytes for the "
-        f"mutexes. For all: by less than {NO_PAIR} bytes for a pair of a mutex and a thread, so "
-        "that no lock takes memory for each mutex and thread.",
+        f"mutexes. For every lock: by less than {NO_PAIR} bytes for a pair of a mutex and a "
+        "thread, so that no lock takes memory for each pair.",
     ),
 ]
 
 
 def most_mutexes(subject: Subject) -> int:
     """Return the largest number of mutexes of a run."""
-    each = subject.lock.bytes_per_mutex_outside if subject.lock else 0
-    return MOST_OUTSIDE // each if each else sys.maxsize
+    size = subject.lock.bytes_per_mutex_outside if subject.lock else 0
+    return MOST_OUTSIDE // size if size else sys.maxsize
 
 
 def remarks(report: Report) -> list[str]:
     """Return the remarks on a report."""
     most = max((int(str(row["mutexes"])) for row in report.rows), default=0)
     return [
-        f"{row['lock']}: {row['mutexes']:,} mutexes only, for the memory that they take."
+        f"{row['lock']}: {row['mutexes']:,} mutexes only, because of their memory."
         for row in report.rows
         if row["mutexes"] != most
     ]
@@ -103,25 +109,25 @@ def measure(
     timeout: float,
 ) -> list[Table]:
     """Fill `report`, and return the table; `arguments` are those of the measuring program."""
-    wanted = int(str(arguments["mutexes"]))
+    requested = int(str(arguments["mutexes"]))
     least = int(str(arguments["warm"])) + 1
-    mutexes = {s.name: max(least, min(wanted, most_mutexes(s))) for s in chosen}
-    results = {(s.name, what): list[float]() for s in chosen for what in MEASURED}
+    mutexes = {s.name: max(least, min(requested, most_mutexes(s))) for s in chosen}
+    results = {(s.name, field): list[float]() for s in chosen for field in MEASURED}
     with watching_others(report), progress("footprint", rounds * len(chosen)) as steps:
         for round_number in range(rounds):
             for subject in rotated(chosen, round_number):
                 steps.step(subject.name)
-                given = {**arguments, "mutexes": mutexes[subject.name]}
-                outcome = run(subject, "footprint", given, timeout=timeout)
+                options = {**arguments, "mutexes": mutexes[subject.name]}
+                outcome = run(subject, "footprint", options, timeout=timeout)
                 report.record(subject, round_number, outcome)
                 line = outcome.line("result")
                 if line is not None and not outcome.failure:
-                    for what in MEASURED:
-                        results[subject.name, what].append(number(line, what))
+                    for field in MEASURED:
+                        results[subject.name, field].append(number(line, field))
     count, threads = (plain(float(str(arguments[name]))) for name in ("mutexes", "threads"))
-    shown = table(f"Memory of {count} mutexes and {threads} threads", COLUMNS)
+    table = empty_table(f"Memory of {count} mutexes and {threads} threads", COLUMNS)
     for subject in chosen:
-        figures = {what: spread(results[subject.name, what]) for what in MEASURED}
+        figures = {field: spread(results[subject.name, field]) for field in MEASURED}
         lock = subject.lock
         fits = lock is None or lock.bytes_per_mutex_outside == 0
         holds = None
@@ -139,17 +145,15 @@ def measure(
                 "holds": holds,
             }
         )
-        stated = ["-"] * 3
-        if lock is not None:
-            sizes = (lock.bytes_in_place, lock.bytes_per_mutex_outside, lock.bytes_per_node)
-            stated = [str(size) for size in sizes]
-        shown.add_row(
+        sizes = ("bytes_in_place", "bytes_per_mutex_outside", "bytes_per_node")
+        stated = [str(getattr(lock, size, "-")) for size in sizes]
+        table.add_row(
             subject.name,
             format_spread(figures["bytes_per_mutex"]),
             format_spread(figures["fixed_bytes"], 1024),
             *stated[:2],
-            *(format_spread(figures[f"bytes_per_{what}"]) for what in ("thread", "pair", "held")),
+            *(format_spread(figures[f"bytes_per_{unit}"]) for unit in ("thread", "pair", "held")),
             stated[2],
             "-" if holds is None else "holds" if holds else "MISSED",
         )
-    return [shown]
+    return [table]

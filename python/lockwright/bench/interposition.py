@@ -1,5 +1,5 @@
-"""The cost of interposition, and whether locks compare alike when they are written into the program
-(Guerraoui et al., TOCS 2019, section 4.4)."""
+"""The cost of interposition, and the order of locks that are compiled into a program against that
+of preloaded ones (Guerraoui et al., TOCS 2019, section 4.4)."""
 
 import math
 import random
@@ -8,12 +8,19 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rich.table import Table as RichTable
+from rich.table import Table
 
 from lockwright.base import numbers
 from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE
-from lockwright.bench.report import Column, Report, processors, progress, table, watching_others
+from lockwright.bench.report import (
+    Column,
+    Report,
+    empty_table,
+    processors,
+    progress,
+    watching_others,
+)
 from lockwright.compare import stats
 from lockwright.run.bench_program import Subject, number, run
 from lockwright.stats import inference
@@ -27,9 +34,9 @@ DIRECT, INTERPOSED = "direct", "interposed"
 class Setting:
     """A workload with its options. threads: None for one thread, else threads per processor.
 
-    busy: whether threads have other work and contend, as in the programs of the papers. Where one
-    thread does little but lock and unlock, some nanoseconds are a large share, and the setting
-    shows the cost rather than its effect on a program. usual: whether it is run by default.
+    busy: True if threads contend and have other work, as in the programs of the papers. If one
+    thread only locks and unlocks, some nanoseconds are a large share, and the setting shows the
+    cost rather than its effect on a program. usual: True if it is run by default.
     """
 
     name: str
@@ -53,8 +60,8 @@ def _lockbench(
 
 
 SETTINGS = {
-    each.name: each
-    for each in (
+    setting.name: setting
+    for setting in (
         _lockbench(
             "short-long",
             "short-long",
@@ -82,7 +89,7 @@ SETTINGS = {
             "uncontested",
             None,
             {"section-cycles": 0},
-            "one thread that locks and unlocks and does nothing else",
+            "one thread that only locks and unlocks",
             busy=False,
         ),
         _lockbench(
@@ -90,7 +97,7 @@ SETTINGS = {
             "short-long",
             4,
             "four threads for each processor, sections up to 3.7 µs, gaps up to 366 µs (ibidem, "
-            "figure 3 (e), threads beyond the processors); only where it is named",
+            "figure 3 (e), more threads than processors); only on request",
             usual=False,
         ),
     )
@@ -98,15 +105,15 @@ SETTINGS = {
 """The settings, in the order in which they are run."""
 
 COLUMNS = [
-    Column("lock", "its pthread is the C library's mutex; direct, that is the plain pthread call."),
+    Column("lock", "its name; pthread is the C library's mutex, and direct a plain pthread call."),
     Column(
         "direct op/s",
-        "acquisitions per second where the lock's header is compiled into the workload and nothing "
-        "is preloaded; median over the rounds.",
+        "acquisitions per second if the lock's header is compiled into the workload and nothing is "
+        "preloaded; median over the rounds.",
     ),
     Column(
         "interposed op/s",
-        "the same where the workload calls pthread functions and the lock's library is preloaded.",
+        "the same if the workload calls pthread functions and the lock's library is preloaded.",
     ),
     Column(
         "difference",
@@ -116,18 +123,18 @@ COLUMNS = [
     ),
     Column(
         "90 % CI",
-        "the range of the difference that goes with the test: signed ranks of the rounds' "
-        "differences (Wilcoxon, exact).",
+        "confidence interval of the difference, by signed ranks of the rounds' differences "
+        "(Wilcoxon, exact).",
     ),
     Column(
         "p",
-        "chance of such rounds if the difference were 5 % or more, either way: the larger p of two "
-        "one-sided tests (Schuirmann, 1987) by signed ranks.",
+        "probability of such rounds if the difference were 5 % or more in either direction: the "
+        "larger p of two one-sided tests (Schuirmann, 1987) by signed ranks.",
     ),
     Column(
         "within 5 %",
-        "yes: shown to be within, p is 0.05 at most. no: shown to be beyond. open: neither, more "
-        "--runs can tell.",
+        "yes: shown to be within, p is at most 0.05. no: shown to be beyond. open: neither; more "
+        "--runs may decide.",
     ),
     Column(
         "ns more",
@@ -137,31 +144,32 @@ COLUMNS = [
 ]
 
 SUMMARY = [
-    Column("setting", "as --settings names it."),
-    Column("locks", "with figures in both forms."),
+    Column("setting", "its name in --settings."),
+    Column("locks", "number of locks with figures in both forms."),
     Column(
         "mean difference",
-        "mean over the locks of their differences, on logarithms; in brackets its 95 % interval by "
-        "Student's t over the locks.",
+        "mean of the locks' differences, on logarithms; in brackets its 95 % interval by Student's "
+        "t over the locks.",
     ),
-    Column("within 5 %", "locks for which that is shown, of how many."),
+    Column("within 5 %", "locks that are shown to differ by less than 5 %."),
     Column("beyond", "locks that are shown to differ by more than 5 %."),
-    Column("open", "locks of which neither is shown."),
+    Column("open", "locks for which neither is shown."),
     Column(
         "pairs ordered",
-        "pairs of locks of which one is shown to be faster, in both forms: one-sided Welch tests "
-        "on the logarithms of the runs, Holm's correction for all pairs (the rule of 'lockwright "
-        "study').",
+        "pairs with a lock that is shown to be faster in both forms: one-sided Welch tests on the "
+        "logarithms of the runs, Holm's correction for all pairs (the rule of 'lockwright study').",
     ),
-    Column("turned round", "of these, pairs of which another one is faster in the other form."),
+    Column(
+        "turned round", "of these, pairs whose faster lock is the slower one in the other form."
+    ),
     Column(
         "kept better",
-        "share of the pairs with a lock that is better by more than 5 % of the mean when direct, "
-        "where it is so interposed, too (Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019, "
-        "table 5, and its rule). This rule asks nothing about noise.",
+        "of the pairs with a lock that is better by more than 5 % of the mean when direct, the "
+        "share with the same relation when interposed (Guerraoui et al., Lock-Unlock: Is That "
+        "All?, TOCS 2019, table 5, and its rule, which does not consider noise).",
     ),
-    Column("kept equal", "the same of pairs within 5 % of one another."),
-    Column("kept worse", "the same of pairs where it is worse by more than 5 %."),
+    Column("kept equal", "the same for pairs within 5 % of one another."),
+    Column("kept worse", "the same for pairs with a lock that is worse by more than 5 %."),
 ]
 
 
@@ -174,19 +182,16 @@ class LockResults:
 
     def both(self) -> list[tuple[float, float]]:
         """Return the rates, direct and interposed, of the rounds that have both."""
-        direct, other = self.rates[DIRECT], self.rates[INTERPOSED]
-        return [
-            (direct[round_number], other[round_number])
-            for round_number in sorted(direct.keys() & other.keys())
-        ]
+        direct, interposed = self.rates[DIRECT], self.rates[INTERPOSED]
+        return [(direct[n], interposed[n]) for n in sorted(direct.keys() & interposed.keys())]
 
 
-Table = defaultdict[str, defaultdict[str, LockResults]]
+Results = defaultdict[str, defaultdict[str, LockResults]]
 """Results by setting and lock."""
 
 
-def empty_table() -> Table:
-    """Return an empty table for measure()."""
+def new_results() -> Results:
+    """Return the empty results that `measure` fills."""
     return defaultdict(lambda: defaultdict(LockResults))
 
 
@@ -195,14 +200,14 @@ def measure(
     chosen: Sequence[Subject],
     settings: Sequence[Setting],
     rounds: int,
-    given: Mapping[str, object],
+    options: Mapping[str, object],
     timeout: float,
-    results: Table,
+    results: Results,
 ) -> None:
     """Make all runs, and fill `results`, which has the runs so far if a signal ends it.
 
-    In a round, every lock is run once in both forms in each setting, the locks in an order shuffled
-    for it. The order of the forms alternates from round to round. timeout: seconds of one run.
+    In a round, every lock is run once in both forms in each setting, the locks in a shuffled order.
+    The order of the forms alternates from round to round. timeout: seconds of one run.
     """
     steps_in_all = rounds * len(settings) * len(chosen)
     with watching_others(report), progress("interposition", steps_in_all) as steps:
@@ -212,18 +217,20 @@ def measure(
                 random.Random(f"{setting.name} {round_number}").shuffle(order)
                 for subject in order:
                     steps.step(f"{subject.name}, {setting.name}")
-                    one = results[setting.name][subject.name]
-                    if one.timed_out < stats.GIVE_UP:
-                        _run_round(report, subject, setting, round_number, given, timeout, one)
+                    lock_results = results[setting.name][subject.name]
+                    if lock_results.timed_out < stats.GIVE_UP:
+                        _run_round(
+                            report, subject, setting, round_number, options, timeout, lock_results
+                        )
 
 
 def tables(
-    report: Report, chosen: Sequence[Subject], settings: Sequence[Setting], results: Table
-) -> list[RichTable]:
+    report: Report, chosen: Sequence[Subject], settings: Sequence[Setting], results: Results
+) -> list[Table]:
     """Return a table for each setting and a summary; add their figures to `report`."""
     names = [subject.name for subject in chosen]
-    each = [_setting_table(report, one, names, results[one.name]) for one in settings]
-    return [*each, _summary_table(report, settings, results)]
+    by_setting = [_setting_table(report, each, names, results[each.name]) for each in settings]
+    return [*by_setting, _summary_table(report, settings, results)]
 
 
 def _run_round(
@@ -231,16 +238,17 @@ def _run_round(
     subject: Subject,
     setting: Setting,
     round_number: int,
-    given: Mapping[str, object],
+    options: Mapping[str, object],
     timeout: float,
     results: LockResults,
 ) -> None:
     forms = [(DIRECT, replace(subject, plain=None, direct=True)), (INTERPOSED, subject)]
     if round_number % 2:
         forms.reverse()
-    for form, one in forms:
-        outcome = run(one, setting.workload, {**setting.arguments(), **given}, timeout=timeout)
-        report.record(one, round_number, outcome, setting=setting.name, form=form)
+    arguments = {**setting.arguments(), **options}
+    for form, variant in forms:
+        outcome = run(variant, setting.workload, arguments, timeout=timeout)
+        report.record(variant, round_number, outcome, setting=setting.name, form=form)
         results.timed_out += outcome.timed_out
         line = outcome.line("measured")
         if line is not None and not outcome.failure and (rate := number(line, RATE.field)) > 0:
@@ -249,67 +257,66 @@ def _run_round(
 
 def _setting_table(
     report: Report, setting: Setting, names: Sequence[str], results: Mapping[str, LockResults]
-) -> RichTable:
-    shown = table(f"{setting.name}: {setting.meaning}", COLUMNS)
+) -> Table:
+    table = empty_table(f"{setting.name}: {setting.meaning}", COLUMNS)
     for name in names:
         pairs = results[name].both()
-        found = equivalence([math.log(other / direct) for direct, other in pairs])
-        direct, other = (spread([pair[form] for pair in pairs]) for form in (0, 1))
-        more = None
-        if direct is not None and other is not None and setting.threads is None:
-            more = 1e9 / other.median - 1e9 / direct.median
+        test = _test(pairs)
+        direct, interposed = (spread([pair[form] for pair in pairs]) for form in (0, 1))
+        ns_more = None
+        if direct is not None and interposed is not None and setting.threads is None:
+            ns_more = 1e9 / interposed.median - 1e9 / direct.median
         report.rows.append(
             {
                 "setting": setting.name,
                 "lock": name,
                 "direct": direct,
-                "interposed": other,
-                "difference": None if found is None else math.expm1(found.centre),
-                "interval": _interval(found),
-                "p": None if found is None else found.p_value,
-                "within": None if found is None else found.verdict,
-                "ns_more": more,
+                "interposed": interposed,
+                "difference": None if test is None else math.expm1(test.centre),
+                "interval": _interval(test),
+                "p": None if test is None else test.p_value,
+                "within": None if test is None else test.verdict,
+                "ns_more": ns_more,
                 "rounds": len(pairs),
                 "timed_out": results[name].timed_out,
             }
         )
-        if found is None or direct is None or other is None:
-            why = "timed out" if results[name].timed_out else "-"
-            shown.add_row(name, why, *["-"] * 6)
+        if test is None or direct is None or interposed is None:
+            table.add_row(name, "timed out" if results[name].timed_out else "-", *["-"] * 6)
             continue
-        shown.add_row(
+        table.add_row(
             name,
             plain(direct.median),
-            plain(other.median),
-            f"{math.expm1(found.centre):+.1%}",
-            show_interval(_interval(found)),
-            f"{found.p_value:.3f}",
-            found.verdict,
-            "-" if more is None else f"{more:+.2f}",
+            plain(interposed.median),
+            f"{math.expm1(test.centre):+.1%}",
+            _interval_text(_interval(test)),
+            f"{test.p_value:.3f}",
+            test.verdict,
+            "-" if ns_more is None else f"{ns_more:+.2f}",
         )
-    return shown
+    return table
 
 
-def _interval(found: Equivalence | None) -> list[float] | None:
-    if found is None or found.low is None or found.high is None:
+def _test(pairs: Sequence[tuple[float, float]]) -> Equivalence | None:
+    return equivalence([math.log(interposed / direct) for direct, interposed in pairs])
+
+
+def _interval(test: Equivalence | None) -> list[float] | None:
+    if test is None or test.low is None or test.high is None:
         return None
-    return [math.expm1(found.low), math.expm1(found.high)]
+    return [math.expm1(test.low), math.expm1(test.high)]
 
 
-def show_interval(interval: Sequence[float] | None) -> str:
-    """Return a text such as `-1.2% to +0.3%`."""
+def _interval_text(interval: Sequence[float] | None) -> str:
     return "-" if interval is None else f"{interval[0]:+.1%} to {interval[1]:+.1%}"
 
 
 def summarise(results: Mapping[str, LockResults]) -> dict[str, object]:
     """Return the summary of the locks of a setting; see SUMMARY."""
-    pairs = {name: one.both() for name, one in results.items() if one.both()}
-    found = {
-        name: equivalence([math.log(other / direct) for direct, other in both])
-        for name, both in pairs.items()
-    }
-    centres = [one.centre for one in found.values() if one is not None]
-    verdicts = [one.verdict for one in found.values() if one is not None]
+    pairs = {name: both for name, each in results.items() if (both := each.both())}
+    tests = [test for both in pairs.values() if (test := _test(both)) is not None]
+    centres = [test.centre for test in tests]
+    verdicts = [test.verdict for test in tests]
     summary: dict[str, object] = {
         "locks": len(centres),
         "mean_difference": math.expm1(statistics.fmean(centres)) if centres else None,
@@ -327,7 +334,7 @@ def summarise(results: Mapping[str, LockResults]) -> dict[str, object]:
 
 
 def _orders(pairs: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, object]:
-    """Return how pairs of locks compare in one form and in the other."""
+    """Return the figures of SUMMARY on pairs of locks."""
     names = ("ordered", "turned_round", "kept_better", "kept_equal", "kept_worse")
     if len(pairs) < 2:
         return dict.fromkeys(names)
@@ -341,61 +348,53 @@ def _orders(pairs: Mapping[str, Sequence[tuple[float, float]]]) -> dict[str, obj
     variants = ((schema.MANUAL, 0), (schema.INTERPOSED, 1))
     runs = pd.DataFrame(
         [
-            ("all", lock, variant, pair[place])
+            ("all", lock, variant, pair[index])
             for lock, both in pairs.items()
             for pair in both
-            for variant, place in variants
+            for variant, index in variants
         ],
         columns=["application", "lock", "variant", RATE.field],
     )
     rows = []
     for variant, _ in variants:
-        mine = runs[runs.variant == variant].rename(columns={RATE.field: "value"})
-        sample = Sample("", RATE.field, "", mine.assign(**{COUNT: 0}))
+        of_variant = runs[runs.variant == variant].rename(columns={RATE.field: "value"})
+        sample = Sample("", RATE.field, "", of_variant.assign(**{COUNT: 0}))
         rows.append(cells.condense(sample).at("one").row("all"))
     direct, interposed = (Shown().better(row) for row in rows)
-    papers = validation.validation(runs, RATE.field, higher=True, rule=Margin()).loc["all"]
-    kept = {name: float(papers[name]) for name in names[2:]}
+    by_margin = validation.validation(runs, RATE.field, higher=True, rule=Margin()).loc["all"]
+    shares = {name: float(by_margin[name]) for name in names[2:]}
     return {
         "ordered": int(np.count_nonzero((direct | direct.T) & (interposed | interposed.T)) // 2),
         "turned_round": int(np.count_nonzero(direct & interposed.T)),
-        **{name: None if math.isnan(share) else share for name, share in kept.items()},
+        **{name: None if math.isnan(share) else share for name, share in shares.items()},
     }
 
 
-def _summary_table(report: Report, settings: Sequence[Setting], results: Table) -> RichTable:
-    shown = table("All locks together", SUMMARY)
+def _summary_table(report: Report, settings: Sequence[Setting], results: Results) -> Table:
+    table = empty_table("All locks together", SUMMARY)
     for setting in settings:
-        line = summarise(results[setting.name])
-        report.summary.append({"setting": setting.name, **line})
-        mean = line["mean_difference"]
-        interval = line["interval"]
-        cells = [
-            str(line["locks"]),
-            "-"
-            if mean is None
-            else f"{mean:+.2%} ({show_interval(interval if isinstance(interval, list) else None)})",
-            *(str(line[name]) for name in ("within", "beyond", "open")),
-            *(_or_dash(line[name]) for name in ("ordered", "turned_round")),
-            *(
-                "-" if share is None else numbers.percent(float(str(share)))
-                for share in (line["kept_better"], line["kept_equal"], line["kept_worse"])
-            ),
-        ]
-        shown.add_row(setting.name, *cells)
-    return shown
-
-
-def _or_dash(value: object) -> str:
-    return "-" if value is None else str(value)
+        summary = summarise(results[setting.name])
+        report.summary.append({"setting": setting.name, **summary})
+        mean, interval = summary["mean_difference"], summary["interval"]
+        limits = _interval_text(interval if isinstance(interval, list) else None)
+        counts = (summary[name] for name in ("within", "beyond", "open", "ordered", "turned_round"))
+        shares = (summary[name] for name in ("kept_better", "kept_equal", "kept_worse"))
+        table.add_row(
+            setting.name,
+            str(summary["locks"]),
+            "-" if mean is None else f"{mean:+.2%} ({limits})",
+            *("-" if count is None else str(count) for count in counts),
+            *("-" if share is None else numbers.percent(float(str(share))) for share in shares),
+        )
+    return table
 
 
 def remarks(settings: Sequence[Setting]) -> list[str]:
     """Return the remarks on the tables."""
-    cost = [each.name for each in settings if not each.busy]
-    if not cost:
+    names = [each.name for each in settings if not each.busy]
+    if not names:
         return []
     return [
-        f"In {' and '.join(cost)} a thread does next to nothing but lock and unlock: 'ns more' is "
-        "what interposition costs, a smaller share of what a program with work of its own does."
+        f"In {' and '.join(names)} a thread does little but lock and unlock: 'ns more' is the cost "
+        "of interposition, which is a smaller share of the time of a program with other work."
     ]

@@ -3,31 +3,32 @@
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 from rich.table import Table
 
-from lockwright.bench.report import Column, Report, progress, table, watching_others
+from lockwright.bench.report import Column, Report, empty_table, progress, watching_others
 from lockwright.machine.calibration import EVERY_LOCK
 from lockwright.run.bench_program import LIBC, Subject, number, run
 from lockwright.stats.spread import Spread, format_spread, spread
 
 DELAYS = (10_000, 100_000, 1_000_000, 10_000_000)
-"""Nanoseconds parked before the wake: the longer a processor was idle, the longer it takes."""
+"""Nanoseconds parked before the wake: a processor that was idle longer takes longer to wake."""
 
 PAIRS = 12
-"""Most pairs of processors between which a cache line is sent; spread over all pairs."""
+"""Most pairs of processors between which a cache line is transferred, a sample of all pairs."""
 
 COLUMNS = [
-    Column("measured", "what, in nanoseconds."),
-    Column("ns", "the median of a run; median over the rounds."),
-    Column("meaning", "how it is measured."),
+    Column("measured", "the name of the duration."),
+    Column("ns", "nanoseconds: the median of a run; median over the rounds."),
+    Column("meaning", "the definition of the duration."),
 ]
 
 SETTINGS = [
-    Column("number", "the number, of every lock that has one of that name, or of one lock."),
-    Column("value", "what was found for it."),
-    Column("from", "how it follows from what was measured."),
+    Column("number", "the tunable, of every lock that has one of that name, or of one lock."),
+    Column("value", "its value."),
+    Column("from", "its derivation from the durations."),
 ]
 
 
@@ -37,10 +38,10 @@ def turnaround(delay: int) -> str:
 
 
 MEANINGS = {
-    "pause": "one polite step of a polling loop",
-    "turn": "one turn of the empty loop in which delays are counted",
-    "clock": "one look at the clock",
-    "transfer": "a cache line goes from one processor to another, the slowest pair",
+    "pause": "one pause instruction of a polling loop",
+    "turn": "one iteration of the empty loop that counts delays",
+    "clock": "one read of the clock",
+    "transfer": "the transfer of a cache line between two processors, the slowest pair",
     "switch": "two threads of one processor wake each other and sleep: the round trip",
     "sleep": "from the call to sleep until another thread of that processor runs",
     "wake": "the call that wakes a thread of another processor",
@@ -61,12 +62,12 @@ def _grace(medians: Mapping[str, float]) -> float:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule that derives a number of a lock from measurements."""
+    """A rule that derives a tunable of some locks from measurements."""
 
     locks: tuple[str, ...]
     name: str
     value: Callable[[Mapping[str, float]], float]
-    why: str
+    derivation: str
 
 
 _MUTEXEE = ("mutexee", "mutexee-timeout")
@@ -76,20 +77,21 @@ RULES = [
         (EVERY_LOCK,),
         "spin-ns",
         _asleep,
-        "sleep + turnaround: a waiter that polls for as long as a sleep costs and then sleeps "
-        "loses at most twice the least possible",
+        "sleep + turnaround: a waiter that polls for the cost of a sleep and then parks loses at "
+        "most twice the least possible",
     ),
     Rule(
         _MUTEXEE,
         "spin-ns",
         _asleep,
-        "the same, which the authors' 8000 cycles were on their machine",
+        "the same; the authors' 8000 cycles on their machine",
     ),
     Rule(
         _MUTEXEE,
         "grace-ns",
         _grace,
-        "3 transfers + a pause: a polling waiter sees the lock free, takes it, and is medians",
+        "3 transfers + a pause: a polling waiter reads the lock as free, acquires it, and the "
+        "releasing thread reads that",
     ),
     Rule(
         _MUTEXEE, "spin-mutex-mode-ns", lambda medians: 2 * _grace(medians) / 3, "2/3 of grace-ns"
@@ -98,9 +100,9 @@ RULES = [
 ]
 """The fractions of MUTEXEE are those of its authors' cycles: 384, 256 and 128."""
 
-LEFT = (
-    "All other numbers keep their defaults; so does how often a NUMA node passes a lock on within "
-    "itself, which weighs speed against fairness, and that no measurement decides."
+DEFAULTS_REMARK = (
+    "All other tunables keep their defaults, also the batch of a NUMA node: it weighs throughput "
+    "against fairness, which no measurement decides."
 )
 
 
@@ -123,49 +125,49 @@ def measure(report: Report, rounds: int, timeout: float) -> tuple[dict[str, Spre
     steps_in_all = rounds * (3 + len(pairs) + len(DELAYS))
     with watching_others(report), progress("calibrate", steps_in_all) as steps:
 
-        def ask(turn: int, workload: str, given: Mapping[str, object], *names: str) -> list[float]:
+        def run_figures(
+            round_number: int, workload: str, options: Mapping[str, object], *names: str
+        ) -> list[float]:
             """Return the figures of those names from one run; none if it failed."""
             steps.step(workload)
-            outcome = run(Subject(LIBC), workload, given, timeout=timeout)
-            report.record(Subject(LIBC), turn, outcome, workload=workload, **given)
+            outcome = run(Subject(LIBC), workload, options, timeout=timeout)
+            report.record(Subject(LIBC), round_number, outcome, workload=workload, **options)
             line = outcome.line("result")
             return [number(line, name) for name in names] if line and not outcome.failure else []
 
-        for turn in range(rounds):
+        for round_number in range(rounds):
+            figures_of = partial(run_figures, round_number)
             parts = ("pause", "turn", "clock")
-            for name, value in zip(
-                parts, ask(turn, "pause", {}, *(f"{part}_ns" for part in parts)), strict=False
-            ):
+            part_figures = figures_of("pause", {}, *(f"{part}_ns" for part in parts))
+            for name, value in zip(parts, part_figures, strict=False):
                 medians[name].append(value)
-            transfers = [
-                value
-                for first, second in pairs
-                for value in ask(turn, "transfer", {"cpu-a": first, "cpu-b": second}, "transfer_ns")
-            ]
+            transfers = []
+            for first, second in pairs:
+                on_pair = {"cpu-a": first, "cpu-b": second}
+                transfers += figures_of("transfer", on_pair, "transfer_ns")
             medians["transfer"] += [max(transfers)] if transfers else []
-            medians["switch"] += ask(turn, "park", {"trips": 5000, **alone}, "median_trip_ns")
-            medians["sleep"] += ask(turn, "sleep", alone, "sleep_ns")
+            medians["switch"] += figures_of("park", {"trips": 5000, **alone}, "median_trip_ns")
+            medians["sleep"] += figures_of("sleep", alone, "sleep_ns")
             for delay in DELAYS:
                 # Each run takes a fifth of a second or little more.
-                given = {"naps": min(500, 200_000_000 // delay), "delay-ns": delay, **apart}
-                answer = ask(turn, "sleep", given, "turnaround_ns", "wake_ns")
-                medians[turnaround(delay)] += answer[:1]
-                medians["wake"] += answer[1:] if delay == DELAYS[0] else []
-    figures = {name: found for name in MEANINGS if (found := spread(medians[name])) is not None}
-    shown = table("Durations of this machine", COLUMNS)
-    shown.columns[-1].justify = "left"
-    for name, found in figures.items():
-        report.rows.append({"measured": name, "ns": found})
-        shown.add_row(name, format_spread(found), MEANINGS[name])
-    return figures, [shown]
+                options = {"naps": min(500, 200_000_000 // delay), "delay-ns": delay, **apart}
+                wake_figures = figures_of("sleep", options, "turnaround_ns", "wake_ns")
+                medians[turnaround(delay)] += wake_figures[:1]
+                medians["wake"] += wake_figures[1:] if delay == DELAYS[0] else []
+    figures = {name: figure for name in MEANINGS if (figure := spread(medians[name])) is not None}
+    table = empty_table("Durations of this machine", COLUMNS)
+    table.columns[-1].justify = "left"
+    for name, figure in figures.items():
+        report.rows.append({"measured": name, "ns": figure})
+        table.add_row(name, format_spread(figure), MEANINGS[name])
+    return figures, [table]
 
 
 def settings(figures: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], Table]:
-    """Return the values by lock and name, and a table of them; numbers whose measurements are
-    missing are left out."""
-    medians = {name: found.median for name, found in figures.items()}
+    """Return the values by lock and name, and their table; values without figures are missing."""
+    medians = {name: figure.median for name, figure in figures.items()}
     values: dict[str, dict[str, int]] = {}
-    shown = table("Settings of the locks", SETTINGS)
+    table = empty_table("Settings of the locks", SETTINGS)
     for rule in RULES:
         try:
             value = round(rule.value(medians))
@@ -173,7 +175,7 @@ def settings(figures: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], 
             continue
         for lock in rule.locks:
             values.setdefault(lock, {})[rule.name] = value
-        where = "every lock" if rule.locks == (EVERY_LOCK,) else ", ".join(rule.locks)
-        shown.add_row(f"{where}: {rule.name}", f"{value:,}", rule.why)
-    shown.columns[-1].justify = "left"
-    return values, shown
+        locks = "every lock" if rule.locks == (EVERY_LOCK,) else ", ".join(rule.locks)
+        table.add_row(f"{locks}: {rule.name}", f"{value:,}", rule.derivation)
+    table.columns[-1].justify = "left"
+    return values, table

@@ -1,7 +1,6 @@
-"""The description of this machine for `lockwright simulate`, made of measurements."""
+"""The description of this machine for `lockwright simulate`, from measurements."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -30,37 +29,40 @@ _ACCESSES = {"load": "load", "store": "fenced_store", "rmw": "rmw"}
 
 @dataclass
 class Measured:
-    """The figures of this machine in nanoseconds, by name, each with its values of all runs."""
+    """The figures of this machine in nanoseconds: the values of all runs by name."""
 
     shape: Shape
     values: dict[str, list[float]] = field(default_factory=dict)
 
     def add(self, name: str, value: object) -> None:
-        """Add a value, if there is one."""
+        """Add a value if it is a number."""
         if isinstance(value, (int, float)):
             self.values.setdefault(name, []).append(float(value))
 
+    def add_fields(self, line: Line, *names: str) -> None:
+        """Add the values of the fields with these names and the suffix `_ns`."""
+        for name in names:
+            self.add(name, line.get(f"{name}_ns"))
+
     def spread(self, name: str) -> Spread:
         """Return the median and the quartiles. Raises LockwrightError if nothing was measured."""
-        found = spread(self.values.get(name, []))
-        if found is None:
+        figure = spread(self.values.get(name, []))
+        if figure is None:
             raise LockwrightError(
                 f"the machine could not be measured: no run has the figure '{name}'",
                 "try it again on a machine that is not busy",
             )
-        return found
+        return figure
 
     def __getitem__(self, name: str) -> float:
         """Return the median."""
         return self.spread(name).median
 
     def text_of(self, name: str) -> str:
-        """Return `load.cache 80.5 ns (quartiles 79.7 to 81.2, 7 runs)`."""
-        found = self.spread(name)
-        return (
-            f"{name} {found.median:.4g} ns (quartiles {found.low:.4g} to {found.high:.4g}, "
-            f"{found.count} runs)"
-        )
+        """Return a text such as `load.cache 80.5 ns (quartiles 79.7 to 81.2, 7 runs)`."""
+        figure = self.spread(name)
+        quartiles = f"quartiles {figure.low:.4g} to {figure.high:.4g}"
+        return f"{name} {figure.median:.4g} ns ({quartiles}, {figure.count} runs)"
 
 
 def default_path() -> Path:
@@ -81,14 +83,14 @@ def measure(runs: int, timeout: float) -> Measured:
     first = processors[0]
     pairs = _pairs(shape)
     second = pairs[-1][0] if pairs else first
-    two = {"cpu-a": first, "cpu-b": second}
+    two = {"cpu_a": first, "cpu_b": second}
     steps_in_all = runs * (4 + 2 * len(pairs) + len(IDLE_US) + len(BUSY_US))
     with progress("calibrate --machine", steps_in_all) as steps:
 
-        def ask(workload: str, **given: object) -> Line:
+        def result_of(workload: str, **options: object) -> Line:
             steps.step(workload)
-            words = {name.replace("_", "-"): value for name, value in given.items()}
-            outcome = run(Subject(LIBC), workload, words, timeout=timeout)
+            arguments = {name.replace("_", "-"): value for name, value in options.items()}
+            outcome = run(Subject(LIBC), workload, arguments, timeout=timeout)
             line = outcome.line("result")
             if line is None or outcome.failure:
                 raise LockwrightError(
@@ -98,47 +100,36 @@ def measure(runs: int, timeout: float) -> Measured:
             return line
 
         for _ in range(runs):
-            loops = ask("calibrate")["loops_per_us"]
+            loops = result_of("calibrate")["loops_per_us"]
             assert isinstance(loops, (int, float))
             measured.add("clock", 1000 / (4 * float(loops)))
-            _add(measured, ask("pause"), pause="pause_ns", turn="turn_ns", clock_read="clock_ns")
-            _add(
-                measured,
-                ask("data"),
-                **{name: f"{name}_ns" for name in ("array_read", "memory", "line", "page")},
-            )
+            line = result_of("pause")
+            measured.add("clock_read", line.get("clock_ns"))
+            measured.add_fields(line, "pause", "turn")
+            measured.add_fields(result_of("data"), "array_read", "memory", "line", "page")
             kernel = ("failed_wait", "failed_wake", "yield", "yield_round", "membarrier", "slice")
-            _add(measured, ask("kernel", **_options(two)), **{n: f"{n}_ns" for n in kernel})
-            same = ask("sleep", **_options({"cpu-a": first, "cpu-b": first}))
-            _add(measured, same, sleep="sleep_ns", turnaround_here="turnaround_ns")
-            for one, other, level in ((a, b, level) for a, b, level in _levels(shape, pairs)):
-                line = ask("accesses", cpu_a=one, cpu_b=other)
-                for name in ("load_hit", "fenced_store_hit", "rmw_hit"):
-                    measured.add(name, line.get(f"{name}_ns"))
+            measured.add_fields(result_of("kernel", **two), *kernel)
+            line = result_of("sleep", cpu_a=first, cpu_b=first)
+            measured.add_fields(line, "sleep")
+            measured.add("turnaround_here", line.get("turnaround_ns"))
+            for near, far in pairs:
+                level = shape.level(near, far)
+                line = result_of("accesses", cpu_a=near, cpu_b=far)
+                measured.add_fields(line, "load_hit", "fenced_store_hit", "rmw_hit")
+                measured.add_fields(line, "rmw_after_load")
                 for table, name in _ACCESSES.items():
                     measured.add(f"{table}.{level}", line.get(f"{name}_ns"))
-                measured.add("rmw_after_load", line.get("rmw_after_load_ns"))
-                measured.add(
-                    f"transfer.{level}", ask("transfer", cpu_a=one, cpu_b=other)["median_ns"]
-                )
+                line = result_of("transfer", cpu_a=near, cpu_b=far)
+                measured.add(f"transfer.{level}", line["median_ns"])
             for idle in IDLE_US:
                 naps = min(500, max(5, 100_000 // idle))
-                line = ask("sleep", naps=naps, delay_ns=1000 * idle, **_options(two))
+                line = result_of("sleep", naps=naps, delay_ns=1000 * idle, **two)
                 measured.add(f"turnaround {idle} us", line["turnaround_ns"])
                 measured.add(f"wake {idle} us", line["wake_ns"])
             for busy in BUSY_US:
-                line = ask("preempt", delay_ns=1000 * busy, **_options(two))
+                line = result_of("preempt", delay_ns=1000 * busy, **two)
                 measured.add(f"preempt {busy} us", line["turnaround_ns"])
     return measured
-
-
-def _options(given: Mapping[str, object]) -> dict[str, object]:
-    return {name.replace("-", "_"): value for name, value in given.items()}
-
-
-def _add(measured: Measured, line: Line, /, **fields: str) -> None:
-    for name, of_line in fields.items():
-        measured.add(name, line.get(of_line))
 
 
 def _pairs(shape: Shape) -> list[tuple[int, int]]:
@@ -146,36 +137,32 @@ def _pairs(shape: Shape) -> list[tuple[int, int]]:
     by_level: dict[str, list[tuple[int, int]]] = {level: [] for level in LEVELS}
     for pair in combinations(sorted(shape.places), 2):
         by_level[shape.level(*pair)].append(pair)
-    found = []
+    sample = []
     for level in LEVELS[1:]:
-        every = by_level[level]
-        found += every[:: max(1, -(-len(every) // PAIRS))]
-    return found
-
-
-def _levels(shape: Shape, pairs: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
-    return [(one, other, shape.level(one, other)) for one, other in pairs]
+        pairs = by_level[level]
+        sample += pairs[:: max(1, -(-len(pairs) // PAIRS))]
+    return sample
 
 
 def document(measured: Measured) -> str:
     """Return the machine file. Raises LockwrightError if a figure was not measured."""
     shape = measured.shape
     cycle = measured["clock"]
-    table = _Document(measured)
-    table.section(
+    text = _Document(measured)
+    text.section(
         "shape",
-        "/sys, the processors that the measurement was allowed to use",
+        "/sys, the processors that the measurement may use",
         packages=shape.packages,
         nodes_per_package=shape.nodes_per_package,
         caches_per_node=shape.caches_per_node,
         cores_per_cache=shape.cores_per_cache,
         threads_per_core=shape.threads_per_core,
     )
-    table.measured("clock", ["clock"], "of a chain of multiplications and additions", ghz=1 / cycle)
-    table.measured(
+    text.measured("clock", ["clock"], "of a chain of multiplications and additions", ghz=1 / cycle)
+    text.measured(
         "hit",
         ["load_hit", "rmw_hit"],
-        "chases over 128 lines of the own cache; store_cycles: estimate",
+        "chases over 128 lines of the processor's own cache; store_cycles: estimate",
         load_cycles=measured["load_hit"] / cycle,
         store_cycles=1,
         rmw_cycles=measured["rmw_hit"] / cycle,
@@ -185,11 +172,11 @@ def document(measured: Measured) -> str:
     for name in _ACCESSES:
         less = fenced if name == "store" else 0.0
         costs = {f"{level}_ns": measured[f"{name}.{level}"] - less for level in levels}
-        table.measured(
+        text.measured(
             name,
             [f"{name}.{level}" for level in levels] + (["fenced_store_hit"] if less else []),
             "chases over 128 lines that the other processor has written"
-            + ("; of each store with its fence, less the same on own lines" if less else ""),
+            + ("; a store with its fence, less the same on own lines" if less else ""),
             **costs,
         )
     memory = measured["memory"]
@@ -198,16 +185,16 @@ def document(measured: Measured) -> str:
         for level in levels
         if level in ("package", "far")
     }
-    table.measured(
+    text.measured(
         "memory", ["memory"], "a chase over 256 MiB; other nodes: estimate", node_ns=memory, **far
     )
     migratory = "rmw_after_load" in measured.values and (
         measured["rmw_after_load"] - measured["rmw_hit"] < measured[f"rmw.{levels[0]}"] / 2
     )
-    table.measured(
+    text.measured(
         "line",
         ["rmw_after_load"] if levels else [],
-        "migratory: a load of another processor's modified line brings it for writing if a "
+        "migratory: a load of another processor's modified line acquires it for writing if a "
         "read-modify-write after it takes less than half of one without it; others: estimates",
         shared_read_ns=5,
         invalidate_ns=1,
@@ -219,7 +206,7 @@ def document(measured: Measured) -> str:
         migratory=migratory,
     )
     pause = measured["pause"]
-    table.measured(
+    text.measured(
         "wait",
         ["pause", "turn", "clock_read"],
         "the fastest of 100 trials in each run",
@@ -228,13 +215,13 @@ def document(measured: Measured) -> str:
         clock_ns=measured["clock_read"],
     )
     if shape.threads_per_core > 1:
-        table.section(
+        text.section(
             "smt",
-            "estimate: two busy siblings run 0.62 times as fast each",
+            "estimate: each of two busy siblings runs 0.62 times as fast",
             busy_share=1.6,
             pausing_share=1.1,
         )
-    table.measured(
+    text.measured(
         "data",
         ["array_read", "line", "page"],
         "cache_ns: reads of random words of 1 MiB; tlb_miss_ns: a chase over 8192 pages less one "
@@ -245,8 +232,8 @@ def document(measured: Measured) -> str:
         tlb_pages=2048,
         tlb_miss_ns=max(0.0, measured["page"] - measured["line"]),
     )
-    _kernel(table)
-    table.section(
+    _kernel(text)
+    text.section(
         "energy",
         "estimates",
         running_watts=5,
@@ -257,12 +244,12 @@ def document(measured: Measured) -> str:
     )
     processors = len(shape.places)
     title = f"this machine: {cpu_model()}, {processors} processors, as measured"
-    return f'like = "linux-eevdf"\ntitle = {json.dumps(title)}\n' + "".join(table.lines)
+    return f'like = "linux-eevdf"\ntitle = {json.dumps(title)}\n' + "".join(text.lines)
 
 
-def _kernel(table: "_Document") -> None:
-    """Adds what the kernel's calls cost, as the simulator composes them."""
-    measured = table.from_
+def _kernel(text: "_Document") -> None:
+    """Add the costs of the kernel's calls, as the simulator composes them."""
+    measured = text.figures
     failed = measured["failed_wake"]
     bucket = failed / 2
     # A round is two yields and two switches.
@@ -276,8 +263,8 @@ def _kernel(table: "_Document") -> None:
         for low, high in pairwise(IDLE_US)
     }
     low, high = max(steps, key=lambda step: steps[step])
-    patience = [busy for busy in BUSY_US if measured[f"preempt {busy} us"] < _PREEMPTED_NS]
-    table.measured(
+    preempted = [busy for busy in BUSY_US if measured[f"preempt {busy} us"] < _PREEMPTED_NS]
+    text.measured(
         "kernel",
         [
             *("sleep", "failed_wake", "yield", "yield_round", "membarrier", "slice"),
@@ -287,11 +274,11 @@ def _kernel(table: "_Document") -> None:
         ],
         "switch_ns: half a yield_round less a yield; sleep_ns: sleep less a switch; bucket_ns and "
         "miss_ns: half of a failed_wake each (the division is an estimate); wake_ns: "
-        "turnaround_here less a switch; interrupt_ns: what a wake of another, idle processor "
-        "takes the caller in addition; interrupt_latency_ns: what it adds to the turnaround; "
+        "turnaround_here less a switch; interrupt_ns: the additional time of the caller for a "
+        "wake of another, idle processor; interrupt_latency_ns: its addition to the turnaround; "
         "idle_depth_us and idle_exit_us: the largest step between two turnarounds; "
-        "wake_preempts_us: the least time that a thread has run when it gives way to a woken "
-        "one; migration_ns: estimate",
+        "wake_preempts_us: the least time that a thread has run when a woken one preempts it; "
+        "migration_ns: estimate",
         sleep_ns=max(0.0, measured["sleep"] - switch),
         wake_ns=max(0.0, here - switch),
         miss_ns=failed - bucket,
@@ -306,32 +293,31 @@ def _kernel(table: "_Document") -> None:
         membarrier_ns=measured["membarrier"],
         slice_us=measured["slice"] / 1000,
         period_us=0,
-        wake_preempts_us=min(patience, default=0),
+        wake_preempts_us=min(preempted, default=0),
         migration_ns=3000,
     )
 
 
 _PREEMPTED_NS = 300_000
-"""A woken thread that runs after less has preempted the one that ran; slices are longer."""
+"""A woken thread that runs sooner has preempted the running one, since slices are longer."""
 
 
 class _Document:
     """The text of a machine file, section by section."""
 
-    def __init__(self, measured: Measured) -> None:
-        """measured: what the sections are made of."""
-        self.from_ = measured
+    def __init__(self, figures: Measured) -> None:
+        self.figures = figures
         self.lines: list[str] = []
 
     def measured(self, name: str, names: list[str], how: str, **figures: float) -> None:
-        """Adds a section whose source names the figures that were measured."""
-        text = "; ".join(self.from_.text_of(each) for each in names)
+        """Add a section whose source names the measured figures."""
+        text = "; ".join(self.figures.text_of(each) for each in names)
         self.section(
             name, f"measured by lockwright calibrate: {text or 'nothing'}. {how}", **figures
         )
 
     def section(self, name: str, source: str, **figures: float) -> None:
-        """Adds a section."""
+        """Add a section. source: the origin of its figures."""
         self.lines += [f"\n[{name}]\n", f"source = {json.dumps(source)}\n"]
         for figure, value in figures.items():
             text = str(value).lower() if isinstance(value, bool) else f"{value:.5g}"
@@ -339,11 +325,11 @@ class _Document:
 
 
 def write(path: Path, text: str) -> None:
-    """Writes the file and its directories. Raises LockwrightError if it cannot be written."""
+    """Write the file and its directories. Raises LockwrightError if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LockwrightError(
-            f"cannot make {path.parent}: {error.strerror}", "choose another file"
+            f"cannot create {path.parent}: {error.strerror}", "choose another file"
         ) from error
     files.write(path, text, "--machine")

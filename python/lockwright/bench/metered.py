@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from lockwright.bench.report import Column, Report, table
+from lockwright.bench.report import Column, Report, empty_table
 from lockwright.machine import meters
 from lockwright.machine.meters import Idle
 from lockwright.stats.spread import Spread, format_spread, spread
@@ -18,7 +18,7 @@ _NOT_LABELS = {"lock", "round", "beside", "seconds", "failure", "lines", "counts
 _NOT_LABELS |= {"metered", "counting"}
 """Keys of a run that are no labels, see Report.record."""
 
-LOCK = Column("run", "the lock, and the other labels of these runs.")
+RUN = Column("run", "the lock, and the other labels of its runs.")
 
 Value = Callable[[Mapping[str, float], float | None, Idle | None], float | None]
 """A function of the meters of a run, its operations if known, and the idle power."""
@@ -26,7 +26,7 @@ Value = Callable[[Mapping[str, float], float | None, Idle | None], float | None]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the table. unit: the divisor of the printed values. energy: whether it needs
+    """A figure of the table. unit: the divisor of the printed values. energy: True if it needs
     energy counters."""
 
     key: str
@@ -77,7 +77,7 @@ FIGURES = (
         "watts_above_idle",
         Column(
             "above idle",
-            "those watts less what the same domains took before the first run, when nothing ran.",
+            "those watts less the power of the same domains before the first run.",
         ),
         lambda values, _, idle: meters.above_idle(values, idle),
         energy=True,
@@ -107,41 +107,41 @@ FIGURES = (
         for key, what in (
             ("cycles", "processor cycles of the whole run"),
             ("instructions", "its instructions"),
-            ("cache_misses", "its accesses that the last cache did not serve"),
+            ("cache_misses", "its misses of the last cache"),
         )
     ),
     *(
         Figure(key, Column(key.replace("_", " "), f"{what}, in the whole run."), _in_all(key))
         for key, what in (
-            ("migrations", "how often one of its threads went on on another processor"),
-            ("context_switches", "how often one of its threads left a processor to another"),
+            ("migrations", "migrations of its threads to another processor"),
+            ("context_switches", "context switches of its threads"),
             ("page_faults", "page faults, minor and major"),
         )
     ),
 )
-"""The figures. Energy is that of the measurement, where a workload marks it. All else, and the
-energy of other workloads, is of the whole run with its start and end; so are operations."""
+"""The figures. Energy is that of the measurement if a workload marks it. All other figures, the
+energy of other workloads and the operations are of the whole run, with its start and end."""
 
 
 def operations(lines: Sequence[Mapping[str, Any]], measured: bool = False) -> float | None:
-    """Return the number of operations of a run from its last line, which includes those at its end;
-    None if unknown. measured: only those of its measurement.
+    """Return the number of operations of a run, from its last line that has one; None if unknown.
+
+    measured: only those of its measurement.
     """
     for name in OPERATIONS:
-        found = [
+        counts = [
             line[name]
             for line in lines
             if isinstance(line.get(name), int | float)
             and (not measured or line.get("kind") == "measured")
         ]
-        if found:
-            return float(found[-1])
+        if counts:
+            return float(counts[-1])
     return None
 
 
 def _value(figure: Figure, run: Mapping[str, Any], idle: Idle | None) -> float | None:
     values = run["meters"]
-    # Energy may be that of the measurement alone; counters are of the whole run.
     measured = figure.energy and meters.WINDOWED in values
     return figure.value(values, operations(run["lines"], measured), idle)
 
@@ -150,7 +150,7 @@ def tables(report: Report) -> list[Table]:
     """Add the figures to the report, and return the table; none without figures."""
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for run in report.runs:
-        # The operations of a failed run are unknown. Other meters use energy themselves.
+        # The operations of a failed run are unknown. Other meters take energy themselves.
         others = run.get("metered") or run.get("counting")
         if run["failure"] or others or not run["meters"]:
             continue
@@ -162,15 +162,14 @@ def tables(report: Report) -> list[Table]:
         results[name] = {}
         for figure in FIGURES:
             values = [v for run in runs if (v := _value(figure, run, idle)) is not None]
-            if (found := spread(values)) is not None:
-                results[name][figure.key] = found
+            if (over_runs := spread(values)) is not None:
+                results[name][figure.key] = over_runs
         report.meter_rows.append({"run": list(name), **results[name]})
-    shown = [each for each in FIGURES if any(each.key in found for found in results.values())]
-    if not shown:
+    known = [each for each in FIGURES if any(each.key in row for row in results.values())]
+    if not known:
         return []
-    built = table("Energy and counters", [LOCK, *(each.column for each in shown)])
-    for name, figures in results.items():
-        built.add_row(
-            ", ".join(name), *(format_spread(figures.get(each.key), each.unit) for each in shown)
-        )
-    return [built]
+    table = empty_table("Energy and counters", [RUN, *(each.column for each in known)])
+    for name, row in results.items():
+        texts = (format_spread(row.get(each.key), each.unit) for each in known)
+        table.add_row(", ".join(name), *texts)
+    return [table]

@@ -1,5 +1,5 @@
-"""The cost of choosing an algorithm per mutex: the library of all algorithms, with the same one for
-every mutex, against the library of that algorithm alone."""
+"""The cost of an algorithm per mutex: the library of all algorithms, with one for every mutex,
+against the library of that algorithm."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from rich.table import Table
 from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE
 from lockwright.bench.interposition import SETTINGS, Setting
-from lockwright.bench.report import Column, Report, progress, rotated, table, watching_others
+from lockwright.bench.report import Column, Report, empty_table, progress, rotated, watching_others
 from lockwright.compare import stats
 from lockwright.plan.compiled import VARIABLE
 from lockwright.preload.locks import Registry
@@ -30,7 +30,7 @@ COLUMNS = [
     Column(
         "ratio",
         "mixed divided by own, of the two runs of a round, which follow one another; median over "
-        "the rounds. Below 1: the choice costs that much.",
+        "the rounds. Below 1: the mixed library is slower.",
     ),
     Column(
         "ns more",
@@ -53,7 +53,7 @@ def measure(
     chosen: Sequence[Subject],
     settings: Sequence[Setting],
     rounds: int,
-    given: Mapping[str, object],
+    options: Mapping[str, object],
     timeout: float,
 ) -> list[Table]:
     """Make all runs, fill `report`, and return a table for each setting. timeout: seconds."""
@@ -61,19 +61,17 @@ def measure(
     results: defaultdict[str, defaultdict[str, _LockResults]] = defaultdict(
         lambda: defaultdict(_LockResults)
     )
-    with (
-        watching_others(report),
-        progress("mixed", rounds * len(settings) * len(chosen)) as steps,
-    ):
+    steps_in_all = rounds * len(settings) * len(chosen)
+    with watching_others(report), progress("mixed", steps_in_all) as steps:
         for round_number in range(rounds):
             for setting in settings:
                 for subject in rotated(chosen, round_number):
                     steps.step(f"{subject.name}, {setting.name}")
-                    one = results[setting.name][subject.name]
-                    if one.timed_out < stats.GIVE_UP:
-                        mixed = Subject(subject.name, library, lock=subject.lock)
+                    lock_results = results[setting.name][subject.name]
+                    if lock_results.timed_out < stats.GIVE_UP:
+                        pair = (subject, Subject(subject.name, library, lock=subject.lock))
                         _run_round(
-                            report, (subject, mixed), setting, round_number, given, timeout, one
+                            report, pair, setting, round_number, options, timeout, lock_results
                         )
     return [_table(report, each, chosen, results[each.name]) for each in settings]
 
@@ -83,26 +81,22 @@ def _run_round(
     pair: tuple[Subject, Subject],
     setting: Setting,
     round_number: int,
-    given: Mapping[str, object],
+    options: Mapping[str, object],
     timeout: float,
     results: _LockResults,
 ) -> None:
     rates: list[float | None] = [None, None]
-    for place in (0, 1) if round_number % 2 == 0 else (1, 0):
-        subject = pair[place]
-        outcome = run(
-            subject,
-            setting.workload,
-            {**setting.arguments(), **given},
-            timeout=timeout,
-            environment={VARIABLE: f"D {subject.name}\n"},
-        )
-        form = ("own", "mixed")[place]
+    arguments = {**setting.arguments(), **options}
+    for index in (0, 1) if round_number % 2 == 0 else (1, 0):
+        subject = pair[index]
+        plan = {VARIABLE: f"D {subject.name}\n"}
+        outcome = run(subject, setting.workload, arguments, timeout=timeout, environment=plan)
+        form = ("own", "mixed")[index]
         report.record(subject, round_number, outcome, setting=setting.name, form=form)
         results.timed_out += outcome.timed_out
         line = outcome.line("measured")
         if line is not None and not outcome.failure:
-            rates[place] = number(line, RATE.field)
+            rates[index] = number(line, RATE.field)
     own, mixed = rates
     if own and mixed:
         results.own.append(own)
@@ -112,14 +106,15 @@ def _run_round(
 def _table(
     report: Report, setting: Setting, chosen: Sequence[Subject], results: Mapping[str, _LockResults]
 ) -> Table:
-    shown = table(f"{setting.name}: {setting.meaning}", COLUMNS)
+    table = empty_table(f"{setting.name}: {setting.meaning}", COLUMNS)
     for subject in chosen:
-        one = results[subject.name]
-        own, mixed = spread(one.own), spread(one.mixed)
-        ratio = spread([b / a for a, b in zip(one.own, one.mixed, strict=True)])
-        more = None
+        lock_results = results[subject.name]
+        own, mixed = spread(lock_results.own), spread(lock_results.mixed)
+        pairs = zip(lock_results.own, lock_results.mixed, strict=True)
+        ratio = spread([mixed_rate / own_rate for own_rate, mixed_rate in pairs])
+        ns_more = None
         if own is not None and mixed is not None and setting.threads is None:
-            more = 1e9 / mixed.median - 1e9 / own.median
+            ns_more = 1e9 / mixed.median - 1e9 / own.median
         report.rows.append(
             {
                 "setting": setting.name,
@@ -127,21 +122,21 @@ def _table(
                 "own": own,
                 "mixed": mixed,
                 "ratio": ratio,
-                "ns_more": more,
-                "timed_out": one.timed_out,
+                "ns_more": ns_more,
+                "timed_out": lock_results.timed_out,
             }
         )
         if own is None or mixed is None:
-            shown.add_row(subject.name, "timed out" if one.timed_out else "-", *["-"] * 3)
+            table.add_row(subject.name, "timed out" if lock_results.timed_out else "-", *["-"] * 3)
             continue
-        shown.add_row(
+        table.add_row(
             subject.name,
             plain(own.median),
             plain(mixed.median),
             format_ratio(ratio),
-            "-" if more is None else f"{more:+.2f}",
+            "-" if ns_more is None else f"{ns_more:+.2f}",
         )
-    return shown
+    return table
 
 
 def remarks(report: Report, settings: Sequence[Setting]) -> list[str]:
@@ -150,10 +145,9 @@ def remarks(report: Report, settings: Sequence[Setting]) -> list[str]:
     for setting in settings:
         rows = [row["ratio"] for row in report.rows if row["setting"] == setting.name]
         medians = [ratio.median for ratio in rows if hasattr(ratio, "median")]
-        over = spread(medians)
-        if over is not None:
+        if (over_locks := spread(medians)) is not None:
             texts.append(
-                f"{setting.name}: median ratio over {over.count} locks {over.median:.3f}, "
-                f"from {min(medians):.3f} to {max(medians):.3f}."
+                f"{setting.name}: median ratio over {over_locks.count} locks "
+                f"{over_locks.median:.3f}, from {min(medians):.3f} to {max(medians):.3f}."
             )
     return texts

@@ -1,6 +1,8 @@
-"""The output of a benchmark: on the terminal, and as a file."""
+"""The output of a benchmark: on the terminal, as JSON and as CSV."""
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -14,7 +16,7 @@ from lockwright.doctor.examine import disturbances
 def show(
     report: Report, tables: Sequence[Table], remarks: Sequence[str], json_file: Path | None
 ) -> None:
-    """Print the tables with their remarks, and write the file."""
+    """Print the tables with their remarks, and write the JSON file if one is given."""
     console = terminal.output()
     for table in [*tables, *metered.tables(report)]:
         console.print(table)
@@ -33,3 +35,12 @@ def show(
     if json_file is not None:
         report.write(json_file)
         console.print(f"Written: {json_file}", markup=False)
+
+
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return the rows as CSV below a line with the names of all their columns."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

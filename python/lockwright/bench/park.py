@@ -5,20 +5,19 @@ from collections.abc import Mapping
 
 from rich.table import Table
 
-from lockwright.bench.report import Column, Report, progress, table, watching_others
+from lockwright.bench.report import Column, Report, empty_table, progress, watching_others
 from lockwright.run.bench_program import LIBC, Subject, number, run
 from lockwright.stats.spread import format_spread, spread
 
 COLUMNS = [
     Column(
         "placement",
-        "where the two threads run: wherever the system puts them, on two processors, or both "
-        "on one.",
+        "the processors of the two threads: free (chosen by the scheduler), two, or one.",
     ),
     Column(
         "round trip ns",
-        "nanoseconds from before a thread wakes the other (futex wake) until it has itself been "
-        "woken by it: two sleeps, two wakes. Median of a run's trips; median over the rounds.",
+        "nanoseconds from before a thread wakes the other (futex wake) until the other has woken "
+        "it: two sleeps, two wakes. Median of a run's trips; median over the rounds.",
     ),
     Column("one way ns", "half the round trip: from one thread's wake call to the other running."),
     Column(
@@ -28,7 +27,7 @@ COLUMNS = [
     ),
     Column(
         "slept",
-        "voluntary context switches per trip. 2 means that both threads really slept each time.",
+        "voluntary context switches per trip. At 2, both threads slept in each trip.",
     ),
 ]
 
@@ -50,8 +49,8 @@ def measure(
         for round_number in range(rounds):
             for name, (first, second) in placements.items():
                 steps.step(name)
-                given = {**arguments, "cpu-a": first, "cpu-b": second}
-                outcome = run(subject, "park", given, timeout=timeout)
+                options = {**arguments, "cpu-a": first, "cpu-b": second}
+                outcome = run(subject, "park", options, timeout=timeout)
                 report.record(subject, round_number, outcome, placement=name)
                 line = outcome.line("result")
                 if line is not None and not outcome.failure:
@@ -59,7 +58,7 @@ def measure(
                     results["trip"].append(number(line, "median_trip_ns"))
                     results["wake"].append(number(line, "median_wake_ns"))
                     results["slept"].append(number(line, "voluntary") / number(line, "trips"))
-    shown = table("Sleeping and waking by futex, two threads", COLUMNS)
+    table = empty_table("Sleeping and waking by futex, two threads", COLUMNS)
     for name, results in figures.items():
         trip, wake, slept = (spread(results[key]) for key in ("trip", "wake", "slept"))
         report.rows.append(
@@ -71,11 +70,6 @@ def measure(
                 "sleeps_per_trip": slept,
             }
         )
-        shown.add_row(
-            name,
-            format_spread(trip),
-            format_spread(trip, 2),
-            format_spread(wake),
-            format_spread(slept),
-        )
-    return [shown]
+        texts = (format_spread(figure) for figure in (wake, slept))
+        table.add_row(name, format_spread(trip), format_spread(trip, 2), *texts)
+    return [table]

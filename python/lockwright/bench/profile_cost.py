@@ -6,23 +6,30 @@ from dataclasses import dataclass, field
 from rich.table import Table
 
 from lockwright.base.errors import LockwrightError
-from lockwright.bench.report import Column, Report, processors, progress, table, watching_others
+from lockwright.bench.report import (
+    Column,
+    Report,
+    empty_table,
+    processors,
+    progress,
+    watching_others,
+)
 from lockwright.profile import buffer as buffers
 from lockwright.profile import collect
 from lockwright.profile.buffer import Buffers
 from lockwright.profile.watch import Watcher
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
 from lockwright.stats import inference
-from lockwright.stats.spread import Spread, format_spread, spread
+from lockwright.stats.spread import format_spread, spread
 
 PROFILED = "profiled"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A workload. threads: for each processor; None where the workload has its own number.
+    """A workload. threads: number for each processor; None if the workload has a fixed number.
 
-    metric: field of the line of this kind; is_time: less of it is better.
+    metric: field of the output line of this kind; is_time: lower is better.
     """
 
     name: str
@@ -51,7 +58,7 @@ SETTINGS = (
         True,
         None,
         {"batch": 100_000},
-        "one thread that locks and unlocks and does nothing else",
+        "one thread that only locks and unlocks",
     ),
     Setting(
         "contended",
@@ -88,22 +95,22 @@ SETTINGS = (
 """The settings, in the order in which they are run."""
 
 COLUMNS = [
-    Column("setting", "see above."),
+    Column("setting", "its name, as above."),
     Column("plain", "nanoseconds of a pair, or operations per second, without the profiler."),
-    Column("profiled", "the same with it."),
+    Column("profiled", "the same with the profiler."),
     Column(
         "cost",
-        "by how much an operation takes longer with it: the median over the rounds of the ratio of "
-        "the two runs of a round, less 1. Below 0: it is faster.",
+        "additional time of an operation with the profiler: the median over the rounds of the "
+        "ratio of the two runs of a round, less 1. Below 0: it is faster.",
     ),
-    Column("95 % CI", "of that median (Conover, Practical Nonparametric Statistics, 3.2)."),
-    Column("quartiles", "of the costs of the rounds."),
+    Column("95 % CI", "its interval (Conover, Practical Nonparametric Statistics, 3.2)."),
+    Column("quartiles", "quartiles of the costs of the rounds."),
 ]
 
 
 @dataclass
-class LockResults:
-    """The time of an operation in each round, in any unit, by form."""
+class Results:
+    """The time of an operation of one setting in each round, in any unit, by form."""
 
     plain: list[float] = field(default_factory=list)
     profiled: list[float] = field(default_factory=list)
@@ -112,8 +119,8 @@ class LockResults:
     def costs(self) -> list[float]:
         """The cost in each round, in per cent."""
         return [
-            100 * (with_it / without - 1)
-            for without, with_it in zip(self.plain, self.profiled, strict=True)
+            100 * (profiled / plain - 1)
+            for plain, profiled in zip(self.plain, self.profiled, strict=True)
         ]
 
 
@@ -121,37 +128,35 @@ def measure(
     report: Report,
     rounds: int,
     seconds: float,
-    given: Mapping[str, object],
+    options: Mapping[str, object],
     timeout: float,
-    results: dict[str, LockResults],
+    results: dict[str, Results],
 ) -> None:
-    """Run each setting in both forms, one after the other, whose order alternates from round to
-    round; fill `results`, which has the runs so far if a signal ends it."""
+    """Run each setting in both forms, in an order that alternates from round to round; fill
+    `results`, which has the runs so far if a signal ends it."""
     probe = collect.probe_path()
     with watching_others(report), progress("profile-cost", rounds * len(SETTINGS)) as steps:
         for round_number in range(rounds):
             for setting in SETTINGS:
                 steps.step(setting.name)
                 arguments = setting.arguments(seconds)
-                arguments |= dict(given) if setting.threads is not None else {}
+                arguments |= dict(options) if setting.threads is not None else {}
                 pair: dict[str, float] = {}
                 for form in (LIBC, PROFILED) if round_number % 2 else (PROFILED, LIBC):
                     subject = Subject(form, probe if form == PROFILED else None)
-                    outcome = _one(subject, setting, arguments, timeout)
+                    outcome = _run(subject, setting, arguments, timeout)
                     report.record(subject, round_number, outcome, setting=setting.name)
                     line = outcome.line(setting.kind)
-                    if line is not None and not outcome.failure:
-                        value = number(line, setting.metric)
-                        if value <= 0:
-                            continue
+                    value = number(line, setting.metric) if line and not outcome.failure else 0.0
+                    if value > 0:
                         pair[form] = value if setting.is_time else 1 / value
                 if len(pair) == 2:
-                    one = results.setdefault(setting.name, LockResults())
-                    one.plain.append(pair[LIBC])
-                    one.profiled.append(pair[PROFILED])
+                    setting_results = results.setdefault(setting.name, Results())
+                    setting_results.plain.append(pair[LIBC])
+                    setting_results.profiled.append(pair[PROFILED])
 
 
-def _one(
+def _run(
     subject: Subject, setting: Setting, arguments: Mapping[str, object], timeout: float
 ) -> Outcome:
     if subject.plain is None:
@@ -172,43 +177,39 @@ def _one(
             watcher.stop()
         if not outcome.failure and not process_buffers.first.records["samples"].any():
             raise LockwrightError(
-                "the profiler was loaded and saw nothing", "build or install Lockwright again"
+                "the profiler was loaded and recorded nothing", "build or install Lockwright again"
             )
         return outcome
 
 
-def tables(report: Report, results: Mapping[str, LockResults]) -> list[Table]:
-    """The table, whose figures go into `report`."""
-    shown = table(f"What profiling costs on {processors()} processors", COLUMNS)
+def tables(report: Report, results: Mapping[str, Results]) -> list[Table]:
+    """Return the table; add its figures to `report`."""
+    table = empty_table(f"Cost of profiling on {processors()} processors", COLUMNS)
     for setting in SETTINGS:
-        one = results.get(setting.name, LockResults())
-        costs = spread(one.costs)
-        interval = inference.median_interval(one.costs)
+        of_setting = results.get(setting.name, Results())
+        costs = spread(of_setting.costs)
+        interval = inference.median_interval(of_setting.costs)
         report.rows.append(
             {
                 "setting": setting.name,
-                "rounds": len(one.costs),
+                "rounds": len(of_setting.costs),
                 "cost_percent": costs.median if costs else None,
                 "low": interval[0] if interval else None,
                 "high": interval[1] if interval else None,
                 "quartiles": [costs.low, costs.high] if costs else None,
             }
         )
-        shown.add_row(
+        table.add_row(
             setting.name,
-            _value(setting, one.plain),
-            _value(setting, one.profiled),
+            _figure(setting, of_setting.plain),
+            _figure(setting, of_setting.profiled),
             f"{costs.median:+.1f} %" if costs else "-",
             f"{interval[0]:+.1f} to {interval[1]:+.1f} %" if interval else "-",
-            _quartiles(costs),
+            f"{costs.low:+.1f} to {costs.high:+.1f} %" if costs else "-",
         )
-    return [shown]
+    return [table]
 
 
-def _value(setting: Setting, taken: Sequence[float]) -> str:
-    figures = spread(taken if setting.is_time else [1 / each for each in taken])
+def _figure(setting: Setting, times: Sequence[float]) -> str:
+    figures = spread(times if setting.is_time else [1 / time for time in times])
     return f"{format_spread(figures)} {'ns' if setting.is_time else 'op/s'}" if figures else "-"
-
-
-def _quartiles(costs: Spread | None) -> str:
-    return f"{costs.low:+.1f} to {costs.high:+.1f} %" if costs else "-"

@@ -38,11 +38,11 @@ class RealProgram:
     @property
     def options(self) -> list[str]:
         """The options of the two commands."""
-        found = ["--prepare", self.prepare] if self.prepare is not None else []
+        words = ["--prepare", self.prepare] if self.prepare is not None else []
         if self.metric is not None:
-            found += ["--metric", self.metric, "--unit", self.unit]
-            found += ["--lower-is-better"] if self.lower_is_better else []
-        return found
+            words += ["--metric", self.metric, "--unit", self.unit]
+            words += ["--lower-is-better"] if self.lower_is_better else []
+        return words
 
     @property
     def file(self) -> Path:
@@ -71,7 +71,7 @@ def real_program(
 ) -> Iterator[RealProgram]:
     """Yield the program with its files and inputs, which are removed at the end of the block.
 
-    Raises LockwrightError for one that is not installed, or that needs more than a command.
+    Raises LockwrightError if it is not installed or needs more than one command.
     """
     if absent := missing(program):
         raise LockwrightError(
@@ -85,7 +85,7 @@ def real_program(
     metric = program.metric
     if metric.way not in ("wall", "regex") or metric.source != OUTPUT or metric.skip:
         raise LockwrightError(
-            f"the figure of {program.name} is not one that --metric reads", "choose another program"
+            f"--metric cannot read the figure of {program.name}", "choose another program"
         )
     threads = min(max(threads, program.least), program.most)
     member = Member(program, scale)
@@ -96,13 +96,13 @@ def real_program(
     base.mkdir(parents=True, exist_ok=True)
     with (
         Site(default_name(), plan, folders) as site,
-        tempfile.TemporaryDirectory(dir=base) as place,
+        tempfile.TemporaryDirectory(dir=base) as folder,
     ):
         try:
             data = site.inputs_of(member)
         except NotRunnable as error:
             raise LockwrightError(f"{program.name}: {error}", "choose another program") from error
-        work = Path(place) / "work"
+        work = Path(folder) / "work"
         filled = Placeholders(program, threads, scale, data, work, Path())
         _write_files(work, program, filled)
         environment = dict(os.environ)
@@ -116,7 +116,7 @@ def real_program(
             lower_is_better=metric.better == LOWER,
             prepare=_prepare(work, program, filled),
             environment=environment,
-            folder=Path(place),
+            folder=Path(folder),
         )
 
 
@@ -128,8 +128,8 @@ def _write_files(work: Path, program: Program, filled: Placeholders) -> None:
 
 
 def _prepare(work: Path, program: Program, filled: Placeholders) -> str | None:
-    """Return the command that restores the directory of a run, for a program with a command before
-    each run; else None."""
+    """Return the command that restores the directory of a run; None for a program without a command
+    before each run."""
     if not program.before:
         return None
     copy = work.with_name("files")

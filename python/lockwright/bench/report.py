@@ -1,4 +1,4 @@
-"""The common parts of all benchmarks: rounds, progress, the table, the JSON file."""
+"""The common parts of all benchmarks: the report with its JSON file, progress, and tables."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich import box
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from lockwright.base import files, numbers, terminal
@@ -38,7 +38,7 @@ class Column:
     definition: str
 
 
-LOCK = Column("lock", "libc is the C library's own mutex with nothing preloaded.")
+LOCK = Column("lock", "libc is the C library's mutex without a preloaded library.")
 
 SPREAD = "Columns (±: half the distance between the quartiles over the rounds):"
 
@@ -57,9 +57,10 @@ class Report:
     """The results of one benchmark.
 
     command: the words that repeat it. settings: every option's value. runs: all output lines of
-    the measuring program, with the lock and the round. rows: the figures of the table. summary: of
-    the rows, for benchmarks that have one. findings: of `lockwright doctor` before the first run.
-    meters: to read around each run, or None; meter_rows: their figures.
+    the measuring program, with the lock and the round. rows: the figures of the table. summary: the
+    summary of the rows, if the benchmark has one. busy: the share of all processors that other
+    processes used. findings: those of `lockwright doctor` before the first run. meters: those that
+    are read around each run, or None; meter_rows: their figures.
     """
 
     workload: str
@@ -92,13 +93,11 @@ class Report:
         )
         self._unserved_calls |= dict.fromkeys(unserved_calls(subject, outcome.lines))
         if outcome.failure and not outcome.timed_out:
-            where = ", ".join(f"{k} {v}" for k, v in more.items())
-            self.failures.append(
-                f"{subject.name}{', ' + where if where else ''}: {outcome.failure}"
-            )
+            where = ", ".join(filter(None, [subject.name, labels_text(more)]))
+            self.failures.append(f"{where}: {outcome.failure}")
 
     def keeps_exclusion(self, subject: Subject, outcome: Outcome) -> bool:
-        """Return whether a run had as many sections as acquisitions; else store a failure."""
+        """Return True if a run had as many sections as acquisitions; else store a failure."""
         final = outcome.line("final")
         if final is None or number(final, "guarded") == number(final, "acquisitions"):
             return True
@@ -129,6 +128,11 @@ class Report:
         files.write(path, json.dumps(document, indent=1, default=vars) + "\n", "--json")
 
 
+def labels_text(labels: Mapping[str, object]) -> str:
+    """Return a text such as `threads 2, section-cycles 100`."""
+    return ", ".join(f"{name} {value}" for name, value in labels.items())
+
+
 def processors() -> int:
     """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
@@ -153,12 +157,12 @@ def watching_others(report: Report) -> Iterator[None]:
         yield
     after = load.processor_times(tree)
     if before is not None and after is not None:
-        seen = load.load_between(before, after, _own_seconds() - own)
-        report.busy = None if seen is None else seen.others
+        used = load.load_between(before, after, _own_seconds() - own)
+        report.busy = None if used is None else used.others
 
 
 @contextmanager
-def progress(what: str, steps: int) -> Iterator["Steps"]:
+def progress(title: str, steps: int) -> Iterator["Steps"]:
     """Yield a progress bar on stderr, which is removed at the end; none without a terminal."""
     console = terminal.errors()
     bar = Progress(
@@ -171,24 +175,24 @@ def progress(what: str, steps: int) -> Iterator["Steps"]:
         disable=not console.is_terminal,
     )
     with bar:
-        yield Steps(bar, bar.add_task(what, total=steps), what)
+        yield Steps(bar, bar.add_task(title, total=steps), title)
 
 
 class Steps:
     """The progress of one benchmark."""
 
-    def __init__(self, bar: Progress, task: object, what: str) -> None:
+    def __init__(self, bar: Progress, task: TaskID, title: str) -> None:
         self._bar = bar
         self._task = task
-        self._what = what
+        self._title = title
 
-    def step(self, now: str) -> None:
-        """Show that another run starts. now: its description."""
-        self._bar.update(self._task, advance=1, description=f"{self._what}: {now}")  # type: ignore[arg-type]
+    def step(self, description: str) -> None:
+        """Show that a run starts."""
+        self._bar.update(self._task, advance=1, description=f"{self._title}: {description}")
 
 
 def rotated(chosen: Sequence[Subject], round_number: int) -> list[Subject]:
-    """Return the subjects in the order of one round: each round starts with another one."""
+    """Return the subjects in the order of one round, which starts with another one each time."""
     shift = round_number % len(chosen)
     return [*chosen[shift:], *chosen[:shift]]
 
@@ -208,28 +212,25 @@ def beside_libc(
     run against itself, which shows the effect of noise on a ratio.
     """
     pair = [subject, Subject(LIBC)]
-    outcomes: list[Outcome | None] = [None, None]
-    for place in (0, 1) if round_number % 2 == 0 else (1, 0):
-        outcome = run(pair[place], workload, arguments, timeout=timeout)
-        report.record(pair[place], round_number, outcome, beside=pair[1 - place].name, **labels)
-        outcomes[place] = outcome
-    own, other = outcomes
-    assert own is not None
-    assert other is not None
-    return own, other
+    outcomes = {}
+    for index in (0, 1) if round_number % 2 == 0 else (1, 0):
+        outcomes[index] = run(pair[index], workload, arguments, timeout=timeout)
+        beside = pair[1 - index].name
+        report.record(pair[index], round_number, outcomes[index], beside=beside, **labels)
+    return outcomes[0], outcomes[1]
 
 
 def noise(busy: float) -> str:
-    """Return a line on the share of the processors that others used; a warning where it is high."""
+    """Return a line on the share of the processors that others used; a warning if it is high."""
     line = f"Others used {numbers.percent(busy)} of the processors meanwhile."
     if busy >= load.BUSY:
         line = f"Warning: noisy. {line} Repeat it on a quiet machine."
     return line
 
 
-def table(title: str, columns: Sequence[Column]) -> Table:
+def empty_table(title: str, columns: Sequence[Column]) -> Table:
     """Return an empty table, its first column aligned left and all others right."""
-    empty = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     for index, column in enumerate(columns):
-        empty.add_column(column.heading, justify="left" if index == 0 else "right")
-    return empty
+        table.add_column(column.heading, justify="left" if index == 0 else "right")
+    return table

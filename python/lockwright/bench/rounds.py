@@ -12,49 +12,47 @@ from lockwright.run.bench_program import Outcome, Subject, run
 
 _TO_END = 5.0
 """Seconds after its warm-up and measurement at which a run is killed. Threads that hand a lock over
-to preempted waiters can take long to end; the measurement is printed before that."""
+to preempted waiters can end late; the measurement is printed before that."""
 
 
 @dataclass
 class RoundResults:
-    """The runs with figures, by case and round; and how often a case was killed."""
+    """The runs with figures by case and round, and the number of killed runs by case."""
 
     outcomes: dict[Case, dict[int, Outcome]] = field(default_factory=lambda: defaultdict(dict))
     timed_out: dict[Case, int] = field(default_factory=lambda: defaultdict(int))
 
-    def add(self, one: Case, round_number: int, outcome: Outcome) -> None:
+    def add(self, case: Case, round_number: int, outcome: Outcome) -> None:
         """Store a run. A killed run counts with the figures that it has printed."""
-        self.timed_out[one] += outcome.timed_out
+        self.timed_out[case] += outcome.timed_out
         if outcome.timed_out or not outcome.failure:
-            self.outcomes[one][round_number] = outcome
+            self.outcomes[case][round_number] = outcome
 
-    def over_rounds(self, one: Case, value: Callable[[Outcome], float | None]) -> dict[int, float]:
+    def over_rounds(self, case: Case, value: Callable[[Outcome], float | None]) -> dict[int, float]:
         """Return a figure by round, for the rounds that have it."""
-        found = {
-            round_number: value(outcome)
-            for round_number, outcome in self.outcomes.get(one, {}).items()
-        }
         return {
-            round_number: figure for round_number, figure in found.items() if figure is not None
+            round_number: figure
+            for round_number, outcome in self.outcomes.get(case, {}).items()
+            if (figure := value(outcome)) is not None
         }
 
-    def gave_up(self, one: Case) -> bool:
-        """Return whether the case was killed so often that it is not run again."""
-        return self.timed_out[one] >= stats.GIVE_UP
+    def gave_up(self, case: Case) -> bool:
+        """Return True if the case was killed so often that it is not run again."""
+        return self.timed_out[case] >= stats.GIVE_UP
 
 
 @dataclass(frozen=True)
-class Pace:
+class RunLengths:
     """The times and options of every run."""
 
     seconds: float
     warm_up: float
     loops_per_us: float
 
-    def options(self, one: Case) -> dict[str, object]:
+    def options(self, case: Case) -> dict[str, object]:
         """Return all options of a case; its own take precedence."""
-        common = timing(one.workload, self.seconds, self.warm_up)
-        return {**common, "loops-per-us": self.loops_per_us, **dict(one.options)}
+        common = timing(case.workload, self.seconds, self.warm_up)
+        return {**common, "loops-per-us": self.loops_per_us, **dict(case.options)}
 
     @property
     def limit(self) -> float:
@@ -73,34 +71,33 @@ def run_rounds(
     report: Report,
     cases: Sequence[Case],
     subjects: Mapping[str, Subject],
-    pace: Pace,
+    lengths: RunLengths,
     results: RoundResults,
     rounds: Iterable[int],
     *,
-    before: Callable[[Case, int], bool] = lambda _one, _turn: True,
-    after: Callable[[Case, int, Outcome], None] = lambda _one, _turn, _outcome: None,
+    before: Callable[[Case, int], bool] = lambda _case, _round: True,
+    after: Callable[[Case, int, Outcome], None] = lambda _case, _round, _outcome: None,
 ) -> None:
     """Run every case in each round, and add the runs to `results` and `report`.
 
     subjects: by the names of the locks. before: called before each run; the rounds end if it
-    returns False. after: called with each run. Runs that are in `results` already are not repeated.
+    returns False. after: called with each run. Runs in `results` are not repeated.
     """
     for round_number in rounds:
-        for one in order(cases, round_number):
-            if not before(one, round_number):
+        for case in order(cases, round_number):
+            if not before(case, round_number):
                 return
-            if results.gave_up(one) or round_number in results.outcomes.get(one, {}):
+            if results.gave_up(case) or round_number in results.outcomes.get(case, {}):
                 continue
+            subject, variables = subjects[case.lock], dict(case.environment)
             outcome = run(
-                subjects[one.lock],
-                one.workload,
-                pace.options(one),
-                timeout=pace.limit,
-                environment=dict(one.environment),
+                subject,
+                case.workload,
+                lengths.options(case),
+                timeout=lengths.limit,
+                environment=variables,
             )
-            labels: dict[str, object] = {"workload": one.workload, **dict(one.options)}
-            report.record(
-                subjects[one.lock], round_number, outcome, **labels, **dict(one.environment)
-            )
-            results.add(one, round_number, outcome)
-            after(one, round_number, outcome)
+            labels: dict[str, object] = {"workload": case.workload, **dict(case.options)}
+            report.record(subject, round_number, outcome, **labels, **variables)
+            results.add(case, round_number, outcome)
+            after(case, round_number, outcome)

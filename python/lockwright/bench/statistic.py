@@ -1,4 +1,4 @@
-"""The statistics of one run by name, with their definitions and their fields."""
+"""The statistics of one run, by name."""
 
 import statistics
 from collections.abc import Callable
@@ -11,9 +11,9 @@ from lockwright.run.bench_program import Outcome, number
 
 @dataclass(frozen=True)
 class Statistic:
-    """A figure of a run. heading: with its unit. value: returns None where the run has none.
+    """A figure of a run. heading: with its unit. value: returns None if the run has none.
 
-    option: of the meter that it needs, "" for none. energy: whether it needs energy counters.
+    option: that of the required meter, "" for none. energy: True if it needs energy counters.
     """
 
     heading: str
@@ -24,50 +24,46 @@ class Statistic:
     energy: bool = False
 
 
-def _of(kind: str, name: str, per: str | None = None, times: float = 1.0) -> "_Value":
+def _field(kind: str, name: str, per: str | None = None, factor: float = 1.0) -> "_Value":
     def value(outcome: Outcome) -> float | None:
         line = outcome.line(kind)
         if line is None or name not in line:
             return None
-        if per is None:
-            return times * number(line, name)
-        return times * number(line, name) / number(line, per) if number(line, per) else None
+        divisor = 1.0 if per is None else number(line, per)
+        return factor * number(line, name) / divisor if divisor else None
 
     return value
 
 
-def _latency(what: str, name: str) -> "_Value":
+def latency(what: str, name: str) -> "_Value":
+    """Return a figure of a kind of time (`acquisition`, ...), such as `p99_ns`."""
+
     def value(outcome: Outcome) -> float | None:
-        found = latency(outcome, what)
-        return None if found is None else found.get(name)
+        for line in outcome.lines:
+            if line.get("kind") == "latency" and line.get("what") == what:
+                figure = line.get(name)
+                return float(figure) if isinstance(figure, int | float) else None
+        return None
 
     return value
 
 
-def latency(outcome: Outcome, what: str) -> dict[str, float] | None:
-    """Return the numbers of a kind of time (`acquisition`, ...); None where it was not timed."""
-    for line in outcome.lines:
-        if line.get("kind") == "latency" and line.get("what") == what:
-            return {k: float(v) for k, v in line.items() if isinstance(v, int | float)}
-    return None
-
-
-def _broadcasts(*names: str, per: str | None = None, times: float = 1.0) -> "_Value":
+def _broadcasts(*names: str, per: str | None = None, factor: float = 1.0) -> "_Value":
     def value(outcome: Outcome) -> float | None:
-        found = [
-            times * sum(number(line, name) for name in names) / (number(line, per) if per else 1)
+        figures = [
+            factor * sum(number(line, name) for name in names) / (number(line, per) if per else 1)
             for line in outcome.lines
             if line.get("kind") == "broadcast"
         ]
-        return statistics.median(found) if found else None
+        return statistics.median(figures) if figures else None
 
     return value
 
 
 def _per_joule(outcome: Outcome) -> float | None:
     joules = total_joules(outcome.meters)
-    done = operations(outcome.lines, measured=WINDOWED in outcome.meters)
-    return done / joules if joules and done else None
+    count = operations(outcome.lines, measured=WINDOWED in outcome.meters)
+    return count / joules if joules and count else None
 
 
 _Value = Callable[[Outcome], float | None]
@@ -76,71 +72,71 @@ STATISTICS: dict[str, Statistic] = {
     "rate": Statistic(
         "op/s",
         "operations per second, of all threads together",
-        _of("measured", "operations_per_second"),
+        _field("measured", "operations_per_second"),
     ),
     "acquisitions per message": Statistic(
         "acq per message",
         "acquisitions of the mutex per message",
-        _of("measured", "acquisitions_per_message"),
+        _field("measured", "acquisitions_per_message"),
         lower_is_better=True,
     ),
     "sync cpus": Statistic(
         "sync cpus",
-        "processor time per second less that of sections and gaps",
-        _of("measured", "synchronisation_seconds", "seconds"),
+        "processor time per second, without that of sections and gaps",
+        _field("measured", "synchronisation_seconds", "seconds"),
         lower_is_better=True,
     ),
     "voluntary": Statistic(
         "vol. switches per 1000 op",
         "voluntary context switches per 1000 operations",
-        _of("measured", "voluntary", "operations", 1000),
+        _field("measured", "voluntary", "operations", 1000),
         lower_is_better=True,
     ),
     "gini": Statistic(
         "gini",
-        "Gini coefficient of the operations of each thread: 0 where all did as many",
-        _of("measured", "gini"),
+        "Gini coefficient of the operations of each thread: 0 if all did as many",
+        _field("measured", "gini"),
         lower_is_better=True,
     ),
     "lwss": Statistic(
         "LWSS",
         "average lock working set size: different threads in a window of 1000 admissions",
-        _of("admissions", "average_lwss"),
+        _field("admissions", "average_lwss"),
         lower_is_better=True,
         option="admissions",
     ),
     "mttr": Statistic(
         "MTTR",
         "median number of admissions until the same thread is admitted again",
-        _of("admissions", "mttr"),
+        _field("admissions", "mttr"),
         lower_is_better=True,
         option="admissions",
     ),
     "p99.9": Statistic(
         "p99.9 ns",
         "nanoseconds that 99.9 % of the acquisitions did not exceed",
-        _latency("acquisition", "p99.9_ns"),
+        latency("acquisition", "p99.9_ns"),
         lower_is_better=True,
         option="latency",
     ),
     "longest": Statistic(
         "longest ns",
         "nanoseconds of the longest acquisition",
-        _latency("acquisition", "max_ns"),
+        latency("acquisition", "max_ns"),
         lower_is_better=True,
         option="latency",
     ),
     "handover": Statistic(
         "handover ns",
         "nanoseconds from the unlock to the return of a thread that waited by then, on average",
-        _latency("handover", "mean_ns"),
+        latency("handover", "mean_ns"),
         lower_is_better=True,
         option="latency",
     ),
     "broadcast": Statistic(
         "ms per broadcast",
         "milliseconds until the last woken waiter has run its section",
-        _broadcasts("wall_ns", times=1e-6),
+        _broadcasts("wall_ns", factor=1e-6),
         lower_is_better=True,
     ),
     "switches per waiter": Statistic(

@@ -1,7 +1,7 @@
 """The comparison of `lockwright tune` with a comparison of all locks: the lock found and the time.
 
-The two commands run as by a user, on programs of the catalogue. Then the locks that they found run
-alternately, because the figure of the best of many locks is biased.
+The two commands run on programs of the catalogue. Then the locks that they found run alternately,
+because the figure of the best of many locks is biased.
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any
 
 from lockwright.base import invocation
 from lockwright.base.errors import LockwrightError
-from lockwright.bench.duel import Standing, duel
+from lockwright.bench.alternation import PairRatio, alternate
 from lockwright.bench.real_program import RealProgram
 from lockwright.bench.report import Column
 from lockwright.preload.locks import BASELINE
@@ -35,25 +35,27 @@ AGAINST = (
         "tune",
         "seconds that 'lockwright tune' took, its profile included, and their share of compare's.",
     ),
-    Column("its pick", "the lock that led when tune ended, which may be pthread."),
+    Column("its pick", "the best lock when tune ended, which may be pthread."),
     Column(
         "pick to best",
-        "how many times as good its pick is as the best of all: the geometric mean over further"
-        " rounds in which both run, with a 95 % confidence interval that holds although the rounds"
-        " end by it.",
+        "the figure of its pick over that of the best of all, above 1 is better: the geometric mean"
+        " over further rounds in which both run, with a 95 % confidence interval that stays valid"
+        " although the rounds end by it.",
     ),
     Column(
         "within 5 %",
-        "whether the pick is within 5 % of the best of all, or better: shown if the whole interval"
-        " is above 0.95, refuted if it is below, else not shown.",
+        "the pick is within 5 % of the best of all, or better: shown if the interval is above 0.95,"
+        " refuted if it is below, else not shown.",
     ),
 )
 
 ALONE = (
     Column("program", "its name in the catalogue."),
     Column("tune", "seconds that 'lockwright tune' took."),
-    Column("says so", f"whether it said within {MINUTE:.0f} s that locks matter little to it."),
-    Column("bound", "no lock that was tried is better than pthread by more than this."),
+    Column(
+        "says so", f"yes if tune reported within {MINUTE:.0f} s that locks matter little to it."
+    ),
+    Column("bound", "no tested lock is better than pthread by more than this."),
 )
 
 
@@ -73,7 +75,7 @@ class Settings:
 class Tuned:
     """The result of tune. bound: the most that a lock can gain, as a ratio; None if unknown.
 
-    insensitive: whether it reported that locks matter little, by the profile or by the runs.
+    insensitive: True if it reported that locks matter little, by the profile or by the runs.
     """
 
     seconds: float
@@ -84,7 +86,7 @@ class Tuned:
 
     @property
     def in_time(self) -> bool:
-        """Whether it reported within MINUTE that the program is insensitive."""
+        """True if it reported within MINUTE that the program is insensitive."""
         return self.insensitive and self.seconds < MINUTE
 
 
@@ -99,12 +101,12 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Found:
-    """The results of one lock-sensitive program. against: the standing of the pick to the best."""
+class ProgramResults:
+    """The results of one lock-sensitive program. against: the ratio of the pick to the best."""
 
     compared: Compared
     tuned: Tuned
-    against: Standing
+    against: PairRatio
 
     @property
     def share(self) -> float:
@@ -112,54 +114,58 @@ class Found:
         return self.tuned.seconds / self.compared.seconds
 
 
-def measure(one: RealProgram, settings: Settings) -> Found:
+def measure(program: RealProgram, settings: Settings) -> ProgramResults:
     """Compare all locks, tune, and compare the two results."""
-    compared = compare(one, settings)
+    compared = compare(program, settings)
     budget = settings.budget or f"{SHARE * compared.seconds:.0f}s"
-    tuned = tune(one, replace(settings, budget=budget))
-    against = duel(one, tuned.pick, compared.best, settings.pairs, settings.timeout)
-    return Found(compared, tuned, against)
+    tuned = tune(program, replace(settings, budget=budget))
+    against = alternate(program, tuned.pick, compared.best, settings.pairs, settings.timeout)
+    return ProgramResults(compared, tuned, against)
 
 
-def compare(one: RealProgram, settings: Settings) -> Compared:
+def compare(program: RealProgram, settings: Settings) -> Compared:
     """Run `lockwright compare` with all locks."""
     words = ("--locks", "all", "--warmup", "0", "--runs", str(settings.runs))
     limit = ("--timeout", f"{settings.timeout:g}")
-    made, seconds = _run(one, "compare", (*words, *limit))
-    best = next((row for row in made["summaries"] if row["mark"] == "*"), None)
+    document, seconds = _run(program, "compare", (*words, *limit))
+    best = next((row for row in document["summaries"] if row["mark"] == "*"), None)
     if best is None:
         raise LockwrightError("no lock finished its runs", "give a longer --timeout")
     ratios = [
         Ratio(**row["ratio"]).value
-        for row in made["summaries"]
+        for row in document["summaries"]
         if row["ratio"] is not None and len(row["values"]) == settings.runs
     ]
     gain = None if best["ratio"] is None else Ratio(**best["ratio"]).value
     return Compared(seconds, best["lock"], gain, min(ratios, default=None))
 
 
-def tune(one: RealProgram, settings: Settings) -> Tuned:
-    """Run `lockwright tune`, which bounds the time of runs itself."""
+def tune(program: RealProgram, settings: Settings) -> Tuned:
+    """Run `lockwright tune`, which limits the time of its runs itself."""
     budget = ("--budget", settings.budget) if settings.budget else ()
-    made, seconds = _run(one, "tune", budget)
-    races, verdict = made["tune"]["races"], made["verdict"]
+    document, seconds = _run(program, "tune", budget)
+    races, verdict = document["tune"]["races"], document["verdict"]
     race = races[0] if races else {}
     return Tuned(
         seconds,
         race.get("best") or BASELINE,
         verdict["sentence"],
-        verdict["command"] is None and bool(not made["tune"]["sensitive"] or race.get("no_gain")),
+        verdict["command"] is None
+        and bool(not document["tune"]["sensitive"] or race.get("no_gain")),
         race.get("bound"),
     )
 
 
-def _run(one: RealProgram, command: str, options: Sequence[str]) -> tuple[dict[str, Any], float]:
+def _run(
+    program: RealProgram, command: str, options: Sequence[str]
+) -> tuple[dict[str, Any], float]:
     """Return the JSON document of a command, and the seconds that it took."""
-    results, base = one.folder / f"{command}.json", one.folder / f"{command}.sqlite"
-    files = ("--json", str(results), "--db", str(base))
-    words = [*invocation.command_words(), command, *options, *one.options, *files, "--", *one.words]
+    results = program.folder / f"{command}.json"
+    files = ("--json", str(results), "--db", str(results.with_suffix(".sqlite")))
+    options = [*options, *program.options, *files]
+    words = [*invocation.command_words(), command, *options, "--", *program.words]
     with ProcessRunner() as runner:
-        ending = runner.run(Process(words, one.environment, out="nowhere"), math.inf)
+        ending = runner.run(Process(words, program.environment, out="nowhere"), math.inf)
     if (problem := ending.problem()) is not None:
         raise LockwrightError(
             f"'lockwright {command}' failed: {last_lines(ending.errors) or problem}",

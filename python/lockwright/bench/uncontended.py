@@ -1,4 +1,4 @@
-"""The cost of a lock that nobody else wants."""
+"""The cost of an uncontended lock."""
 
 from collections.abc import Mapping
 
@@ -9,16 +9,16 @@ from lockwright.bench.report import (
     Column,
     Report,
     beside_libc,
+    empty_table,
     progress,
     rotated,
-    table,
     watching_others,
 )
 from lockwright.run.bench_program import Outcome, Subject, number
 from lockwright.stats.spread import format_ratio, format_spread, spread
 
 BOUNDS = {"ttas": 1.0, "ticket": 1.0, "mcs-spin": 1.6}
-"""The bound that Lockwright promises: the largest ratio to the C library's cost."""
+"""The largest ratio to the C library's cost that Lockwright promises, by lock."""
 
 COLUMNS = [
     LOCK,
@@ -26,15 +26,14 @@ COLUMNS = [
         "ns per pair",
         "nanoseconds for one pthread_mutex_lock and one pthread_mutex_unlock of a mutex that no "
         "other thread uses, called in a loop. A run times batches of pairs and reports its "
-        "fastest batch; shown is the median over the rounds.",
+        "fastest batch; median over the rounds.",
     ),
     Column(
         "ratio to libc",
         "per round, this lock's figure divided by that of a libc run right before or after it; "
-        "median over the rounds. Lower is better. libc against itself shows what "
-        "noise does to a ratio.",
+        "median over the rounds. Lower is better. libc against itself shows the effect of noise.",
     ),
-    Column("bound", "the ratio that this lock has to keep, and whether the median keeps it."),
+    Column("bound", "the largest allowed ratio of this lock; MISSED if the median is above."),
 ]
 
 
@@ -45,39 +44,37 @@ def measure(
     arguments: Mapping[str, object],
     timeout: float,
 ) -> list[Table]:
-    """Fills `report`, and returns the table; `arguments` are those of the measuring program."""
+    """Fill `report`, and returns the table; `arguments` are those of the measuring program."""
     pairs: dict[str, list[float]] = {s.name: [] for s in chosen}
     ratios: dict[str, list[float]] = {s.name: [] for s in chosen}
     with watching_others(report), progress("uncontended", rounds * len(chosen)) as steps:
         for round_number in range(rounds):
             for subject in rotated(chosen, round_number):
                 steps.step(subject.name)
-                own, beside = (
-                    _cost(outcome)
-                    for outcome in beside_libc(
-                        report, subject, round_number, "uncontended", arguments, timeout
-                    )
+                outcomes = beside_libc(
+                    report, subject, round_number, "uncontended", arguments, timeout
                 )
-                if own and beside:
-                    pairs[subject.name].append(own)
-                    ratios[subject.name].append(own / beside)
-    shown = table("One thread, no contention", COLUMNS)
+                cost, libc_cost = map(_cost, outcomes)
+                if cost and libc_cost:
+                    pairs[subject.name].append(cost)
+                    ratios[subject.name].append(cost / libc_cost)
+    table = empty_table("One thread, no contention", COLUMNS)
     for subject in chosen:
-        cost, ratio = spread(pairs[subject.name]), spread(ratios[subject.name])
+        costs, ratio = spread(pairs[subject.name]), spread(ratios[subject.name])
         bound = BOUNDS.get(subject.name)
         holds = None if bound is None or ratio is None else ratio.median <= bound
         report.rows.append(
             {
                 "lock": subject.name,
-                "ns_per_pair": cost,
+                "ns_per_pair": costs,
                 "ratio": ratio,
                 "bound": bound,
                 "holds": holds,
             }
         )
         verdict = "" if holds is None else f"<= {bound:.2f} {'holds' if holds else 'MISSED'}"
-        shown.add_row(subject.name, format_spread(cost), format_ratio(ratio), verdict)
-    return [shown]
+        table.add_row(subject.name, format_spread(costs), format_ratio(ratio), verdict)
+    return [table]
 
 
 def _cost(outcome: Outcome) -> float | None:

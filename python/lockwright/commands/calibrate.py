@@ -59,7 +59,7 @@ def command(output: Path | None, machine_path: Path | None, runs: int, timeout: 
     console = terminal.output()
     for each in (*tables, settings_table):
         console.print(each)
-    console.print(machine.LEFT)
+    console.print(machine.DEFAULTS_REMARK)
     if measured.busy is not None:
         console.print(report.noise(measured.busy))
     console.print(f"Written: {path}")

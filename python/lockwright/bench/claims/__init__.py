@@ -1,1 +1,1 @@
-"""Claims of the papers on locks, each a row of a table, and whether they hold on this machine."""
+"""Claims of the papers on locks, and their test on this machine or a simulated one."""

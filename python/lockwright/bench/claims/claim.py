@@ -1,4 +1,4 @@
-"""Claims: two sides that are run side by side, and the bounds of their quotient."""
+"""Claims: the quotient of two sides that are run side by side, and its bounds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from lockwright.bench.statistic import STATISTICS, Statistic
 Options = Mapping[str, object]
 
 
-class Of(StrEnum):
+class Aggregate(StrEnum):
     """The figure that represents several locks."""
 
     BEST = "the best of"
@@ -19,13 +19,13 @@ class Of(StrEnum):
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two sides of a comparison: a lock, or several with one figure.
+    """One side of a comparison: a lock, or several locks with one figure.
 
-    options: of its runs, in addition to those of the claim. environment: variables of its runs.
+    options, environment: those of its runs, in addition to the options of the claim.
     """
 
     locks: tuple[str, ...]
-    of: Of = Of.BEST
+    aggregate: Aggregate = Aggregate.BEST
     options: Options = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     label: str = ""
@@ -35,7 +35,8 @@ class Side:
         """The label, the lock, or the figure with its locks."""
         if self.label:
             return self.label
-        return self.locks[0] if len(self.locks) == 1 else f"{self.of} {', '.join(self.locks)}"
+        several = f"{self.aggregate} {', '.join(self.locks)}"
+        return self.locks[0] if len(self.locks) == 1 else several
 
 
 def lock(name: str, **options: object) -> Side:
@@ -47,28 +48,28 @@ def lock(name: str, **options: object) -> Side:
 class Claim:
     """A claim of a paper.
 
-    says: the claim, a sentence. source: paper and section. published: the paper's figures, with
-    their numbers of threads and processors. ratio: the paper's own value of the quotient, where it
+    text: the claim as a sentence. source: paper and section. published: the paper's figures, with
+    their numbers of threads and processors. ratio: the paper's own value of the quotient, if it
     prints one.
 
-    workload, points, own, other, statistic: the runs: both sides at each point, which is a set of
-    options; the figure is the quotient of their statistics, over several points the geometric
-    mean. Without `other` it is the statistic itself.
+    points: sets of options; both sides are run at each. The figure is the quotient of their
+    statistics, over several points the geometric mean, and without a denominator the statistic of
+    the numerator.
 
-    least, most: the claim holds if the figure lies between them. They are 1 where the paper only
-    claims better or worse, and a margin where it states one: how much better depends on the number
-    of processors.
+    least, most: the claim holds if the figure lies between them. They are 1 if the paper only
+    claims better or worse, and a margin if it states one: how much better depends on the number of
+    processors.
 
     processors: the number that is required. elsewhere: why no workload can show the claim, or "".
     """
 
     name: str
-    says: str
+    text: str
     source: str
     published: str
     workload: str = ""
-    own: Side | None = None
-    other: Side | None = None
+    numerator: Side | None = None
+    denominator: Side | None = None
     statistic: str = "rate"
     points: tuple[Options, ...] = ({},)
     ratio: float | None = None
@@ -78,31 +79,27 @@ class Claim:
     elsewhere: str = ""
 
     @property
-    def what(self) -> Statistic:
-        """The figure that is compared."""
+    def figure(self) -> Statistic:
+        """The statistic that is compared."""
         return STATISTICS[self.statistic]
 
     @property
     def sides(self) -> list[Side]:
         """The sides that are run."""
-        return [side for side in (self.own, self.other) if side is not None]
+        return [side for side in (self.numerator, self.denominator) if side is not None]
 
     def cases_of(self, side: Side, point: Options) -> list[Case]:
         """Return the cases of one side at one point, one for each of its locks."""
-        meter = {self.what.option: 1} if self.what.option else {}
+        meter = {self.figure.option: 1} if self.figure.option else {}
         options = {**point, **side.options, **meter}
         return [case(self.workload, name, options, side.environment) for name in side.locks]
 
     def cases(self) -> list[Case]:
         """Return all cases of the claim."""
-        return [
-            one
-            for side in self.sides
-            for point in self.points
-            for one in self.cases_of(side, point)
-        ]
+        pairs = [(side, point) for side in self.sides for point in self.points]
+        return [run_case for pair in pairs for run_case in self.cases_of(*pair)]
 
 
 def all_cases(claims: Sequence[Claim]) -> list[Case]:
     """Return the cases of all claims, each once."""
-    return list(dict.fromkeys(one for claim in claims for one in claim.cases()))
+    return list(dict.fromkeys(run_case for claim in claims for run_case in claim.cases()))

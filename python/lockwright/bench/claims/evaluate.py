@@ -3,11 +3,11 @@
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from lockwright.base.numbers import plain
-from lockwright.bench.claims.claim import Claim, Of, Options, Side
+from lockwright.bench.claims.claim import Aggregate, Claim, Options, Side
 from lockwright.bench.rounds import RoundResults
 from lockwright.stats import inference
 
@@ -23,8 +23,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Machine:
-    """The properties of a machine that claims need. no_energy: why there are no energy counters, or
-    ""."""
+    """The properties of a machine that claims need. no_energy: why energy counters are absent."""
 
     processors: int
     locks: frozenset[str]
@@ -34,50 +33,49 @@ class Machine:
 @dataclass(frozen=True)
 class Finding:
     """The result of a claim: the figure's median over the rounds with its 95 % interval, and the
-    verdict with the reason, a sentence. values: the figure of each round. sides: the median of each
-    side's statistic, where it was measured at one point.
+    verdict with its reason. values: the figure of each round. sides: the median of each side's
+    statistic, if the claim has one point.
     """
 
     claim: Claim
     verdict: Verdict
-    why: str
+    reason: str
     median: float | None = None
     low: float | None = None
     high: float | None = None
     values: tuple[float, ...] = ()
-    sides: tuple[float, ...] = field(default=())
+    sides: tuple[float, ...] = ()
 
 
 def obstacle(claim: Claim, machine: Machine) -> str:
     """Return why the claim cannot be shown on the machine, or ""."""
     if claim.elsewhere:
         return claim.elsewhere
-    if claim.what.energy and machine.no_energy:
+    if claim.figure.energy and machine.no_energy:
         return f"energy is not measurable here: {machine.no_energy}"
     if claim.processors > machine.processors:
-        return f"it takes {claim.processors} processors, and there are {machine.processors} here"
+        return f"it needs {claim.processors} processors, and there are {machine.processors} here"
     absent = [name for side in claim.sides for name in side.locks if name not in machine.locks]
     if absent:
         return f"not built: {', '.join(dict.fromkeys(absent))}"
     return ""
 
 
-Interval = Callable[[Sequence[float]], tuple[float, float] | None]
+_IntervalOf = Callable[[Sequence[float]], tuple[float, float] | None]
 
 
 def evaluate(
     claim: Claim,
     results: RoundResults,
     machine: Machine,
-    interval_of: Interval = inference.median_interval,
+    interval_of: _IntervalOf = inference.median_interval,
 ) -> Finding:
-    """Return the finding. The interval decides: within the bounds, outside them, or across one.
+    """Return the finding, whose verdict compares the interval with the bounds of the claim.
 
-    interval_of: computes it from the figures of all rounds.
+    interval_of: computes the interval from the figures of all rounds.
     """
-    if reason := obstacle(claim, machine):
-        return Finding(claim, Verdict.ELSEWHERE, f"{reason[:1].upper()}{reason[1:]}.")
-    assert claim.own is not None
+    if absent := obstacle(claim, machine):
+        return Finding(claim, Verdict.ELSEWHERE, f"{absent[:1].upper()}{absent[1:]}.")
     by_point = [_figures_at(claim, results, point) for point in claim.points]
     complete = set.intersection(*(set(values) for values in by_point))
     values = [
@@ -90,16 +88,12 @@ def evaluate(
     sides = _sides(claim, results)
     interval = interval_of(values)
     if interval is None:
-        why = f"{_sides_text(claim, sides)}{_few(len(values))}"
-        return Finding(claim, Verdict.OPEN, why, median, values=tuple(values), sides=sides)
+        rounds = "One round" if len(values) == 1 else f"{len(values)} rounds"
+        reason = f"{_sides_text(claim, sides)}{rounds} gave a figure, and an interval needs six."
+        return Finding(claim, Verdict.OPEN, reason, median, values=tuple(values), sides=sides)
     verdict = judge(*interval, claim.least, claim.most)
-    why = _sides_text(claim, sides) + _reason(verdict, claim, *interval)
-    return Finding(claim, verdict, why, median, *interval, tuple(values), sides)
-
-
-def _few(rounds: int) -> str:
-    gave = "One round gave a figure" if rounds == 1 else f"{rounds} rounds gave a figure"
-    return f"{gave}, and an interval takes six."
+    reason = _sides_text(claim, sides) + _reason(verdict, claim, *interval)
+    return Finding(claim, verdict, reason, median, *interval, tuple(values), sides)
 
 
 def judge(low: float, high: float, least: float | None, most: float | None) -> Verdict:
@@ -113,54 +107,47 @@ def judge(low: float, high: float, least: float | None, most: float | None) -> V
 
 def _figures_at(claim: Claim, results: RoundResults, point: Options) -> dict[int, float]:
     """Return the figure at one point, by round."""
-    assert claim.own is not None
-    own = _side_figures(claim, results, claim.own, point)
-    if claim.other is None:
-        return own
-    other = _side_figures(claim, results, claim.other, point)
-    return {
-        round_number: own[round_number] / other[round_number]
-        for round_number in own.keys() & other.keys()
-    }
+    assert claim.numerator is not None
+    upper = _side_figures(claim, results, claim.numerator, point)
+    if claim.denominator is None:
+        return upper
+    lower = _side_figures(claim, results, claim.denominator, point)
+    return {number: upper[number] / lower[number] for number in upper.keys() & lower.keys()}
 
 
 def _side_figures(
     claim: Claim, results: RoundResults, side: Side, point: Options
 ) -> dict[int, float]:
-    """Return the statistic of one side by round; values that are not positive are left out."""
-    found = [
-        {
-            round_number: figure
-            for round_number, figure in results.over_rounds(one, claim.what.value).items()
-            if figure > 0
-        }
-        for one in claim.cases_of(side, point)
-    ]
-    if len(found) > 1 and side.of == Of.MEAN:
-        common = set.intersection(*(set(figures) for figures in found))
+    """Return the statistic of one side by round, without values that are not positive."""
+    by_lock = []
+    for case in claim.cases_of(side, point):
+        figures = results.over_rounds(case, claim.figure.value)
+        by_lock.append({number: figure for number, figure in figures.items() if figure > 0})
+    if len(by_lock) > 1 and side.aggregate == Aggregate.MEAN:
+        common = set.intersection(*(set(figures) for figures in by_lock))
         return {
-            round_number: statistics.fmean(figures[round_number] for figures in found)
-            for round_number in common
+            number: statistics.fmean(figures[number] for figures in by_lock) for number in common
         }
-    known = [figures for figures in found if figures]
-    if not known:
-        return {}
-    pick = min if claim.what.lower_is_better else max
+    best = min if claim.figure.lower_is_better else max
     # The best median, and not the best of each round, which is biased.
-    return pick(known, key=lambda figures: statistics.median(figures.values()))
+    return best(
+        (figures for figures in by_lock if figures),
+        key=lambda figures: statistics.median(figures.values()),
+        default={},
+    )
 
 
 def _sides(claim: Claim, results: RoundResults) -> tuple[float, ...]:
     if len(claim.points) > 1:
         return ()
-    found = [_side_figures(claim, results, side, claim.points[0]) for side in claim.sides]
-    return tuple(statistics.median(figures.values()) for figures in found if figures)
+    by_side = [_side_figures(claim, results, side, claim.points[0]) for side in claim.sides]
+    return tuple(statistics.median(figures.values()) for figures in by_side if figures)
 
 
 def _sides_text(claim: Claim, sides: Sequence[float]) -> str:
     """Return the prefix of the reason, `mcs-spin 312 op/s, mcs-stp 1,204,332 op/s. `."""
     figures = [
-        f"{side.name} {plain(figure)} {claim.what.heading}"
+        f"{side.name} {plain(figure)} {claim.figure.heading}"
         for side, figure in zip(claim.sides, sides, strict=False)
     ]
     return f"{', '.join(figures)}. " if figures else ""
@@ -174,7 +161,6 @@ def _bounds(claim: Claim) -> str:
 
 
 def _reason(verdict: Verdict, claim: Claim, low: float, high: float) -> str:
-    interval = f"the 95 % interval, {plain(low)} to {plain(high)},"
     match verdict:
         case Verdict.HOLDS:
             end = f"lies {_bounds(claim)}, as the claim requires."
@@ -182,14 +168,14 @@ def _reason(verdict: Verdict, claim: Claim, low: float, high: float) -> str:
             end = f"lies outside the bounds of the claim, {_bounds(claim)}."
         case _:
             end = f"is neither within nor outside the bounds of the claim, {_bounds(claim)}."
-    return f"{interval[:1].upper()}{interval[1:]} {end}"
+    return f"The 95 % interval, {plain(low)} to {plain(high)}, {end}"
 
 
 def _missing_figures(claim: Claim, results: RoundResults) -> str:
     without = [
-        one.label() for one in claim.cases() if not results.over_rounds(one, claim.what.value)
+        case.label() for case in claim.cases() if not results.over_rounds(case, claim.figure.value)
     ]
     if not without:
         return "No round gave a figure above 0 for all cases of the claim."
     more = f" and {len(without) - 1} more" if len(without) > 1 else ""
-    return f"No run gave '{claim.what.heading}': {without[0]}{more}."
+    return f"No run gave '{claim.figure.heading}': {without[0]}{more}."

@@ -7,18 +7,18 @@ _BROADCAST = {"waiters": 200, "rounds": 3, "section-ns": 1000}
 CLAIMS = [
     Claim(
         name=f"broadcast-{name}",
-        says=says,
+        text=text,
         source="Guerraoui et al., Lock-Unlock, TOCS 2019, section 4.1",
         published="the C library moves waiters to the mutex, so there is no thundering herd (glibc "
         "2.15); the condition variable under lockwright's 'pthread' does so with any C library",
         workload="herd",
         points=(_BROADCAST,),
-        own=lock("libc"),
-        other=lock("pthread"),
+        numerator=lock("libc"),
+        denominator=lock("pthread"),
         statistic=statistic,
         most=1.05,
     )
-    for name, says, statistic in (
+    for name, text, statistic in (
         (
             "switches",
             "The C library's broadcast does not wake all waiters at once, so none of them wakes up "
@@ -26,6 +26,10 @@ CLAIMS = [
             "waiters are moved to the mutex.",
             "switches per waiter",
         ),
-        ("time", "Nor does it take longer.", "broadcast"),
+        (
+            "time",
+            "The C library's broadcast does not take longer than one that moves waiters.",
+            "broadcast",
+        ),
     )
 ]

@@ -1,7 +1,5 @@
-"""Claims as they were simulated: on the screen, as CSV and as JSON."""
+"""The findings of simulated claims, on the terminal, as CSV and as JSON."""
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +13,8 @@ from lockwright.base.numbers import plain
 from lockwright.bench.claims import show
 from lockwright.bench.claims.evaluate import Finding, Verdict
 from lockwright.bench.claims.simulate import Experiment
-from lockwright.bench.report import Column, table
+from lockwright.bench.output import csv_text
+from lockwright.bench.report import Column, empty_table
 
 WORDS = {
     Verdict.HOLDS: "holds",
@@ -23,11 +22,11 @@ WORDS = {
     Verdict.OPEN: "open",
     Verdict.ELSEWHERE: "cannot be expressed",
 }
-"""The verdicts, as they are called for simulations."""
+"""The names of the verdicts of simulations."""
 
 COLUMNS = [
-    Column("claim", "its name, for --claims."),
-    Column("machine", "that of the paper, or the nearest that comes with Lockwright."),
+    Column("claim", "the name of the claim, for --claims."),
+    Column("machine", "the machine of the paper, or the nearest that Lockwright has."),
     Column("published", "the paper's own ratio, where it prints one."),
     Column("simulated", "the same quotient, simulated; the median over the seeds."),
     Column("range", "the lowest and the highest value over the seeds."),
@@ -43,52 +42,54 @@ COLUMNS = [
 def print_findings(
     console: Console, chosen: Sequence[Experiment], found: Sequence[Finding]
 ) -> None:
-    """Prints each claim, the published figures, what was simulated, and the reason."""
-    for one, finding in zip(chosen, found, strict=True):
+    """Print each claim with the published figures, the simulated median, and the reason."""
+    for experiment, finding in zip(chosen, found, strict=True):
         claim = finding.claim
         console.print()
         verdict = f"{claim.name}: simulated: {WORDS[finding.verdict]}"
         console.print(verdict, style=show.STYLES[finding.verdict])
         show.print_claim(console, claim)
-        if one.machine is not None:
-            terminal.print_wrapped(console, "  machine:   ", machine_of(one), "")
+        if experiment.machine is not None:
+            terminal.print_wrapped(console, "  machine:   ", _machine_text(experiment), "")
         if finding.median is not None:
-            value = f"{show.here(finding)} ({show.interval(finding)}): {show.compared(claim)}"
-            terminal.print_wrapped(console, "  simulated: ", value, "")
-        terminal.print_wrapped(console, "  why:       ", _why(finding), "")
+            figures = f"{show.median_text(finding)} ({show.interval(finding)})"
+            text = f"{figures}: {show.compared(claim)}"
+            terminal.print_wrapped(console, "  simulated: ", text, "")
+        terminal.print_wrapped(console, "  why:       ", _reason(finding), "")
 
 
-def machine_of(one: Experiment) -> str:
-    """`t5-2: Oracle T5-2 ...; it differs: ...`; "" if the claim cannot be expressed."""
-    if one.machine is None or one.setting is None:
+def _machine_text(experiment: Experiment) -> str:
+    """Return a text such as `t5-2: Oracle T5-2 ...; it differs from the paper's: ...`."""
+    if experiment.machine is None or experiment.setting is None:
         return ""
-    differs = f"; it differs from the paper's: {one.setting.nearest}" if one.setting.nearest else ""
-    return f"{one.machine.name}: {one.machine.title}{differs}"
+    nearest = experiment.setting.nearest
+    differs = f"; it differs from the paper's: {nearest}" if nearest else ""
+    return f"{experiment.machine.name}: {experiment.machine.title}{differs}"
 
 
-def _why(finding: Finding) -> str:
-    return finding.why.replace("95 % interval", "range over the seeds")
+def _reason(finding: Finding) -> str:
+    return finding.reason.replace("95 % interval", "range over the seeds")
 
 
 def summary(chosen: Sequence[Experiment], found: Sequence[Finding]) -> Table:
-    """A table with a line for each claim."""
-    shown = table("Claims of the papers, simulated", COLUMNS)
-    for one, finding in zip(chosen, found, strict=True):
+    """Return a table with a line for each claim."""
+    table = empty_table("Claims of the papers, simulated", COLUMNS)
+    for experiment, finding in zip(chosen, found, strict=True):
         ratio = finding.claim.ratio
-        shown.add_row(
+        table.add_row(
             finding.claim.name,
-            "-" if one.machine is None else one.machine.name,
+            "-" if experiment.machine is None else experiment.machine.name,
             "-" if ratio is None else plain(ratio),
-            show.here(finding),
+            show.median_text(finding),
             show.interval(finding),
             WORDS[finding.verdict],
             style=show.STYLES[finding.verdict],
         )
-    return shown
+    return table
 
 
 def counted(found: Sequence[Finding]) -> str:
-    """`Of 51 claims that can be expressed, 43 hold (84 %), 6 do not hold, 2 are open; ...`"""
+    """Return a sentence such as `Of 51 claims that can be expressed, 43 hold (84 %), ...`."""
     counts = Counter(finding.verdict for finding in found)
     expressed = len(found) - counts[Verdict.ELSEWHERE]
     share = f" ({100 * counts[Verdict.HOLDS] / expressed:.0f} %)" if expressed else ""
@@ -100,28 +101,23 @@ def counted(found: Sequence[Finding]) -> str:
 
 
 def rows(chosen: Sequence[Experiment], found: Sequence[Finding]) -> list[dict[str, object]]:
-    """A flat row for each claim, with the machine that it was simulated on."""
+    """Return a row for each claim, with its simulated machine."""
     return [
         {
             **show.row(finding),
             "simulated": True,
-            "machine": "" if one.machine is None else one.machine.name,
-            "machine_differs": "" if one.setting is None else one.setting.nearest,
+            "machine": "" if experiment.machine is None else experiment.machine.name,
+            "machine_differs": "" if experiment.setting is None else experiment.setting.nearest,
             "verdict": WORDS[finding.verdict],
-            "why": _why(finding),
+            "why": _reason(finding),
         }
-        for one, finding in zip(chosen, found, strict=True)
+        for experiment, finding in zip(chosen, found, strict=True)
     ]
 
 
 def to_csv(chosen: Sequence[Experiment], found: Sequence[Finding]) -> str:
     """Return the rows as CSV."""
-    text = io.StringIO()
-    lines = rows(chosen, found)
-    writer = csv.DictWriter(text, list(lines[0]) if lines else [])
-    writer.writeheader()
-    writer.writerows(lines)
-    return text.getvalue()
+    return csv_text(rows(chosen, found))
 
 
 def to_json(
@@ -132,7 +128,7 @@ def to_json(
     complete: bool,
 ) -> str:
     """Return the rows, the value of each seed, and the machines with their sources."""
-    machines = {one.machine.name: one.machine for one in chosen if one.machine is not None}
+    machines = {each.machine.name: each.machine for each in chosen if each.machine is not None}
     lines = rows(chosen, found)
     document = {
         "simulated": True,

@@ -1,4 +1,4 @@
-"""Simulates what claims need, each on the machine of its paper, and evaluates them."""
+"""The simulations of claims, each on the machine of its paper, and their evaluation."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,16 +20,16 @@ from lockwright.simulate import report
 from lockwright.simulate.run import Cell, Job, Line, Orders, catalogue, run_jobs
 
 _NAMES = {"mutexes": "locks"}
-"""Options of the measuring program that the simulator calls otherwise."""
+"""Options of the measuring program that have another name in the simulator."""
 
 _METERS = ("latency", "admissions")
-"""Options that switch on what the simulator always counts."""
+"""Options that switch meters on; the simulator always has these figures."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A claim as it is simulated. setting: None if it cannot be. claim: with the machine's numbers
-    of threads."""
+    """A claim with the numbers of threads of its machine. setting, machine: None if it cannot be
+    simulated."""
 
     claim: Claim
     setting: Setting | None
@@ -38,8 +38,7 @@ class Experiment:
 
 @dataclass
 class Results:
-    """The outcomes by machine and case, in the place of rounds those of each seed; and what
-    failed."""
+    """The outcomes by machine, with seeds as rounds, and the failures."""
 
     by_machine: dict[str, RoundResults]
     failures: list[str]
@@ -47,38 +46,38 @@ class Results:
 
 
 def experiments(claims: Sequence[Claim]) -> list[Experiment]:
-    """Each claim with its machine. Raises LockwrightError if the simulator is not built."""
+    """Return the claims with machines. Raises LockwrightError if the simulator is not built."""
     loaded: dict[str, machines.Machine] = {}
-    found = []
+    prepared = []
     for claim in claims:
         if reason := inexpressible(claim):
-            found.append(Experiment(replace(claim, elsewhere=reason), None, None))
+            prepared.append(Experiment(replace(claim, elsewhere=reason), None, None))
             continue
         setting = setting_of(claim)
-        on = loaded.setdefault(setting.machine, machines.load(setting.machine))
-        found.append(Experiment(for_machine(claim, setting, on.processors), setting, on))
-    return found
+        machine = loaded.setdefault(setting.machine, machines.load(setting.machine))
+        resolved = for_machine(claim, setting, machine.processors)
+        prepared.append(Experiment(resolved, setting, machine))
+    return prepared
 
 
 def jobs(chosen: Sequence[Experiment], seeds: int) -> dict[Job, list[Case]]:
-    """Every simulation that the claims need, each once, with the cases that it is for; all of a
-    seed before the next."""
+    """Return every simulation that the claims need, with its cases, seed after seed."""
     by_machine: dict[str, list[Experiment]] = {}
-    for one in chosen:
-        if one.machine is not None:
-            by_machine.setdefault(one.machine.name, []).append(one)
-    found: dict[Job, list[Case]] = {}
+    for experiment in chosen:
+        if experiment.machine is not None:
+            by_machine.setdefault(experiment.machine.name, []).append(experiment)
+    cases_by_job: dict[Job, list[Case]] = {}
     for seed in range(1, seeds + 1):
         for several in by_machine.values():
             machine = several[0].machine
             assert machine is not None
             same: dict[Case, list[Case]] = {}
-            for case in all_cases([one.claim for one in several]):
-                # Cases that differ in their meters alone are one simulation.
+            for case in all_cases([experiment.claim for experiment in several]):
+                # Cases that differ only in their meters are one simulation.
                 options = [(name, v) for name, v in case.options if name not in _METERS]
                 same.setdefault(replace(case, options=tuple(options)), []).append(case)
-            found |= {_job(case, machine, seed): cases for case, cases in same.items()}
-    return found
+            cases_by_job |= {_job(case, machine, seed): cases for case, cases in same.items()}
+    return cases_by_job
 
 
 def _job(case: Case, machine: machines.Machine, seed: int) -> Job:
@@ -97,8 +96,8 @@ def simulate(
     results: Results,
     on_end: Callable[[Case], None],
 ) -> None:
-    """Runs all simulations, as many at a time as there are processors, and adds them to
-    `results`, which an interrupt leaves as they are by then."""
+    """Run all simulations, as many at a time as there are processors, and add them to `results`,
+    which has those that ended before an interrupt."""
     wanted = jobs(chosen, seeds)
 
     def store(job: Job, line: Line | None, failure: str) -> None:
@@ -117,16 +116,16 @@ def simulate(
 
 
 def findings(chosen: Sequence[Experiment], results: Results) -> list[Finding]:
-    """The result of each claim."""
+    """Return the finding on each claim."""
     known = frozenset(catalogue().locks)
-    found = []
-    for one in chosen:
-        processors = 1 if one.machine is None else one.machine.processors
-        outcomes = RoundResults()
-        if one.machine is not None:
-            outcomes = results.by_machine.get(one.machine.name, outcomes)
-        found.append(evaluate(one.claim, outcomes, Machine(processors, known), _range))
-    return found
+    evaluated = []
+    for experiment in chosen:
+        processors, outcomes = 1, RoundResults()
+        if (machine := experiment.machine) is not None:
+            processors = machine.processors
+            outcomes = results.by_machine.get(machine.name, outcomes)
+        evaluated.append(evaluate(experiment.claim, outcomes, Machine(processors, known), _range))
+    return evaluated
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
@@ -134,31 +133,29 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 
 def outcome_of(line: Line) -> Outcome:
-    """A simulation as a run of the measuring program, so that the same statistics apply."""
+    """Return a simulation as a run of the measuring program, so that the same statistics apply."""
     figures = report.figures(line)
     seconds = _number(line, "picoseconds") / 1e12
-    done = _number(line, "operations")
+    operations = _number(line, "operations")
     measured: dict[str, object] = {
         "kind": "measured",
         "seconds": seconds,
-        "operations": done,
-        "operations_per_second": done / seconds,
+        "operations": operations,
+        "operations_per_second": operations / seconds,
         "voluntary": _number(line, "sleeps"),
         "gini": figures["gini"],
         "synchronisation_seconds": (_number(line, "running_ps") - _number(line, "working_ps"))
         / 1e12,
     }
-    if done:
-        measured["acquisitions_per_message"] = _number(line, "acquisitions") / done
-    lines: list[Mapping[str, object]] = [measured]
-    lines.append(
-        {
-            "kind": "latency",
-            "what": "acquisition",
-            "p99.9_ns": _number(line, "wait_p999_ps") / 1e3,
-            "max_ns": _number(line, "wait_max_ps") / 1e3,
-        }
-    )
+    if operations:
+        measured["acquisitions_per_message"] = _number(line, "acquisitions") / operations
+    acquisition = {
+        "kind": "latency",
+        "what": "acquisition",
+        "p99.9_ns": _number(line, "wait_p999_ps") / 1e3,
+        "max_ns": _number(line, "wait_max_ps") / 1e3,
+    }
+    lines: list[Mapping[str, object]] = [measured, acquisition]
     if _number(line, "handed_over"):
         mean = _number(line, "handover_ps") / _number(line, "handed_over") / 1e3
         lines.append({"kind": "latency", "what": "handover", "mean_ns": mean})
@@ -168,7 +165,7 @@ def outcome_of(line: Line) -> Outcome:
     lines.append(admissions)
     joules = _number(line, "picojoules") / 1e12
     return Outcome(
-        [dict(one) for one in lines], meters={WINDOWED: 1.0, joules_key(TOTAL[0]): joules}
+        [dict(each) for each in lines], meters={WINDOWED: 1.0, joules_key(TOTAL[0]): joules}
     )
 
 

@@ -1,4 +1,4 @@
-"""The machine and the numbers with which each claim is simulated, or why it is not."""
+"""The machine, threads and times of each simulated claim, or the reason why it is not simulated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -20,14 +20,13 @@ _LONG_NS = 100_000
 
 @dataclass(frozen=True)
 class Setting:
-    """A machine that stands for the paper's.
+    """A machine that represents the paper's, with the threads and times of the runs.
 
-    machine: as `lockwright simulate --machine` takes it. nearest: how it differs from the paper's,
-    "" if it is that one. threads: the paper's numbers of threads for one of the claim's such as
-    `16/cpu`, which is chosen for small machines; others are multiplied by the processors. Several
-    are several points, over which the figure is the geometric mean.
-    seconds: simulated time of each run; None for a time by its threads and lengths.
-    warm_up: simulated time before that, None for a tenth.
+    machine: a value of `lockwright simulate --machine`. nearest: how it differs from the paper's,
+    "" if it does not. threads: the paper's numbers of threads for a number of the claim such as
+    `16/cpu`, each of which is a point; numbers without an entry are multiplied by the processors.
+    seconds: simulated time of each run; None for a time by its threads and lengths. warm_up:
+    simulated time before that, None for a tenth.
     """
 
     machine: str
@@ -40,7 +39,7 @@ class Setting:
 _STUDY = Setting("a-64")
 _T5 = Setting(
     "t5-2",
-    "a thread's eight-fold hardware threads share a core without its two pipelines",
+    "the eight hardware threads of a core share it without its two pipelines",
     {"16/cpu": (32,), "8/cpu": (32,)},
     0.1,
 )
@@ -57,7 +56,7 @@ _PAPERS = (
     ("Falsafi", _ENERGY),
     ("Marotta", _MUTABLE_20),
 )
-"""The first word of a source, and the setting of that paper's claims."""
+"""The first word of a source, and the setting of its claims."""
 
 _OWN: dict[str, Setting] = {
     "handover-fifo-preempted": replace(_STUDY, seconds=0.1),
@@ -81,8 +80,8 @@ _TABLE_1 = ("lockbench-", "hash-set-", "lazy-list-")
 
 _SETS = (
     "the simulator has no sets of lists: a mutex in each of thousands of nodes is nearly always "
-    "free, and what decides is instructions, the size of a mutex and the library that the paper "
-    "loads, none of which is simulated"
+    "free, and the throughput depends on instructions, the size of a mutex and the library that "
+    "the paper loads, none of which is simulated"
 )
 _HERD = "the simulator has the preload libraries' condition variables, and not the C library's"
 
@@ -97,7 +96,7 @@ def inexpressible(claim: Claim) -> str:
 
 
 def setting_of(claim: Claim) -> Setting:
-    """The machine and the numbers of a claim that can be simulated."""
+    """Return the setting of a claim that can be simulated."""
     if claim.name in _OWN:
         return _OWN[claim.name]
     if claim.name.startswith(_TABLE_1):
@@ -106,31 +105,30 @@ def setting_of(claim: Claim) -> Setting:
 
 
 def for_machine(claim: Claim, setting: Setting, processors: int) -> Claim:
-    """The claim with numbers of threads and simulated seconds for a machine of that size; what
-    cannot be simulated has the reason in `elsewhere`."""
-    if reason := inexpressible(claim):
-        return replace(claim, elsewhere=reason)
+    """Return the claim with numbers of threads and simulated seconds for a machine of that size."""
 
     def resolved_side(side: Side | None) -> Side | None:
         if side is None:
             return None
         return replace(side, options=_resolved(side.options, setting, processors)[0])
 
-    own, other = resolved_side(claim.own), resolved_side(claim.other)
+    sides = [resolved_side(claim.numerator), resolved_side(claim.denominator)]
     points = []
-    for given in claim.points:
-        for point in _resolved(given, setting, processors):
-            options = [{**point, **side.options} for side in (own, other) if side is not None]
-            seconds = setting.seconds or max(_seconds(one, processors) for one in options)
+    for unresolved in claim.points:
+        for point in _resolved(unresolved, setting, processors):
+            options = [{**point, **side.options} for side in sides if side is not None]
+            seconds = setting.seconds or max(_seconds(each, processors) for each in options)
             timed: dict[str, object] = {**point, "seconds": seconds}
             if setting.warm_up is not None:
                 timed["warm-up"] = setting.warm_up
             points.append(timed)
-    return replace(claim, points=tuple(points), own=own, other=other, processors=1)
+    return replace(
+        claim, points=tuple(points), numerator=sides[0], denominator=sides[1], processors=1
+    )
 
 
 def _resolved(options: Options, setting: Setting, processors: int) -> list[Options]:
-    """The options with each of the numbers of threads that a number such as `4/cpu` stands for."""
+    """Return the options once for each number of threads that `4/cpu` and the like represent."""
     text = str(options.get("threads", ""))
     if text in setting.threads:
         return [{**options, "threads": threads} for threads in setting.threads[text]]

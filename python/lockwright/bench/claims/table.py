@@ -21,9 +21,9 @@ CLAIMS: list[Claim] = [
 
 
 def choose(names: str | None) -> list[Claim]:
-    """The claims of a list of names separated by commas; all for None.
+    """Return the claims of a comma-separated list of names; all for None.
 
-    Raises LockwrightError for a name that is none.
+    Raises LockwrightError for an unknown name.
     """
     if names is None:
         return CLAIMS

@@ -1,7 +1,7 @@
 """The regret of a lock in a cell.
 
-The maximum of many noisy figures is too high. So the runs of even rounds choose the best other
-lock, whose runs of odd rounds are compared, and the other way round; no run is used for both.
+The maximum of many noisy figures is biased upwards. So the runs of even rounds choose the best
+other lock, whose runs of odd rounds are compared, and the reverse; no run is used for both.
 """
 
 import statistics
@@ -40,9 +40,7 @@ class Regret:
 
 def half_of(rates: Rates, half: int) -> dict[int, float]:
     """Return the figures of the even (0) or odd (1) rounds."""
-    return {
-        round_number: value for round_number, value in rates.items() if round_number % 2 == half
-    }
+    return {number: value for number, value in rates.items() if number % 2 == half}
 
 
 def best_of(
@@ -50,17 +48,15 @@ def best_of(
 ) -> str | None:
     """Return the lock with the best median ratio to `own` in one half of the rounds.
 
-    allowed: those that may be best. None if none has a round in common with `own` there.
+    allowed: the locks that may be best. None if none has a round in common with `own` there.
     """
-    wanted = half_of(own, half)
-    found: dict[str, float] = {}
+    half_rates = half_of(own, half)
+    medians: dict[str, float] = {}
     for name in allowed:
-        common = wanted.keys() & others[name].keys()
-        if common:
-            found[name] = statistics.median(
-                others[name][round_number] / wanted[round_number] for round_number in common
-            )
-    return max(found, key=lambda name: found[name], default=None)
+        rates = others[name]
+        if common := half_rates.keys() & rates.keys():
+            medians[name] = statistics.median(rates[n] / half_rates[n] for n in common)
+    return max(medians, key=lambda name: medians[name], default=None)
 
 
 def regret(
@@ -71,18 +67,17 @@ def regret(
     allowed: the locks that may be best by the even, and by the odd rounds. None if a half has no
     runs that can be compared.
     """
-    chosen = [best_of(own, others, half, allowed[half]) for half in (0, 1)]
-    first, second = chosen
+    first, second = (best_of(own, others, half, allowed[half]) for half in (0, 1))
     if first is None or second is None:
         return None
-    theirs: list[float] = []
-    mine: list[float] = []
+    best_rates: list[float] = []
+    own_rates: list[float] = []
     for name, compared in ((first, half_of(own, 1)), (second, half_of(own, 0))):
-        for round_number, value in compared.items():
+        for round_number, rate in compared.items():
             if round_number in others[name]:
-                theirs.append(others[name][round_number])
-                mine.append(value)
-    ratio = paired_ratio(theirs, mine, lower_is_better=False)
+                best_rates.append(others[name][round_number])
+                own_rates.append(rate)
+    ratio = paired_ratio(best_rates, own_rates, lower_is_better=False)
     return None if ratio is None else Regret(ratio, (first, second))
 
 

@@ -8,7 +8,7 @@ from lockwright.preload.locks import BASELINE, Tunable, registry
 from lockwright.run.bench_program import LIBC, Subject, subjects
 
 DEFAULT = "adaptive"
-"""The lock under test, unless another is named."""
+"""The default lock under test."""
 
 FALLBACK = "futex"
 """The lock under test in a build without DEFAULT."""
@@ -19,7 +19,7 @@ QUICK = ("futex", "ttas", "mcs-stp", "lifo-cr", "loiter", "wordlock")
 
 @dataclass(frozen=True)
 class Contender:
-    """A lock, with the variables that its runs get. without: the tunable that is switched off."""
+    """A lock with the variables of its runs. without: the tunable that is switched off, or ""."""
 
     name: str
     subject: Subject
@@ -38,12 +38,11 @@ class Contest:
 
     @property
     def all(self) -> list[Contender]:
-        """Everything that runs."""
         return [self.own, *self.others, *self.ablated]
 
 
 def lock_under_test(name: str | None, known: Sequence[str]) -> str:
-    """Return the lock that the user named, or the default. known: the locks of this build.
+    """Return the named lock, or the default. known: the locks of this build.
 
     Warns if this build does not have the default.
     """
@@ -58,23 +57,22 @@ def lock_under_test(name: str | None, known: Sequence[str]) -> str:
 def contest(lock: str, against: str | None, *, quick: bool, ablate: bool) -> Contest:
     """Resolve the names. against: separated by commas, None for the default.
 
-    Raise LockwrightError for names that no lock has.
+    Raises LockwrightError for unknown names.
     """
     default: Sequence[str] | None = QUICK if quick else None
     if ablate and against is None:
         default = (BASELINE,)
-    own = _subject(lock)
-    found = [
+    own = Contender(lock, _subject(lock))
+    others = [
         Contender(each.name, each)
         for each in subjects(against, default)
         if each.name not in (LIBC, lock, BASELINE)
     ]
     if lock != BASELINE:
-        found.insert(0, Contender(BASELINE, _subject(BASELINE)))
-    if not found:
+        others.insert(0, Contender(BASELINE, _subject(BASELINE)))
+    if not others:
         raise LockwrightError(f"there is no lock to compare '{lock}' with", "name one in --against")
-    mine = Contender(lock, own)
-    return Contest(mine, tuple(found), tuple(_ablated(mine)) if ablate else ())
+    return Contest(own, tuple(others), tuple(_ablated(own)) if ablate else ())
 
 
 def _subject(name: str) -> Subject:
@@ -90,8 +88,8 @@ def switches(tunables: Sequence[Tunable]) -> list[Tunable]:
 
 def _ablated(own: Contender) -> list[Contender]:
     lock = own.subject.lock
-    found = switches(lock.tunables if lock is not None else registry().find(own.name).tunables)
-    if not found:
+    tunables = switches((lock or registry().find(own.name)).tunables)
+    if not tunables:
         raise LockwrightError(
             f"'{own.name}' has no tunable that can be switched off",
             f"'lockwright info {own.name}' lists its numbers; 0 must be allowed",
@@ -103,5 +101,5 @@ def _ablated(own: Contender) -> list[Contender]:
             environment={each.variable: "0"},
             without=each.name,
         )
-        for each in found
+        for each in tunables
     ]

@@ -10,7 +10,7 @@ SECTIONS_NS = {"none": 0, "100ns": 100, "1us": 1_000, "10us": 10_000, "100us": 1
 """Lengths of a critical section."""
 
 BIMODAL = {"section-ns": 1_000, "long-ns": 1_000_000, "long-one-in": 1_000}
-"""Sections of 1 µs, of which one in a thousand takes 1 ms: half of the time is spent in those."""
+"""Sections of 1 µs, of which one in a thousand takes 1 ms: these are half of the time."""
 
 GAPS = {"none": 0.0, "1x": 1.0, "10x": 10.0, "exp": 10.0}
 """Lengths of a gap in sections, or in units of 100 ns if sections are shorter; `exp` is the mean of
@@ -25,10 +25,10 @@ STARVING_MS = 100.0
 
 @dataclass(frozen=True)
 class Cell:
-    """A load with a number of threads. labels: its family first, then what sets it apart from
-    others of that family. options: of the workload `regimes`, in nanoseconds if they are times.
+    """A load with a number of threads. labels: its family, then the parameters that differ within
+    that family. options: those of the workload `regimes`, times in nanoseconds.
 
-    length: how many times as long as others its runs are. quota: it runs in a group with QUOTA.
+    length: the factor by which its runs are longer. quota: it runs in a group with QUOTA.
     """
 
     labels: tuple[str, ...]
@@ -39,7 +39,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """`single/100ns/10x/64`; patterns of `--cells` apply to it."""
+        """A name such as `single/100ns/10x/64`, to which the patterns of `--cells` apply."""
         return "/".join((*self.labels, str(self.threads)))
 
     @property
@@ -49,7 +49,6 @@ class Cell:
 
     @property
     def family(self) -> str:
-        """The first label."""
         return self.labels[0]
 
     @property
@@ -58,14 +57,13 @@ class Cell:
         return self.family == "step"
 
     def option(self, name: str, default: float = 0.0) -> float:
-        """Return the value of an option."""
         return dict(self.options).get(name, default)
 
     def longest_wait(self, bound_ms: float) -> float:
         """Return the seconds that a thread may wait under a lock that counts as best.
 
-        bound_ms, twice the time in which a fair queue serves all threads, and with a quota two of
-        the periods in which the kernel counts processor time, of 100 ms.
+        It is the sum of bound_ms, twice the time in which a fair queue serves all threads, and with
+        a quota two of the periods in which the kernel counts processor time, of 100 ms.
         """
         section = max(self.option("section-ns"), self.option("then-section-ns"))
         if self.option("long-one-in"):
@@ -88,7 +86,7 @@ def grid(processors: int) -> list[Cell]:
 def quick_grid(processors: int) -> list[Cell]:
     """Return twelve cells that differ as much as possible."""
     c = processors
-    wanted = [
+    names = [
         "single/none/none/1",
         f"single/100ns/10x/{max(2, c)}",
         f"single/100ns/10x/{8 * c}",
@@ -103,13 +101,13 @@ def quick_grid(processors: int) -> list[Cell]:
         f"step/100ns-100us/{8 * c}",
     ]
     by_name = {cell.name: cell for cell in grid(processors)}
-    return [by_name[name] for name in wanted]
+    return [by_name[name] for name in names]
 
 
 def choose(cells: Sequence[Cell], patterns: str | None) -> list[Cell]:
     """Return the cells whose names match one of the patterns, which are separated by commas.
 
-    Raise LockwrightError for a pattern that no cell matches.
+    Raises LockwrightError for a pattern that no cell matches.
     """
     if patterns is None:
         return list(cells)
@@ -139,7 +137,7 @@ def _single(processors: int) -> Iterator[Cell]:
     for section in (*SECTIONS_NS, "bimodal"):
         for gap in GAPS:
             for threads in thread_counts(processors):
-                # Alone a thread has no use of a gap.
+                # A gap changes nothing for a single thread.
                 if (threads == 1 and gap != "none") or (threads == 1000 and gap in ("1x", "exp")):
                     continue
                 options = _sections(section) | {
@@ -179,7 +177,7 @@ def _others(c: int) -> Iterator[Cell]:
 
 
 def _changes(c: int) -> Iterator[Cell]:
-    """Yield cells with one change, and with changes as often as a lock might adapt itself."""
+    """Yield cells with one change of regime, and with periodic changes."""
     for first, then in (("100ns", "100us"), ("100us", "100ns")):
         load = _sections(first) | {"then-section-ns": float(SECTIONS_NS[then])}
         yield Cell(("step", f"{first}-{then}"), 8 * c, tuple(load.items()), 2)

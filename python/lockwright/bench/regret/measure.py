@@ -1,4 +1,4 @@
-"""The order of the runs: round by round and cell by cell, all contenders of a cell in a row."""
+"""The runs in their order: by round, by cell, and by contender."""
 
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ class Runner(Protocol):
         round_number: int,
         show: Callable[[str], None],
     ) -> Iterator[Run]:
-        """Yield a run of each contender. show: called with the name of one that begins."""
+        """Yield a run of each contender. show: called with its name when it begins."""
 
 
 def measure(
@@ -37,15 +37,18 @@ def measure(
     runs: Runs,
     rounds: int,
     runner: Runner,
-    keep: Callable[[Run], None],
+    store: Callable[[Run], None],
 ) -> None:
-    """Make all runs that are not in `runs`, and add them to it. keep: called with each."""
+    """Make all runs that are not in `runs`, and add them to it. store: called with each."""
     with progress.Display(_count(cells, contest, runs, rounds), 0) as display:
         for round_number in range(rounds):
             for cell in cells:
-                still = _order(cell, contest, bound_ms, runs, round_number)
+                remaining = still_in(cell, contest, bound_ms, runs, round_number)
+                random.Random(f"{cell.name} {round_number}").shuffle(remaining)
                 missing = [
-                    each for each in still if round_number not in runs.made(cell.name, each.name)
+                    each
+                    for each in remaining
+                    if round_number not in runs.made(cell.name, each.name)
                 ]
                 if not missing:
                     continue
@@ -54,11 +57,11 @@ def measure(
                     display,
                     f"round {round_number + 1} of {rounds}",
                     f"round {round_number + 1}, {cell.name}",
-                    _left(cells, contest, bound_ms, runs, rounds, round_number),
+                    _seconds_left(cells, contest, bound_ms, runs, rounds, round_number),
                 )
-                for made in runner.run(cell, missing, round_number, show):
-                    runs.add(made)
-                    keep(made)
+                for run in runner.run(cell, missing, round_number, show):
+                    runs.add(run)
+                    store(run)
                     display.advance()
 
 
@@ -75,21 +78,12 @@ def _count(cells: Sequence[Cell], contest: Contest, runs: Runs, rounds: int) -> 
     )
 
 
-def _order(
-    cell: Cell, contest: Contest, bound_ms: float, runs: Runs, round_number: int
-) -> list[Contender]:
-    """Return the contenders that are still in a cell, in an order of that round."""
-    found = still_in(cell, contest, bound_ms, runs, round_number)
-    random.Random(f"{cell.name} {round_number}").shuffle(found)
-    return found
-
-
 def still_in(
     cell: Cell, contest: Contest, bound_ms: float, runs: Runs, round_number: int
 ) -> list[Contender]:
     """Return the contenders that run in that round: they survive the cell, and are not far behind.
 
-    The lock under test, with or without its mechanisms, and the first of the others, which is the
+    The lock under test, with and without its mechanisms, and the first other, which is the
     baseline, run in all rounds.
     """
     survivors = [each for each in contest.all if not runs.gave_up(cell.name, each.name)]
@@ -98,31 +92,36 @@ def still_in(
     bound = cell.longest_wait(bound_ms)
     behind: list[set[str]] = []
     for first in range(FIRST_ROUNDS):
-        made = {
+        of_round = {
             each.name: run
             for each in (contest.own, *contest.others)
             if (run := runs.made(cell.name, each.name).get(first)) is not None and not run.failure
         }
-        best = max((run.rate for run in made.values() if run.longest <= bound), default=0.0)
-        behind.append({name for name, run in made.items() if run.rate < FAR_BEHIND * best})
+        best = max((run.rate for run in of_round.values() if run.longest <= bound), default=0.0)
+        behind.append({name for name, run in of_round.items() if run.rate < FAR_BEHIND * best})
     dropped = set.intersection(*behind) & {each.name for each in contest.others[1:]}
     return [each for each in survivors if each.name not in dropped]
 
 
-def _left(
-    cells: Sequence[Cell], contest: Contest, bound_ms: float, runs: Runs, rounds: int, now: int
+def _seconds_left(
+    cells: Sequence[Cell],
+    contest: Contest,
+    bound_ms: float,
+    runs: Runs,
+    rounds: int,
+    round_number: int,
 ) -> float | None:
     """Return the seconds that the remaining runs will take, if no further contender is dropped."""
     done = [
-        ((cell.name,), made.seconds)
+        ((cell.name,), run.seconds)
         for cell in cells
         for each in contest.all
-        for made in runs.made(cell.name, each.name).values()
+        for run in runs.made(cell.name, each.name).values()
     ]
     to_do = [
         (cell.name,)
         for cell in cells
-        for each in still_in(cell, contest, bound_ms, runs, now + 1)
+        for each in still_in(cell, contest, bound_ms, runs, round_number + 1)
         for _ in range(rounds - len(runs.made(cell.name, each.name)))
     ]
     return progress.remaining_seconds(done, to_do)

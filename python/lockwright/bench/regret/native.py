@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lockwright.base.errors import LockwrightError
 from lockwright.bench.regret.contenders import Contender
@@ -19,12 +19,12 @@ _MARGIN = 0.01
 """Seconds by which a run whose regime changes once ends before its second period does."""
 
 _TO_END = 10.0
-"""Seconds that a run may take beside its measurement before it is killed."""
+"""Seconds in addition to its measurement after which a run is killed."""
 
 
 @dataclass(frozen=True)
-class Pace:
-    """The length of each run, in seconds. timeout: None for enough."""
+class RunLengths:
+    """The lengths of all runs in seconds. timeout: None for a limit by the length."""
 
     seconds: float
     warm_up: float
@@ -42,7 +42,7 @@ class Pace:
     def arguments(self, cell: Cell) -> dict[str, object]:
         """Return all options of the measuring program."""
         seconds = self.seconds * cell.length
-        given: dict[str, object] = {
+        options: dict[str, object] = {
             "threads": cell.threads,
             "seconds": seconds,
             "warm-up": self.warm_up,
@@ -50,16 +50,16 @@ class Pace:
         }
         if cell.changes_once:
             # After two periods the first regime would come again.
-            given |= {"seconds": seconds - min(_MARGIN, seconds / 4), "sample-us": WINDOW_US}
-            given["period-us"] = 1e6 * self.change(cell)
-        return given | {name: f"{value:g}" for name, value in cell.options}
+            options |= {"seconds": seconds - min(_MARGIN, seconds / 4), "sample-us": WINDOW_US}
+            options["period-us"] = 1e6 * self.change(cell)
+        return options | {name: f"{value:g}" for name, value in cell.options}
 
 
 @dataclass(frozen=True)
 class Native:
-    """This machine. prefix: words that put a command into a group with a quota."""
+    """This machine. prefix: words that start a command in a group with a quota."""
 
-    pace: Pace
+    lengths: RunLengths
     prefix: Sequence[str] = ()
 
     def run(
@@ -69,28 +69,27 @@ class Native:
         round_number: int,
         show: Callable[[str], None],
     ) -> Iterator[Run]:
-        """Yield the runs one after the other."""
         for each in contenders:
             show(each.name)
             outcome = run(
                 each.subject,
                 "regimes",
-                self.pace.arguments(cell),
-                timeout=self.pace.limit(cell),
+                self.lengths.arguments(cell),
+                timeout=self.lengths.limit(cell),
                 environment=each.environment,
                 prefix=self.prefix if cell.quota else (),
             )
-            yield run_of(outcome, cell.name, each.name, round_number, self.pace.change(cell))
+            yield run_of(outcome, cell.name, each.name, round_number, self.lengths.change(cell))
 
 
 @contextlib.contextmanager
-def here(cells: Sequence[Cell], pace: Pace) -> Iterator[Native]:
-    """Make the group with a quota if a cell needs it; it is removed at the end."""
+def this_machine(cells: Sequence[Cell], lengths: RunLengths) -> Iterator[Native]:
+    """Create the group with a quota if a cell needs it, and remove it at the end."""
     if not any(cell.quota for cell in cells):
-        yield Native(pace)
+        yield Native(lengths)
         return
-    with quota.limited_group(QUOTA * processors()) as place:
-        yield Native(pace, quota.start_words(place))
+    with quota.limited_group(QUOTA * processors()) as group:
+        yield Native(lengths, quota.start_words(group))
 
 
 def run_of(
@@ -98,7 +97,7 @@ def run_of(
 ) -> Run:
     """Return the figures of one run, whose regime changes after `change` seconds.
 
-    Raise LockwrightError if two threads were inside at once.
+    Raises LockwrightError if two threads were inside at once.
     """
     line, final = outcome.line("measured"), outcome.line("final")
     if (
@@ -111,7 +110,7 @@ def run_of(
             "the lock is broken: leave it out, or check it with 'lockwright check'",
             1,
         )
-    made = Run(
+    unmeasured = Run(
         cell,
         contender,
         round_number,
@@ -120,17 +119,13 @@ def run_of(
         failure=outcome.failure,
     )
     if line is None or outcome.failure:
-        return made
+        return unmeasured
     seconds = number(line, "seconds")
-    return Run(
-        cell,
-        contender,
-        round_number,
+    return replace(
+        unmeasured,
         rate=number(line, "acquisitions") / seconds,
         longest=number(line, "longest_wait_ns") / 1e9,
         processors=number(line, "processor_seconds") / seconds,
-        seconds=outcome.seconds,
-        others=outcome.others,
         samples=tuple(
             (ns / 1e9 - change, float(count))
             for ns, count in zip(
@@ -142,11 +137,8 @@ def run_of(
 
 def possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     """Return the cells that can be measured here, and a remark if some cannot."""
-    with_quota = [cell for cell in cells if cell.quota]
-    if not with_quota:
+    without_quota = [cell for cell in cells if not cell.quota]
+    left_out = len(cells) - len(without_quota)
+    if left_out == 0 or not (reason := quota.obstacle()):
         return list(cells), []
-    reason = quota.obstacle()
-    if not reason:
-        return list(cells), []
-    remark = f"Left out, {len(with_quota)} cells with a processor quota: {reason}."
-    return [cell for cell in cells if not cell.quota], [remark]
+    return without_quota, [f"Left out, {left_out} cells with a processor quota: {reason}."]

@@ -1,10 +1,9 @@
-"""The files of a grid: JSON with everything, CSV with a line for each cell."""
+"""The files of a grid: JSON with all figures, CSV with a line for each cell."""
 
 import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from lockwright import version
@@ -39,8 +38,8 @@ _CSV = (
 
 def as_row(verdict: Verdict, lock: str, *, simulated: bool) -> dict[str, object]:
     """Return the figures of a verdict by the names of the CSV file, None if missing."""
-    found, base = verdict.regret, verdict.to_baseline
-    best = ("", "") if found is None else found.best
+    regret, base = verdict.regret, verdict.to_baseline
+    best = ("", "") if regret is None else regret.best
     return {
         "cell": verdict.cell.name,
         "load": verdict.cell.row,
@@ -48,9 +47,9 @@ def as_row(verdict: Verdict, lock: str, *, simulated: bool) -> dict[str, object]
         "lock": lock,
         "rounds": verdict.rounds,
         "survives": int(verdict.survives),
-        "regret": None if found is None else found.value,
-        "regret_low": None if found is None else found.low,
-        "regret_high": None if found is None else found.high,
+        "regret": None if regret is None else regret.value,
+        "regret_low": None if regret is None else regret.low,
+        "regret_high": None if regret is None else regret.high,
         "best_even": best[0],
         "best_odd": best[1],
         "unbounded": int(verdict.unbounded),
@@ -59,9 +58,7 @@ def as_row(verdict: Verdict, lock: str, *, simulated: bool) -> dict[str, object]
         "to_pthread_high": None if base is None else base.high,
         "longest_wait_s": verdict.longest,
         "pthread_longest_wait_s": verdict.baseline_longest,
-        "processor_time_to_pthread": (
-            None if verdict.processors is None else verdict.processors.value
-        ),
+        "processor_time_to_pthread": verdict.processors and verdict.processors.value,
         "settled_s": verdict.settled,
         "others": verdict.others,
         "simulated": int(simulated),
@@ -85,7 +82,7 @@ def as_json(
     *,
     complete: bool,
 ) -> str:
-    """Return everything but the runs. settings: the first line of the file of runs."""
+    """Return all figures as JSON. settings: the first line of the file of runs."""
     lock, simulated = str(settings["lock"]), settings["machine"] is not None
     document = {
         "version": version(),
@@ -108,7 +105,7 @@ def as_json(
             "shown_costly": summary.costly,
         },
         "ablation": {
-            name: {cell: _interval(ratio) for cell, ratio in ratios.items()}
+            name: {cell: _figures(ratio) for cell, ratio in ratios.items()}
             for name, ratios in ablation(verdicts).items()
         },
         "remarks": list(remarks),
@@ -116,6 +113,5 @@ def as_json(
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
-def _interval(ratio: Ratio) -> dict[str, object]:
-    known = asdict(ratio)
-    return {name: known[name] for name in ("value", "low", "high", "rounds")}
+def _figures(ratio: Ratio) -> dict[str, object]:
+    return {name: getattr(ratio, name) for name in ("value", "low", "high", "rounds")}

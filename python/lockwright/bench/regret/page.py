@@ -1,4 +1,4 @@
-"""The page of a grid, with the map as a picture."""
+"""The HTML page of a grid, with its map as SVG."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _WIDTH, _HEIGHT, _LEFT, _TOP = 166, 24, 184, 34
 
 @dataclass(frozen=True)
 class Field:
-    """A rectangle of the map. kind: its class, which has a colour. title: shown by a pointer."""
+    """A rectangle of the map. kind: its CSS class. title: the text of its tooltip."""
 
     x: int
     y: int
@@ -38,7 +38,7 @@ class Picture:
 
 
 def kind_of(verdict: Verdict) -> str:
-    """Return the class of a field: by its regret, and whether that is shown."""
+    """Return the CSS class of a field."""
     if not verdict.survives:
         return "failed"
     if verdict.regret is None:
@@ -52,7 +52,7 @@ def kind_of(verdict: Verdict) -> str:
 
 
 def picture(verdicts: Sequence[Verdict]) -> Picture:
-    """Lay the map out: a line for each load, a column for each number of threads."""
+    """Return the map: a line for each load, a column for each number of threads."""
     counts = sorted({each.cell.threads for each in verdicts})
     rows = map_rows(verdicts)
     fields = []
@@ -82,7 +82,7 @@ def as_page(
     heading: str,
     remarks: Sequence[str],
 ) -> str:
-    """Return the whole page. heading: what was measured or simulated, in a line."""
+    """Return the HTML. heading: the conditions in a line."""
     rows = []
     for each in verdicts:
         cells = [(text, text) for text in details(each)]

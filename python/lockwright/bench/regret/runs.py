@@ -1,4 +1,4 @@
-"""One run of the grid, and the file that has all of them."""
+"""The runs of a grid, and their file."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -9,15 +9,17 @@ from typing import Any
 from lockwright.run.run_log import RunLog
 
 ENOUGH_FAILURES = 2
-"""After so many runs that failed, a lock is not run again in that cell."""
+"""Number of failed runs after which a lock is not run again in that cell."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a contender in a cell. rate: acquisitions per second, 0 if it failed before it was
-    measured. longest, seconds: in seconds. processors: processor time per second. others: share of
-    the processors that other programs used. samples: seconds since the change of
-    regime, which are negative before it, and acquisitions.
+    """A run of a contender in a cell.
+
+    rate: acquisitions per second, 0 if it failed. longest: the longest wait in seconds. seconds:
+    wall time. processors: processor time per second. others: share of the processors that other
+    programs used. samples: seconds since the change of regime, negative before it, and the
+    acquisitions by then.
     """
 
     cell: str
@@ -36,33 +38,28 @@ class Run:
 class Runs:
     """All runs, by cell, contender and round."""
 
-    by_place: dict[tuple[str, str], dict[int, Run]] = field(
+    by_cell_and_contender: dict[tuple[str, str], dict[int, Run]] = field(
         default_factory=lambda: defaultdict(dict)
     )
 
     def add(self, run: Run) -> None:
-        """Add a run."""
-        self.by_place[run.cell, run.contender][run.round] = run
+        self.by_cell_and_contender[run.cell, run.contender][run.round] = run
 
     def of(self, cell: str, contender: str) -> dict[int, Run]:
         """Return the runs of a contender in a cell that did not fail, by round."""
-        found = self.by_place.get((cell, contender), {})
-        return {
-            round_number: run
-            for round_number, run in sorted(found.items())
-            if not run.failure and run.rate
-        }
+        runs = sorted(self.made(cell, contender).items())
+        return {number: run for number, run in runs if not run.failure and run.rate}
 
     def made(self, cell: str, contender: str) -> dict[int, Run]:
-        """Return the same with those that failed."""
-        return self.by_place.get((cell, contender), {})
+        """Return all runs of a contender in a cell, also those that failed, by round."""
+        return self.by_cell_and_contender.get((cell, contender), {})
 
     def figure(self, cell: str, contender: str, value: Callable[[Run], float]) -> dict[int, float]:
         """Return a figure of each run that did not fail, by round."""
         return {round_number: value(run) for round_number, run in self.of(cell, contender).items()}
 
     def gave_up(self, cell: str, contender: str) -> bool:
-        """Return whether a contender failed so often in a cell that it does not survive it."""
+        """Return True if a contender failed so often in a cell that it does not survive it."""
         failures = sum(bool(run.failure) for run in self.made(cell, contender).values())
         return failures >= ENOUGH_FAILURES
 
@@ -73,11 +70,11 @@ def log(directory: Path) -> RunLog:
 
 
 def load(file: RunLog) -> tuple[dict[str, Any], Runs]:
-    """Return the settings and the runs of a file. Raise LockwrightError if it cannot be resumed."""
+    """Return the settings and runs of a file. Raises LockwrightError if it cannot be resumed."""
     settings = file.settings()
     runs = Runs()
     for line in file.lines():
         if "cell" in line:
-            samples = tuple((at, count) for at, count in line.pop("samples"))
+            samples = tuple((time, count) for time, count in line.pop("samples"))
             runs.add(Run(**line, samples=samples))
     return settings, runs

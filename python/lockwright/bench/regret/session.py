@@ -12,7 +12,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.bench.regret import contenders, grid, measure, native, output, page, runs, simulated
 from lockwright.bench.regret.contenders import Contest
 from lockwright.bench.regret.grid import Cell
-from lockwright.bench.regret.native import Pace
+from lockwright.bench.regret.native import RunLengths
 from lockwright.bench.regret.runs import Run, Runs
 from lockwright.bench.regret.verdict import Summary, Verdict, judge
 from lockwright.bench.report import noise, processors
@@ -22,7 +22,7 @@ from lockwright.run.resume import check_facts
 from lockwright.run.run_log import RunLog
 from lockwright.simulate import machine as machines
 
-REPORT, FIGURES, WHOLE = "report.html", "figures.csv", "regret.json"
+REPORT, FIGURES, DOCUMENT = "report.html", "figures.csv", "regret.json"
 """The files of a measurement, beside that of the runs."""
 
 
@@ -39,52 +39,48 @@ class Session:
 
     @property
     def log(self) -> RunLog:
-        """The file of the runs."""
         return runs.log(self.directory)
 
     @property
     def lock(self) -> str:
-        """The lock under test."""
         return self.contest.own.name
 
     @property
     def is_simulated(self) -> bool:
-        """True if the grid runs on a simulated machine."""
         return self.settings["machine"] is not None
 
     @property
     def bound_ms(self) -> float:
-        """The bound on waits."""
         return float(self.settings["longest_wait"])
 
     @contextlib.contextmanager
     def runner(self) -> Iterator[measure.Runner]:
         """Yield the machine that the grid runs on."""
-        given = self.settings
+        seconds, timeout = self.settings["seconds"], self.settings["timeout"]
         if self.is_simulated:
-            yield simulated.Simulated(
-                machines.load(given["machine"]), given["seconds"], given["timeout"]
-            )
+            machine = machines.load(self.settings["machine"])
+            yield simulated.Simulated(machine, seconds, timeout)
             return
-        pace = Pace(given["seconds"], given["warm_up"], given["loops_per_us"], given["timeout"])
-        with native.here(self.cells, pace) as made:
-            yield made
+        warm_up, loops = self.settings["warm_up"], self.settings["loops_per_us"]
+        lengths = RunLengths(seconds, warm_up, loops, timeout)
+        with native.this_machine(self.cells, lengths) as runner:
+            yield runner
 
     def verdicts(self) -> list[Verdict]:
         """Return the verdicts of all cells with runs."""
-        found = (judge(cell, self.contest, self.runs, self.bound_ms) for cell in self.cells)
-        return [each for each in found if each is not None]
+        judged = (judge(cell, self.contest, self.runs, self.bound_ms) for cell in self.cells)
+        return [each for each in judged if each is not None]
 
 
 def begin(directory: Path, settings: dict[str, Any]) -> Session:
-    """Make the directory. settings: the options of the command.
+    """Begin a measurement in a directory, which is created. settings: the options of the command.
 
-    Raise LockwrightError for names that do not exist, and if the directory has a measurement.
+    Raises LockwrightError for unknown names, and if the directory has a measurement.
     """
     session = _open(directory, settings | {"loops_per_us": 0.0})
     session.log.prepare_directory()
     files.check_all_writable(
-        {f"-o, file {name}": directory / name for name in (REPORT, FIGURES, WHOLE)}
+        {f"-o, file {name}": directory / name for name in (REPORT, FIGURES, DOCUMENT)}
     )
     session.settings |= {
         "loops_per_us": 0.0 if session.is_simulated else loops_per_us(),
@@ -98,17 +94,17 @@ def begin(directory: Path, settings: dict[str, Any]) -> Session:
 
 
 def resume(directory: Path, rounds: int | None) -> Session:
-    """Open the measurement in a directory. rounds: None for those that it was begun with.
+    """Open the measurement in a directory. rounds: None for the number at its begin.
 
-    Raise LockwrightError if there is none, or if this is another machine or build.
+    Raises LockwrightError if there is none, or if this is another machine or build.
     """
-    settings, made = runs.load(runs.log(directory))
-    todo = "its runs do not compare: begin one in another directory"
-    check_facts(settings["facts"], provenance.machine(), "the grid", todo)
+    settings, earlier = runs.load(runs.log(directory))
+    advice = "its runs do not compare: begin one in another directory"
+    check_facts(settings["facts"], provenance.machine(), "the grid", advice)
     if rounds is not None:
         settings["runs"] = rounds
     session = _open(directory, settings)
-    session.runs = made
+    session.runs = earlier
     session.log.adopt()
     return session
 
@@ -120,8 +116,8 @@ def _open(directory: Path, settings: dict[str, Any]) -> Session:
         quick=settings["quick"],
         ablate=settings["ablate"],
     )
-    of_grid = grid.quick_grid if settings["quick"] else grid.grid
-    chosen = grid.choose(of_grid(_processors(settings)), settings["cells"])
+    all_cells = grid.quick_grid if settings["quick"] else grid.grid
+    chosen = grid.choose(all_cells(_processors(settings)), settings["cells"])
     possible = native.possible if settings["machine"] is None else simulated.possible
     cells, remarks = possible(chosen)
     if not cells:
@@ -136,9 +132,9 @@ def _processors(settings: Mapping[str, Any]) -> int:
 
 
 def run(session: Session) -> interrupts.Stopped | None:
-    """Make the runs that are missing; return the signal that ended them early, if one did."""
+    """Make the runs that are missing; return the signal that ended them early, if any."""
 
-    def keep(made: Run) -> None:
+    def store(made: Run) -> None:
         session.log.append(asdict(made))
 
     def make_runs() -> None:
@@ -150,7 +146,7 @@ def run(session: Session) -> interrupts.Stopped | None:
                 session.runs,
                 session.settings["runs"],
                 runner,
-                keep,
+                store,
             )
 
     return interrupts.until_stopped(make_runs)
@@ -158,31 +154,31 @@ def run(session: Session) -> interrupts.Stopped | None:
 
 def remarks(session: Session, verdicts: Sequence[Verdict]) -> list[str]:
     """Return the conditions of the measurement."""
-    found = list(session.remarks)
+    texts = list(session.remarks)
     known = [each.others for each in verdicts if each.others is not None]
     if session.is_simulated:
-        found.insert(0, "Every figure is of a simulated machine. None was measured.")
+        texts.insert(0, "Every figure is of a simulated machine. None was measured.")
     elif known:
-        found.append(noise(sum(known) / len(known)))
+        texts.append(noise(sum(known) / len(known)))
     unbounded = [each.cell.name for each in verdicts if each.unbounded]
     if unbounded:
-        found.append(
-            "No other lock kept the bound on waits in both halves, so that any could be the best: "
+        texts.append(
+            "No other lock was within the bound on waits in both halves, so any may be the best: "
             f"{', '.join(unbounded)}."
         )
-    return found
+    return texts
 
 
 def heading(session: Session) -> str:
     """Return the conditions in a line."""
-    given = session.settings
-    where = f"{given['processors']} processors"
+    settings = session.settings
+    machine = f"{settings['processors']} processors"
     if session.is_simulated:
-        where += f" of {machines.load(given['machine']).title}, simulated"
+        machine += f" of {machines.load(settings['machine']).title}, simulated"
     return (
-        f"{session.lock} against {len(session.contest.others)} locks on {where}; "
-        f"{given['runs']} runs of {given['seconds']:g} s in each cell; bound on waits "
-        f"{given['longest_wait']:g} ms"
+        f"{session.lock} against {len(session.contest.others)} locks on {machine}; "
+        f"{settings['runs']} runs of {settings['seconds']:g} s in each cell; bound on waits "
+        f"{session.bound_ms:g} ms"
     )
 
 
@@ -190,12 +186,11 @@ def write(
     session: Session, verdicts: Sequence[Verdict], summary: Summary, *, complete: bool
 ) -> list[Path]:
     """Write the page, the CSV and the JSON file; return their paths."""
-    said = remarks(session, verdicts)
-    is_simulated = session.is_simulated
+    notes = remarks(session, verdicts)
     texts = {
-        REPORT: page.as_page(verdicts, summary, session.lock, heading(session), said),
-        FIGURES: output.as_csv(verdicts, session.lock, simulated=is_simulated),
-        WHOLE: output.as_json(verdicts, summary, session.settings, said, complete=complete),
+        REPORT: page.as_page(verdicts, summary, session.lock, heading(session), notes),
+        FIGURES: output.as_csv(verdicts, session.lock, simulated=session.is_simulated),
+        DOCUMENT: output.as_json(verdicts, summary, session.settings, notes, complete=complete),
     }
     for name, text in texts.items():
         files.write(session.directory / name, text, "-o")

@@ -12,23 +12,23 @@ from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Job, Line, Orders
 
 _SECTIONS = 300
-"""A run lasts as long as so many sections, or longer."""
+"""Least number of sections that fit into a run."""
 
 _PLAIN = {"section-ns", "gap-ns", "locks", "queue", "exponential"}
-"""Options of a cell that the simulator has; `exponential` as 0 only."""
+"""Options of a cell that the simulator has; `exponential` only as 0."""
 
 _TIMEOUT = 600.0
 
 
 def is_possible(cell: Cell) -> bool:
-    """Return whether the simulator can express a cell."""
+    """Return True if the simulator can express a cell."""
     named = {name for name, _ in cell.options}
     return named <= _PLAIN and not cell.option("exponential") and not cell.quota
 
 
 def possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
     """Return the cells that can be simulated, and remarks on the others."""
-    found = [cell for cell in cells if is_possible(cell)]
+    chosen = [cell for cell in cells if is_possible(cell)]
     remarks = []
     if left_out := [cell for cell in cells if not is_possible(cell)]:
         families = dict.fromkeys(_reason(cell) for cell in left_out)
@@ -36,9 +36,9 @@ def possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
             f"Left out, {len(left_out)} of {len(cells)} cells that the simulator cannot express: "
             f"{', '.join(families)}."
         )
-    if any(cell.option("queue") for cell in found):
-        remarks.append("The threads of a simulated queue do no work while they have the lock.")
-    return found, remarks
+    if any(cell.option("queue") for cell in chosen):
+        remarks.append("The threads of a simulated queue do no work in their sections.")
+    return chosen, remarks
 
 
 def _reason(cell: Cell) -> str:
@@ -87,40 +87,40 @@ class Simulated:
             Job(orders, simulator.Cell(each.subject.name, threads), each.environment): each.name
             for each in contenders
         }
-        made: list[Run] = []
+        runs: list[Run] = []
         began = time.monotonic()
 
         def store(job: Job, line: Line | None, failure: str) -> None:
             if line is None:
-                made.append(Run(cell.name, names[job], round_number, failure=failure))
+                runs.append(Run(cell.name, names[job], round_number, failure=failure))
             else:
                 # Several run at a time: the mean over those that have ended.
-                took = (time.monotonic() - began) / (len(made) + 1)
-                made.append(run_of(line, cell.name, names[job], round_number, took))
+                wall_time = (time.monotonic() - began) / (len(runs) + 1)
+                runs.append(run_of(line, cell.name, names[job], round_number, wall_time))
 
         show(f"{len(contenders)} locks")
         simulator.run_jobs(list(names), self.timeout or _TIMEOUT, store)
-        yield from made
+        yield from runs
 
 
-def run_of(line: Line, cell: str, contender: str, round_number: int, took: float) -> Run:
-    """Return the figures of one simulation, which took `took` seconds. A thread without an
-    operation has waited all the time."""
+def run_of(line: Line, cell: str, contender: str, round_number: int, wall_time: float) -> Run:
+    """Return the figures of one simulation. wall_time: its seconds. A thread without an operation
+    has waited all the time."""
 
-    def whole(name: str) -> int:
+    def integer(name: str) -> int:
         value = line[name]
         assert isinstance(value, int)
         return value
 
     per_thread = line["per_thread"]
     assert isinstance(per_thread, list)
-    seconds = whole("picoseconds") / 1e12
+    seconds = integer("picoseconds") / 1e12
     return Run(
         cell,
         contender,
         round_number,
-        rate=whole("operations") / seconds,
-        longest=whole("wait_max_ps") / 1e12 if all(per_thread) else seconds,
-        seconds=took,
-        processors=(whole("running_ps") + whole("pausing_ps")) / 1e12 / seconds,
+        rate=integer("operations") / seconds,
+        longest=integer("wait_max_ps") / 1e12 if all(per_thread) else seconds,
+        seconds=wall_time,
+        processors=(integer("running_ps") + integer("pausing_ps")) / 1e12 / seconds,
     )

@@ -4,16 +4,16 @@ import statistics
 from collections.abc import Sequence
 
 Samples = Sequence[tuple[float, float]]
-"""Seconds since the change, which are negative before it, and acquisitions by then, upwards."""
+"""Seconds since the change, negative before it, and acquisitions by then, ascending."""
 
 WITHIN = 0.95
-"""Share of the best lock's rate from which on a lock has settled."""
+"""Share of the best lock's rate that a settled lock reaches."""
 
 _STEADY = 0.5
-"""Share of the second phase, at its end, whose rate is the new one."""
+"""Share of the second phase, at its end, that defines the new rate."""
 
 _WINDOW = 0.01
-"""Seconds over which a rate is taken."""
+"""Seconds of the window of a rate."""
 
 
 def count_at(samples: Samples, time: float) -> float:
@@ -37,19 +37,19 @@ def settling_time(own: Sequence[Samples], best: Sequence[Samples]) -> float | No
     """Return the seconds from the change until the rate is within 5 % of the best lock's new rate.
 
     The new rate is the median over the best lock's runs of the rate in the last half of the second
-    phase. From the time returned to the end the lock's mean rate is at least WITHIN of it, and so
-    is the rate in the first window. None if there is no such time.
+    phase. From the returned time to the end the lock's mean rate is at least WITHIN of it, as is
+    the rate in the first window. None if there is no such time.
     """
     if not own or not best:
         return None
     end = min(samples[-1][0] for samples in (*own, *best))
     steady = end - _STEADY * end
-    wanted = WITHIN * statistics.median(rate(samples, steady, end) for samples in best)
+    settled = WITHIN * statistics.median(rate(samples, steady, end) for samples in best)
     begin = 0.0
     while begin + _WINDOW <= end:
         window = statistics.median(rate(each, begin, begin + _WINDOW) for each in own)
         rest = statistics.median(rate(each, begin, end) for each in own)
-        if window >= wanted and rest >= wanted:
+        if window >= settled and rest >= settled:
             return begin
         begin += _WINDOW / 2
     return None

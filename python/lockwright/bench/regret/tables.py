@@ -1,4 +1,4 @@
-"""The printed form of a grid: the map, the cells where the lock loses, and the shares."""
+"""The printed form of a grid: the map, the cells that the lock loses, and the summary."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from rich.table import Table
 
 from lockwright.base import numbers
 from lockwright.bench.regret.verdict import CLOSE, COSTLY, NEAR, Summary, Verdict
-from lockwright.bench.report import Column, table
+from lockwright.bench.report import Column, empty_table
 from lockwright.preload.locks import BASELINE
 from lockwright.stats.inference import Ratio
 
@@ -21,8 +21,8 @@ COLUMNS = [
     Column("interval", "95 % confidence interval of the regret."),
     Column(
         "best",
-        "the lock chosen as best by the even rounds, which is compared by the odd ones, and the "
-        "lock chosen by the odd rounds, if that is another.",
+        "the lock chosen as best by the even rounds and compared by the odd ones, and the lock "
+        "chosen by the odd rounds, if it is another.",
     ),
     Column(f"to {BASELINE}", f"rate of the lock over that of {BASELINE}, with its interval."),
     Column(
@@ -33,7 +33,7 @@ COLUMNS = [
     Column(
         "settled",
         "time from a change of regime until the rate is within 5 % of the best lock's new rate; "
-        "'never' if it is not before the end.",
+        "'never' if the run ends before.",
     ),
 ]
 
@@ -67,10 +67,10 @@ def map_table(verdicts: Sequence[Verdict], lock: str) -> Table:
     """Return the map: a line for each load, a column for each number of threads."""
     counts = sorted({each.cell.threads for each in verdicts})
     columns = [Column("load", ""), *(Column(f"{count} thr.", "") for count in counts)]
-    shown = table(f"Regret of {lock}", columns)
+    table = empty_table(f"Regret of {lock}", columns)
     for row, by_threads in map_rows(verdicts).items():
-        shown.add_row(row, *(cell_text(by_threads.get(count)) for count in counts))
-    return shown
+        table.add_row(row, *(cell_text(by_threads.get(count)) for count in counts))
+    return table
 
 
 def lost_table(verdicts: Sequence[Verdict]) -> Table | None:
@@ -78,27 +78,19 @@ def lost_table(verdicts: Sequence[Verdict]) -> Table | None:
     lost = [each for each in verdicts if not each.within(CLOSE) and each.survives and each.regret]
     if not lost:
         return None
-    return detail_table(
-        f"Cells with a regret above {numbers.percent(CLOSE)}",
-        sorted(lost, key=lambda each: -(each.regret.value if each.regret else 0.0)),
-    )
-
-
-def detail_table(title: str, verdicts: Sequence[Verdict]) -> Table:
-    """Return a line with all figures for each verdict."""
-    shown = table(title, COLUMNS)
-    for each in verdicts:
-        shown.add_row(*details(each))
-    return shown
+    table = empty_table(f"Cells with a regret above {numbers.percent(CLOSE)}", COLUMNS)
+    for each in sorted(lost, key=lambda each: -(each.regret.value if each.regret else 0.0)):
+        table.add_row(*details(each))
+    return table
 
 
 def details(verdict: Verdict) -> list[str]:
     """Return the texts of COLUMNS."""
-    found = verdict.regret
+    regret = verdict.regret
     return [
         verdict.cell.name,
-        "failed" if not verdict.survives else "-" if found is None else percent(found.value),
-        "-" if found is None else interval(found.low, found.high),
+        "failed" if not verdict.survives else "-" if regret is None else percent(regret.value),
+        "-" if regret is None else interval(regret.low, regret.high),
         verdict.winner,
         _ratio(verdict.to_baseline),
         _waits(verdict),
@@ -144,9 +136,9 @@ def sentences(summary: Summary, lock: str) -> list[str]:
         f"{summary.shown}."
     ]
     if summary.worst is not None and summary.worst.regret is not None:
-        found = summary.worst.regret
+        worst = summary.worst.regret
         lines.append(
-            f"Largest regret: {percent(found.value)} ({interval(found.low, found.high)}) in "
+            f"Largest regret: {percent(worst.value)} ({interval(worst.low, worst.high)}) in "
             f"{summary.worst.cell.name}, to {summary.worst.winner}."
         )
     least = summary.least_to_baseline
@@ -174,22 +166,22 @@ def sentences(summary: Summary, lock: str) -> list[str]:
 
 
 def ablation_table(verdicts: Sequence[Verdict], lock: str) -> Table | None:
-    """Return the table of what each mechanism is worth; None if none was switched off."""
-    worth = ablation(verdicts)
-    if not worth:
+    """Return the table of the gain by each mechanism; None if none was switched off."""
+    by_mechanism = ablation(verdicts)
+    if not by_mechanism:
         return None
     columns = ["mechanism", "mean", "gains", "losses", "most gained", "most lost"]
-    shown = table(
+    table = empty_table(
         f"Rate of {lock} with a mechanism over its rate without",
         [Column(name, "") for name in columns],
     )
-    for name, ratios in worth.items():
+    for name, ratios in by_mechanism.items():
         gains = {cell: each for cell, each in ratios.items() if (each.low or 0.0) > 1}
         losses = {cell: each for cell, each in ratios.items() if (each.high or 2.0) < 1}
         mean = numbers.ratio(statistics.geometric_mean([r.value for r in ratios.values()]))
         best = max(ratios, key=lambda cell: ratios[cell].value)
         least = min(ratios, key=lambda cell: ratios[cell].value)
-        shown.add_row(
+        table.add_row(
             name,
             mean,
             f"{len(gains)} of {len(ratios)}",
@@ -197,13 +189,13 @@ def ablation_table(verdicts: Sequence[Verdict], lock: str) -> Table | None:
             f"{_ratio(ratios[best])} {best}",
             f"{_ratio(ratios[least])} {least}",
         )
-    return shown
+    return table
 
 
 def ablation(verdicts: Sequence[Verdict]) -> Mapping[str, dict[str, Ratio]]:
     """Return, by mechanism and cell, the rate with the mechanism over the rate without."""
-    found: dict[str, dict[str, Ratio]] = {}
+    ratios: dict[str, dict[str, Ratio]] = {}
     for each in verdicts:
         for name, ratio in (each.ablated or {}).items():
-            found.setdefault(name, {})[each.cell.name] = ratio
-    return found
+            ratios.setdefault(name, {})[each.cell.name] = ratio
+    return ratios

@@ -14,7 +14,7 @@ from lockwright.preload.locks import BASELINE
 from lockwright.stats.inference import Ratio
 
 CLOSE, NEAR = 0.05, 0.15
-"""Regrets that a lock for all cases should not exceed, in most cells and in all."""
+"""Regrets that a lock for all cases should not exceed in most cells, and in any cell."""
 
 COSTLY = 0.1
 """Processor time above the baseline's that such a lock should not exceed."""
@@ -24,8 +24,8 @@ COSTLY = 0.1
 class Verdict:
     """The figures of the lock under test in a cell.
 
-    survives: it did not fail there. unbounded: no lock kept the bound on waits, so all could be
-    best. regret: None if there was nothing to compare. to_baseline: its rate over the baseline's.
+    survives: it did not fail there. unbounded: no lock was within the bound on waits, so any may
+    be best. regret: None without runs to compare. to_baseline: its rate over the baseline's.
     longest, baseline_longest: medians over the runs of the longest wait, in seconds. processors:
     its processor time over the baseline's. changes: the regime changes in mid-run. settled: seconds
     from the change until its rate is within 5 % of the best lock's, None if it never is. others:
@@ -53,7 +53,7 @@ class Verdict:
         return "-" if self.regret is None else " / ".join(dict.fromkeys(self.regret.best))
 
     def within(self, limit: float) -> bool:
-        """Return whether the regret is at most `limit`."""
+        """Return True if the regret is at most `limit`."""
         return self.survives and self.regret is not None and self.regret.value <= limit
 
 
@@ -62,36 +62,37 @@ def judge(cell: Cell, contest: Contest, runs: Runs, bound_ms: float) -> Verdict 
     own = contest.own.name
     if not runs.made(cell.name, own):
         return None
-    others = shares(runs, cell, contest)
+    others = _share_of_others(runs, cell, contest)
     rates = runs.figure(cell.name, own, lambda run: run.rate)
     if runs.gave_up(cell.name, own) or not rates:
         return Verdict(cell, len(rates), survives=False, others=others)
-    theirs = {
+    other_rates = {
         each.name: runs.figure(cell.name, each.name, lambda run: run.rate)
         for each in contest.others
         if not runs.gave_up(cell.name, each.name)
     }
-    allowed = [_allowed(cell, list(theirs), runs, bound_ms, half) for half in (0, 1)]
+    allowed = [_allowed(cell, list(other_rates), runs, bound_ms, half) for half in (0, 1)]
     unbounded = not all(allowed)
     if unbounded:
-        allowed = [list(theirs)] * 2
-    found = choice.regret(rates, theirs, allowed)
-    mine = runs.of(cell.name, own)
+        allowed = [list(other_rates)] * 2
+    regret = choice.regret(rates, other_rates, allowed)
+    own_runs = runs.of(cell.name, own)
     base = runs.of(cell.name, BASELINE)
     return Verdict(
         cell,
         len(rates),
         survives=True,
         unbounded=unbounded,
-        regret=found,
-        to_baseline=choice.paired(rates, {t: r.rate for t, r in base.items()}),
-        longest=statistics.median(run.longest for run in mine.values()),
-        baseline_longest=statistics.median(r.longest for r in base.values()) if base else None,
+        regret=regret,
+        to_baseline=choice.paired(rates, {n: run.rate for n, run in base.items()}),
+        longest=statistics.median(run.longest for run in own_runs.values()),
+        baseline_longest=statistics.median(run.longest for run in base.values()) if base else None,
         processors=choice.paired(
-            {t: r.processors for t, r in mine.items()}, {t: r.processors for t, r in base.items()}
+            {n: run.processors for n, run in own_runs.items()},
+            {n: run.processors for n, run in base.items()},
         ),
         changes=cell.changes_once,
-        settled=_settled(cell, own, found, runs),
+        settled=_settled(cell, own, regret, runs),
         others=others,
         ablated=_ablated(cell, contest, runs, rates),
     )
@@ -100,15 +101,15 @@ def judge(cell: Cell, contest: Contest, runs: Runs, bound_ms: float) -> Verdict 
 def _allowed(cell: Cell, names: Sequence[str], runs: Runs, bound_ms: float, half: int) -> list[str]:
     """Return the locks whose longest wait, in the median run of that half, is within the bound."""
     bound = cell.longest_wait(bound_ms)
-    found = []
+    allowed = []
     for name in names:
         waits = choice.half_of(runs.figure(cell.name, name, lambda run: run.longest), half)
         if waits and statistics.median(waits.values()) <= bound:
-            found.append(name)
-    return found
+            allowed.append(name)
+    return allowed
 
 
-def shares(runs: Runs, cell: Cell, contest: Contest) -> float | None:
+def _share_of_others(runs: Runs, cell: Cell, contest: Contest) -> float | None:
     """Return the mean share of the processors that other programs used in a cell."""
     known = [
         run.others
@@ -119,39 +120,40 @@ def shares(runs: Runs, cell: Cell, contest: Contest) -> float | None:
     return statistics.fmean(known) if known else None
 
 
-def _settled(cell: Cell, own: str, found: Regret | None, runs: Runs) -> float | None:
-    if not cell.changes_once or found is None:
+def _settled(cell: Cell, own: str, regret: Regret | None, runs: Runs) -> float | None:
+    if not cell.changes_once or regret is None:
         return None
-    mine = [run.samples for run in runs.of(cell.name, own).values() if run.samples]
+    of_own = [run.samples for run in runs.of(cell.name, own).values() if run.samples]
     best = [
         run.samples
-        for name in found.best
+        for name in regret.best
         for run in runs.of(cell.name, name).values()
         if run.samples
     ]
-    return settling_time(mine, best)
+    return settling_time(of_own, best)
 
 
 def _ablated(
     cell: Cell, contest: Contest, runs: Runs, rates: choice.Rates
 ) -> dict[str, Ratio] | None:
-    found: dict[str, Ratio] = {}
+    ratios: dict[str, Ratio] = {}
     for each in contest.ablated:
         without = runs.figure(cell.name, each.name, lambda run: run.rate)
-        ratio = choice.paired(rates, without)
-        if ratio is not None:
-            found[each.without] = ratio
-    return found or None
+        if (ratio := choice.paired(rates, without)) is not None:
+            ratios[each.without] = ratio
+    return ratios or None
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of a grid. close, near: shares of the cells with a regret of at most
-    CLOSE and NEAR; shown: cells whose regret is shown to be above CLOSE; worst: the cell with the
-    largest regret; slower: cells shown to be slower than the baseline. lost: by winner, the cells
-    with more than CLOSE. waits, times: medians over the cells of the longest wait and the processor
-    time, over the baseline's; costly: cells with a processor time shown to be COSTLY above it.
-    changes: the cells whose regime changes in mid-run."""
+    """The figures of a grid.
+
+    close, near: shares of the cells with a regret of at most CLOSE and NEAR. shown: number of cells
+    whose regret is shown to be above CLOSE. slower: number of cells shown to be slower than the
+    baseline. lost: by winner, the number of cells above CLOSE. waits, times: medians over the cells
+    of the longest wait and the processor time, over the baseline's. costly: number of cells with a
+    processor time shown to be COSTLY above it. changes: the cells whose regime changes in mid-run.
+    """
 
     cells: int
     failed: int

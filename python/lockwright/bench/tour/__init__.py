@@ -1,1 +1,1 @@
-"""A tour of what the papers measure, in some minutes, with a report."""
+"""A tour: the measurements of the papers in some minutes, with a report."""

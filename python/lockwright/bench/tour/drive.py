@@ -1,4 +1,4 @@
-"""The runs of a tour, round after round until its time is used up."""
+"""The runs of a tour, by rounds, until its time is used up."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from lockwright.base import terminal
 from lockwright.base.progress import duration, print_line
 from lockwright.bench.cases import Case
 from lockwright.bench.report import Report, watching_others
-from lockwright.bench.rounds import Pace, RoundResults, run_rounds
+from lockwright.bench.rounds import RoundResults, RunLengths, run_rounds
 from lockwright.bench.tour.tour_plan import Plan
 from lockwright.run.bench_program import Outcome, Subject
 
@@ -19,7 +19,7 @@ class Clock:
     """The time of a tour. A round begins only if it fits into the remaining time."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start the clock. seconds: how long the tour may take."""
+        """Start the clock. seconds: time of the tour."""
         self._clock = clock
         self._began = clock()
         self._seconds = seconds
@@ -36,12 +36,12 @@ class Clock:
         return max(0.0, self._seconds - self.spent)
 
     def rounds(self, first: int) -> Iterator[int]:
-        """Yield rounds from `first` on, until the next one would exceed the remaining time."""
+        """Yield rounds from `first`, until the next one would exceed the remaining time."""
         round_number = first
         while self.left > (sum(self._rounds) / len(self._rounds) if self._rounds else 0.0):
-            begun = self.spent
+            start = self.spent
             yield round_number
-            self._rounds.append(self.spent - begun)
+            self._rounds.append(self.spent - start)
             round_number += 1
 
 
@@ -49,52 +49,50 @@ def drive(
     report: Report,
     plan: Plan,
     subjects: dict[str, Subject],
-    pace: Pace,
+    lengths: RunLengths,
     results: RoundResults,
     clock: Clock,
-    keep: Callable[[Case, int, Outcome], None],
+    store: Callable[[Case, int, Outcome], None],
 ) -> None:
     """Run the cases of the plan until the time is used up, and add them to `results` and `report`.
 
-    keep: called with each run. Rounds that an earlier session left incomplete are completed first.
+    store: called with each run. Incomplete rounds of an earlier session are completed first.
     """
     cases = plan.cases()
     first = _first_incomplete(cases, results)
     with watching_others(report), _display(clock) as display:
 
-        def before(one: Case, round_number: int) -> bool:
-            display(f"round {round_number + 1}, {one.workload} {one.lock}", round_number)
+        def before(case: Case, round_number: int) -> bool:
+            display(f"round {round_number + 1}, {case.workload} {case.lock}", round_number)
             return clock.left > 0
 
         rounds = clock.rounds(first)
-        run_rounds(report, cases, subjects, pace, results, rounds, before=before, after=keep)
+        run_rounds(report, cases, subjects, lengths, results, rounds, before=before, after=store)
 
 
 def _first_incomplete(cases: list[Case], results: RoundResults) -> int:
-    """Return the first round in which a case that can end in time has not been run."""
-    made = {round_number for outcomes in results.outcomes.values() for round_number in outcomes}
-    for round_number in sorted(made):
-        if not all(
-            round_number in results.outcomes.get(one, {}) or results.gave_up(one) for one in cases
-        ):
-            return round_number
-    return len(made)
+    """Return the first round without a run of a case that is not given up."""
+    rounds = {round_number for outcomes in results.outcomes.values() for round_number in outcomes}
+    for round_number in sorted(rounds):
+        for case in cases:
+            if round_number not in results.outcomes.get(case, {}) and not results.gave_up(case):
+                return round_number
+    return len(rounds)
 
 
 @contextmanager
 def _display(clock: Clock) -> Iterator[Callable[[str, int], None]]:
-    """Show the current run and the remaining time: on a terminal continuously, elsewhere a line for
-    each round."""
+    """Show the current run and the remaining time, or a line per round if stderr is no terminal."""
     console = terminal.errors()
     if not console.is_terminal:
         printed: set[int] = set()
 
-        def ignore_text(_text: str, round_number: int) -> None:
+        def print_round(_text: str, round_number: int) -> None:
             if round_number not in printed:
                 printed.add(round_number)
                 print_line(f"round {round_number + 1}, about {duration(clock.left)} left")
 
-        yield ignore_text
+        yield print_round
         return
     bar = Progress(
         TextColumn("{task.description}"),
@@ -102,13 +100,13 @@ def _display(clock: Clock) -> Iterator[Callable[[str, int], None]]:
         TextColumn("about {task.fields[left]} left"),
         console=console,
         transient=True,
-        # Each refresh takes processor time from what is measured.
+        # A refresh takes processor time from the measured run.
         refresh_per_second=1,
     )
     with bar:
         task = bar.add_task("", total=clock.left + clock.spent, left=duration(clock.left))
 
-        def show(text: str, _turn: int) -> None:
+        def show(text: str, _round: int) -> None:
             bar.update(task, description=text, completed=clock.spent, left=duration(clock.left))
 
         yield show

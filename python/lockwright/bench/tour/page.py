@@ -1,7 +1,7 @@
 """The report of a tour: one self-contained HTML file.
 
-page/page.html has its structure, page.css its style, page.js draws the plots; the parts that it
-shares with other reports are in lockwright.page.
+page/page.html has its structure, page.css its style, page.js its plots; lockwright.page has the
+parts that all reports share.
 """
 
 import math
@@ -24,7 +24,7 @@ from lockwright.page.rows import Row
 from lockwright.run.bench_program import LIBC, Outcome
 
 _ALIKE = 1.05
-"""Ratio of the best to the worst lock below which neither is named."""
+"""Ratio of the best to the worst lock up to which the summary names neither."""
 
 _KINDS = {
     Verdict.HOLDS: "holds",
@@ -36,7 +36,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Tour:
-    """The data of a report. no_energy: why energy is not measurable, or "". stopped: whether the
+    """The data of a report. no_energy: why energy is not measurable, or "". stopped: True if the
     tour was ended early."""
 
     header: Header
@@ -94,7 +94,7 @@ def data(tour: Tour) -> dict[str, Any]:
         "latency": [tour_figures.percentiles(plan, results, threads) for threads in plan.metered],
         "naps": tour_figures.naps(plan, results),
         "uncontested": {
-            lock: _as_data(found) for lock, found in tour_figures.uncontested(plan, results).items()
+            lock: _as_data(point) for lock, point in tour_figures.uncontested(plan, results).items()
         },
         "energy": tour_figures.energy(plan, results),
     }
@@ -104,18 +104,18 @@ def _plain(series: Mapping[str, Sequence[Point | None]]) -> dict[str, list[Any]]
     return {lock: [_as_data(each) for each in points] for lock, points in series.items()}
 
 
-def _as_data(found: Point | None) -> dict[str, Any] | None:
-    if found is None:
+def _as_data(point: Point | None) -> dict[str, Any] | None:
+    if point is None:
         return None
-    ratio = found.ratio
+    ratio = point.ratio
     finite = ratio is not None and all(math.isfinite(x) for x in ratio if x is not None)
-    return {**vars(found), "ratio": ratio if finite else None}
+    return {**vars(point), "ratio": ratio if finite else None}
 
 
 def _machine(tour: Tour) -> str:
-    facts = tour.header.facts
     count = tour.header.processors
-    return f"{facts.get('cpu', 'unknown processor')}, {count} processor{'s' if count > 1 else ''}"
+    model = tour.header.facts.get("cpu", "unknown processor")
+    return f"{model}, {count} processor{'s' if count > 1 else ''}"
 
 
 def _measured(tour: Tour) -> str:
@@ -133,15 +133,12 @@ def _measured(tour: Tour) -> str:
 def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[str]:
     """Return a sentence for each number of threads, and one on the claims."""
     lines = []
-    for place, threads in enumerate(tour.plan.threads):
-        known = {
-            lock: found
-            for lock, points in fastest.items()
-            if (found := points[place]) is not None and found.median > 0
-        }
+    for index, threads in enumerate(tour.plan.threads):
+        at_count = {lock: points[index] for lock, points in fastest.items()}
+        known = {lock: each for lock, each in at_count.items() if each and each.median > 0}
         if len(known) < 2:
             continue
-        stuck = [lock for lock, points in fastest.items() if _has_no_acquisition(points[place])]
+        stuck = [lock for lock, each in at_count.items() if each and each.median == 0]
         none = f"; no thread acquired {', '.join(stuck)}" if stuck else ""
         best = max(known, key=lambda lock: known[lock].median)
         worst = min(known, key=lambda lock: known[lock].median)
@@ -159,18 +156,14 @@ def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[
     return lines
 
 
-def _has_no_acquisition(found: Point | None) -> bool:
-    return found is not None and found.median == 0
-
-
 def _threads(count: int) -> str:
     return f"{count} thread{'s' if count > 1 else ''}"
 
 
-def _ratio_to_libc(lock: str, found: Point) -> str:
-    if lock == LIBC or found.ratio is None:
+def _ratio_to_libc(lock: str, point: Point) -> str:
+    if lock == LIBC or point.ratio is None:
         return ""
-    value, low, high = found.ratio
+    value, low, high = point.ratio
     if low is None or high is None:
         return ""
     chance = ", which may be chance" if low <= 1 <= high else ""
@@ -181,18 +174,11 @@ def _ratio_to_libc(lock: str, found: Point) -> str:
 
 
 def _throughput(fastest: Mapping[str, Sequence[Point | None]]) -> list[Row]:
-    return [
-        Row(
-            [
-                (lock, lock),
-                *(
-                    ("-", "") if found is None else (plain(found.median), repr(found.median))
-                    for found in points
-                ),
-            ]
-        )
-        for lock, points in fastest.items()
-    ]
+    rows = []
+    for lock, points in fastest.items():
+        cells = [("-", "") if p is None else (plain(p.median), repr(p.median)) for p in points]
+        rows.append(Row([(lock, lock), *cells]))
+    return rows
 
 
 def _provenance(tour: Tour) -> dict[str, str]:

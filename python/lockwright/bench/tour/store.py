@@ -13,7 +13,7 @@ from lockwright.run.run_log import RunLog
 
 @dataclass(frozen=True)
 class Header:
-    """The common data of all runs of a tour. facts: of the machine, with its findings."""
+    """The common data of all runs of a tour. facts: those of the machine, with its findings."""
 
     started: str
     locks: list[str]
@@ -46,7 +46,7 @@ def add(file: RunLog, case: Case, round_number: int, outcome: Outcome) -> None:
 def load(file: RunLog) -> tuple[Header, RoundResults, list[str]]:
     """Return the header of a tour, its runs, and the failures among them.
 
-    Raise LockwrightError if there is no tour. A last line that was cut off is left out.
+    Raises LockwrightError if there is no tour. An incomplete last line is left out.
     """
     try:
         header = Header(**file.settings())
@@ -70,8 +70,6 @@ def load(file: RunLog) -> tuple[Header, RoundResults, list[str]]:
     return header, results, failures
 
 
-def _case(known: Mapping[str, Any]) -> Case:
-    def pairs(name: str) -> tuple[tuple[str, str], ...]:
-        return tuple((key, value) for key, value in known[name])
-
-    return Case(known["workload"], known["lock"], pairs("options"), pairs("environment"))
+def _case(fields: Mapping[str, Any]) -> Case:
+    options, environment = (tuple(map(tuple, fields[name])) for name in ("options", "environment"))
+    return Case(fields["workload"], fields["lock"], options, environment)

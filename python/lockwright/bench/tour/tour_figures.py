@@ -29,26 +29,29 @@ class Point:
     ratio: tuple[float, float | None, float | None] | None = None
 
 
-def point(results: RoundResults, one: Case, value: Value, base: Case | None = None) -> Point | None:
-    """Return the figure of a case; None where no run has it. base: the case of the ratio's
-    denominator, taken within each round."""
-    found = results.over_rounds(one, value)
-    if not found:
+def point(
+    results: RoundResults, case: Case, value: Value, base: Case | None = None
+) -> Point | None:
+    """Return the figure of a case; None if no run has it. base: the case that the ratio is relative
+    to, taken within each round."""
+    figures = results.over_rounds(case, value)
+    if not figures:
         return None
     ratio = None
     if base is not None:
-        other = results.over_rounds(base, value)
-        both = sorted(found.keys() & other.keys())
-        paired = inference.paired_ratio([found[t] for t in both], [other[t] for t in both], False)
+        others = results.over_rounds(base, value)
+        both = sorted(figures.keys() & others.keys())
+        numerators, denominators = [figures[n] for n in both], [others[n] for n in both]
+        paired = inference.paired_ratio(numerators, denominators, lower_is_better=False)
         if paired is not None:
             ratio = (paired.value, paired.low, paired.high)
-    values = list(found.values())
+    values = list(figures.values())
     return Point(statistics.median(values), min(values), max(values), len(values), ratio)
 
 
-def rate(results: RoundResults, one: Case, base: Case | None = None) -> Point | None:
+def rate(results: RoundResults, case: Case, base: Case | None = None) -> Point | None:
     """Return the operations per second of a case."""
-    return point(results, one, STATISTICS["rate"].value, base)
+    return point(results, case, STATISTICS["rate"].value, base)
 
 
 def throughput(plan: Plan, results: RoundResults) -> dict[str, list[Point | None]]:
@@ -82,21 +85,21 @@ def percentiles(plan: Plan, results: RoundResults, threads: int) -> dict[str, li
     }
 
 
-def _percentile(results: RoundResults, one: Case, name: str) -> float | None:
-    found = list(results.over_rounds(one, _timed(name)).values())
-    if not found:
+def _percentile(results: RoundResults, case: Case, name: str) -> float | None:
+    figures = list(results.over_rounds(case, _timed(name)).values())
+    if not figures:
         return None
-    return max(found) if name == "max" else statistics.median(found)
+    return max(figures) if name == "max" else statistics.median(figures)
 
 
 def naps(plan: Plan, results: RoundResults) -> list[dict[str, float | None]]:
-    """Return for each delay the times of a wake and of its calls, in nanoseconds."""
+    """Return NAP_FIGURES for each delay."""
     rows = []
     for delay in DELAYS:
         row: dict[str, float | None] = {"delay": delay}
         for name in NAP_FIGURES:
-            found = point(results, plan.nap(delay), _field(name))
-            row[name] = None if found is None else found.median
+            figure = point(results, plan.nap(delay), _field(name))
+            row[name] = None if figure is None else figure.median
         rows.append(row)
     return rows
 
@@ -122,44 +125,36 @@ def energy(plan: Plan, results: RoundResults) -> list[dict[str, Any]]:
     rows = []
     for lock in plan.locks:
         for threads in plan.threads:
-            one = plan.contended(lock, threads)
-            fast, thrifty = rate(results, one), point(results, one, STATISTICS["per joule"].value)
-            if fast is not None and thrifty is not None:
-                rows.append(
-                    {
-                        "lock": lock,
-                        "threads": threads,
-                        "rate": fast.median,
-                        "per_joule": thrifty.median,
-                    }
-                )
+            case = plan.contended(lock, threads)
+            per_second = rate(results, case)
+            per_joule = point(results, case, STATISTICS["per joule"].value)
+            if per_second is not None and per_joule is not None:
+                figures = {"rate": per_second.median, "per_joule": per_joule.median}
+                rows.append({"lock": lock, "threads": threads, **figures})
     return rows
 
 
 def rows(plan: Plan, results: RoundResults) -> Iterator[dict[str, object]]:
     """Yield every statistic of every case as a row of the CSV file."""
-    for one in plan.cases():
-        values: dict[str, Value] = {name: each.value for name, each in STATISTICS.items()}
-        values |= {f"acquisition {name}": _timed(name) for name in PERCENTILES}
-        values |= {name: _field(name) for name in NAP_FIGURES}
+    values: dict[str, Value] = {name: each.value for name, each in STATISTICS.items()}
+    values |= {f"acquisition {name}": _timed(name) for name in PERCENTILES}
+    values |= {name: _field(name) for name in NAP_FIGURES}
+    for case in plan.cases():
         for name, value in values.items():
-            found = point(results, one, value)
-            if found is not None:
+            figure = point(results, case, value)
+            if figure is not None:
                 yield {
-                    "workload": one.workload,
-                    "lock": one.lock,
-                    "options": " ".join(f"{key}={v}" for key, v in one.options),
-                    "variables": " ".join(f"{key}={v}" for key, v in one.environment),
+                    "workload": case.workload,
+                    "lock": case.lock,
+                    "options": " ".join(f"{key}={v}" for key, v in case.options),
+                    "variables": " ".join(f"{key}={v}" for key, v in case.environment),
                     "figure": name,
-                    "median": found.median,
-                    "least": found.least,
-                    "most": found.most,
-                    "rounds": found.rounds,
+                    "median": figure.median,
+                    "least": figure.least,
+                    "most": figure.most,
+                    "rounds": figure.rounds,
                 }
 
 
 def _timed(name: str) -> Value:
-    def value(outcome: Outcome) -> float | None:
-        return (latency(outcome, "acquisition") or {}).get(f"{name}_ns")
-
-    return value
+    return latency("acquisition", f"{name}_ns")

@@ -19,13 +19,13 @@ LOCKS = (
     "mutexee",
     "mutable",
 )
-"""The default lock, and those of the papers' figures: each kind of handover and of waiting."""
+"""The default locks: those of the papers' figures, with each kind of handover and of waiting."""
 
 DELAYS = (0, 1000, 3000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
-"""Cycles that a thread sleeps in the figure on futexes (Falsafi et al., ATC 2016, figure 6)."""
+"""Cycles of sleep in the figure on futexes (Falsafi et al., ATC 2016, figure 6)."""
 
 SECTION_CYCLES = 1000
-"""Length of the sections of the one contended lock (ibidem, figure 11)."""
+"""Length of the sections of the contended lock (ibidem, figure 11)."""
 
 WANTED_ROUNDS = 7
 """Number of rounds from which the time of a run is computed."""
@@ -41,9 +41,8 @@ WARM_UP = 0.03
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan. locks: `libc` first. threads: for throughput and fairness. metered: the numbers of
-    threads for which times and admissions are measured, too. claims: those that can be shown on
-    this machine."""
+    """The plan. locks: `libc` first. threads: the numbers of threads. metered: those with which
+    times and admissions are measured, too. claims: those that can be shown on this machine."""
 
     locks: tuple[str, ...]
     threads: tuple[int, ...]
@@ -70,13 +69,13 @@ class Plan:
 
     def cases(self) -> list[Case]:
         """Return all cases, each once."""
-        own = [
+        cases = [
             *(self.contended(lock, n) for lock in self.locks for n in self.threads),
             *(self.timed(lock, n) for lock in self.locks for n in self.metered),
             *(self.uncontested(lock) for lock in self.locks),
             *(self.nap(cycles) for cycles in DELAYS),
         ]
-        return list(dict.fromkeys([*own, *all_cases(self.claims)]))
+        return list(dict.fromkeys([*cases, *all_cases(self.claims)]))
 
 
 def make(locks: Sequence[str], processors: int, claims: Sequence[Claim]) -> Plan:
@@ -87,5 +86,5 @@ def make(locks: Sequence[str], processors: int, claims: Sequence[Claim]) -> Plan
 
 
 def seconds_of_a_run(budget: float, cases: int) -> float:
-    """Return how long each run measures, so that WANTED_ROUNDS fit into a budget of seconds."""
+    """Return the measured time of a run with which WANTED_ROUNDS fit into a budget of seconds."""
     return min(_LONGEST, max(_SHORTEST, budget / (WANTED_ROUNDS * cases) - _OVERHEAD))

@@ -1,7 +1,5 @@
 """A session of a tour: its start or resumption, measurements, and files."""
 
-import csv
-import io
 import json
 import math
 import shlex
@@ -15,8 +13,9 @@ from lockwright.bench.cases import Case
 from lockwright.bench.claims import measure, show
 from lockwright.bench.claims.evaluate import Machine
 from lockwright.bench.claims.table import CLAIMS, choose
+from lockwright.bench.output import csv_text
 from lockwright.bench.report import Report, noise
-from lockwright.bench.rounds import Pace, RoundResults
+from lockwright.bench.rounds import RoundResults, RunLengths
 from lockwright.bench.tour import page, store, tour_figures, tour_plan
 from lockwright.bench.tour.drive import Clock, drive
 from lockwright.bench.tour.page import Tour
@@ -37,20 +36,20 @@ class TourSession:
 
     directory: Path
     header: store.Header
-    here: Machine
+    machine: Machine
     results: RoundResults = field(default_factory=RoundResults)
     failures: list[str] = field(default_factory=list)
 
     @property
     def claims(self) -> list[str]:
-        """The names of the claims that are tested."""
+        """The names of the tested claims."""
         return self.header.claims
 
     def plan(self) -> tour_plan.Plan:
         """Return the plan: the tour's own figures, and the claims that can be shown here."""
         claims = choose(",".join(self.claims)) if self.claims else []
         return tour_plan.make(
-            self.header.locks, self.header.processors, measure.possible(claims, self.here)
+            self.header.locks, self.header.processors, measure.possible(claims, self.machine)
         )
 
 
@@ -59,58 +58,54 @@ def begin(directory: Path, locks: str | None, with_claims: bool, minutes: float)
 
     Raises LockwrightError for unknown locks, and if the directory has a tour already.
     """
-    here = measure.machine()
-    chosen = [subject.name for subject in subjects(locks, _default_locks(here))]
+    machine = measure.this_machine()
+    chosen = [subject.name for subject in subjects(locks, _default_locks(machine))]
     store.log(directory).prepare_directory()
     files.check_all_writable({f"-o, file {REPORT}": directory / REPORT})
-    claims = [claim.name for claim in CLAIMS] if with_claims else []
+    claims = CLAIMS if with_claims else []
     facts = provenance.machine() | {
         provenance.FINDINGS: provenance.as_facts(examine.examine_this_machine()),
     }
-    count = len(
-        tour_plan.make(
-            chosen, here.processors, measure.possible(CLAIMS, here) if with_claims else []
-        ).cases()
-    )
+    plan = tour_plan.make(chosen, machine.processors, measure.possible(claims, machine))
     header = store.Header(
         started=time.strftime("%Y-%m-%d %H:%M:%S %z"),
         locks=chosen,
-        claims=claims,
-        processors=here.processors,
-        seconds=round(tour_plan.seconds_of_a_run(60 * minutes, count), 3),
+        claims=[claim.name for claim in claims],
+        processors=machine.processors,
+        seconds=round(tour_plan.seconds_of_a_run(60 * minutes, len(plan.cases())), 3),
         loops_per_us=loops_per_us(),
         facts=facts,
     )
     store.log(directory).begin(vars(header))
     store.log(directory).adopt()
-    return TourSession(directory, header, here)
+    return TourSession(directory, header, machine)
 
 
 def resume(directory: Path) -> TourSession:
     """Return the tour in the directory. Raises LockwrightError if it cannot be resumed."""
     header, results, failures = store.load(store.log(directory))
-    todo = "its runs do not compare: begin one in another directory"
-    check_facts(header.facts, provenance.machine(), "the tour", todo)
+    advice = "its runs do not compare: begin one in another directory"
+    check_facts(header.facts, provenance.machine(), "the tour", advice)
     store.log(directory).adopt()
-    return TourSession(directory, header, measure.machine(), results, failures)
+    return TourSession(directory, header, measure.this_machine(), results, failures)
 
 
 def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped | None, float]:
-    """Measure for so many minutes; return the tour, the signal that ended it, if any, and the
+    """Measure for some minutes; return the tour, the signal that ended it, if any, and the
     remaining minutes."""
     command = _command(session, minutes)
     report = Report("tour", command, {}, [])
-    report.meters = Meters(energy=not session.here.no_energy)
+    report.meters = Meters(energy=not session.machine.no_energy)
     by_name = {each.name: each for each in _subjects(session.header.locks)}
-    pace = Pace(session.header.seconds, tour_plan.WARM_UP, session.header.loops_per_us)
+    lengths = RunLengths(session.header.seconds, tour_plan.WARM_UP, session.header.loops_per_us)
     clock = Clock(60 * minutes)
 
-    def keep(one: Case, round_number: int, outcome: Outcome) -> None:
-        store.add(store.log(session.directory), one, round_number, outcome)
+    def add(case: Case, round_number: int, outcome: Outcome) -> None:
+        store.add(store.log(session.directory), case, round_number, outcome)
 
-    wanted = session.plan()
+    plan = session.plan()
     stopped = interrupts.until_stopped(
-        lambda: drive(report, wanted, by_name, pace, session.results, clock, keep)
+        lambda: drive(report, plan, by_name, lengths, session.results, clock, add)
     )
     session.failures += report.failures
     remarks = report.remarks()
@@ -120,43 +115,37 @@ def run(session: TourSession, minutes: float) -> tuple[Tour, interrupts.Stopped 
     claims = choose(",".join(session.claims)) if session.claims else []
     tour = Tour(
         session.header,
-        wanted,
+        plan,
         session.results,
-        measure.findings(claims, session.results, session.here),
+        measure.findings(claims, session.results, session.machine),
         remarks,
         shlex.join(command),
-        session.here.no_energy,
+        session.machine.no_energy,
         stopped is not None,
     )
     return tour, stopped, clock.left / 60
 
 
 def _command(session: TourSession, minutes: float) -> list[str]:
-    """Return the command that runs such a tour."""
+    """Return the command that repeats the tour."""
     words = [*invocation.command_words(), "bench", "tour", "--minutes", f"{minutes:g}"]
     chosen = [name for name in session.header.locks if name != LIBC]
-    if chosen != _default_locks(session.here):
+    if chosen != _default_locks(session.machine):
         words += ["--locks", ",".join(chosen)]
     return [*words, *([] if session.claims else ["--no-claims"]), "-o", str(session.directory)]
 
 
-def _default_locks(here: Machine) -> list[str]:
-    """Return the locks of a tour that names none."""
-    return [name for name in tour_plan.LOCKS if name in here.locks]
+def _default_locks(machine: Machine) -> list[str]:
+    return [name for name in tour_plan.LOCKS if name in machine.locks]
 
 
 def _subjects(locks: Sequence[str]) -> list[Subject]:
-    """Return every lock for the claims, and the tour's, which may be for measurements only."""
+    """Return all locks, for the claims, and those of the tour, also if for measurements only."""
     return [*subjects("all", None), *subjects(",".join(locks), None)]
 
 
 def write(tour: Tour, directory: Path) -> list[Path]:
     """Write the report and the files with the figures; return their paths, the report first."""
-    rows = list(tour_figures.rows(tour.plan, tour.results))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [])
-    writer.writeheader()
-    writer.writerows(rows)
     document = {
         "schema": SCHEMA,
         **vars(tour.header),
@@ -168,7 +157,7 @@ def write(tour: Tour, directory: Path) -> list[Path]:
     }
     contents = {
         REPORT: page.render(tour),
-        FIGURES: text.getvalue(),
+        FIGURES: csv_text(list(tour_figures.rows(tour.plan, tour.results))),
         DOCUMENT: json.dumps(document, indent=1) + "\n",
     }
     for name, content in contents.items():

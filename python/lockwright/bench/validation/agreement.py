@@ -11,7 +11,7 @@ from lockwright.bench.validation.measure import REAL, SIMULATED
 BASELINE = "pthread"
 
 FACTOR = 1.5
-"""A simulated ratio to pthread agrees with the real one within this factor."""
+"""Factor within which a simulated ratio to pthread agrees with the real one."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Ratio:
 
     @property
     def factor(self) -> float:
-        """How many times the simulated ratio is too large; below 1 if too small."""
+        """The simulated ratio over the real one."""
         return self.simulated / self.real
 
     @property
     def is_near(self) -> bool:
-        """Whether the factor is at most FACTOR in either direction."""
+        """True if the factor is at most FACTOR in either direction."""
         return 1 / FACTOR <= self.factor <= FACTOR
 
 
@@ -54,50 +54,49 @@ class Agreement:
     @property
     def median_tau(self) -> float | None:
         """The median over the cells that have a tau."""
-        found = [cell.tau for cell in self.cells if cell.tau is not None]
-        return statistics.median(found) if found else None
+        taus = [cell.tau for cell in self.cells if cell.tau is not None]
+        return statistics.median(taus) if taus else None
 
     @property
     def ratios(self) -> list[Ratio]:
-        """The ratios of all cells."""
         return [ratio for cell in self.cells for ratio in cell.ratios]
 
     @property
     def share_near(self) -> float | None:
         """The share of all ratios that are near."""
-        found = self.ratios
-        return sum(ratio.is_near for ratio in found) / len(found) if found else None
+        ratios = self.ratios
+        return sum(ratio.is_near for ratio in ratios) / len(ratios) if ratios else None
 
 
-def is_shown(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return whether two locks differ by more than the spread of their runs: their medians by more
-    than the ranges of both together. One run has no spread and shows nothing."""
-    if len(one) < 2 or len(other) < 2:
+def is_shown(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Return True if the medians of two locks differ by more than the sum of the ranges of their
+    runs. One run has no range and shows nothing."""
+    if len(first) < 2 or len(second) < 2:
         return False
-    spread = max(one) - min(one) + max(other) - min(other)
-    return abs(statistics.median(one) - statistics.median(other)) > spread
+    ranges = max(first) - min(first) + max(second) - min(second)
+    return abs(statistics.median(first) - statistics.median(second)) > ranges
 
 
 def kendall(
     real: dict[str, list[float]], simulated: dict[str, float]
 ) -> tuple[float | None, int, int]:
     """Return Kendall's tau over the pairs that real runs show to differ, the number of all pairs
-    and of these. Simulated rates that are equal count neither for nor against."""
+    and of these. Equal simulated rates count as 0."""
     locks = sorted(set(real) & set(simulated))
     pairs = list(combinations(locks, 2))
     total = shown = 0
-    for one, other in pairs:
-        if is_shown(real[one], real[other]):
+    for first, second in pairs:
+        if is_shown(real[first], real[second]):
             shown += 1
-            order = statistics.median(real[one]) - statistics.median(real[other])
-            found = order * (simulated[one] - simulated[other])
-            total += (found > 0) - (found < 0)
+            order = statistics.median(real[first]) - statistics.median(real[second])
+            product = order * (simulated[first] - simulated[second])
+            total += (product > 0) - (product < 0)
     return (total / shown if shown else None), len(pairs), shown
 
 
 def agreement(rates: Rates, cells: Sequence[Cell], locks: Sequence[str]) -> Agreement:
     """Return the agreement in the cells that have real and simulated runs."""
-    found = []
+    by_cell = []
     for cell in cells:
         real = {lock: runs for lock in locks if (runs := rates.of(REAL, cell, lock))}
         simulated = {lock: runs[0] for lock in locks if (runs := rates.of(SIMULATED, cell, lock))}
@@ -107,16 +106,12 @@ def agreement(rates: Rates, cells: Sequence[Cell], locks: Sequence[str]) -> Agre
         tau, pairs, shown = kendall(real, simulated)
         ratios = []
         if BASELINE in both:
-            of_real = statistics.median(real[BASELINE])
+            medians = {lock: statistics.median(real[lock]) for lock in both}
+            bases = medians[BASELINE], simulated[BASELINE]
             ratios = [
-                Ratio(
-                    cell,
-                    lock,
-                    statistics.median(real[lock]) / of_real,
-                    simulated[lock] / simulated[BASELINE],
-                )
+                Ratio(cell, lock, medians[lock] / bases[0], simulated[lock] / bases[1])
                 for lock in both
                 if lock != BASELINE
             ]
-        found.append(CellAgreement(cell, tau, pairs, shown, tuple(ratios)))
-    return Agreement(tuple(found))
+        by_cell.append(CellAgreement(cell, tau, pairs, shown, tuple(ratios)))
+    return Agreement(tuple(by_cell))

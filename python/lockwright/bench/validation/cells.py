@@ -32,7 +32,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """`single-lock/8`."""
+        """A name such as `single-lock/8`."""
         return f"{self.workload}/{self.threads}"
 
 
@@ -53,7 +53,6 @@ class Rate:
 
     @property
     def cell(self) -> Cell:
-        """The cell of the run."""
         return Cell(self.workload, self.threads)
 
 
@@ -61,27 +60,26 @@ class Rate:
 class Rates:
     """All runs by source, cell, lock and round."""
 
-    by_place: dict[tuple[str, Cell, str], dict[int, Rate]] = field(default_factory=dict)
+    runs: dict[tuple[str, Cell, str], dict[int, Rate]] = field(default_factory=dict)
 
     def add(self, run: Rate) -> None:
-        """Adds a run."""
-        self.by_place.setdefault((run.source, run.cell, run.lock), {})[run.round] = run
+        self.runs.setdefault((run.source, run.cell, run.lock), {})[run.round] = run
 
-    def has(self, source: str, cell: Cell, lock: str, turn: int) -> bool:
-        """Return whether the run was made."""
-        return turn in self.by_place.get((source, cell, lock), {})
+    def has(self, source: str, cell: Cell, lock: str, round_number: int) -> bool:
+        """Return True if the run was made."""
+        return round_number in self.runs.get((source, cell, lock), {})
 
     def of(self, source: str, cell: Cell, lock: str) -> list[float]:
         """Return the rates of the runs that did not fail."""
-        runs = self.by_place.get((source, cell, lock), {})
+        runs = self.runs.get((source, cell, lock), {})
         return [run.rate for run in runs.values() if run.rate > 0]
 
     def failures(self, source: str) -> list[Rate]:
         """Return the runs that failed."""
         return [
             run
-            for (of_source, _, _), runs in self.by_place.items()
-            if of_source == source
+            for (run_source, _, _), runs in self.runs.items()
+            if run_source == source
             for run in runs.values()
             if run.failure
         ]
@@ -90,7 +88,7 @@ class Rates:
 def chosen_workloads(text: str | None) -> list[str]:
     """Return the workloads of a comma-separated list, all of WORKLOADS for None.
 
-    Raises LockwrightError for a name that is none of them.
+    Raises LockwrightError for another name.
     """
     if text is None:
         return [name for name in WORKLOADS if name in catalogue().workloads]
@@ -102,7 +100,7 @@ def chosen_workloads(text: str | None) -> list[str]:
                 f"choose from {', '.join(WORKLOADS)}",
             )
     if not names:
-        raise LockwrightError("--workloads names no workload", "name some, or leave it out")
+        raise LockwrightError("--workloads names no workload", "give names, or omit it")
     return list(dict.fromkeys(names))
 
 

@@ -19,9 +19,9 @@ _Add = Callable[[Rate], None]
 
 
 @dataclass(frozen=True)
-class Pace:
-    """The lengths of all runs in seconds. loops_per_us: of the busy work on this machine. minutes:
-    after so many no further run begins; None for all runs."""
+class RunLengths:
+    """The lengths of all runs in seconds. loops_per_us: speed of the busy work on this machine.
+    minutes: time after which no further run begins; None for all runs."""
 
     seconds: float
     warm_up: float
@@ -34,60 +34,62 @@ def measure_real(
     cells: Sequence[Cell],
     subjects: Sequence[Subject],
     rounds: int,
-    pace: Pace,
-    made: Rates,
+    lengths: RunLengths,
+    rates: Rates,
     add: _Add,
 ) -> bool:
-    """Make the real runs that are missing, all of a round before the next, the locks of a cell in
-    an order shuffled for the round. Return whether none is missing then."""
-    ends = None if pace.minutes is None else time.monotonic() + 60 * pace.minutes
-    todo = []
-    for turn in range(rounds):
+    """Make the missing real runs by rounds, the locks of a cell in an order shuffled for the round.
+    Return True if none is missing then."""
+    ends = None if lengths.minutes is None else time.monotonic() + 60 * lengths.minutes
+    missing = []
+    for round_number in range(rounds):
         for cell in cells:
             order = list(subjects)
-            random.Random(f"{cell.name} {turn}").shuffle(order)
-            todo += [(turn, cell, subject) for subject in order]
-    todo = [one for one in todo if not made.has(REAL, one[1], one[2].name, one[0])]
-    with progress("simulator: real runs", len(todo)) as steps:
-        for turn, cell, subject in todo:
+            random.Random(f"{cell.name} {round_number}").shuffle(order)
+            for subject in order:
+                if not rates.has(REAL, cell, subject.name, round_number):
+                    missing.append((round_number, cell, subject))
+    with progress("simulator: real runs", len(missing)) as steps:
+        for round_number, cell, subject in missing:
             if ends is not None and time.monotonic() > ends:
                 return False
             steps.step(f"{subject.name}, {cell.name}")
-            add(_real_run(turn, cell, subject, pace))
+            add(_real_run(round_number, cell, subject, lengths))
     return True
 
 
-def _real_run(turn: int, cell: Cell, subject: Subject, pace: Pace) -> Rate:
-    given = {
+def _real_run(round_number: int, cell: Cell, subject: Subject, lengths: RunLengths) -> Rate:
+    options = {
         "threads": cell.threads,
-        "seconds": pace.seconds,
-        "warm-up": pace.warm_up,
-        "loops-per-us": pace.loops_per_us,
+        "seconds": lengths.seconds,
+        "warm-up": lengths.warm_up,
+        "loops-per-us": lengths.loops_per_us,
     }
-    outcome = run(subject, cell.workload, given, timeout=pace.timeout)
+    outcome = run(subject, cell.workload, options, timeout=lengths.timeout)
     line = outcome.line("measured")
-    # Threads that poll in a queue may need long to end after the measurement.
-    counts = line is not None and (outcome.timed_out or not outcome.failure)
-    rate = number(line, "operations_per_second") if counts and line is not None else 0.0
+    rate = 0.0
+    # Threads that poll in a queue may end late after the measurement.
+    if line is not None and (outcome.timed_out or not outcome.failure):
+        rate = number(line, "operations_per_second")
     failure = "" if rate > 0 else outcome.failure or "no operation"
-    return Rate(REAL, cell.workload, cell.threads, subject.name, turn, rate, failure)
+    return Rate(REAL, cell.workload, cell.threads, subject.name, round_number, rate, failure)
 
 
 def simulate(
     machine: Machine,
     cells: Sequence[Cell],
     locks: Sequence[str],
-    pace: Pace,
-    made: Rates,
+    lengths: RunLengths,
+    rates: Rates,
     add: _Add,
 ) -> None:
-    """Simulate what is missing."""
-    parameters = {"warm-up": f"{pace.warm_up:.12f}"}
+    """Make the missing simulations."""
+    parameters = {"warm-up": f"{lengths.warm_up:.12f}"}
     jobs = {}
     for cell in cells:
-        orders = Orders(machine, cell.workload, parameters, pace.seconds, 1)
+        orders = Orders(machine, cell.workload, parameters, lengths.seconds, 1)
         for lock in locks:
-            if not made.has(SIMULATED, cell, lock, 0):
+            if not rates.has(SIMULATED, cell, lock, 0):
                 jobs[Job(orders, SimulatedCell(lock, cell.threads))] = cell
     with progress("simulator: simulations", len(jobs)) as steps:
 
@@ -95,7 +97,7 @@ def simulate(
             cell = jobs[job]
             steps.step(f"{job.cell.lock}, {cell.name}")
             rate = 0.0 if line is None else report.figures(line)["operations_per_second"]
-            why = failure or ("" if rate > 0 else "no operation")
-            add(Rate(SIMULATED, cell.workload, cell.threads, job.cell.lock, 0, rate, why))
+            failure = failure or ("" if rate > 0 else "no operation")
+            add(Rate(SIMULATED, cell.workload, cell.threads, job.cell.lock, 0, rate, failure))
 
-        run_jobs(list(jobs), pace.timeout * 20, store)
+        run_jobs(list(jobs), lengths.timeout * 20, store)

@@ -1,4 +1,4 @@
-"""The time that the simulator itself takes."""
+"""The run time of the simulator."""
 
 import time
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ SECONDS = 0.01
 
 @dataclass(frozen=True)
 class Speed:
-    """The wall time of some simulations. goal: what it should be at most, in seconds."""
+    """The wall time of some simulations. goal: the most that it should be, in seconds."""
 
-    what: str
+    title: str
     goal: float
     seconds: float
 
@@ -25,10 +25,10 @@ class Speed:
     def text(self) -> str:
         """One line that states the time and the goal."""
         verdict = "met" if self.seconds <= self.goal else "not met"
-        return f"{self.what}: {self.seconds:.0f} s; the goal is {self.goal:.0f} s ({verdict})."
+        return f"{self.title}: {self.seconds:.0f} s; the goal is {self.goal:.0f} s ({verdict})."
 
 
-def machine_of_512() -> Machine:
+def _machine_of_512() -> Machine:
     """Return A-64 with eight packages of two nodes with 32 cores each."""
     base = machines.load("a-64")
     shape = {
@@ -41,27 +41,27 @@ def machine_of_512() -> Machine:
 
 
 def measure(timeout: float) -> list[Speed]:
-    """Return the times of the two cases that issue and page name."""
-    everything = list(catalogue().locks)
+    """Return the times of all locks with 64 threads, and of one lock with 512."""
+    locks = list(catalogue().locks)
     return [
         _timed(
-            f"All {len(everything)} locks, 64 threads, {1000 * SECONDS:g} ms on a-64",
+            f"All {len(locks)} locks, 64 threads, {1000 * SECONDS:g} ms on a-64",
             600,
             machines.load("a-64"),
-            [Cell(lock, 64) for lock in everything],
+            [Cell(lock, 64) for lock in locks],
             timeout,
         ),
         _timed(
             f"512 threads of mcs-spin, {1000 * SECONDS:g} ms on 512 cores",
             60,
-            machine_of_512(),
+            _machine_of_512(),
             [Cell("mcs-spin", 512)],
             timeout,
         ),
     ]
 
 
-def _timed(what: str, goal: float, machine: Machine, cells: list[Cell], timeout: float) -> Speed:
+def _timed(title: str, goal: float, machine: Machine, cells: list[Cell], timeout: float) -> Speed:
     orders = Orders(machine, "single-lock", {}, SECONDS, 1)
     began = time.monotonic()
     with progress("simulator: speed", len(cells)) as steps:
@@ -72,4 +72,4 @@ def _timed(what: str, goal: float, machine: Machine, cells: list[Cell], timeout:
                 raise LockwrightError(f"{job.cell.lock} was not simulated: {failure}", "see above")
 
         run_jobs([Job(orders, cell) for cell in cells], timeout, ended)
-    return Speed(what, goal, time.monotonic() - began)
+    return Speed(title, goal, time.monotonic() - began)

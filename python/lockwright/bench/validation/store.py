@@ -1,4 +1,4 @@
-"""The file that has every run of a validation: its options, then one line for each run."""
+"""The file of a validation: its options, then one line for each run."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ RUNS = "validation.jsonl"
 
 
 def begin(directory: Path, settings: Mapping[str, Any]) -> None:
-    """Makes the directory and the file. Raises LockwrightError if there is one already."""
+    """Create the directory and the file. Raises LockwrightError if the file exists."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with (directory / RUNS).open("x", encoding="utf-8") as file:
@@ -48,13 +48,13 @@ def load(directory: Path) -> tuple[dict[str, Any], Rates]:
         )
     rates = Rates()
     for text in others:
-        # A kill may have cut off the last line.
+        # The last line may be incomplete after a kill.
         with contextlib.suppress(ValueError, TypeError):
             rates.add(Rate(**json.loads(text)))
     return settings, rates
 
 
 def add(directory: Path, run: Rate) -> None:
-    """Appends a run."""
+    """Append a run."""
     with (directory / RUNS).open("a", encoding="utf-8") as file:
         file.write(json.dumps(asdict(run)) + "\n")

@@ -1,21 +1,21 @@
 """The tables and sentences of a validation."""
 
-from collections.abc import Sequence
-
 from rich.table import Table
 
-from lockwright.bench.report import Column, table
-from lockwright.bench.validation.agreement import FACTOR, Agreement, Ratio
+from lockwright.bench.report import Column, empty_table
+from lockwright.bench.validation.agreement import FACTOR, Agreement
 
 COLUMNS = [
-    Column("workload", "as of lockwright bench and of lockwright simulate, with its defaults."),
-    Column("threads", "threads of the workload."),
+    Column(
+        "workload", "a workload of lockwright bench and lockwright simulate, with its defaults."
+    ),
+    Column("threads", "number of threads."),
     Column(
         "tau",
         "Kendall's tau between the simulated and the real order, over the pairs of locks that the "
         "real runs show to differ: by more than the ranges of their runs together.",
     ),
-    Column("pairs", "these pairs, of all pairs."),
+    Column("pairs", "the number of these pairs, and of all pairs."),
     Column(
         "within 1.5",
         f"the share of the locks whose throughput over that of pthread is within a factor of "
@@ -37,44 +37,40 @@ GOAL_SHARE = 0.9
 
 
 def cells_table(found: Agreement) -> Table:
-    """Return the agreement of each cell."""
-    shown = table("Simulated against real, by cell", COLUMNS)
-    for one in found.cells:
-        near = sum(ratio.is_near for ratio in one.ratios)
-        shown.add_row(
-            one.cell.workload,
-            str(one.cell.threads),
-            "-" if one.tau is None else f"{one.tau:.2f}",
-            f"{one.shown} of {one.pairs}",
-            f"{100 * near / len(one.ratios):.0f} %" if one.ratios else "-",
+    """Return the table of the cells."""
+    table = empty_table("Simulated against real, by cell", COLUMNS)
+    for each in found.cells:
+        near = sum(ratio.is_near for ratio in each.ratios)
+        table.add_row(
+            each.cell.workload,
+            str(each.cell.threads),
+            "-" if each.tau is None else f"{each.tau:.2f}",
+            f"{each.shown} of {each.pairs}",
+            f"{100 * near / len(each.ratios):.0f} %" if each.ratios else "-",
         )
-    return shown
+    return table
 
 
 def worst_table(found: Agreement, most: int) -> Table:
-    """Return the ratios that are farthest off, one for each lock at most in a cell."""
-    shown = table(f"The {most} ratios that are farthest off", WORST)
-    ranked: Sequence[Ratio] = sorted(
-        found.ratios, key=lambda one: max(one.factor, 1 / one.factor), reverse=True
-    )
-    for one in ranked[:most]:
-        shown.add_row(
-            one.cell.workload,
-            str(one.cell.threads),
-            one.lock,
-            f"{one.real:.3g}",
-            f"{one.simulated:.3g}",
-            f"{one.factor:.3g}",
+    """Return the table of the ratios with the largest errors."""
+    table = empty_table(f"The {most} ratios with the largest errors", WORST)
+    ranked = sorted(found.ratios, key=lambda ratio: -max(ratio.factor, 1 / ratio.factor))
+    for ratio in ranked[:most]:
+        table.add_row(
+            ratio.cell.workload,
+            str(ratio.cell.threads),
+            ratio.lock,
+            *(f"{figure:.3g}" for figure in (ratio.real, ratio.simulated, ratio.factor)),
         )
-    return shown
+    return table
 
 
 def sentences(found: Agreement) -> list[str]:
     """Return the two figures of the validation, each with its goal."""
     tau, share = found.median_tau, found.share_near
     if tau is None or share is None:
-        return ["There are no real runs with simulations beside them yet, or one round only."]
-    with_tau = sum(one.tau is not None for one in found.cells)
+        return ["There are no cells with simulations and two rounds of real runs."]
+    with_tau = sum(each.tau is not None for each in found.cells)
     return [
         f"Kendall's tau, median of {with_tau} cells: {tau:.2f}; the goal is {GOAL_TAU:g} "
         f"({'met' if tau >= GOAL_TAU else 'not met'}).",

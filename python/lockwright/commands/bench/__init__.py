@@ -1,7 +1,6 @@
 """`lockwright bench`: the costs of each lock, measured side by side with the C library's mutex."""
 
 import functools
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +9,12 @@ from typing import Any
 import click
 from rich.table import Table
 
-import lockwright.bench.footprint as footprints
-import lockwright.bench.handover as handovers
-import lockwright.bench.herd as herds
-import lockwright.bench.oversubscribe as crowds
-import lockwright.bench.park as parks
-import lockwright.bench.uncontended as pairs
+import lockwright.bench.footprint as footprint_runs
+import lockwright.bench.handover as handover_runs
+import lockwright.bench.herd as herd_runs
+import lockwright.bench.oversubscribe as oversubscribe_runs
+import lockwright.bench.park as park_runs
+import lockwright.bench.uncontended as uncontended_runs
 from lockwright.base.errors import LockwrightError
 from lockwright.bench.catalogue import catalogue
 from lockwright.bench.output import show
@@ -73,13 +72,13 @@ def _print_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     is_eager=True,
     expose_value=False,
     callback=_print_list,
-    help="Show every workload: what it measures, the paper it is from, its parameters.",
+    help="List every workload: its measure, its source and its parameters.",
 )
 def bench() -> None:
     """Measure locks side by side with the C library's own mutex.
 
-    Every lock's run is paired with a run without any library, over several rounds, and a
-    ratio is taken within each pair, so that it is robust against noise of the machine.
+    Every lock's run is paired with a run without any library, over several rounds. Ratios are
+    taken within each pair, which makes them robust against noise of the machine.
     """
 
 
@@ -97,10 +96,10 @@ def _options(
         ]
         if with_locks:
             named = ", ".join(default_locks) if default_locks else "all"
-            shared.insert(0, preload_option(expose_value=False, callback=store_value))
-            shared.insert(
-                0, grammar.locks(named, beside=" to measure beside libc, or 'libc' alone")
-            )
+            shared[:0] = [
+                grammar.locks(named, beside=" to measure beside libc, or 'libc' alone"),
+                preload_option(expose_value=False, callback=store_value),
+            ]
         for option in reversed(shared):
             command = option(command)
         return command
@@ -109,7 +108,7 @@ def _options(
 
 
 def _number_list_option(name: str, default: str, *, help_text: str) -> _Decorator:
-    """Return an option that is a list of numbers, which number_list() parses."""
+    """Return an option for a list of numbers."""
     return click.option(name, default=default, show_default=True, help=help_text)
 
 
@@ -121,14 +120,14 @@ def _thread_counts(per_core: str) -> list[int]:
 
 @dataclass
 class _Request:
-    """The options of one measurement. own: those that only this measurement has."""
+    """The options of one measurement. specific: those that only this measurement has."""
 
     report: Report
     chosen: list[Subject]
     runs: int
     timeout: float
     json_file: Path | None
-    own: dict[str, Any]
+    specific: dict[str, Any]
 
     def show(self, tables: list[Table], remarks: Sequence[str] = ()) -> None:
         """Print the tables, write the file, and end the command."""
@@ -166,7 +165,7 @@ def _measurement(
     return decorate
 
 
-@_measurement(pairs.COLUMNS, 50)
+@_measurement(uncontended_runs.COLUMNS, 50)
 @grammar.integer("--batch", 100_000, "Pairs that are timed together.")
 @grammar.integer("--batches", 10, "Batches in one run.")
 @grammar.integer(
@@ -179,11 +178,13 @@ def _measurement(
 def uncontended(request: _Request) -> None:
     """Measure one thread that locks and unlocks a mutex that no other thread takes."""
     request.show(
-        pairs.measure(request.report, request.chosen, request.runs, request.own, request.timeout)
+        uncontended_runs.measure(
+            request.report, request.chosen, request.runs, request.specific, request.timeout
+        )
     )
 
 
-@_measurement(footprints.COLUMNS, 3)
+@_measurement(footprint_runs.COLUMNS, 3)
 @grammar.integer("--mutexes", 1_000_000, "Mutexes in the array.", least=2)
 @grammar.integer("--warm", 1000, "Mutexes that are locked before the measurement starts.")
 @grammar.integer("--threads", 500, "Threads that each wait for one mutex.", most=30_000)
@@ -192,25 +193,26 @@ def uncontended(request: _Request) -> None:
 )
 def footprint(request: _Request) -> None:
     """Measure the memory of a lock for each mutex, each thread, and each pair of them."""
-    own = request.own
-    if own["warm"] >= own["mutexes"]:
+    options = request.specific
+    warm, mutexes = options["warm"], options["mutexes"]
+    if warm >= mutexes:
         raise LockwrightError(
-            f"--warm {own['warm']} is not below --mutexes {own['mutexes']}", "give a smaller --warm"
+            f"--warm {warm} is not below --mutexes {mutexes}", "give a smaller --warm"
         )
-    if own["sharers"] > own["threads"]:
+    sharers, threads = options["sharers"], options["threads"]
+    if sharers > threads:
         raise LockwrightError(
-            f"--sharers {own['sharers']} is above --threads {own['threads']}",
-            "give a smaller --sharers",
+            f"--sharers {sharers} is above --threads {threads}", "give a smaller --sharers"
         )
-    tables = footprints.measure(
-        request.report, request.chosen, request.runs, request.own, request.timeout
+    tables = footprint_runs.measure(
+        request.report, request.chosen, request.runs, options, request.timeout
     )
-    request.show(tables, footprints.remarks(request.report))
+    request.show(tables, footprint_runs.remarks(request.report))
 
 
-@_measurement(handovers.COLUMNS, 7, handovers.DEFAULT_LOCKS)
+@_measurement(handover_runs.COLUMNS, 7, handover_runs.DEFAULT_LOCKS)
 @_number_list_option(
-    "--threads-per-core", "1,4,16", help_text="Threads for each processor, a table for each."
+    "--threads-per-core", "1,4,16", help_text="Threads for each processor; a table for each number."
 )
 @grammar.seconds(0.3)
 @grammar.real_number(
@@ -225,15 +227,15 @@ def footprint(request: _Request) -> None:
 )
 def handover(request: _Request) -> None:
     """Measure threads that contend for one mutex, as many as processors and many more."""
-    counts = _thread_counts(request.own.pop("threads-per-core"))
-    request.own["loops-per-us"] = loops_per_us()
-    tables = handovers.measure(
-        request.report, request.chosen, request.runs, request.own, counts, request.timeout
+    counts = _thread_counts(request.specific.pop("threads-per-core"))
+    request.specific["loops-per-us"] = loops_per_us()
+    tables = handover_runs.measure(
+        request.report, request.chosen, request.runs, request.specific, counts, request.timeout
     )
-    request.show(tables, handovers.remarks(request.report, processors()))
+    request.show(tables, handover_runs.remarks(request.report, processors()))
 
 
-@_measurement(herds.COLUMNS, 9, herds.DEFAULT_LOCKS)
+@_measurement(herd_runs.COLUMNS, 9, herd_runs.DEFAULT_LOCKS)
 @grammar.integer("--waiters", 1000, "Threads that wait.", most=30_000)
 @grammar.integer("--rounds-inside", 5, "Broadcasts in one run.")
 @_number_list_option(
@@ -248,34 +250,34 @@ def handover(request: _Request) -> None:
 @click.option(
     "--rejoin",
     is_flag=True,
-    help="Let a waiter that has been served wait on the same condition variable again at once, "
-    "so that it requests the mutex while others still wait for it. Without this it waits elsewhere "
-    "until all are done.",
+    help="Let a woken waiter wait on the same condition variable again after its section, so that "
+    "it requests the mutex while others still wait for it. Without this it waits elsewhere until "
+    "all have run.",
 )
 def herd(request: _Request) -> None:
     """Measure a broadcast that wakes many waiters, which all need the same mutex."""
-    sections = list(dict.fromkeys(number_list(request.own["section-ns"], "--section-ns", 0)))
-    given = {
-        "waiters": request.own["waiters"],
-        "rounds": request.own["rounds-inside"],
-        "unlocked": int(request.own["unlocked"]),
-        "rejoin": int(request.own["rejoin"]),
+    sections = list(dict.fromkeys(number_list(request.specific["section-ns"], "--section-ns", 0)))
+    arguments = {
+        "waiters": request.specific["waiters"],
+        "rounds": request.specific["rounds-inside"],
+        "unlocked": int(request.specific["unlocked"]),
+        "rejoin": int(request.specific["rejoin"]),
         "loops-per-us": loops_per_us(),
     }
-    tables = herds.measure(
-        request.report, request.chosen, request.runs, given, sections, request.timeout
+    tables = herd_runs.measure(
+        request.report, request.chosen, request.runs, arguments, sections, request.timeout
     )
     request.show(tables)
 
 
-@_measurement(crowds.COLUMNS, 3)
+@_measurement(oversubscribe_runs.COLUMNS, 3)
 @_number_list_option(
     "--threads-per-core",
     "1,2,4,16",
-    help_text="Threads for each processor, a table for each. The others are compared with "
+    help_text="Threads for each processor; a table for each number. The others are compared with "
     "the fewest.",
 )
-@grammar.seconds(2.2, note="Below one second, progress of every thread in each second is unknown.")
+@grammar.seconds(2.2, note="Below one second, the progress of each thread per second is unknown.")
 @grammar.integer(
     "--section-cycles", 100, "Processor cycles of work while the mutex is held.", least=0
 )
@@ -285,18 +287,18 @@ def herd(request: _Request) -> None:
 def oversubscribe(request: _Request) -> None:
     """Measure one mutex under increasing numbers of threads: throughput, and progress of every
     thread."""
-    counts = _thread_counts(request.own.pop("threads-per-core"))
-    tables = crowds.measure(
-        request.report, request.chosen, request.runs, request.own, counts, request.timeout
+    counts = _thread_counts(request.specific.pop("threads-per-core"))
+    tables = oversubscribe_runs.measure(
+        request.report, request.chosen, request.runs, request.specific, counts, request.timeout
     )
-    request.show(tables, crowds.remarks(request.report, processors()))
+    request.show(tables, oversubscribe_runs.remarks(request.report, processors()))
 
 
-@_measurement(parks.COLUMNS, 9, with_locks=False)
+@_measurement(park_runs.COLUMNS, 9, with_locks=False)
 @grammar.integer("--trips", 20_000, "Round trips in one run.")
 def park(request: _Request) -> None:
     """Measure two threads that put each other to sleep and wake each other, without a lock."""
-    request.show(parks.measure(request.report, request.runs, request.own, request.timeout))
+    request.show(park_runs.measure(request.report, request.runs, request.specific, request.timeout))
 
 
 bench.add_command(claims)
@@ -308,13 +310,5 @@ bench.add_command(simulator)
 bench.add_command(profile_cost)
 bench.add_command(plans.mixed)
 bench.add_command(plans.plan)
-
-if __name__ == "__main__":
-    try:
-        bench(standalone_mode=True)
-    except LockwrightError as problem:
-        print(problem.line(), file=sys.stderr)
-        sys.exit(problem.status)
-
 
 command = bench

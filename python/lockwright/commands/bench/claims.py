@@ -1,4 +1,4 @@
-"""`lockwright bench claims`: which claims of the papers hold on this machine."""
+"""`lockwright bench claims`: the claims of the papers, tested on this machine."""
 
 from pathlib import Path
 
@@ -9,11 +9,11 @@ from lockwright.base import files, interrupts, terminal
 from lockwright.base.errors import LockwrightError
 from lockwright.bench.claims import show, show_simulated
 from lockwright.bench.claims.evaluate import Finding, obstacle
-from lockwright.bench.claims.measure import findings, machine, measure, possible
+from lockwright.bench.claims.measure import findings, measure, possible, this_machine
 from lockwright.bench.claims.table import choose
 from lockwright.bench.output import show as show_report
 from lockwright.bench.report import Report, definitions
-from lockwright.bench.rounds import Pace, RoundResults
+from lockwright.bench.rounds import RoundResults, RunLengths
 from lockwright.commands.bench.report_setup import finish, new_report
 from lockwright.commands.bench.simulated_claims import SEEDS, run_simulated
 from lockwright.commands.common import grammar
@@ -27,8 +27,8 @@ WARM_UP = 0.03
 
 @click.command(
     help="Test which claims of the papers on locks hold on this machine.\n\n"
-    "A claim is about two locks in a workload. Each round runs every measurement that the "
-    "claims need once, in a shuffled order, and the figures are computed within the round.\n\n"
+    "A claim compares locks in a workload. Each round makes every required run once, in a "
+    "shuffled order, and the figures are computed within the round.\n\n"
     + definitions(show.COLUMNS, "Columns:")
     + "\n\nWith --simulated, nothing is measured: each claim is run on the simulated machine of "
     "its paper, with the seeds 1 to --seeds.\n\n"
@@ -71,26 +71,25 @@ def claims(
     """Test which claims of the papers on locks hold on this machine."""
     chosen = choose(names)
     context = click.get_current_context()
-    given = [
-        name
-        for name in ("runs", "seconds", "warm_up", "timeout", "seeds")
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
-    ]
+
+    def is_set(name: str) -> bool:
+        return context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
     if is_simulated:
-        if "seconds" in given or "warm_up" in given:
+        if is_set("seconds") or is_set("warm_up"):
             raise LockwrightError(
                 "--simulated has a fixed time for each claim", "omit --seconds and --warm-up"
             )
-        if "runs" in given:
+        if is_set("runs"):
             raise LockwrightError("--simulated has seeds, not runs", "give --seeds, not --runs")
         context.exit(run_simulated(chosen, seeds, only_list, timeout, json_file, csv_file))
     for name in ("timeout", "seeds"):
-        if name in given:
+        if is_set(name):
             raise LockwrightError(f"--{name} is for simulations", "add --simulated or omit it")
-    here = machine()
+    machine = this_machine()
     console = terminal.output()
     if only_list:
-        show.print_list(console, chosen, [obstacle(claim, here) for claim in chosen])
+        show.print_list(console, chosen, [obstacle(claim, machine) for claim in chosen])
         return
     settings: dict[str, object] = {
         "claims": names,
@@ -99,14 +98,14 @@ def claims(
         "warm-up": warm_up,
     }
     report = new_report("claims", show.COLUMNS, settings)
-    report.meters = Meters(energy=not here.no_energy)
+    report.meters = Meters(energy=not machine.no_energy)
     results, stopped = RoundResults(), None
-    if possible(chosen, here):
-        pace = Pace(seconds, warm_up, loops_per_us())
+    if possible(chosen, machine):
+        lengths = RunLengths(seconds, warm_up, loops_per_us())
         stopped = interrupts.until_stopped(
-            lambda: measure(report, chosen, here, runs, pace, results)
+            lambda: measure(report, chosen, machine, runs, lengths, results)
         )
-    _show(report, findings(chosen, results, here), json_file, csv_file)
+    _show(report, findings(chosen, results, machine), json_file, csv_file)
     finish(report, stopped)
 
 

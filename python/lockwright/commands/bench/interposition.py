@@ -1,8 +1,5 @@
-"""`lockwright bench interposition`: locks compiled into a program against the same locks
-preloaded."""
+"""`lockwright bench interposition`: locks compiled into a program, and the same locks preloaded."""
 
-import csv
-import io
 import platform
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,13 +9,18 @@ import click
 from lockwright.base import files, interrupts, terminal
 from lockwright.base.errors import LockwrightError
 from lockwright.bench import interposition
-from lockwright.bench.output import show
+from lockwright.bench.output import csv_text, show
 from lockwright.bench.report import Column, definitions
-from lockwright.commands.bench.report_setup import BEFORE_AND_AFTER, finish, new_report
+from lockwright.commands.bench.report_setup import (
+    BEFORE_AND_AFTER,
+    finish,
+    new_report,
+    pinned_busy_work,
+)
 from lockwright.commands.common import grammar
-from lockwright.machine import pinning
+from lockwright.commands.common.options import name_list
 from lockwright.preload.locks import registry
-from lockwright.run.bench_program import LIBC, loops_per_us, subjects
+from lockwright.run.bench_program import LIBC, subjects
 from lockwright.study import schema
 
 
@@ -29,11 +31,10 @@ def _help() -> str:
             "Compare each lock compiled into a workload with the same lock preloaded under it.",
             "The workload is the same source in both forms, and the two runs of a pair follow one "
             "another. For each lock a test of equivalence shows whether the forms differ by less "
-            "than 5 %; for all together, it prints the mean difference, and whether any two "
-            "locks change their order.",
+            "than 5 %; for all locks, it prints the mean difference and the changes of order.",
             _under("Settings:", about),
             definitions(interposition.COLUMNS),
-            _under("Of all locks together:", interposition.SUMMARY),
+            _under("All locks together:", interposition.SUMMARY),
         ]
     )
 
@@ -42,19 +43,6 @@ def _under(heading: str, terms: Sequence[Column]) -> str:
     """Return definitions like those of columns, under another heading."""
     _, _, listed = definitions(terms).split("\n", 2)
     return f"\b\n{heading}\n{listed}"
-
-
-def _settings(text: str | None) -> list[str]:
-    if text is None:
-        return [name for name, each in interposition.SETTINGS.items() if each.usual]
-    chosen = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
-    for word in chosen or [text]:
-        if word not in interposition.SETTINGS:
-            raise LockwrightError(
-                f"invalid value '{word}' for --settings",
-                f"choose from {', '.join(interposition.SETTINGS)}",
-            )
-    return chosen
 
 
 @click.command("interposition", help=_help())
@@ -81,11 +69,15 @@ def command(
     csv_file: Path | None,
 ) -> None:
     """Measure, and print the tables."""
-    names = _settings(settings)
+    known = interposition.SETTINGS
+    if settings is None:
+        wanted = [each for each in known.values() if each.usual]
+    else:
+        wanted = [known[name] for name in name_list(settings, "--settings", known)]
     chosen = [subject for subject in subjects(locks, None) if subject.name != LIBC]
-    for name in [subject.name for subject in chosen if subject.name not in registry().names] or (
-        [] if chosen else [str(locks)]
-    ):
+    unknown = [subject.name for subject in chosen if subject.name not in registry().names]
+    if unknown or not chosen:
+        name = unknown[0] if unknown else locks
         raise LockwrightError(
             f"'{name}' cannot be measured in two forms", "give locks that 'lockwright list' shows"
         )
@@ -102,20 +94,13 @@ def command(
             "timeout": timeout,
         },
     )
-    given: dict[str, object] = {
-        "seconds": seconds,
-        "warm-up": warm_up,
-        "loops-per-us": loops_per_us(),
-        # The placement of threads by the scheduler would differ more than the two forms.
-        "pin": pinning.processor_lists("core", pinning.usable_processors()),
-    }
-    wanted = [interposition.SETTINGS[name] for name in names]
-    results = interposition.empty_table()
+    options = {"seconds": seconds, "warm-up": warm_up, **pinned_busy_work()}
+    results = interposition.new_results()
     stopped = interrupts.until_stopped(
-        lambda: interposition.measure(report, chosen, wanted, runs, given, limit, results)
+        lambda: interposition.measure(report, chosen, wanted, runs, options, limit, results)
     )
-    shown = interposition.tables(report, chosen, wanted, results)
-    show(report, shown, interposition.remarks(wanted), json_file)
+    tables = interposition.tables(report, chosen, wanted, results)
+    show(report, tables, interposition.remarks(wanted), json_file)
     if csv_file is not None:
         files.write(csv_file, _runs(report.runs), "--csv")
         terminal.output().print(f"Written: {csv_file}", markup=False)
@@ -124,16 +109,22 @@ def command(
 
 def _runs(runs: Sequence[dict[str, object]]) -> str:
     """Return one line per run, in the format of a study: the form is the variant."""
-    host = platform.node() or "machine"
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["machine", "application", "lock", "variant", "round", "outcome", "throughput"])
+    rows = []
     for run in runs:
         lines = run["lines"]
         assert isinstance(lines, list)
         measured = next((line for line in lines if line["kind"] == "measured"), None)
         rate = None if measured is None else measured["operations_per_second"]
         outcome = run["failure"] or ("finished" if rate else "nothing done")
-        variant = schema.MANUAL if run["form"] == interposition.DIRECT else schema.INTERPOSED
-        writer.writerow([host, run["setting"], run["lock"], variant, run["round"], outcome, rate])
-    return text.getvalue()
+        is_direct = run["form"] == interposition.DIRECT
+        row = {
+            "machine": platform.node() or "machine",
+            "application": run["setting"],
+            "lock": run["lock"],
+            "variant": schema.MANUAL if is_direct else schema.INTERPOSED,
+            "round": run["round"],
+            "outcome": outcome,
+            "throughput": rate,
+        }
+        rows.append(row)
+    return csv_text(rows)

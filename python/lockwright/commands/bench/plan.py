@@ -7,16 +7,21 @@ from typing import Any
 import click
 
 from lockwright.base.errors import LockwrightError
-from lockwright.bench import mixed as costs
+from lockwright.bench import mixed as mixed_runs
 from lockwright.bench import quiet_and_hot
 from lockwright.bench.interposition import SETTINGS
 from lockwright.bench.output import show
 from lockwright.bench.report import definitions, processors
-from lockwright.commands.bench.report_setup import BEFORE_AND_AFTER, finish, new_report
+from lockwright.commands.bench.report_setup import (
+    BEFORE_AND_AFTER,
+    finish,
+    new_report,
+    pinned_busy_work,
+)
 from lockwright.commands.common import complete, grammar
-from lockwright.machine import pinning
+from lockwright.commands.common.options import name_list
 from lockwright.preload.locks import registry
-from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
+from lockwright.run.bench_program import LIBC, Subject, subjects
 
 
 def _locks(names: str | None, default: tuple[str, ...] | None) -> list[Subject]:
@@ -37,13 +42,13 @@ def _locks(names: str | None, default: tuple[str, ...] | None) -> list[Subject]:
 
 @click.command(
     "mixed",
-    help="Measure the additional cost of the library that gives each mutex its own lock over "
-    f"the library of one lock.\n\n{definitions(costs.COLUMNS)}",
+    help="Measure the additional cost of the library with a lock for each mutex over the library "
+    f"of one lock.\n\n{definitions(mixed_runs.COLUMNS)}",
 )
 @grammar.locks("all")
 @click.option(
     "--settings",
-    default=",".join(setting.name for setting in costs.USUAL),
+    default=",".join(setting.name for setting in mixed_runs.USUAL),
     show_default=True,
     metavar="A,B,...",
     help="Settings of 'lockwright bench interposition', separated by commas.",
@@ -55,50 +60,36 @@ def mixed(
     locks: str | None, settings: str, runs: int, seconds: float, json_file: Path | None
 ) -> None:
     """Measure, and print a table for each setting."""
-    words = [word.strip() for word in settings.split(",") if word.strip()]
-    for word in words or [settings]:
-        if word not in SETTINGS:
-            raise LockwrightError(
-                f"invalid value '{word}' for --settings", f"choose from {', '.join(SETTINGS)}"
-            )
-    wanted = [SETTINGS[word] for word in words]
+    wanted = [SETTINGS[name] for name in name_list(settings, "--settings", SETTINGS)]
     chosen = _locks(locks, None)
     warm_up = seconds / 4
     report = new_report(
         "mixed",
-        costs.COLUMNS,
+        mixed_runs.COLUMNS,
         {"locks": locks, "settings": settings, "runs": runs, "seconds": seconds},
     )
-    given: dict[str, object] = {
-        "seconds": seconds,
-        "warm-up": warm_up,
-        "loops-per-us": loops_per_us(),
-        # The placement of threads by the scheduler would differ more than the libraries.
-        "pin": pinning.processor_lists("core", pinning.usable_processors()),
-    }
+    options = {"seconds": seconds, "warm-up": warm_up, **pinned_busy_work()}
     limit = seconds + warm_up + BEFORE_AND_AFTER
-    tables = costs.measure(report, registry(), chosen, wanted, runs, given, limit)
-    show(report, tables, costs.remarks(report, wanted), json_file)
+    tables = mixed_runs.measure(report, registry(), chosen, wanted, runs, options, limit)
+    show(report, tables, mixed_runs.remarks(report, wanted), json_file)
     finish(report)
 
 
-def _choice(name: str, text: str) -> Callable[..., Any]:
-    default = getattr(quiet_and_hot.Choice(), name)
-    help_text = f"The plan's lock of {text}."
+def _choice(name: str, mutexes: str) -> Callable[..., Any]:
     return click.option(
         f"--{name}",
-        default=default,
+        default=getattr(quiet_and_hot.Choice(), name),
         show_default=True,
         metavar="LOCK",
         shell_complete=complete.lock,
-        help=help_text,
+        help=f"The plan's lock of {mutexes}.",
     )
 
 
 @click.command(
     "plan",
-    help="Measure a program with thousands of quiet mutexes and two hot ones, under single locks "
-    f"and under a plan that gives each kind its own.\n\n{definitions(quiet_and_hot.COLUMNS)}",
+    help="Measure a program with thousands of quiet mutexes and two contended ones, under single "
+    f"locks and under a plan with a lock for each kind.\n\n{definitions(quiet_and_hot.COLUMNS)}",
 )
 @grammar.locks(", ".join(quiet_and_hot.DEFAULT_LOCKS), beside=" to use alone")
 @_choice("quiet", "the quiet mutexes")
@@ -127,7 +118,7 @@ def plan(
     for name in choice.plan().all_locks:
         known.find(name)
     chosen = _locks(locks, quiet_and_hot.DEFAULT_LOCKS)
-    given: dict[str, object] = {
+    arguments: dict[str, object] = {
         "quiet": sizes["mutexes"],
         "threads": max(2, sizes["threads_per_core"] * processors()),
         "processors": processors(),
@@ -144,6 +135,6 @@ def plan(
         **{name.replace("_", "-"): size for name, size in sizes.items()},
     }
     report = new_report("plan", quiet_and_hot.COLUMNS, settings)
-    tables = quiet_and_hot.measure(report, known, chosen, choice, runs, given, timeout)
+    tables = quiet_and_hot.measure(report, known, chosen, choice, runs, arguments, timeout)
     show(report, tables, quiet_and_hot.remarks(report), json_file)
     finish(report)

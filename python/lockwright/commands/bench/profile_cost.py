@@ -8,10 +8,13 @@ from lockwright.base import interrupts
 from lockwright.bench import profile_cost
 from lockwright.bench.output import show
 from lockwright.bench.report import Column, definitions
-from lockwright.commands.bench.report_setup import BEFORE_AND_AFTER, finish, new_report
+from lockwright.commands.bench.report_setup import (
+    BEFORE_AND_AFTER,
+    finish,
+    new_report,
+    pinned_busy_work,
+)
 from lockwright.commands.common import grammar
-from lockwright.machine import pinning
-from lockwright.run.bench_program import loops_per_us
 
 
 def _help() -> str:
@@ -33,15 +36,11 @@ def _help() -> str:
 def command(runs: int, seconds: float, json_file: Path | None) -> None:
     """Measure, and print the table."""
     report = new_report("profile-cost", profile_cost.COLUMNS, {"runs": runs, "seconds": seconds})
-    given: dict[str, object] = {
-        "loops-per-us": loops_per_us(),
-        # The placement of threads by the scheduler would differ more than the settings.
-        "pin": pinning.processor_lists("core", pinning.usable_processors()),
-    }
-    results: dict[str, profile_cost.LockResults] = {}
+    options = pinned_busy_work()
+    results: dict[str, profile_cost.Results] = {}
     limit = seconds + BEFORE_AND_AFTER
     stopped = interrupts.until_stopped(
-        lambda: profile_cost.measure(report, runs, seconds, given, limit, results)
+        lambda: profile_cost.measure(report, runs, seconds, options, limit, results)
     )
     show(report, profile_cost.tables(report, results), [], json_file)
     finish(report, stopped)

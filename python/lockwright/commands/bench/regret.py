@@ -83,7 +83,7 @@ _SIMULATED_SECONDS = 0.005
     "--ablate",
     is_flag=True,
     help="Also run the lock under test with each of its mechanisms switched off: tunables that may "
-    "be 0. The others are then pthread alone, unless --against names some.",
+    "be 0. The default of --against is then pthread.",
 )
 @click.option(
     "--machine",
@@ -99,14 +99,14 @@ _SIMULATED_SECONDS = 0.005
     help="Resume the measurement in DIR with its options; --runs may add rounds.",
 )
 @click.pass_context
-def command(ctx: click.Context, /, output: Path | None, resumes: bool, **given: Any) -> None:
+def command(ctx: click.Context, /, output: Path | None, resumes: bool, **options: Any) -> None:
     """Measure or resume, print the map and the summary, and write the files."""
     if resumes:
-        measurement = _resume_measurement(ctx, output, given["runs"])
+        measurement = _resume_measurement(ctx, output, options["runs"])
     else:
-        lock = contenders.lock_under_test(given["lock"], registry().names)
-        where = output or Path(time.strftime("lockwright-regret-%Y-%m-%d-%H%M%S"))
-        measurement = session.begin(where, _with_defaults(given) | {"lock": lock})
+        lock = contenders.lock_under_test(options["lock"], registry().names)
+        directory = output or Path(time.strftime("lockwright-regret-%Y-%m-%d-%H%M%S"))
+        measurement = session.begin(directory, _with_defaults(options) | {"lock": lock})
     stopped = session.run(measurement)
     verdicts = measurement.verdicts()
     summary = summarise(verdicts)
@@ -131,12 +131,12 @@ def command(ctx: click.Context, /, output: Path | None, resumes: bool, **given: 
         ctx.exit(stopped.status)
 
 
-def _with_defaults(given: dict[str, Any]) -> dict[str, Any]:
-    simulates = given["machine"] is not None
-    runs = _SIMULATED_RUNS if simulates else _QUICK_RUNS if given["quick"] else _RUNS
-    seconds = given["seconds"] or (_SIMULATED_SECONDS if simulates else _SECONDS)
-    bound = given["longest_wait"] or (500 * seconds if simulates else STARVING_MS)
-    return given | {"runs": given["runs"] or runs, "seconds": seconds, "longest_wait": bound}
+def _with_defaults(options: dict[str, Any]) -> dict[str, Any]:
+    simulates = options["machine"] is not None
+    runs = _SIMULATED_RUNS if simulates else _QUICK_RUNS if options["quick"] else _RUNS
+    seconds = options["seconds"] or (_SIMULATED_SECONDS if simulates else _SECONDS)
+    bound = options["longest_wait"] or (500 * seconds if simulates else STARVING_MS)
+    return options | {"runs": options["runs"] or runs, "seconds": seconds, "longest_wait": bound}
 
 
 def _resume_measurement(

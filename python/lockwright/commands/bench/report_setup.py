@@ -8,16 +8,16 @@ from lockwright.base.interrupts import Stopped
 from lockwright.bench.report import Column, Report
 from lockwright.commands.common.options import stored_value
 from lockwright.doctor import examine
+from lockwright.machine import pinning
 from lockwright.machine.meters import Meters
+from lockwright.run.bench_program import loops_per_us
 
 BEFORE_AND_AFTER = 20.0
-"""Seconds that a run may take in addition to its warm-up and its measurement before it is
-killed."""
+"""Seconds in addition to its warm-up and measurement after which a run is killed."""
 
 
 def new_report(workload: str, columns: Sequence[Column], settings: dict[str, object]) -> Report:
-    """Return an empty report, with the command that repeats the measurement, every option
-    included."""
+    """Return an empty report with the command that repeats the measurement."""
     command = ["lockwright", "bench", workload]
     for name, value in settings.items():
         if value is True:
@@ -35,6 +35,13 @@ def new_report(workload: str, columns: Sequence[Column], settings: dict[str, obj
         energy=bool(stored_value("energy")), counters=bool(stored_value("counters"))
     )
     return report
+
+
+def pinned_busy_work() -> dict[str, object]:
+    """Return the options of the measuring program that pin each thread to a core and set the speed
+    of the busy work. A placement by the scheduler varies more than the compared libraries."""
+    processors = pinning.processor_lists("core", pinning.usable_processors())
+    return {"loops-per-us": loops_per_us(), "pin": processors}
 
 
 def finish(report: Report, stopped: Stopped | None = None) -> None:

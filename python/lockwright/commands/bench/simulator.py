@@ -10,7 +10,7 @@ from lockwright.bench.report import definitions
 from lockwright.bench.validation import agreement, measure, speed, store, tables
 from lockwright.bench.validation.cells import THREADS, Rate, Rates, cells, chosen_workloads
 from lockwright.commands.common import grammar
-from lockwright.commands.common.options import number_list
+from lockwright.commands.common.options import name_list, number_list
 
 PARTS = ("real", "simulated", "speed")
 
@@ -20,16 +20,16 @@ PARTS = ("real", "simulated", "speed")
     help="\n\n".join(
         [
             "Compare simulated ranks of the locks with those of this machine.",
-            "Every lock runs each workload here, in interleaved rounds, and in the simulator on "
-            "the machine file of 'lockwright calibrate --machine here'. The metric is that of "
-            "docs/simulation.md. Also prints the simulator's run time. Ctrl-C ends it with the "
-            "results so far.",
+            "Every lock runs each workload on this machine, in interleaved rounds, and in the "
+            "simulator with the machine file of 'lockwright calibrate --machine here'. The metric "
+            "is that of docs/simulation.md. It also prints the simulator's run time. Ctrl-C ends "
+            "it with the results so far.",
             definitions(tables.COLUMNS, "Columns:"),
         ]
     ),
 )
 @grammar.locks("all", beside=" beside pthread")
-@click.option("--workloads", metavar="A,B,...", help="Workloads.  [default: all that both have]")
+@click.option("--workloads", metavar="A,B,...", help="Workloads.  [default: all of both programs]")
 @click.option(
     "--threads",
     default=",".join(map(str, THREADS)),
@@ -96,34 +96,33 @@ def command(
     from lockwright.run.bench_program import loops_per_us, subjects
     from lockwright.simulate.run import choose_locks
 
-    wanted = _parts(parts)
+    wanted = name_list(parts, "--parts", PARTS)
     chosen = list(dict.fromkeys([agreement.BASELINE, *choose_locks(locks)]))
-    places = cells(
-        chosen_workloads(workloads), [int(count) for count in number_list(threads, "--threads", 1)]
-    )
+    counts = [int(count) for count in number_list(threads, "--threads", 1)]
+    chosen_cells = cells(chosen_workloads(workloads), counts)
     machine = load_machine(machine_name, 30.0)
     directory = output or Path("lockwright-simulator")
-    made = Rates()
-    lengths = {"seconds": seconds, "warm_up": warm_up, "timeout": timeout}
+    rates = Rates()
+    stored_lengths = {"seconds": seconds, "warm_up": warm_up, "timeout": timeout}
     if resumes:
-        settings, made = store.load(directory)
-        todo = "begin a validation in another directory"
-        resume.check_facts(settings["facts"], provenance.machine(), "the validation", todo)
-        for name, value in lengths.items():
+        settings, rates = store.load(directory)
+        advice = "begin a validation in another directory"
+        resume.check_facts(settings["facts"], provenance.machine(), "the validation", advice)
+        for name, value in stored_lengths.items():
             if settings[name] != value:
                 raise LockwrightError(
                     f"the validation has --{name.replace('_', '-')} {settings[name]:g}",
-                    "give the same, or begin a validation in another directory",
+                    f"give the same, or {advice}",
                 )
     elif wanted != ["speed"]:
-        settings = {**lengths, "loops_per_us": loops_per_us(), "facts": provenance.machine()}
+        settings = {**stored_lengths, "loops_per_us": loops_per_us(), "facts": provenance.machine()}
         store.begin(directory, settings)
     else:
         settings = {"loops_per_us": 0.0}
-    pace = measure.Pace(seconds, warm_up, settings["loops_per_us"], timeout, minutes)
+    lengths = measure.RunLengths(seconds, warm_up, settings["loops_per_us"], timeout, minutes)
 
     def add(run: Rate) -> None:
-        made.add(run)
+        rates.add(run)
         store.add(directory, run)
 
     speeds: list[speed.Speed] = []
@@ -132,27 +131,27 @@ def command(
     try:
         with interrupts.stop_on_signals():
             if "real" in wanted:
-                named = [one for one in subjects(",".join(chosen), None) if one.lock is not None]
-                is_complete = measure.measure_real(places, named, runs, pace, made, add)
+                named = [each for each in subjects(",".join(chosen), None) if each.lock is not None]
+                is_complete = measure.measure_real(chosen_cells, named, runs, lengths, rates, add)
             if "simulated" in wanted:
-                measure.simulate(machine, places, chosen, pace, made, add)
+                measure.simulate(machine, chosen_cells, chosen, lengths, rates, add)
             if "speed" in wanted:
                 speeds = speed.measure(600.0)
     except interrupts.Stopped as signal:
         stopped = signal
-    found = agreement.agreement(made, places, chosen)
+    found = agreement.agreement(rates, chosen_cells, chosen)
     console = terminal.output()
     if found.cells:
         console.print(tables.cells_table(found))
         if worst:
             console.print(tables.worst_table(found, worst))
-    lines = tables.sentences(found) if made.by_place else []
+    lines = tables.sentences(found) if rates.runs else []
     for source in (measure.REAL, measure.SIMULATED):
-        failures = made.failures(source)
+        failures = rates.failures(source)
         if failures:
             names = ", ".join(dict.fromkeys(f"{run.lock} {run.cell.name}" for run in failures))
             lines.append(f"{len(failures)} {source} runs failed and do not count: {names}")
-    lines += [one.text for one in speeds]
+    lines += [each.text for each in speeds]
     for line in lines:
         console.print(line, markup=False, soft_wrap=True)
     if stopped is not None or not is_complete:
@@ -164,15 +163,3 @@ def command(
         )
     if stopped is not None:
         ctx.exit(stopped.status)
-
-
-def _parts(text: str) -> list[str]:
-    names = [word.strip() for word in text.split(",") if word.strip()]
-    for name in names:
-        if name not in PARTS:
-            raise LockwrightError(
-                f"--parts has '{name}', which is no part", f"choose from {', '.join(PARTS)}"
-            )
-    if not names:
-        raise LockwrightError("--parts names nothing to run", f"choose from {', '.join(PARTS)}")
-    return names

@@ -14,13 +14,13 @@ from lockwright.commands.common import grammar
 @grammar.real_number(
     "--minutes",
     10.0,
-    "Measure for M minutes. A round begins only if it fits into what is left; with less time, "
-    "each run is shorter.",
+    "Measure for M minutes. A round begins only if it fits into the remaining time; with less "
+    "time, each run is shorter.",
     metavar="M",
     min=0,
     min_open=True,
 )
-@grammar.locks("nine of the papers", beside=" to measure beside libc")
+@grammar.locks("those of the papers", beside=" to measure beside libc")
 @click.option(
     "--claims/--no-claims",
     "with_claims",
@@ -37,7 +37,7 @@ def tour(
     output: Path | None,
     resume: bool,
 ) -> None:
-    """Measure what the papers measure, in some minutes, and write a report.
+    """Make the measurements of the papers in some minutes, and write a report.
 
     Throughput by threads, durations of acquisitions, fairness, the cost of an uncontended lock and
     of sleeping, energy where it can be measured, and the claims of the papers.
@@ -51,21 +51,20 @@ def tour(
         raise LockwrightError("--resume uses the locks of the tour", "leave out --locks")
     from lockwright.bench.tour import tour_session
 
-    where = output or Path(time.strftime("lockwright-tour-%Y-%m-%d-%H%M%S"))
+    directory = output or Path(time.strftime("lockwright-tour-%Y-%m-%d-%H%M%S"))
     session = (
-        tour_session.resume(where)
+        tour_session.resume(directory)
         if resume
-        else tour_session.begin(where, locks, with_claims, minutes)
+        else tour_session.begin(directory, locks, with_claims, minutes)
     )
     results, stopped, left = tour_session.run(session, minutes)
-    written = tour_session.write(results, where)
+    written = tour_session.write(results, directory)
     console = terminal.output()
     for remark in results.remarks:
         console.print(remark, markup=False)
     if stopped is not None:
-        console.print(
-            f"Resume it: {tour_session.resume_command(where, left)}", markup=False, soft_wrap=True
-        )
+        resume_command = tour_session.resume_command(directory, left)
+        console.print(f"Resume it: {resume_command}", markup=False, soft_wrap=True)
     for path in reversed(written):
         console.print(f"Written: {path}", markup=False, soft_wrap=True)
     if stopped is not None:

@@ -1,6 +1,5 @@
 """`lockwright bench tune`: the lock that tune finds, compared with the best of all locks."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,10 +8,10 @@ import click
 from lockwright.base import interrupts, numbers, terminal
 from lockwright.base.errors import LockwrightError
 from lockwright.bench import tuning
-from lockwright.bench.duel import Standing
+from lockwright.bench.alternation import PairRatio
 from lockwright.bench.output import show
-from lockwright.bench.report import Report, definitions, table, watching_others
-from lockwright.bench.tuning import Found, Settings, Tuned
+from lockwright.bench.report import Report, definitions, empty_table, processors, watching_others
+from lockwright.bench.tuning import ProgramResults, Settings, Tuned
 from lockwright.commands.bench.report_setup import new_report
 from lockwright.commands.common import complete, grammar
 
@@ -31,8 +30,7 @@ def _help() -> str:
             "Test whether 'lockwright tune' finds the same lock as comparing all locks, and how "
             "much sooner.",
             "Each program of the catalogue is first compared under all locks, then tuned; then the"
-            " two locks found are run alternately. It takes some seven minutes for each"
-            " program.",
+            " two locks found run alternately. A program takes about seven minutes.",
             "Programs that are not lock-sensitive are only tuned, with one thread for each"
             " processor: tune should report that within a minute.",
             definitions(tuning.AGAINST, "Columns:"),
@@ -66,14 +64,14 @@ def _help() -> str:
 @grammar.seconds(
     0.6,
     least=0.01,
-    note="The work is chosen by the time that the catalogue states, and never more than usual.",
+    note="The work is chosen by the time that the catalogue states, and is never increased.",
 )
-@grammar.runs(3, note="These are the runs of compare.")
+@grammar.runs(3, note="Runs of compare.")
 @grammar.timeout(3.0)
 @click.option(
     "--budget",
     metavar="TIME",
-    help="Time for tune.  [default: a fifth of compare's; its own for those only tuned]",
+    help="Time for tune.  [default: a fifth of compare's; tune's default for programs only tuned]",
 )
 @grammar.integer(
     "--pairs",
@@ -106,8 +104,7 @@ def command(
         raise LockwrightError("no program is named", "give --programs names with commas")
     if budget is not None:
         budgets.parse_seconds(budget)
-    here = len(os.sched_getaffinity(0))
-    settings = Settings(threads or _CROWD * here, seconds, runs, timeout, budget, pairs)
+    settings = Settings(threads or _CROWD * processors(), seconds, runs, timeout, budget, pairs)
     report = new_report(
         "tune",
         tuning.AGAINST,
@@ -136,19 +133,18 @@ def _measure_program(
 
     console = terminal.errors()
     console.print(f"lockwright: {program.name}", markup=False)
-    threads = settings.threads if sensitive else len(os.sched_getaffinity(0))
+    threads = settings.threads if sensitive else processors()
     scale = min(1.0, settings.seconds / program.seconds) if program.seconds else 1.0
     try:
         with real_program(program, threads, scale, folders(None, None)) as subject:
-            found = (
-                tuning.measure(subject, settings) if sensitive else tuning.tune(subject, settings)
-            )
+            measure = tuning.measure if sensitive else tuning.tune
+            results: ProgramResults | Tuned = measure(subject, settings)
     except LockwrightError as error:
         report.failures.append(f"{program.name}: {error.what}")
         console.print(f"lockwright: {report.failures[-1]}", markup=False)
         return
     row: dict[str, object] = {"program": program.name, "threads": threads, "scale": scale}
-    row |= _against(found) if isinstance(found, Found) else _alone(found)
+    row |= _against(results) if isinstance(results, ProgramResults) else _alone(results)
     report.rows.append(row)
     console.print(", ".join(f"{k} {v}" for k, v in row.items() if isinstance(v, str)), markup=False)
     if file is not None:
@@ -156,40 +152,40 @@ def _measure_program(
 
 
 def _show(report: Report, file: Path | None) -> None:
-    shown = []
+    tables = []
     for title, columns in (
         ("tune against all locks", tuning.AGAINST),
         ("tune of programs that are not lock-sensitive", tuning.ALONE),
     ):
         rows = [row for row in report.rows if columns[-1].heading in row]
         if rows:
-            shown.append(table(title, columns))
+            tables.append(empty_table(title, columns))
         for row in rows:
-            shown[-1].add_row(*(str(row[column.heading]) for column in columns))
-    show(report, shown, [f"{row['program']}: {row['sentence']}" for row in report.rows], file)
+            tables[-1].add_row(*(str(row[column.heading]) for column in columns))
+    show(report, tables, [f"{row['program']}: {row['sentence']}" for row in report.rows], file)
 
 
-def _against(found: Found) -> dict[str, object]:
-    compared, tuned, against = found.compared, found.tuned, found.against
+def _against(results: ProgramResults) -> dict[str, object]:
+    compared, tuned = results.compared, results.tuned
     return {
         "compare": f"{compared.seconds:.0f} s",
         "best of all": compared.best,
         "gain": "-" if compared.gain is None else numbers.ratio(compared.gain),
         "worst": "-" if compared.worst is None else numbers.ratio(compared.worst),
-        "tune": f"{tuned.seconds:.0f} s, {numbers.percent(found.share)}",
+        "tune": f"{tuned.seconds:.0f} s, {numbers.percent(results.share)}",
         "its pick": tuned.pick,
-        "pick to best": _standing(against),
-        "within 5 %": against.within,
+        "pick to best": _ratio_text(results.against),
+        "within 5 %": results.against.within,
         "sentence": tuned.sentence,
-        "figures": found,
+        "figures": results,
     }
 
 
-def _standing(against: Standing) -> str:
-    if not against.pairs:
+def _ratio_text(ratio: PairRatio) -> str:
+    if not ratio.pairs:
         return "the same"
-    low, high = numbers.ratio(against.low), numbers.ratio(against.high)
-    return f"{numbers.ratio(against.ratio)} ({low} to {high}, {against.pairs} pairs)"
+    low, high = numbers.ratio(ratio.low), numbers.ratio(ratio.high)
+    return f"{numbers.ratio(ratio.ratio)} ({low} to {high}, {ratio.pairs} pairs)"
 
 
 def _alone(tuned: Tuned) -> dict[str, object]:

@@ -8,7 +8,7 @@ import click
 
 from lockwright.base import terminal
 from lockwright.base.errors import LockwrightError
-from lockwright.bench import contest
+from lockwright.bench import workload_runs
 from lockwright.bench.catalogue import Catalogue, Parameter, Workload, catalogue
 from lockwright.bench.handover import DEFAULT_LOCKS
 from lockwright.bench.output import show
@@ -20,7 +20,7 @@ from lockwright.machine import pinning
 from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
 
 RUNS = 5
-"""Default number of runs; the papers repeat a run 3 to 11 times."""
+"""Default number of runs; the papers make 3 to 11."""
 
 Shared = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
 Reporter = Callable[[str, list[Column], dict[str, object]], Report]
@@ -49,8 +49,8 @@ def build(name: str, shared: Shared, reporter: Reporter) -> click.Command | None
 
 def _help(workload: Workload) -> str:
     about = f"{_sentence(workload.measures)}\n\nSource: {workload.source}."
-    times = contest.LATENCIES if workload.uses_lock else []
-    columns = definitions([*contest.columns(workload), *times])
+    times = workload_runs.LATENCIES if workload.uses_lock else []
+    columns = definitions([*workload_runs.columns(workload), *times])
     if not workload.presets:
         return f"{about}\n\n{columns}"
     lines = ["\b", "Presets:"]
@@ -66,7 +66,7 @@ def _sentence(text: str) -> str:
 
 
 def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
-    several = "Several values, separated by commas, are all combined with those of other options."
+    several = "Several values, separated by commas, are combined with those of other options."
     options: list[click.Parameter] = [
         click.Option(
             ["--threads"],
@@ -179,72 +179,66 @@ def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[
     threads = Parameter("threads", workload.threads, 1, "", "")
     varied: dict[str, list[str]] = {}
     settings: dict[str, object] = {"locks": values.get("locks")}
-    given: dict[str, object] = {}
+    fixed: dict[str, object] = {}
     for parameter in [threads, *workload.parameters]:
         key = parameter.name.replace("-", "_")
         text = str(values[key])
-        typed = context.get_parameter_source(key) is click.core.ParameterSource.COMMANDLINE
-        if preset is not None and not typed:
+        is_given = context.get_parameter_source(key) is click.core.ParameterSource.COMMANDLINE
+        if preset is not None and not is_given:
             text = preset.values.get(parameter.name, text)
         settings[parameter.name] = text
         listed = list(dict.fromkeys(_values(parameter, text)))
         if len(listed) > 1 or parameter is threads:
             varied[parameter.name] = listed
         else:
-            given[parameter.name] = listed[0]
+            fixed[parameter.name] = listed[0]
     for count in varied["threads"]:
         if float(count) != int(float(count)):
             raise LockwrightError(
                 f"'{count}' is not a number of threads", "give whole numbers with --threads"
             )
-    metered: dict[str, object] = {}
-    for meter in ("latency", "admissions"):
-        if values.get(meter):
-            metered[meter] = 1
+    metered: dict[str, object] = {m: 1 for m in ("latency", "admissions") if values.get(m)}
     for name in ("runs", "seconds", "warm-up", "rate", "window", "pin", "latency", "admissions"):
         settings[name] = values.get(name.replace("-", "_"))
     settings["calls"] = values.get("calls")
-    spent = values["seconds"] + values.get("warm_up", 0.0)
-    limit = values["timeout"] or spent + BEFORE_AND_AFTER
+    seconds = values["seconds"] + values.get("warm_up", 0.0)
+    limit = values["timeout"] or seconds + BEFORE_AND_AFTER
     settings["timeout"] = limit
-    report = reporter(workload.name, contest.columns(workload), settings)
+    report = reporter(workload.name, workload_runs.columns(workload), settings)
     for name in _timing(workload):
-        given[name] = values[name.replace("-", "_")]
+        fixed[name] = values[name.replace("-", "_")]
     if workload.one_mutex:
-        given["window"] = values["window"]
-    if places := pinning.processor_lists(values["pin"], pinning.usable_processors()):
-        given["pin"] = places
-    given["loops-per-us"] = loops_per_us()
+        fixed["window"] = values["window"]
+    if processors := pinning.processor_lists(values["pin"], pinning.usable_processors()):
+        fixed["pin"] = processors
+    fixed["loops-per-us"] = loops_per_us()
     chosen = [Subject(LIBC)]
     if workload.uses_lock:
         chosen = subjects(values["locks"], DEFAULT_LOCKS, other_libraries())
-    request = contest.Request(
+    request = workload_runs.Request(
         workload,
         varied,
-        given,
+        fixed,
         metered,
         counting=bool(values.get("calls")),
         rounds=values["runs"],
         timeout=limit,
     )
-    tables = contest.measure(report, chosen, request)
+    tables = workload_runs.measure(report, chosen, request)
     show(report, tables, _remarks(report), values["json_file"])
     if values["csv_file"] is not None:
-        contest.write_csv(values["csv_file"], report.rows)
+        workload_runs.write_csv(values["csv_file"], report.rows)
         terminal.output().print(f"Written: {values['csv_file']}", markup=False)
     finish(report)
 
 
 def _remarks(report: Report) -> list[str]:
-    late = dict.fromkeys(str(row["lock"]) for row in report.rows if row["timed_out"])
-    return [f"Did not end in time: {', '.join(late)}."] if late else []
+    timed_out = dict.fromkeys(str(row["lock"]) for row in report.rows if row["timed_out"])
+    return [f"Did not end in time: {', '.join(timed_out)}."] if timed_out else []
 
 
 def print_list(measurements: Mapping[str, click.Command]) -> None:
-    """Print all workloads with what they measure, their source and their parameters.
-
-    measurements: those that are no workloads of the catalogue; they are printed first.
-    """
+    """Print the other measurements, then all workloads with measure, source and parameters."""
     console = terminal.output()
     console.print(
         "Lockwright's own measurements, described by 'lockwright bench NAME --help':", style="bold"

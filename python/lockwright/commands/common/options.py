@@ -1,6 +1,6 @@
 """Options of several commands that measure or run locks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -77,6 +77,20 @@ def other_libraries() -> "tuple[OtherLibrary, ...]":
 
     words = stored_value("preload") or ()
     return choose(words, program()) if words else ()
+
+
+def name_list(text: str, option: str, known: Collection[str]) -> list[str]:
+    """Return the names of a comma-separated list, each once.
+
+    Raises LockwrightError for a name that is not `known`, and for a list without names.
+    """
+    names = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    for name in names or [text]:
+        if name not in known:
+            raise LockwrightError(
+                f"invalid value '{name}' for {option}", f"choose from {', '.join(known)}"
+            )
+    return names
 
 
 def number_list(text: str, option: str, least: float) -> list[float]:

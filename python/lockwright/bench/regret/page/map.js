@@ -1,4 +1,4 @@
 "use strict";
 
-// The map is part of the page: colours follow the style sheet.
+// The map is SVG in the page, so its colours follow the style sheet without a redraw.
 startPage(() => {});

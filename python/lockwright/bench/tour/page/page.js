@@ -1,6 +1,6 @@
-// Lines over places on the horizontal axis that have names, such as numbers of threads. series:
-// {name, values, texts}, a value null where there is none. options: title; xTitle; yTitle; places,
-// their names; logarithmic; ticks, which says a value; range; styled, how a series looks; shapes.
+// Draws lines over named categories on the horizontal axis, such as numbers of threads. series:
+// {name, values, texts}, null for a missing value. options: title; xTitle; yTitle; categories;
+// logarithmic; ticks, the text of a value; range; styleOf, the style of a series; shapes.
 function drawLines(element, series, options) {
   const height = element.clientHeight;
   const top = options.title ? 34 : 12, bottom = 46;
@@ -11,15 +11,15 @@ function drawLines(element, series, options) {
   const range = options.range || (options.logarithmic
     ? [Math.log10(least / 1.4), Math.log10(most * 1.4)] : [0, most * 1.08]);
   const along = (value) => ((options.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
-  const last = options.places.length - 1;
-  const styled = options.styled || style;
+  const last = options.categories.length - 1;
+  const styleOf = options.styleOf || style;
   const traces = series.map((each) => {
-    const { colour, marker, dash } = styled(each.name);
+    const { colour, marker, dash } = styleOf(each.name);
     return {
       type: "scatter",
       mode: "lines+markers",
       x: each.values.map((_, index) => index),
-      // There is no place for 0 on a logarithmic scale.
+      // A logarithmic scale has no 0.
       y: each.values.map((value) => (options.logarithmic && value === 0 ? null : value)),
       connectgaps: false,
       text: each.texts,
@@ -31,7 +31,7 @@ function drawLines(element, series, options) {
   const ends = series.filter((each) => each.values[last] !== null && (each.values[last] > 0 || !options.logarithmic));
   const right = last * 1.12;
   const names = nameEnds(
-    ends.map((each) => each.name), ends.map((each) => along(each.values[last])), inner, last * 1.03, right, styled,
+    ends.map((each) => each.name), ends.map((each) => along(each.values[last])), inner, last * 1.03, right, styleOf,
   );
   const low = 10 ** range[0], high = 10 ** range[1];
   const axis = options.logarithmic ? { type: "log", ...logTicks(low, high, inner) } : { type: "linear", ...linearTicks(range[1]) };
@@ -42,8 +42,8 @@ function drawLines(element, series, options) {
     xaxis: {
       title: { text: options.xTitle, font: { size: 13 } },
       range: [-0.06 * last, right],
-      tickvals: options.places.map((_, index) => index),
-      ticktext: options.places.map(String),
+      tickvals: options.categories.map((_, index) => index),
+      ticktext: options.categories.map(String),
     },
     yaxis: { title: { text: options.yTitle, font: { size: 13 } }, range, ...axis },
     shapes: [...names.shapes, ...(options.shapes || [])],
@@ -53,13 +53,13 @@ function drawLines(element, series, options) {
 
 const visible = () => DATA.locks.filter((lock) => shown.has(lock));
 const median = (point) => (point === null ? null : point.median);
-const threadsSaid = (count) => `${count} thread${count > 1 ? "s" : ""}`;
+const threadsText = (count) => `${count} thread${count > 1 ? "s" : ""}`;
 
-// The line between as many threads as processors and more of them.
-function crowded(threads) {
-  const place = threads.indexOf(DATA.processors);
-  return place < 0 || place === threads.length - 1 ? [] : [{
-    type: "line", x0: place + 0.5, x1: place + 0.5, yref: "paper", y0: 0, y1: 1,
+// Returns the line that separates over-subscription from as many threads as processors.
+function oversubscriptionLine(threads) {
+  const index = threads.indexOf(DATA.processors);
+  return index < 0 || index === threads.length - 1 ? [] : [{
+    type: "line", x0: index + 0.5, x1: index + 0.5, yref: "paper", y0: 0, y1: 1,
     line: { color: css("--soft"), width: 1, dash: "dot" },
   }];
 }
@@ -70,13 +70,13 @@ function drawThroughput() {
   const series = visible().map((lock) => ({
     name: lock,
     values: DATA.throughput[lock].map(median),
-    texts: DATA.throughput[lock].map((point, index) => point && `${threadsSaid(DATA.threads[index])}<br>`
+    texts: DATA.throughput[lock].map((point, index) => point && `${threadsText(DATA.threads[index])}<br>`
       + `${figure(point.median)} op/s (${figure(point.least)} to ${figure(point.most)})`
       + (point.ratio ? `<br>${figure(point.ratio[0])} times libc` : "")),
   }));
   drawLines(element, series, {
-    xTitle: "threads", yTitle: "acquisitions per second, higher is better", places: DATA.threads,
-    logarithmic: true, shapes: crowded(DATA.threads),
+    xTitle: "threads", yTitle: "acquisitions per second, higher is better", categories: DATA.threads,
+    logarithmic: true, shapes: oversubscriptionLine(DATA.threads),
   });
 }
 
@@ -86,32 +86,32 @@ function drawLatency() {
     .filter((value) => value !== null && value > 0);
   if (!all.length) return;
   const range = [Math.log10(Math.min(...all) / 1.4), Math.log10(Math.max(...all) * 1.4)];
-  const places = DATA.percentiles.map((name) => (name === "max" ? "longest" : name));
+  const categories = DATA.percentiles.map((name) => (name === "max" ? "longest" : name));
   DATA.latency.forEach((each, index) => {
     const series = visible().map((lock) => ({
       name: lock,
       values: each[lock],
-      texts: each[lock].map((value, place) => value && `${places[place]}: ${time(value)}`),
+      texts: each[lock].map((value, place) => value && `${categories[place]}: ${time(value)}`),
     }));
     drawLines(panel("latency", index, DATA.latency.length, 420), series, {
-      title: threadsSaid(DATA.metered[index]), xTitle: "", yTitle: index ? "" : "acquisition, lower is better",
-      places, logarithmic: true, range, ticks: time,
+      title: threadsText(DATA.metered[index]), xTitle: "", yTitle: index ? "" : "acquisition, lower is better",
+      categories, logarithmic: true, range, ticks: time,
     });
   });
 }
 
 function drawFairness() {
   const texts = (points, threads) => points.map((point, index) => point
-    && `${threadsSaid(threads[index])}: ${figure(point.median)}`);
+    && `${threadsText(threads[index])}: ${figure(point.median)}`);
   const series = (points, threads) => visible().map((lock) => ({
     name: lock, values: points[lock].map(median), texts: texts(points[lock], threads),
   }));
   drawLines(panel("fairness", 0, 2, 380), series(DATA.gini, DATA.threads), {
-    title: "Gini coefficient", xTitle: "threads", yTitle: "0: all as many, 1: one all", places: DATA.threads,
+    title: "Gini coefficient", xTitle: "threads", yTitle: "0: even, near 1: one thread", categories: DATA.threads,
     range: [-0.02, 1.02],
   });
   drawLines(panel("fairness", 1, 2, 380), series(DATA.lwss, DATA.metered), {
-    title: "Working set", xTitle: "threads", yTitle: "different threads in 1000 admissions", places: DATA.metered,
+    title: "Working set", xTitle: "threads", yTitle: "different threads in 1000 admissions", categories: DATA.metered,
     logarithmic: true,
   });
 }
@@ -155,7 +155,7 @@ function drawNaps() {
   const element = document.getElementById("naps");
   element.style.height = "400px";
   const kinds = [["turnaround_ns", "turnaround"], ["wake_ns", "wake call"], ["sleep_ns", "sleep call"]];
-  const looks = new Map(kinds.map(([, name], index) => [
+  const styles = new Map(kinds.map(([, name], index) => [
     name, { colour: COLOURS[index], marker: MARKERS[index], dash: "solid" },
   ]));
   const series = kinds.map(([field, name]) => ({
@@ -164,8 +164,8 @@ function drawNaps() {
     texts: DATA.naps.map((row) => row[field] && `asleep for ${shortFigure(row.delay)} cycles: ${time(row[field])}`),
   }));
   drawLines(element, series, {
-    xTitle: "cycles from going to sleep to the wake call", yTitle: "", logarithmic: true, ticks: time,
-    places: DATA.naps.map((row) => shortFigure(row.delay)), styled: (name) => looks.get(name),
+    xTitle: "cycles from the sleep call to the wake call", yTitle: "", logarithmic: true, ticks: time,
+    categories: DATA.naps.map((row) => shortFigure(row.delay)), styleOf: (name) => styles.get(name),
   });
 }
 
@@ -182,7 +182,7 @@ function drawEnergy() {
       name: lock,
       x: rows.map((row) => row.rate),
       y: rows.map((row) => row.per_joule),
-      text: rows.map((row) => `${threadsSaid(row.threads)}<br>${figure(row.rate)} op/s, ${figure(row.per_joule)} op/J`),
+      text: rows.map((row) => `${threadsText(row.threads)}<br>${figure(row.rate)} op/s, ${figure(row.per_joule)} op/J`),
       marker: { color: colour, symbol: marker, size: 10 },
       hovertemplate: `<b>${lock}</b>, %{text}<extra></extra>`,
     };

@@ -12,12 +12,12 @@ from lockwright.preload.locks import registry
 from lockwright.stats.sequential import Interval, interval
 
 SHOWN, REFUTED, OPEN = "shown", "refuted", "not shown"
-"""Whether a lock is within 5 % of another, or better: the whole interval of its ratio is above
-NEAR, or below it, or neither."""
+"""The verdict that a lock is within 5 % of another, or better: the interval of its ratio is above
+NEAR, below NEAR, or contains it."""
 
 
 @dataclass(frozen=True)
-class Standing:
+class PairRatio:
     """The ratio of a lock to another: the geometric mean, and an interval that stays valid when it
     is computed after every round. pairs: number of rounds in which both finished."""
 
@@ -27,9 +27,10 @@ class Standing:
     pairs: int
 
     @classmethod
-    def of(cls, lead: Interval) -> "Standing":
-        """Return the standing from the interval of the logarithm of the ratio."""
-        return cls(math.exp(lead.mean), math.exp(lead.low), _exp(lead.high), lead.number)
+    def from_logarithm(cls, ratio: Interval) -> "PairRatio":
+        """Return the ratio from the interval of its logarithm."""
+        high = math.exp(ratio.high) if math.isfinite(ratio.high) else math.inf
+        return cls(math.exp(ratio.mean), math.exp(ratio.low), high, ratio.number)
 
     @property
     def within(self) -> str:
@@ -39,11 +40,11 @@ class Standing:
         return REFUTED if self.high < NEAR else OPEN
 
 
-SAME = Standing(1.0, 1.0, 1.0, 0)
-"""The standing of a lock against itself."""
+SAME = PairRatio(1.0, 1.0, 1.0, 0)
+"""The ratio of a lock to itself."""
 
 
-def duel(one: RealProgram, lock: str, other: str, pairs: int, timeout: float) -> Standing:
+def alternate(program: RealProgram, lock: str, other: str, pairs: int, timeout: float) -> PairRatio:
     """Run both once in each round, until it is shown whether `lock` is within 5 % of `other`.
 
     Their order alternates as in ABBA, so that a steady drift affects both equally. pairs: largest
@@ -51,12 +52,12 @@ def duel(one: RealProgram, lock: str, other: str, pairs: int, timeout: float) ->
     """
     if lock == other:
         return SAME
-    plan = one.plan((lock, other), pairs, timeout)
+    plan = program.plan((lock, other), pairs, timeout)
     known = registry()
-    settings = calibration.calibrated_variables(known, plan.locks, one.environment)
-    sign = -1 if one.lower_is_better else 1
-    leads: list[float] = []
-    with Runner(plan, one.file, settings, environment=one.environment) as runner:
+    settings = calibration.calibrated_variables(known, plan.locks, program.environment)
+    sign = -1 if program.lower_is_better else 1
+    logarithms: list[float] = []
+    with Runner(plan, program.file, settings, environment=program.environment) as runner:
         for number in range(1, pairs + 1):
             values = {}
             for name in (lock, other) if number % 4 < 2 else (other, lock):
@@ -64,11 +65,7 @@ def duel(one: RealProgram, lock: str, other: str, pairs: int, timeout: float) ->
                 values[name] = runner.measure(slot, known.path_of(name)).value
             first, second = values[lock], values[other]
             if first and second and min(first, second) > 0:
-                leads.append(sign * math.log(first / second))
-            if Standing.of(interval(leads)).within != OPEN:
+                logarithms.append(sign * math.log(first / second))
+            if PairRatio.from_logarithm(interval(logarithms)).within != OPEN:
                 break
-    return Standing.of(interval(leads))
-
-
-def _exp(value: float) -> float:
-    return math.exp(value) if math.isfinite(value) else math.inf
+    return PairRatio.from_logarithm(interval(logarithms))

@@ -1,7 +1,5 @@
 """Runs of one workload of the catalogue under several locks, and their tables."""
 
-import csv
-import io
 import itertools
 import random
 from collections import defaultdict
@@ -15,7 +13,16 @@ from rich.table import Table
 from lockwright.base import files
 from lockwright.base.numbers import plain
 from lockwright.bench.catalogue import RATE, Workload
-from lockwright.bench.report import LOCK, Column, Report, progress, table, watching_others
+from lockwright.bench.output import csv_text
+from lockwright.bench.report import (
+    LOCK,
+    Column,
+    Report,
+    empty_table,
+    labels_text,
+    progress,
+    watching_others,
+)
 from lockwright.compare import stats
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
 from lockwright.run.tools import Line
@@ -31,14 +38,14 @@ RATIO = Column(
 )
 INTERVAL = Column(
     "95 % CI",
-    "the range that the ratio's geometric mean is in with 95 % confidence: Student's t on the "
-    "logarithms of the rounds' ratios.",
+    "95 % confidence interval of the ratio's geometric mean: Student's t on the logarithms of the "
+    "rounds' ratios.",
 )
 USAGE = [
     Column(
         "gini",
-        "Gini coefficient of the operations of each thread: 0 where all did as many, near 1 where "
-        "one did all; median over the rounds.",
+        "Gini coefficient of the operations of each thread: 0 if all did as many, near 1 if one "
+        "did all; median over the rounds.",
     ),
     Column(
         "rel. sd",
@@ -48,9 +55,8 @@ USAGE = [
     Column("cpus", "processor time that the process used per second; median over the rounds."),
     Column(
         "sync cpus",
-        "the same without the busy work of sections and gaps, for workloads that have such: what "
-        "went into waiting, taking and giving back (Marotta et al., Mutable Locks, 2019, "
-        "figure 3).",
+        "the same without the work of sections and gaps, for workloads that have such: the time of "
+        "acquiring, waiting and releasing (Marotta et al., Mutable Locks, 2019, figure 3).",
     ),
     Column(
         "switches per 1000",
@@ -59,23 +65,23 @@ USAGE = [
     ),
     Column(
         "moves",
-        "how often the scheduler moved a thread to another processor, per second; '-' where the "
-        "kernel does not say (/proc/thread-self/sched).",
+        "migrations of threads to another processor, per second; '-' if the kernel does not count "
+        "them (/proc/thread-self/sched).",
     ),
     Column("faults", "page faults per 1000 operations, minor and major (getrusage)."),
 ]
 ORDER = [
     Column(
         "LWSS",
-        "average lock working set size: how many different threads were admitted in a window of "
-        "the admission order, on average over the disjoint whole windows (Dice, Malthusian Locks, "
+        "average lock working set size: the number of different threads in a window of the "
+        "admission order, on average over the disjoint complete windows (Dice, Malthusian Locks, "
         "EuroSys 2017, section 6). From metered runs.",
     ),
     Column(
         "MTTR",
         "median time to reacquire: the median, over all admissions, of the number of admissions "
-        "between one and the same thread's one before; a round robin of 32 threads has 31 "
-        "(ibidem). From metered runs.",
+        "since the previous one of the same thread; a round robin of 32 threads has 31 (ibidem). "
+        "From metered runs.",
     ),
 ]
 CALLS = [
@@ -84,25 +90,25 @@ CALLS = [
 ]
 COST = Column(
     "meters cost",
-    "what the meters take: per round, the speed of the metered run divided by that of the run "
-    "without; median over the rounds. 1 is nothing.",
+    "per round, the rate of the metered run divided by that of the run without meters; median over "
+    "the rounds. At 1 the meters cost nothing.",
 )
 LATENCIES = [
     Column(
         "time",
-        "acquisition: from the call, or with --rate from when it was due, to the return with the "
+        "acquisition: from the call, or with --rate from its due time, to the return with the "
         "mutex. hold: from there to the call that unlocks. handover: from that call to the return "
-        "of a thread that was waiting by then. operation: a whole step, likewise from when it was "
-        "due.",
+        "of a thread that was waiting by then. operation: a complete step, likewise from its due "
+        "time.",
     ),
-    Column("count", "how many of them, over all rounds."),
+    Column("count", "their number, over all rounds."),
     *(
         Column(
             name.removesuffix("_ns"),
             "microseconds that this share of them did not exceed (an HDR histogram: at most 0.8 % "
             "above); median over the rounds."
             if name != "max_ns"
-            else "the longest, in microseconds, exact; the longest of all rounds.",
+            else "the longest of all rounds, in microseconds, exact.",
         )
         for name in PERCENTILES
     ),
@@ -114,12 +120,12 @@ class Request:
     """The runs to make.
 
     varied: the values of the threads and of each option with several values; every combination is
-    run. given: all other options. metered: the options that switch meters on; empty for none.
+    run. fixed: all other options. metered: the options that switch meters on; empty for none.
     """
 
     workload: Workload
     varied: Mapping[str, Sequence[str]]
-    given: Mapping[str, object]
+    fixed: Mapping[str, object]
     metered: Mapping[str, object]
     counting: bool
     rounds: int
@@ -148,7 +154,7 @@ _Cell = tuple[Column, Callable[[_Row], str]]
 
 def _cells(workload: Workload, *meters: str, calls: bool, metered: bool) -> list[_Cell]:
     """Return the columns of the main table, each with a function from a row to its text."""
-    own: list[_Cell] = [
+    figures: list[_Cell] = [
         (Column(f.heading, f"{f.meaning}."), partial(_figure, name=f.field))
         for f in workload.figures
     ]
@@ -160,14 +166,14 @@ def _cells(workload: Workload, *meters: str, calls: bool, metered: bool) -> list
         (faults, partial(_sum, first="minor_faults_per_1000", second="major_faults_per_1000")),
     ]
     if not workload.uses_lock:
-        return [*own, *usage]
+        return [*figures, *usage]
     rate = f"{workload.operation} per second, of all threads together; median over the rounds."
     cells: list[_Cell] = [
         (LOCK, lambda row: str(row["lock"])),
         (Column(RATE.heading, rate), _rate),
         (RATIO, lambda row: format_ratio(_spread(row["ratio"]))),
         (INTERVAL, _interval),
-        *own,
+        *figures,
         (gini, partial(_median, name="gini")),
         (deviation, partial(_median, name="relative_deviation")),
         (sync, partial(_median, name="synchronisation_cpus")),
@@ -193,18 +199,18 @@ def measure(report: Report, chosen: list[Subject], request: Request) -> list[Tab
     combinations = list(itertools.product(*request.varied.values()))
     results: dict[tuple[str, tuple[str, ...]], _LockResults] = defaultdict(_LockResults)
     steps_in_all = request.rounds * len(combinations) * len(chosen)
-    what = request.workload.name
-    with watching_others(report), progress(what, steps_in_all) as steps:
+    workload = request.workload.name
+    with watching_others(report), progress(workload, steps_in_all) as steps:
         for round_number in range(request.rounds):
             for combination in combinations:
                 order = list(chosen)
-                random.Random(f"{what} {combination} {round_number}").shuffle(order)
+                random.Random(f"{workload} {combination} {round_number}").shuffle(order)
                 labels: dict[str, object] = dict(zip(names, combination, strict=True))
                 for subject in order:
                     steps.step(f"{subject.name}, " + labels_text(labels))
-                    one = results[subject.name, combination]
-                    if one.timed_out < stats.GIVE_UP:
-                        _run_round(report, subject, round_number, request, labels, one)
+                    lock_results = results[subject.name, combination]
+                    if lock_results.timed_out < stats.GIVE_UP:
+                        _run_round(report, subject, round_number, request, labels, lock_results)
     for combination in combinations:
         labels = dict(zip(names, combination, strict=True))
         for subject in chosen:
@@ -212,11 +218,6 @@ def measure(report: Report, chosen: list[Subject], request: Request) -> list[Tab
             row = _row(request, results[subject.name, combination], libc)
             report.rows.append({"lock": subject.name, **labels, **row})
     return _tables(report, request)
-
-
-def labels_text(labels: Mapping[str, object]) -> str:
-    """Return a text such as `threads 2, section-cycles 100`."""
-    return ", ".join(f"{name} {value}" for name, value in labels.items())
 
 
 def _run_round(
@@ -227,13 +228,15 @@ def _run_round(
     labels: Mapping[str, object],
     results: _LockResults,
 ) -> None:
-    given = {**request.given, **labels}
+    options = {**request.fixed, **labels}
     modes: list[Mapping[str, object]] = [{}]
     if request.metered:
         # The order of the two alternates from round to round.
         modes.insert(round_number % 2, request.metered)
     for meters in modes:
-        outcome = run(subject, request.workload.name, {**given, **meters}, timeout=request.timeout)
+        outcome = run(
+            subject, request.workload.name, {**options, **meters}, timeout=request.timeout
+        )
         report.record(subject, round_number, outcome, **labels, metered=bool(meters))
         results.timed_out += outcome.timed_out
         line = outcome.line("measured")
@@ -242,7 +245,9 @@ def _run_round(
             if meters:
                 results.outcomes.append(outcome)
     if request.counting and subject.counting is not None:
-        outcome = run(subject, request.workload.name, given, timeout=request.timeout, counting=True)
+        outcome = run(
+            subject, request.workload.name, options, timeout=request.timeout, counting=True
+        )
         report.record(subject, round_number, outcome, **labels, counting=True)
         line = outcome.line("final")
         if line is not None and outcome.counts is not None and not outcome.failure:
@@ -252,50 +257,45 @@ def _run_round(
 def _row(request: Request, results: _LockResults, libc: _LockResults) -> dict[str, object]:
     """Return the figures of one lock with one combination, None where missing."""
     main = request.workload.main.field
+    lines = results.plain.values()
 
-    def over_rounds(name: str, per: str | None = None, times: float = 1.0) -> Spread | None:
-        lines = [line for line in results.plain.values() if name in line]
-        if per is not None:
-            lines = [line for line in lines if number(line, per)]
-        return spread(
-            [times * number(line, name) / (number(line, per) if per else 1) for line in lines]
-        )
+    def over_rounds(name: str) -> Spread | None:
+        return spread([number(line, name) for line in lines if name in line])
 
-    both = [round_number for round_number in results.plain if round_number in libc.plain]
-    pairs = [(number(results.plain[t], main), number(libc.plain[t], main)) for t in both]
-    pairs = [(own, other) for own, other in pairs if own > 0 and other > 0]
-    ratio = inference.paired_ratio([own for own, _ in pairs], [other for _, other in pairs], False)
+    def per(divisor: str, name: str, factor: float = 1.0) -> Spread | None:
+        known = [line for line in lines if name in line and number(line, divisor)]
+        return spread([factor * number(line, name) / number(line, divisor) for line in known])
+
+    both = [(line, libc.plain[n]) for n, line in results.plain.items() if n in libc.plain]
+    rates = [(number(line, main), number(libc_line, main)) for line, libc_line in both]
+    rates = [(rate, libc_rate) for rate, libc_rate in rates if rate > 0 and libc_rate > 0]
+    ratio = inference.paired_ratio([rate for rate, _ in rates], [base for _, base in rates], False)
     interval = None if ratio is None or ratio.low is None else [ratio.low, ratio.high]
     fields = dict.fromkeys([f.field for f in request.workload.figures] + [RATE.field])
     row: dict[str, object] = {
         **{name: over_rounds(name) for name in fields},
-        "ratio": spread([own / other for own, other in pairs]),
+        "ratio": spread([rate / libc_rate for rate, libc_rate in rates]),
         "interval": interval,
         "gini": over_rounds("gini"),
         "relative_deviation": over_rounds("relative_deviation"),
-        "cpus": over_rounds("processor_seconds", "seconds"),
-        "synchronisation_cpus": over_rounds("synchronisation_seconds", "seconds"),
-        "voluntary_per_1000": over_rounds("voluntary", "operations", 1000),
-        "involuntary_per_1000": over_rounds("involuntary", "operations", 1000),
-        "migrations_per_second": over_rounds("migrations", "seconds"),
-        "minor_faults_per_1000": over_rounds("minor_faults", "operations", 1000),
-        "major_faults_per_1000": over_rounds("major_faults", "operations", 1000),
+        "cpus": per("seconds", "processor_seconds"),
+        "synchronisation_cpus": per("seconds", "synchronisation_seconds"),
+        "voluntary_per_1000": per("operations", "voluntary", 1000),
+        "involuntary_per_1000": per("operations", "involuntary", 1000),
+        "migrations_per_second": per("seconds", "migrations"),
+        "minor_faults_per_1000": per("operations", "minor_faults", 1000),
+        "major_faults_per_1000": per("operations", "major_faults", 1000),
         "timed_out": results.timed_out,
     }
     if request.metered:
         paired = [
-            t
-            for t in results.metered
-            if t in results.plain and number(results.plain[t], RATE.field)
+            (number(line, RATE.field), number(results.plain[round_number], RATE.field))
+            for round_number, line in results.metered.items()
+            if round_number in results.plain
         ]
-        row["meters_cost"] = spread(
-            [
-                number(results.metered[t], RATE.field) / number(results.plain[t], RATE.field)
-                for t in paired
-            ]
-        )
-        row["average_lwss"] = _of_kind(results, "admissions", "average_lwss")
-        row["mttr"] = _of_kind(results, "admissions", "mttr")
+        row["meters_cost"] = spread([metered / bare for metered, bare in paired if bare])
+        row["average_lwss"] = _figure_of_kind(results, "admissions", "average_lwss")
+        row["mttr"] = _figure_of_kind(results, "admissions", "mttr")
         row["latencies"] = _latencies(results)
     if request.counting:
         row["contended"] = spread(
@@ -315,14 +315,14 @@ def _row(request: Request, results: _LockResults, libc: _LockResults) -> dict[st
     return row
 
 
-def _of_kind(results: _LockResults, kind: str, name: str) -> Spread | None:
+def _figure_of_kind(results: _LockResults, kind: str, name: str) -> Spread | None:
     lines = [outcome.line(kind) for outcome in results.outcomes]
     return spread([number(line, name) for line in lines if line is not None and name in line])
 
 
 def _latencies(results: _LockResults) -> dict[str, dict[str, object]]:
     """Return for each kind of time its count, the percentiles over the rounds and the longest."""
-    found: dict[str, dict[str, object]] = {}
+    latencies: dict[str, dict[str, object]] = {}
     by_kind: dict[str, list[Line]] = defaultdict(list)
     for outcome in results.outcomes:
         for line in outcome.lines:
@@ -334,8 +334,8 @@ def _latencies(results: _LockResults) -> dict[str, dict[str, object]]:
         }
         figures["max_ns"] = max(number(line, "max_ns") for line in lines)
         figures["count"] = sum(int(number(line, "count")) for line in lines)
-        found[kind] = figures
-    return found
+        latencies[kind] = figures
+    return latencies
 
 
 def _spread(value: object) -> Spread | None:
@@ -379,20 +379,20 @@ def _microseconds(value: object) -> str:
 
 def _tables(report: Report, request: Request) -> list[Table]:
     workload, varied = request.workload, list(request.varied)
-    options = [Column(name, "as the option says") for name in varied]
+    options = [Column(name, "the value of the option.") for name in varied]
     cells = _cells(
         workload, *request.metered, calls=request.counting, metered=bool(request.metered)
     )
-    shown = table(
+    table = empty_table(
         f"{workload.name}: {workload.measures}", [*options, *(column for column, _ in cells)]
     )
     for row in report.rows:
-        shown.add_row(
+        table.add_row(
             *(str(row[name]) for name in varied), *(show_cell(row) for _, show_cell in cells)
         )
     if "latency" not in request.metered:
-        return [shown]
-    times = table("Times in microseconds", [*options, LOCK, *LATENCIES])
+        return [table]
+    times = empty_table("Times in microseconds", [*options, LOCK, *LATENCIES])
     for row in report.rows:
         latencies = row["latencies"]
         assert isinstance(latencies, dict)
@@ -404,18 +404,12 @@ def _tables(report: Report, request: Request) -> list[Table]:
                 f"{figures['count']:,}",
                 *(_microseconds(figures[name]) for name in PERCENTILES),
             )
-    return [shown, times]
+    return [table, times]
 
 
 def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Write a line for each row, with median and quartiles of figures that vary over rounds."""
-    flat = [dict(_flat(row)) for row in rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names)
-    writer.writeheader()
-    writer.writerows(flat)
-    files.write(path, text.getvalue(), "--csv")
+    files.write(path, csv_text([dict(_flat(row)) for row in rows]), "--csv")
 
 
 def _flat(row: Mapping[str, object], prefix: str = "") -> list[tuple[str, object]]:
