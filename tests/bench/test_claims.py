@@ -116,11 +116,11 @@ def test_several_points_are_one_geometric_mean() -> None:
 def test_the_best_of_several_is_the_best_by_its_median() -> None:
     """c has the best round, b the best median; with lower_is_better, the lowest median is best."""
     rates = {"a": [100.0] * 3, "b": [50.0, 50.0, 50.0], "c": [10.0, 10.0, 400.0]}
-    claim = replace(CLAIM, other=Side(("b", "c")))
+    claim = replace(CLAIM, denominator=Side(("b", "c")))
     assert finding_on(claim, rates).values == pytest.approx((2.0, 2.0, 2.0))
-    mean = replace(CLAIM, other=Side(("b", "c"), aggregate=Aggregate.MEAN))
+    mean = replace(CLAIM, denominator=Side(("b", "c"), aggregate=Aggregate.MEAN))
     assert finding_on(mean, rates).values == pytest.approx((100 / 30, 100 / 30, 100 / 225))
-    fewer = replace(CLAIM, other=Side(("b", "c")), statistic="acquisitions per message")
+    fewer = replace(CLAIM, denominator=Side(("b", "c")), statistic="acquisitions per message")
     results = RoundResults()
     for name, figure in (("a", 3.0), ("b", 4.0), ("c", 2.0)):
         for case in fewer.cases_of(lock(name), {}):
