@@ -19,6 +19,10 @@ DRAWN = {
     "tour": ("#throughput .main-svg", "#latency .main-svg", "#naps .main-svg", "table"),
     "study": ("table", ".page .card"),
     "regret": ("svg.map", "svg.map rect", "table"),
+    **dict.fromkeys(
+        ("simulation", "simulation-of-one-count"),
+        ("#rates .main-svg", "#transfers .main-svg", "#handovers .main-svg", "table"),
+    ),
 }
 """Selectors of the elements that each report has to show."""
 
@@ -74,7 +78,7 @@ def cut_off_texts(page: Page) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("name", ["profile", "comparison", "tour"])
+@pytest.mark.parametrize("name", ["profile", "comparison", "tour", "simulation"])
 def test_a_click_sorts_a_table(opened: Open, name: str) -> None:
     page = opened(name)
     table = page.locator("table").first

@@ -133,6 +133,44 @@ def regret(folder: Path) -> Path:
     return path
 
 
+def simulation(folder: Path, threads: tuple[int, ...] = (1, 8, 64)) -> Path:
+    """Write the report of `lockwright simulate` on A-64; the last lock has no result."""
+    from lockwright.simulate import machine, page, report
+    from lockwright.simulate.run import Cell, Orders, Results
+
+    draw = random.Random(1)
+    orders = Orders(machine.load("a-64"), "single-lock", {}, 0.01, 1)
+    results = Results()
+    for index, lock in enumerate(LOCKS[:-1]):
+        for count in threads:
+            moves = [draw.randrange(1, 10 * (1 + index)) * 100 for _ in page.DISTANCES]
+            operations = round(1e5 / (1 + index) / count**0.5)
+            results.lines[Cell(lock, count)] = {
+                "picoseconds": 10**10,
+                "acquisitions": sum(moves),
+                "operations": operations,
+                "transfers": [3 * move for move in moves],
+                "handovers": moves,
+                "invalidations": 7,
+                "lwss_windows": 0,
+                "lwss_distinct": 0,
+                "mttr": 1,
+                "per_thread": [operations // count] * count,
+                "wait_p99_ps": 1000,
+                "sleeps": 5,
+                "picojoules": 10**9,
+            }
+    failures = [f"{LOCKS[-1]} with 64 threads: two holders at once"]
+    path = folder / "simulation.html"
+    path.write_text(page.as_page(orders, results, report.table_rows(results), failures))
+    return path
+
+
+def simulation_of_one_count(folder: Path) -> Path:
+    """Write the report of a simulation with one number of threads: bars instead of lines."""
+    return simulation(folder, (64,))
+
+
 REPORTS: dict[str, Callable[[Path], Path]] = {
     "profile": profile,
     "bare-profile": bare_profile,
@@ -140,4 +178,6 @@ REPORTS: dict[str, Callable[[Path], Path]] = {
     "tour": tour,
     "study": study,
     "regret": regret,
+    "simulation": simulation,
+    "simulation-of-one-count": simulation_of_one_count,
 }

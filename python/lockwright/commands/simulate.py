@@ -110,7 +110,7 @@ def command(
     from lockwright.base import terminal
     from lockwright.base.errors import LockwrightError
     from lockwright.base.files import write
-    from lockwright.simulate import open_pairs, report, sensitivity
+    from lockwright.simulate import open_pairs, page, report, sensitivity
     from lockwright.simulate import run as runs
     from lockwright.simulate.own_lock import compiled
 
@@ -182,7 +182,7 @@ def command(
     if csv_file is not None:
         write(csv_file, report.as_csv(orders, rows), "--csv")
     if html_file is not None:
-        write(html_file, report.as_page(orders, rows, failures, pairs), "--html")
+        write(html_file, page.as_page(orders, results, rows, failures, pairs), "--html")
     if stopped:
         simulated = sum(len(ended.lines) for ended in (results, *at_ends.values()))
         click.echo(f"Stopped after {simulated} of {(1 + ends) * len(cells)} simulations.")

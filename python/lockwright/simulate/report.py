@@ -1,4 +1,4 @@
-"""The report of a simulation: the figures of each cell as a table, CSV, JSON and HTML."""
+"""The report of a simulation: the figures of each cell as a table, CSV and JSON."""
 
 import csv
 import io
@@ -11,9 +11,6 @@ from rich.table import Table
 
 from lockwright import version
 from lockwright.base import numbers
-from lockwright.page import templates
-from lockwright.page.rows import Row, number
-from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Cell, Line, Orders, Results
 
 BASELINE = "pthread"
@@ -70,31 +67,33 @@ def figures(line: Line) -> dict[str, float]:
         assert isinstance(value, int)
         return value
 
-    def integers(name: str) -> list[int]:
-        value = line[name]
-        assert isinstance(value, list)
-        return value
-
     seconds = integer("picoseconds") / 1e12
     acquisitions = max(1, integer("acquisitions"))
     operations = integer("operations")
-    transfers = integers("transfers")
+    transfers = integers(line, "transfers")
     windows = integer("lwss_windows")
     return {
         "operations_per_second": operations / seconds,
         "transfers": sum(transfers) / acquisitions,
         "transfers_far": sum(transfers[4:]) / acquisitions,
         "invalidations": integer("invalidations") / acquisitions,
-        "handovers_far": sum(integers("handovers")[3:]) / acquisitions,
+        "handovers_far": sum(integers(line, "handovers")[3:]) / acquisitions,
         "lwss": integer("lwss_distinct") / windows if windows else float("nan"),
         "mttr": float(integer("mttr")),
-        "gini": gini(integers("per_thread")),
+        "gini": gini(integers(line, "per_thread")),
         "wait_p99_ns": integer("wait_p99_ps") / 1e3,
         "sleeps": integer("sleeps") / acquisitions,
         "joules_per_million": (
             integer("picojoules") / 1e6 / operations if operations else float("nan")
         ),
     }
+
+
+def integers(line: Line, name: str) -> list[int]:
+    """Return a list of whole numbers of a result."""
+    value = line[name]
+    assert isinstance(value, list)
+    return value
 
 
 def gini(values: Sequence[int]) -> float:
@@ -121,11 +120,12 @@ def table_rows(results: Results) -> list[dict[str, object]]:
         reference = base.get(cell.threads, 0.0)
         values["ratio"] = values["operations_per_second"] / reference if reference else float("nan")
         rows.append({"lock": cell.lock, "threads": cell.threads, **values})
-    rows.sort(key=lambda row: (row["threads"], -_float(row["operations_per_second"])))
+    rows.sort(key=lambda row: (row["threads"], -as_float(row["operations_per_second"])))
     return rows
 
 
-def _float(value: object) -> float:
+def as_float(value: object) -> float:
+    """Return a figure of a row, which is a float."""
     assert isinstance(value, float)
     return value
 
@@ -138,7 +138,8 @@ _FORMATTERS = {
 }
 
 
-def _formatted(name: str, value: float) -> str:
+def formatted(name: str, value: float) -> str:
+    """Return the text of a figure of FIGURES, "-" for one that is not a number."""
     return "-" if value != value else _FORMATTERS.get(name, numbers.plain)(value)
 
 
@@ -163,7 +164,7 @@ def table(orders: Orders, rows: Sequence[Mapping[str, object]], threads: int) ->
         cells.add_column(figure.heading, justify="right", no_wrap=True)
     for row in rows:
         if row["threads"] == threads:
-            values = [_formatted(name, _float(row[name])) for name in FIGURES]
+            values = [formatted(name, as_float(row[name])) for name in FIGURES]
             cells.add_row(str(row["lock"]), *values)
     return cells
 
@@ -222,50 +223,3 @@ def _finite(row: Mapping[str, object]) -> dict[str, object]:
         name: None if isinstance(value, float) and value != value else value
         for name, value in row.items()
     }
-
-
-def as_page(
-    orders: Orders,
-    rows: Sequence[Mapping[str, object]],
-    failures: Sequence[str],
-    open_pairs: Sequence[OpenPair] = (),
-) -> str:
-    """Return a page with the table, the meanings of its columns, and the machine's sources."""
-    table_lines = []
-    for row in rows:
-        cells = [(str(row["lock"]), str(row["lock"])), (str(row["threads"]), str(row["threads"]))]
-        for name in FIGURES:
-            value = _float(row[name])
-            cells.append(number(value, _formatted(name, value)))
-        table_lines.append(Row(cells))
-    return templates.fill(
-        "simulate/page/page.html",
-        {"locks": list(dict.fromkeys(str(row["lock"]) for row in rows)), "baseline": BASELINE},
-        title=heading(orders),
-        failures=failures,
-        ranges=len(orders.machine.ranges),
-        open_pairs=[pair.text for pair in open_pairs],
-        columns=["Lock", "threads", *(figure.heading for figure in FIGURES.values())],
-        rows=table_lines,
-        meanings={figure.heading: figure.meaning for figure in FIGURES.values()},
-        sources=_sources(orders.machine),
-    )
-
-
-def _range(machine: Machine, name: str) -> str:
-    if name not in machine.ranges:
-        return ""
-    low, high = machine.ranges[name]
-    return f" ({low:g} to {high:g})"
-
-
-def _sources(machine: Machine) -> dict[str, str]:
-    texts = {}
-    for section, source in machine.sources.items():
-        values = [
-            f"{name.partition('.')[2]} = {value:g}{_range(machine, name)}"
-            for name, value in machine.figures.items()
-            if name.startswith(f"{section}.")
-        ]
-        texts[section] = f"{', '.join(values)}. Source: {source}"
-    return texts

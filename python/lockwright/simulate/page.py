@@ -1,0 +1,111 @@
+"""The page of a simulation: plots, the table, and the machine with its sources."""
+
+from collections.abc import Mapping, Sequence
+
+from lockwright.page import templates
+from lockwright.page.rows import Row, number
+from lockwright.simulate.machine import Machine
+from lockwright.simulate.report import (
+    BASELINE,
+    FIGURES,
+    OpenPair,
+    as_float,
+    formatted,
+    heading,
+    integers,
+)
+from lockwright.simulate.run import Cell, Orders, Results
+
+DISTANCES = (
+    "same core",
+    "same cache",
+    "same node",
+    "same package",
+    "other package",
+    "other package, two hops",
+)
+"""The distances of src/simulate/machine.hpp, the nearest first."""
+
+_MOST_SHOWN = 12
+"""So many locks, the fastest, are in the plots when the page opens; more have no own colour."""
+
+
+def as_page(
+    orders: Orders,
+    results: Results,
+    rows: Sequence[Mapping[str, object]],
+    failures: Sequence[str],
+    open_pairs: Sequence[OpenPair] = (),
+) -> str:
+    """Return the page of a simulation. rows: those of report.table_rows."""
+    table_lines = []
+    for row in rows:
+        cells = [(str(row["lock"]), str(row["lock"])), (str(row["threads"]), str(row["threads"]))]
+        for name in FIGURES:
+            value = as_float(row[name])
+            cells.append(number(value, formatted(name, value)))
+        table_lines.append(Row(cells))
+    return templates.fill(
+        "simulate/page/page.html",
+        _plotted(orders, results, rows),
+        title=heading(orders),
+        most_threads=max((cell.threads for cell in results.lines), default=0),
+        failures=failures,
+        ranges=len(orders.machine.ranges),
+        open_pairs=[pair.text for pair in open_pairs],
+        columns=["Lock", "threads", *(figure.heading for figure in FIGURES.values())],
+        rows=table_lines,
+        meanings={figure.heading: figure.meaning for figure in FIGURES.values()},
+        sources=_sources(orders.machine),
+    )
+
+
+def _plotted(
+    orders: Orders, results: Results, rows: Sequence[Mapping[str, object]]
+) -> dict[str, object]:
+    """Return what the plots show: rates by threads, and moves of lines and of the lock by
+    distance with most threads."""
+    counts = sorted({cell.threads for cell in results.lines})
+    ranked = [str(row["lock"]) for row in rows if counts and row["threads"] == counts[-1]]
+    locks = list(dict.fromkeys([*ranked, *(str(row["lock"]) for row in rows)]))
+    always = {BASELINE, orders.own.name if orders.own is not None else BASELINE}
+    rates: dict[str, list[float | None]] = {lock: [None] * len(counts) for lock in locks}
+    for row in rows:
+        rate = as_float(row["operations_per_second"])
+        rates[str(row["lock"])][counts.index(int(str(row["threads"])))] = rate
+    moves = {}
+    for lock in ranked:
+        line = results.lines[Cell(lock, counts[-1])]
+        acquisitions = max(1, int(str(line["acquisitions"])))
+        moves[lock] = {
+            name: [value / acquisitions for value in integers(line, name)]
+            for name in ("transfers", "handovers")
+        }
+    return {
+        "locks": locks,
+        "baseline": BASELINE,
+        "first": [lock for i, lock in enumerate(locks) if i < _MOST_SHOWN or lock in always],
+        "counts": counts,
+        "rates": rates,
+        "distances": DISTANCES,
+        "moves": moves,
+    }
+
+
+def _range(machine: Machine, name: str) -> str:
+    if name not in machine.ranges:
+        return ""
+    low, high = machine.ranges[name]
+    return f" ({low:g} to {high:g})"
+
+
+def _sources(machine: Machine) -> dict[str, str]:
+    texts = {}
+    for section, source in machine.sources.items():
+        values = [
+            f"{name.partition('.')[2]} = {value:g}{_range(machine, name)}"
+            for name, value in machine.figures.items()
+            if name.startswith(f"{section}.")
+        ]
+        texts[section] = f"{', '.join(values)}. Source: {source}"
+    return texts
