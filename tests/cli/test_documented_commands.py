@@ -19,6 +19,8 @@ NOT_RUN = {
     "./dev test": "runs this test",
     "LOCKWRIGHT_ONLY=": "builds files that other tests use",
     "./dev build": "precedes this test, and builds files that other tests use",
+    "./dev wheel": "precedes this test",
+    "pip install build/wheel/": "test_wheel.py installs it",
     "./dev sanitize": "takes minutes",
     "./dev model": "takes an hour",
     "./dev mutants": "takes hours",

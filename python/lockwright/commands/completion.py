@@ -2,17 +2,23 @@
 
 import click
 
+SHELLS = ("bash", "zsh", "fish")
 
-@click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def command(shell: str) -> None:
-    """Print the script that makes a shell complete the command."""
+
+def script(root: click.Command, shell: str) -> str:
+    """Return the script for one of SHELLS. root: the command `lockwright` itself."""
     from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)
     assert kind is not None
-    root = click.get_current_context().find_root()
-    script = kind(root.command, {}, "lockwright", "_LOCKWRIGHT_COMPLETE")
-    text = script.source_template % script.source_vars()
+    completer = kind(root, {}, "lockwright", "_LOCKWRIGHT_COMPLETE")
+    text = completer.source_template % completer.source_vars()
     # Several names with commas are one value; click's script for fish would split them.
-    click.echo(text.replace('string split ","', 'string split --max 1 ","'), nl=False)
+    return text.replace('string split ","', 'string split --max 1 ","')
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(SHELLS))
+def command(shell: str) -> None:
+    """Print the script that makes a shell complete the command."""
+    click.echo(script(click.get_current_context().find_root().command, shell), nl=False)
