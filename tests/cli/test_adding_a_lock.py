@@ -63,7 +63,7 @@ def test_the_page_names_all_traits_and_cases_and_the_option_of_the_mutants() -> 
     body = header.partition("struct lock_traits {")[2].partition("[[nodiscard]]")[0]
     members = set(re.findall(r"^  [\w:]+ (?:const )?\*?(\w+)(?: =|;|$)", body, re.MULTILINE))
     assert {"category", "light", "hardened_trylock", "suits"} <= members
-    explained = set(re.findall(r"`(\w+)`", PAGE.partition("## 2. What it states")[2]))
+    explained = set(re.findall(r"`(\w+)`", PAGE.partition("## 2. The traits")[2]))
     assert members <= explained
     mutants = next(line for line in commands_below("5. Test and measure") if "mutants" in line)
     option = mutants.split()[-2]
@@ -97,7 +97,7 @@ def test_the_lock_of_the_page(tree: Path, libraries: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert [line.split()[0] for line in result.stdout.splitlines()[1:]] == ["my-lock"]
     result = run(tree, info_command, LOCKWRIGHT_LIBDIR=str(libraries))
-    assert "LOCKWRIGHT_MY_LOCK_LOOKS" in result.stdout, result.stdout + result.stderr
+    assert "LOCKWRIGHT_MY_LOCK_ATTEMPTS" in result.stdout, result.stdout + result.stderr
     result = run(tree, run_command, LOCKWRIGHT_LIBDIR=str(libraries))
     assert (result.returncode, result.stderr) == (0, ""), result.stderr
     result = run(tree, "xz -dc README.md.xz")
