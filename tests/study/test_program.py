@@ -29,7 +29,7 @@ def test_an_entry_is_as_its_table_says() -> None:
     """Without more, the program itself is under the lock and its time is measured."""
     program = read(SMALL)
     assert program.command == ("a",)
-    assert (program.metric.way, program.metric.unit, program.metric.better) == (
+    assert (program.metric.reader, program.metric.unit, program.metric.better) == (
         "wall",
         "s",
         "lower",

@@ -124,8 +124,8 @@ def test_tables_and_figures_are_written(report: Path) -> None:
 
 def test_advice(part: MachineMetric, page: tuple[str, Page]) -> None:
     """ttas is the best at 8 threads; both others are behind by more than 15 %."""
-    found = {place: verdicts.standing(part, place) for place in ("one", "max", "opt")}
-    words = found["max"].word
+    found = {place: verdicts.verdicts_at(part, place) for place in ("one", "max", "opt")}
+    words = found["max"].verdict
     assert words.loc["my cache"].to_dict() == {
         "mcs-stp": "avoid",
         "pthread": "avoid",

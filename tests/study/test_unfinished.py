@@ -10,7 +10,7 @@ from lockwright.study.descriptive import unfinished
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report import html
 from lockwright.study.report.all_figures import figures
-from lockwright.study.report.verdicts import BEST, HARMFUL, standing
+from lockwright.study.report.verdicts import BEST, HARMFUL, verdicts_at
 
 GOOD = {"x": 10.0, "y": 10.0, "z": 1.0}
 
@@ -40,7 +40,7 @@ def test_they_are_counted_with_the_runs_that_did(data: DataSet) -> None:
 
 
 def test_such_a_lock_is_to_be_avoided(part: MachineMetric) -> None:
-    words = standing(part, "max").word.loc["a"].to_dict()
+    words = verdicts_at(part, "max").verdict.loc["a"].to_dict()
     assert words == {"x": BEST, "y": HARMFUL, "z": HARMFUL}
 
 

@@ -16,9 +16,9 @@ class Evidence:
 
     value: None where it is not measurable. threshold: None where the figure only informs.
     unit: "share", "ns", "bytes", "threads", "1/s" (per second of the run), "1/cpu s" or
-    "bytes/cpu s" (per second of processor time), or "" for a number. source: where the threshold
-    comes from, or which measurement stands in for the papers' one. met: None where the figure
-    decides nothing. sense: the comparison that is met, "at least", "at most" or "above".
+    "bytes/cpu s" (per second of processor time), or "" for a number. source: of the threshold, or
+    the measurement in place of the papers' one. met: None where the figure decides nothing. sense:
+    the comparison that is met, "at least", "at most" or "above".
     """
 
     quantity: str
@@ -32,9 +32,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One of the nine bottlenecks. fired: all its deciding evidence is met. mutexes: indices into
-    the profile's mutexes, the most affected first. measurable: False where a deciding figure is
-    missing. advice: the papers' remedy."""
+    """One of the nine bottlenecks. fired: whether all its deciding evidence is met. mutexes:
+    indices into the profile's mutexes, the most affected first. measurable: False where a deciding
+    figure is missing. advice: the papers' remedy."""
 
     key: str
     title: str
@@ -47,8 +47,8 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Step:
-    """One of the six questions. answer: a word or two; reason: the figures behind it; rule: which
-    locks the answer leaves, or empty where it leaves all. remaining, excluded: names of locks.
+    """One of the six questions. answer: a word or two; reason: its figures; rule: the kind of locks
+    that the answer leaves, or empty if it leaves all. remaining, excluded: names of locks.
     set_aside: why the rule was not applied, or empty."""
 
     number: int
@@ -72,7 +72,7 @@ class Candidate:
 @dataclass(frozen=True)
 class Change:
     """A change to the program itself. kind: a short name; mutex: an index into the profile's
-    mutexes, or None where it concerns the whole program; text: a sentence."""
+    mutexes, or None if it concerns the entire program; text: a sentence."""
 
     kind: str
     mutex: int | None
@@ -92,10 +92,10 @@ class TailLatency:
 
 @dataclass(frozen=True)
 class Advice:
-    """The whole advice. diagnoses: the nine, in the order of the papers. steps: the six. shortlist:
-    the best first, without the baseline, which is measured with them. conflicts: a sentence for
-    each step that no remaining lock satisfies. sensitive: whether another lock can change much; if
-    only for the worse, the shortlist is empty."""
+    """The advice on a profile. diagnoses: the nine, in the order of the papers. steps: the six.
+    shortlist: the best first, without the baseline, which is measured with them. conflicts: a
+    sentence for each step that no remaining lock satisfies. sensitive: whether another lock can
+    change much; if only for the worse, the shortlist is empty."""
 
     sentence: str
     sensitive: bool
@@ -112,7 +112,7 @@ class Advice:
     @property
     def fired(self) -> tuple[Diagnosis, ...]:
         """The bottlenecks that the program has."""
-        return tuple(each for each in self.diagnoses if each.fired)
+        return tuple(diagnosis for diagnosis in self.diagnoses if diagnosis.fired)
 
     def to_json(self) -> str:
         """Return the advice as indented JSON."""

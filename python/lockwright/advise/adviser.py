@@ -20,27 +20,29 @@ def advise(
     profile: Profile, *, registry: locks.Registry | None = None, size: int = SHORTLIST
 ) -> Advice:
     """Return the advice on a profile. registry: the locks to choose from, by default those of the
-    build; size: of the shortlist. Raises LockwrightError where there is no registry."""
-    known = list(registry or locks.registry())
+    build; size: of the shortlist. Raises LockwrightError without a registry."""
+    registered = list(registry or locks.registry())
     figures = ProfileFigures(profile)
     diagnoses = diagnose(figures)
-    fired = [each for each in diagnoses if each.fired]
-    choice = [
-        lock for lock in known if not figures.realtime_threads or traits.serves_by_priority(lock)
+    fired = [diagnosis for diagnosis in diagnoses if diagnosis.fired]
+    usable = [
+        lock
+        for lock in registered
+        if not figures.realtime_threads or traits.serves_by_priority(lock)
     ]
-    steps, conflicts = ask_questions(figures, diagnoses, choice, figures.nodes)
-    remaining = [lock for lock in choice if lock.name in steps[-1].remaining]
+    steps, conflicts = ask_questions(figures, diagnoses, usable, figures.nodes)
+    remaining = [lock for lock in usable if lock.name in steps[-1].remaining]
     sensitivity = _sensitivity(figures)
     is_costly = all_met(sensitivity)
     can_gain = is_costly or _can_be_relieved(figures, fired)
-    keys = [each.key for each in fired]
+    keys = [diagnosis.key for diagnosis in fired]
     candidates = (
         ranking.shortlist(figures, remaining, keys, contention.level(figures), figures.nodes, size)
         if can_gain
         else ()
     )
     return Advice(
-        sentence=_sentence(figures, fired, can_gain, [each.lock for each in candidates]),
+        sentence=_sentence(figures, fired, can_gain, [lock.lock for lock in candidates]),
         sensitive=is_costly or bool(fired),
         sensitivity=sensitivity,
         diagnoses=diagnoses,
@@ -49,18 +51,18 @@ def advise(
         conflicts=conflicts,
         changes=changes(figures, fired),
         tail_latency=tail_latency(figures),
-        remarks=_remarks(figures, diagnoses, known),
+        remarks=_remarks(figures, diagnoses, registered),
     )
 
 
 COSTS_WITHOUT_WAITING = frozenset({"trylock", "uncontended"})
-"""Bottlenecks whose cost is in the calls, which another lock can lower although no thread waits.
-The others cost time only while threads wait, or show which locks would make it worse."""
+"""Bottlenecks whose cost is in the calls, which another lock can lower although no thread waits;
+others cost time only while threads wait."""
 
 
 def _can_be_relieved(figures: ProfileFigures, fired: list[Diagnosis]) -> bool:
-    """Return whether another lock can win back a relevant share of the time."""
-    if any(each.key in COSTS_WITHOUT_WAITING for each in fired):
+    """Return whether another lock can save a relevant share of the time."""
+    if any(diagnosis.key in COSTS_WITHOUT_WAITING for diagnosis in fired):
         return True
     return bool(fired) and figures.lost_share >= thresholds.LOST
 
@@ -119,7 +121,7 @@ def _sentence_on_mutexes(
     figures: ProfileFigures, fired: list[Diagnosis], can_gain: bool, names: list[str]
 ) -> str:
     lost = with_unit(figures.lost_share, "share")
-    titles = " and ".join(each.title for each in fired)
+    titles = " and ".join(diagnosis.title for diagnosis in fired)
     if not can_gain and fired:
         return (
             f"No lock will change much: threads lost {lost} of their time waiting for mutexes."
@@ -139,7 +141,7 @@ def _sentence_on_mutexes(
     if not fired:
         return f"Threads lost {lost} of their time waiting for mutexes; {locks_to_try}."
     where = ""
-    concerned = next((each.mutexes for each in fired if each.mutexes), ())
+    concerned = next((diagnosis.mutexes for diagnosis in fired if diagnosis.mutexes), ())
     if concerned:
         where = f" at {figures.mutexes[concerned[0]].name}"
     if _parking_suffices(figures, fired):
@@ -151,9 +153,9 @@ def _sentence_on_mutexes(
 
 
 def _parking_suffices(figures: ProfileFigures, fired: list[Diagnosis]) -> bool:
-    """Return whether preempted holders lose their processor to threads that do useful work, and
-    threads wait so rarely that parking and unparking them costs next to nothing."""
-    if [each.key for each in fired] != ["holder preemption"]:
+    """Return whether preempted holders lose their processor to useful work, and threads wait so
+    rarely that parking and unparking them costs next to nothing."""
+    if [diagnosis.key for diagnosis in fired] != ["holder preemption"]:
         return False
     waits = figures.per_cpu_second(sum(mutex.contended for mutex in figures.mutexes))
     is_busy = figures.busy_share is not None and figures.busy_share > thresholds.BUSY
@@ -164,7 +166,11 @@ def _remarks(
     figures: ProfileFigures, diagnoses: tuple[Diagnosis, ...], known: list[locks.Lock]
 ) -> tuple[str, ...]:
     profile, process = figures.profile, figures.process
-    remarks = [f"{each.title} is not measurable here" for each in diagnoses if not each.measurable]
+    remarks = [
+        f"{diagnosis.title} is not measurable here"
+        for diagnosis in diagnoses
+        if not diagnosis.measurable
+    ]
     if figures.realtime_threads:
         starving = sum(lock.realtime == locks.STARVES for lock in known)
         ordering = sum(lock.realtime == locks.OWN_ORDER for lock in known)

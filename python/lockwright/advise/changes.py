@@ -9,16 +9,16 @@ from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.profile.record import Mutex, Site
 
 LONG = 10_000
-"""ns from which on a section is long: a handover between running threads, at most about a
-microsecond, is then less than a tenth of it."""
+"""Least length of a long section in ns: a handover between running threads, at most about a
+microsecond, is less than a tenth of it."""
 
 TINY = 100
-"""Highest median of the section length, in ns, of a section of a few instructions; it includes the
-time that measuring takes."""
+"""Highest median length in ns of sections of a few instructions, with the time that measuring
+takes."""
 
 OFTEN = 100_000
-"""Acquisitions per second after another thread held the mutex, from which on a tiny section costs:
-at about 50 ns for a cache line that moves, half a per cent of a thread."""
+"""Least number of acquisitions per second after another thread held the mutex at which a tiny
+section costs: at about 50 ns for a cache line that moves, half a per cent of a thread."""
 
 DOMINANT = 0.6
 """Least share of one site in the time in the sections of a mutex."""
@@ -34,17 +34,17 @@ FUTILE_RATE = 100
 
 
 def changes(figures: ProfileFigures, fired: Iterable[Diagnosis]) -> tuple[Change, ...]:
-    """Return the changes, those for the most costly mutex first, those for the whole program
+    """Return the changes, those for the most costly mutex first, those for the entire program
     last."""
-    found: list[Change] = []
+    suggested: list[Change] = []
     for index, mutex in enumerate(figures.mutexes):
         for rule in _RULES:
             change = rule(figures, index, mutex)
             if change is not None:
-                found.append(change)
-    keys = {each.key: each for each in fired}
+                suggested.append(change)
+    keys = {diagnosis.key: diagnosis for diagnosis in fired}
     if "holder preemption" in keys:
-        found.append(
+        suggested.append(
             Change(
                 "fewer threads",
                 None,
@@ -54,7 +54,7 @@ def changes(figures: ProfileFigures, fired: Iterable[Diagnosis]) -> tuple[Change
             )
         )
     if "fault handler" in keys:
-        found.append(
+        suggested.append(
             Change(
                 "reuse",
                 None,
@@ -63,7 +63,7 @@ def changes(figures: ProfileFigures, fired: Iterable[Diagnosis]) -> tuple[Change
                 keys["fault handler"].evidence,
             )
         )
-    return tuple(found)
+    return tuple(suggested)
 
 
 def _costs(figures: ProfileFigures, mutex: Mutex) -> bool:
@@ -75,8 +75,8 @@ def _dominant(mutex: Mutex) -> tuple[Site, float] | None:
     held = sum(site.held for site in mutex.sites)
     if not held:
         return None
-    site = max(mutex.sites, key=lambda each: each.held)
-    return site, site.held / held
+    longest = max(mutex.sites, key=lambda site: site.held)
+    return longest, longest.held / held
 
 
 def _smaller_section(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:

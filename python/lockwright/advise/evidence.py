@@ -8,7 +8,7 @@ from lockwright.advise.advice import Evidence
 def at_least(
     quantity: str, value: float | None, threshold: float, unit: str, source: str
 ) -> Evidence:
-    """Return evidence that is met from the threshold on, and not where the value is unknown."""
+    """Return evidence that is met from the threshold on; an unknown value does not meet it."""
     met = value is not None and value >= threshold
     return Evidence(quantity, value, threshold, unit, source, met, "at least")
 
@@ -21,7 +21,7 @@ def above(quantity: str, value: float, threshold: float, unit: str, source: str)
 def at_most(
     quantity: str, value: float | None, threshold: float, unit: str, source: str
 ) -> Evidence:
-    """Return evidence that is met up to the threshold, and not where the value is unknown."""
+    """Return evidence that is met up to the threshold; an unknown value does not meet it."""
     met = value is not None and value <= threshold
     return Evidence(quantity, value, threshold, unit, source, met, "at most")
 
@@ -38,4 +38,4 @@ def most_first(indices: Iterable[int], figure: Callable[[int], float]) -> tuple[
 
 def all_met(evidence: tuple[Evidence, ...]) -> bool:
     """Return whether all deciding evidence is met."""
-    return all(each.met is not False for each in evidence)
+    return all(item.met is not False for item in evidence)

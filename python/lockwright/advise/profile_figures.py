@@ -14,11 +14,7 @@ class ProfileFigures:
         self.profile = profile
         self.process = profile.process
         self.mutexes = profile.mutexes
-
-    @cached_property
-    def is_preloaded(self) -> bool:
-        """Whether the profiler was loaded into the program, and so recorded its calls."""
-        return self.profile.is_preloaded
+        self.is_preloaded = profile.is_preloaded
 
     @cached_property
     def seconds(self) -> float:
@@ -32,12 +28,12 @@ class ProfileFigures:
 
     @cached_property
     def threads(self) -> float:
-        """The number of threads, on average if known, else at most."""
+        """The number of threads, on average if known, otherwise at most."""
         return self.process.threads_mean or self.process.threads_most
 
     @cached_property
     def nodes(self) -> int | None:
-        """The number of NUMA nodes of the machine, where the profile has it."""
+        """The number of NUMA nodes of the machine, if the profile has it."""
         known = self.profile.provenance.get("numa nodes")
         return known if isinstance(known, int) else None
 
@@ -60,7 +56,7 @@ class ProfileFigures:
         return waited / active if active else 0.0
 
     def users(self, mutex: Mutex) -> float:
-        """Return how many threads use the mutex at one time, at most as many as there are."""
+        """Return the number of threads that use the mutex at one time."""
         return min(mutex.threads or self.threads, self.threads)
 
     def waiters(self, mutex: Mutex) -> float:
@@ -76,9 +72,8 @@ class ProfileFigures:
     def waiting_share(self, mutex: Mutex) -> float:
         """Return the share of waiters in the threads that could wait while one holds the mutex.
 
-        Where threads share processors, the holder and the threads outside the section are slowed
-        down alike, which does not change this share. But a woken thread then waits for a processor
-        while the mutex is free; so the share is at most that of the time in which it is held.
+        Where threads share processors, woken threads wait for one while the mutex is free, so the
+        share is then at most that of the time in which it is held.
         """
         others = self.users(mutex) - 1
         share = min(1.0, self.waiters(mutex) / others) if others > 0 else 0.0
@@ -162,8 +157,8 @@ class ProfileFigures:
 
     @cached_property
     def most_fault_time(self) -> float | None:
-        """The share of page faults if all processors contend in the handler, which one lock
-        serialises: each fault then waits for one on every other processor."""
+        """The share of page faults if all processors contend for the lock of the handler: each
+        fault then waits for one on every other processor."""
         contenders = min(self.process.processors, self.process.threads_most)
         return None if self.fault_time is None else min(1.0, self.fault_time * max(1, contenders))
 

@@ -1,4 +1,4 @@
-"""The order in which to try the locks that the steps leave, by the papers' results."""
+"""The ranking of the locks that the steps leave, by the papers' results."""
 
 from collections.abc import Iterable
 
@@ -7,11 +7,11 @@ from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.preload.locks import BASELINE, Lock
 
 CHANGES = 0.001
-"""Share of the acquisitions of a mutex after another thread held it: below this it is as good as
+"""Share of a mutex's acquisitions after another thread held it, below which the mutex counts as
 private to one thread."""
 
 MOST = 0.9
-"""Share of private mutexes in all acquisitions from which on a program has private mutexes."""
+"""Least share of private mutexes in all acquisitions of a program that has private mutexes."""
 
 
 def shortlist(
@@ -22,17 +22,19 @@ def shortlist(
     nodes: int | None,
     size: int,
 ) -> tuple[Candidate, ...]:
-    """Return the best `size` of the locks, without the baseline: by their rank in the most pressing
-    use case, then in the next, then by size, the smallest first."""
-    known = [lock for lock in left if lock.name != BASELINE]
+    """Return the best `size` of the locks, without the baseline: by their rank in the most
+    important use case, then in the next, then by size, the smallest first."""
+    candidates = [lock for lock in left if lock.name != BASELINE]
     # Locks that state nothing on a use case stay sorted by size.
-    known.sort(key=lambda lock: (lock.bytes_per_mutex_outside, lock.bytes_per_node))
+    candidates.sort(key=lambda lock: (lock.bytes_per_mutex_outside, lock.bytes_per_node))
     ranked: dict[str, str] = {}
     for case in _cases(figures, set(fired), level, nodes):
-        stated = [(lock, suits) for lock in known if (suits := lock.suitability(case))]
-        for lock, suits in sorted(stated, key=lambda pair: pair[1].rank):
-            ranked.setdefault(lock.name, suits.why)
-    for lock in known:
+        ranked_locks = [
+            (lock, suitability) for lock in candidates if (suitability := lock.suitability(case))
+        ]
+        for lock, suitability in sorted(ranked_locks, key=lambda pair: pair[1].rank):
+            ranked.setdefault(lock.name, suitability.why)
+    for lock in candidates:
         ranked.setdefault(
             lock.name, "satisfies the steps; nothing more is known of it for this use case"
         )
@@ -42,7 +44,7 @@ def shortlist(
 def _cases(
     figures: ProfileFigures, fired: set[str], level: str, nodes: int | None
 ) -> Iterable[str]:
-    """Yield the use cases, by their names in the registry, the most pressing first."""
+    """Yield the use cases, by their names in the registry, the most important first."""
     if figures.crowded:
         yield "crowded"
     if "trylock" in fired:

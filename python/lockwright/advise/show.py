@@ -12,16 +12,16 @@ from lockwright.preload import locks
 from lockwright.profile.record import Profile
 
 _FEW = 12
-"""Most names in a list; the others are counted."""
+"""Largest number of names in a list; others are counted."""
 
 
 def show(console: Console, profile: Profile, advice: Advice, every: bool) -> None:
     """Print the sentence, then its reasons. every: all evidence, not only what decided."""
     print_wrapped(console, "", advice.sentence, "bold")
-    for each in advice.sensitivity:
-        print_wrapped(console, "  ", evidence_text(each), "dim")
+    for evidence in advice.sensitivity:
+        print_wrapped(console, "  ", evidence_text(evidence), "dim")
     _head(console, "The nine bottlenecks")
-    wide = max(len(each.title) for each in advice.diagnoses)
+    wide = max(len(evidence.title) for evidence in advice.diagnoses)
     for diagnosis in advice.diagnoses:
         _show_diagnosis(console, profile, diagnosis, wide, every)
     _head(console, "The six questions")
@@ -38,8 +38,8 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
     for change in advice.changes:
         name = "" if change.mutex is None else f"{profile.mutexes[change.mutex].name}: "
         print_wrapped(console, "  ", name + change.text, "default")
-        for each in change.evidence:
-            print_wrapped(console, "      ", evidence_text(each), "dim")
+        for evidence in change.evidence:
+            print_wrapped(console, "      ", evidence_text(evidence), "dim")
     _head(console, "Tail latency")
     print_wrapped(console, "  ", advice.tail_latency.text, "default")
     if advice.remarks:
@@ -47,7 +47,7 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
     for remark in advice.remarks:
         print_wrapped(console, "  ", remark[:1].upper() + remark[1:] + ".", "default")
     if advice.shortlist:
-        names = ",".join([advice.baseline, *(each.lock for each in advice.shortlist)])
+        names = ",".join([advice.baseline, *(candidate.lock for candidate in advice.shortlist)])
         options = ["--locks", names, *locks.options_of({locks.RWLOCK: profile.rwlock})]
         command = ["lockwright", "compare", *options, "--", *profile.command]
         console.print(f"\nMeasure them: {shlex.join(command)}", soft_wrap=True)
@@ -66,11 +66,11 @@ def _show_diagnosis(
         print_wrapped(console, f"  yes  {diagnosis.title:<{wide}}  ", text, "yellow")
     else:
         word = "no " if diagnosis.measurable else " ? "
-        unmet = next((each for each in diagnosis.evidence if each.met is False), None)
+        unmet = next((evidence for evidence in diagnosis.evidence if evidence.met is False), None)
         text = "" if every or unmet is None else figure_text(unmet)
         print_wrapped(console, f"  {word}  {diagnosis.title:<{wide}}  ", text, "default")
-    for each in diagnosis.evidence if every or diagnosis.fired else ():
-        print_wrapped(console, " " * 7, evidence_text(each), "dim")
+    for evidence in diagnosis.evidence if every or diagnosis.fired else ():
+        print_wrapped(console, " " * 7, evidence_text(evidence), "dim")
 
 
 def _at_mutexes(names: list[str]) -> str:

@@ -27,12 +27,12 @@ def ask_questions(
 ) -> tuple[tuple[Step, ...], tuple[str, ...]]:
     """Return the steps with the locks that each leaves, and the conflicts.
 
-    A step that would leave no lock is set aside, so an earlier question counts for more: thus the
-    papers advise locks that park for a program with extreme contention and more threads than
-    processors (TOCS 2019, table 17).
+    A step that would leave no lock is set aside, so earlier questions take precedence: the papers
+    advise locks that park for a program with extreme contention and more threads than processors
+    (TOCS 2019, table 17).
     """
-    fired = {each.key: each for each in diagnoses if each.fired}
-    measurable = {each.key: each.measurable for each in diagnoses}
+    fired = {diagnosis.key: diagnosis for diagnosis in diagnoses if diagnosis.fired}
+    measurable = {diagnosis.key: diagnosis.measurable for diagnosis in diagnoses}
     left = list(locks)
     steps: list[Step] = []
     conflicts: list[str] = []
@@ -93,13 +93,13 @@ def _questions(
     measurable: dict[str, bool],
     nodes: int | None,
 ) -> Iterable[_Question]:
-    many = figures.crowded
+    crowded = figures.crowded
     yield _Question(
         "Do more threads want to run than there are processors?",
-        "yes" if many else "no",
+        "yes" if crowded else "no",
         _competition(figures),
-        "locks that park, or that skip waiters that do not run" if many else "locks that spin",
-        traits.survives_oversubscription if many else traits.spins,
+        "locks that park, or that skip waiters that do not run" if crowded else "locks that spin",
+        (lambda lock: lock.survives_oversubscription) if crowded else traits.spins,
     )
     unknown = "" if figures.is_preloaded else "not measurable here"
     blocking = figures.blocking_rate >= thresholds.BLOCKING or "handover" in fired
@@ -127,7 +127,7 @@ def _questions(
         unknown or ("yes" if trylock_loop else "no"),
         _failures(figures),
         "locks with a hardened trylock" if trylock_loop else "",
-        traits.has_hardened_trylock if trylock_loop else None,
+        (lambda lock: lock.hardened_trylock) if trylock_loop else None,
     )
     memory = "memory contention" in fired
     yield _Question(
@@ -135,9 +135,9 @@ def _questions(
         ("yes" if memory else "no") if measurable["memory contention"] else "not measurable here",
         _memory(figures),
         "locks with low memory traffic" if memory else "",
-        traits.low_traffic if memory else None,
+        (lambda lock: lock.low_traffic) if memory else None,
     )
-    yield _contention(figures, many, nodes)
+    yield _contention(figures, crowded, nodes)
 
 
 def _competition(figures: ProfileFigures) -> str:
@@ -161,7 +161,7 @@ def _memory(figures: ProfileFigures) -> str:
     return f"memory touched: {with_unit(process.touched, 'bytes/cpu s')}"
 
 
-def _contention(figures: ProfileFigures, many: bool, nodes: int | None) -> _Question:
+def _contention(figures: ProfileFigures, crowded: bool, nodes: int | None) -> _Question:
     level = contention.level(figures)
     reason = "next to no time is lost by waiting"
     if figures.most_contended is not None:
@@ -170,10 +170,10 @@ def _contention(figures: ProfileFigures, many: bool, nodes: int | None) -> _Ques
         reason = f"{share} of the threads wait for {mutex.name}"
     accepts: Condition
     if level == "low":
-        rule, accepts = "light locks", traits.light
+        rule, accepts = "light locks", lambda lock: lock.light
     elif level == "extreme" and nodes != 1:
-        rule, accepts = "hierarchical locks", traits.hierarchical
-    elif many:
+        rule, accepts = "hierarchical locks", lambda lock: lock.numa_aware
+    elif crowded:
         # Step 1 asked for locks that park.
         rule, accepts = "no light lock", lambda lock: not lock.light
     else:

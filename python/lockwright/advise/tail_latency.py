@@ -1,4 +1,4 @@
-"""The rule on tail latency (TOCS 2019, section 7.4), which tells whether the lock decides it."""
+"""The rule on whether the lock decides the tail latency (TOCS 2019, section 7.4)."""
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import TailLatency

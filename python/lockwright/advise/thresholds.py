@@ -4,13 +4,13 @@ TOCS 2019 is Guerraoui et al., Lock-Unlock: Is That All?, ACM TOCS 36(1), 2019.
 """
 
 LOST = 0.05
-"""Share lost waiting of the time in which threads ran or waited. Without any waiting, a program
-that loses less would gain less than the 5 % within which two locks count as equal (TOCS 2019)."""
+"""Share lost by waiting of the time in which threads ran or waited. A program that loses less can
+gain less than the 5 % within which two locks count as equal (TOCS 2019)."""
 
 BUSY = 0.95
 """Share of processors that had a thread to run, on average: above it, a waiting thread leaves its
-processor to another, and no throughput is lost except within the margin of 5 % and by parking and
-unparking threads."""
+processor to another, and the loss of throughput is within the margin of 5 %, or by parking and
+unparking."""
 
 SLEEPS = 30_000
 """Acquisitions that have to wait, per second of processor time: at 2,100 cycles to park and 2,700
@@ -51,8 +51,7 @@ INVOLUNTARY = 20
 every 1 to 4 ms, 250 or more times."""
 
 PREEMPTED = 0.05
-"""Share of the run in which preempted threads held mutexes that others wanted, summed over the
-mutexes."""
+"""Share of the run in which preempted threads held contended mutexes, summed over the mutexes."""
 
 RARE_WAITS = 1_000
 """Acquisitions that have to wait, per second of processor time, below which parking and unparking
@@ -63,11 +62,11 @@ BLOCKING = 1_000
 time."""
 
 WAITS_PER_ENTRY = 0.1
-"""Waits on condition variables per acquisition, from which on threads use the mutex to block."""
+"""Least number of waits on condition variables per acquisition of a mutex used to block."""
 
 INSTANCES = 2_000
-"""Mutexes at one time: the fewest that the papers call many are fmm's 2 K (TOCS 2019), which with
-the 128 to 256 bytes of a heavy lock outgrow half a second-level cache."""
+"""Number of mutexes at one time: the fewest that the papers call many are fmm's 2 K (TOCS 2019),
+which at the 128 to 256 bytes of a heavy lock exceed half a second-level cache."""
 
 ONE_CREATOR = 0.9
 """Share of the mutexes that one thread created."""
@@ -76,8 +75,8 @@ EARLY = 0.5
 """Share of the mutexes that were created in the first tenth of the run."""
 
 RWLOCK_CALLS = 10_000
-"""Acquisitions of reader-writer locks per second of processor time from which on the advice
-mentions them: at about a microsecond each under contention, 1 % of the time."""
+"""Least number of acquisitions of reader-writer locks per second of processor time at which the
+advice mentions them: at about a microsecond each under contention, 1 % of the time."""
 
 FAULT_NS = 1_000
 """Processor time of the first touch of a page, in ns, with the clearing of its 4 KiB: about 500 on

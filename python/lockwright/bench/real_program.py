@@ -83,7 +83,7 @@ def real_program(
             f"{program.name} is more than one command", "choose programs without a server"
         )
     metric = program.metric
-    if metric.way not in ("wall", "regex") or metric.source != OUTPUT or metric.skip:
+    if metric.reader not in ("wall", "regex") or metric.source != OUTPUT or metric.skip:
         raise LockwrightError(
             f"--metric cannot read the figure of {program.name}", "choose another program"
         )
@@ -111,7 +111,7 @@ def real_program(
             environment["LD_PRELOAD"] = ":".join(program.preload)
         yield RealProgram(
             words=tuple(filled.words(program.command)),
-            metric=metric.pattern if metric.way == "regex" else None,
+            metric=metric.pattern if metric.reader == "regex" else None,
             unit=metric.unit,
             lower_is_better=metric.better == LOWER,
             prepare=_prepare(work, program, filled),

@@ -1,4 +1,4 @@
-"""Profiles a running process from outside for some seconds."""
+"""The profile of a running process, sampled from outside for some seconds."""
 
 import contextlib
 import os
@@ -9,6 +9,7 @@ from lockwright.base.results import now
 from lockwright.profile.attached import PERIOD, Attached, Samples, Wait, place_of
 from lockwright.profile.mutex_lines import name_of
 from lockwright.profile.record import (
+    TYPES,
     Distribution,
     Frame,
     Moment,
@@ -29,8 +30,8 @@ _LIMITS = (
 
 
 def profile_process(pid: int, seconds: float) -> Profile:
-    """Sample a process for `seconds`, or until it ends. Raises LockwrightError without the
-    permission, and if there is no such process."""
+    """Sample a process for `seconds`, or until it ends. Raises LockwrightError if permission is
+    denied or there is no such process."""
     with Attached(pid) as target:
         return _profile(target, seconds)
 
@@ -75,8 +76,8 @@ def _mutexes(
 ) -> tuple[tuple[Mutex, ...], tuple[Moment, ...]]:
     by_address: defaultdict[int, list[tuple[int, Wait]]] = defaultdict(list)
     for tid, wait in samples.waits:
-        # Waiters for the locks of malloc, Go and Rust sleep in the same way: only a mutex records
-        # a thread of the process as its owner while it is held.
+        # Waiters for the locks of malloc, Go and Rust sleep likewise, but only a mutex records a
+        # thread of the process as its owner while it is held.
         if wait.address in samples.owned:
             by_address[wait.address].append((tid, wait))
     order = sorted(by_address, key=lambda a: -sum(w.end - w.begin for _, w in by_address[a]))
@@ -94,9 +95,7 @@ def _mutexes(
                 name=name_of(place, True),
                 place=place,
                 address=address,
-                type=("normal", "recursive", "error-checking", "adaptive")[
-                    samples.kinds[address] & 3
-                ],
+                type=TYPES[samples.kinds[address] & 3],
                 acquisitions=0.0,
                 contended=len(waits),
                 waiting=Distribution(

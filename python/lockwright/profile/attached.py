@@ -1,8 +1,8 @@
-"""Finds the sleeping waiters of a running process from /proc.
+"""The sleeping waiters of a running process, from /proc.
 
 A thread that sleeps for a mutex is in the system call futex with the mutex's address, and the mutex
-contains its owner. Nothing is injected into the process, and it is not stopped. Only sleeping
-waiters are found: uncontended acquisitions and the length of critical sections are not.
+contains its owner. Nothing is injected into the process, and it is not stopped. Uncontended
+acquisitions and the length of critical sections remain unknown.
 """
 
 import contextlib
@@ -27,8 +27,7 @@ _FUTEX = {"x86_64": 202, "aarch64": 98}
 _WAITS = (0, 9)
 """Futex operations that sleep until a word changes, without their flags."""
 _SLEEPERS = 2
-"""The value of a mutex's word when it may have sleeping waiters; a waiter sleeps until it
-changes."""
+"""The value of a mutex's word while it may have sleeping waiters, who wait for it to change."""
 _STACK = 2048
 """Bytes of the stack that are searched for the caller of the lock function."""
 _LIBRARIES = ("libc.so", "libpthread", "ld-linux", "libc-2", "liblockwright-")
@@ -36,8 +35,8 @@ _LIBRARIES = ("libc.so", "libpthread", "ld-linux", "libc-2", "liblockwright-")
 
 @dataclass
 class Wait:
-    """A thread that sleeps for a mutex. begin, end: ns since the first sample; caller: address of
-    the code that called the lock function, 0 if unknown."""
+    """The sleep of a thread for a mutex. begin, end: ns since the first sample; caller: address
+    after the call of the lock function, 0 if unknown."""
 
     address: int
     begin: float
@@ -72,7 +71,7 @@ class Attached:
     """A sampled process. asleep: the unfinished waits, by thread."""
 
     def __init__(self, pid: int) -> None:
-        """Raise LockwrightError without the permission to, and for a pid that names no process."""
+        """Open the process. Raises LockwrightError if it is missing or permission is denied."""
         futex = _FUTEX.get(platform.machine())
         if futex is None:
             raise LockwrightError(
@@ -97,7 +96,7 @@ class Attached:
         self.asleep: dict[int, Wait] = {}
         self.began = time.monotonic()
         self.mappings = _mappings(self.process)
-        self._code = [each for each in self.mappings if each[1]]
+        self._code = [mapping for mapping in self.mappings if mapping[1]]
 
     def __enter__(self) -> Self:
         return self
@@ -114,13 +113,13 @@ class Attached:
         """Return the symbols of the process, including files loaded since the start."""
         with contextlib.suppress(OSError):
             self.mappings = _mappings(self.process)
-            self._code = [each for each in self.mappings if each[1]]
-        return Symbols([each for each, _ in self.mappings], self.program)
+            self._code = [mapping for mapping in self.mappings if mapping[1]]
+        return Symbols([mapping for mapping, _ in self.mappings], self.program)
 
     def sample(self) -> bool:
         """Record the waiters of each mutex; return False if the process has ended."""
         try:
-            tids = [int(each.name) for each in (self.process / "task").iterdir()]
+            tids = [int(task.name) for task in (self.process / "task").iterdir()]
             if len(tids) == 1 and _is_zombie(self.process):
                 return False
         except OSError:
@@ -137,10 +136,10 @@ class Attached:
             sleeper = _sleeper(
                 self.process / "task" / str(tid) / "syscall", self._memory, self._futex, tids
             )
-            known = asleep.get(tid)
-            if known is not None and (sleeper is None or sleeper[0] != known.address):
+            wait = asleep.get(tid)
+            if wait is not None and (sleeper is None or sleeper[0] != wait.address):
                 samples.waits.append((tid, asleep.pop(tid)))
-                known = None
+                wait = None
             if sleeper is None:
                 continue
             address, kind, stack, is_owned = sleeper
@@ -148,15 +147,15 @@ class Attached:
             if is_owned:
                 samples.owned.add(address)
             samples.kinds[address] = kind
-            if known is None:
-                known = asleep[tid] = Wait(
+            if wait is None:
+                wait = asleep[tid] = Wait(
                     address, now, now, _caller(self._memory, stack, self._code)
                 )
                 with contextlib.suppress(OSError):
                     text = (self.process / "task" / str(tid) / "comm").read_text(errors="replace")
                     samples.names[tid] = text.rstrip("\n")
             # A sample stands for the period after it.
-            known.end = now + 1e9 * PERIOD
+            wait.end = now + 1e9 * PERIOD
         for address, count in now_asleep.items():
             samples.waiters[address] += count
             samples.waited[address] += 1
@@ -170,8 +169,7 @@ def _is_zombie(process: Path) -> bool:
 
 
 def place_of(address: int, caller: int, symbols: Symbols) -> Place:
-    """Return the symbol of the variable that contains a mutex, or else the caller that waits for
-    it."""
+    """Return the variable that contains a mutex, otherwise the caller that waits for it."""
     if symbols.mapping(address) is not None:
         return Place(OBJECT, symbols.place(address))
     return Place(FIRST_TAKEN, symbols.caller(caller) if caller else Frame("", 0), -1)
@@ -198,8 +196,7 @@ def _sleeper(
 
 
 def _caller(memory: int, stack: int, code: list[tuple[Mapping, bool]]) -> int:
-    """Return the innermost return address on the stack outside the C library; 0 if there is
-    none."""
+    """Return the innermost return address on the stack outside the C library; 0 without one."""
     try:
         data = os.pread(memory, _STACK, stack)
     except OSError:
@@ -232,7 +229,7 @@ def _is_after_call(memory: int, address: int) -> bool:
 
 
 def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
-    """Return the mapped files, each part with whether it is code; the anonymous mapping behind a
+    """Return the parts of mapped files, each with a flag for code; the anonymous mapping behind a
     file counts as its data."""
     mappings: list[tuple[Mapping, bool]] = []
     bases: dict[str, int] = {}

@@ -12,10 +12,10 @@ _RECENT = 2.5e9 * PERIOD
 
 
 class AttachedLive:
-    """Sums up the samples since the last call, and clears them."""
+    """The sums of the samples since the last call, which clears them."""
 
     def __init__(self, target: Attached) -> None:
-        """target: the process, which the caller samples."""
+        """Begin the first interval. target: the process, which the caller samples."""
         self._target = target
         self._before = 0.0
         self._names: dict[int, str] = {}
@@ -23,18 +23,20 @@ class AttachedLive:
 
     def state(self, most: int) -> State:
         """Return the mutexes with most waiting since the last call. Acquisitions and holders are
-        not known; `holder` is where the mutex was waited for."""
+        not known; `holder` is the call site of the waits."""
         target, now = self._target, self._target.elapsed
         samples = target.samples
         began, self._before = self._before, now
         lost: defaultdict[int, float] = defaultdict(float)
-        by: defaultdict[int, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
+        by_caller: defaultdict[int, defaultdict[int, float]] = defaultdict(
+            lambda: defaultdict(float)
+        )
         waiting: defaultdict[int, int] = defaultdict(int)
         for _, wait in (*samples.waits, *target.asleep.items()):
             if wait.address in samples.owned:
                 length = max(0.0, min(wait.end, now) - max(wait.begin, began))
                 lost[wait.address] += length
-                by[wait.address][wait.caller] += length
+                by_caller[wait.address][wait.caller] += length
         for wait in target.asleep.values():
             if wait.address in samples.owned and now - wait.end < _RECENT:
                 waiting[wait.address] += 1
@@ -42,7 +44,7 @@ class AttachedLive:
         seconds = max(now - began, 1.0) / 1e9
         rows = []
         for address in sorted(lost, key=lambda key: -lost[key])[:most]:
-            caller = max(by[address], key=lambda key: by[address][key])
+            caller = max(by_caller[address], key=lambda key: by_caller[address][key])
             rows.append(
                 Row(
                     name=self._name(address, caller),

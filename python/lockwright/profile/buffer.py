@@ -26,7 +26,7 @@ WAIT, HOLD = "wait", "hold"
 """Kinds of moments."""
 
 _TICKS = 50
-"""Ticks that it takes about to acquire and release a free mutex."""
+"""Approximate ticks for an uncontended acquisition and release."""
 
 _COUNTED = 0.01
 """Weight, in acquisitions, of a call that is counted but not profiled."""
@@ -70,8 +70,8 @@ def further_files(path: Path, count: int = _MOST_FILES) -> list[Path]:
 @dataclass(frozen=True)
 class ProcessNote:
     """A process that reported that it took mutexes. pid: 0 for all those beyond the table.
-    taken: the upper bound of its acquisitions before it had a file. is_unseen: it takes many or
-    waits, and there was no file for it."""
+    taken: an upper bound of its acquisitions before it had a file. is_unseen: whether it takes many
+    or waits, and there was no file for it."""
 
     pid: int
     taken: int
@@ -103,8 +103,8 @@ class Buffer:
 
     @property
     def loaded(self) -> dict[int, str]:
-        """The program that each of the first processes was when it loaded the profiler, by process
-        id; from the first buffer."""
+        """The programs of the first processes when they loaded the profiler, by process id; from
+        the first buffer."""
         return loads.programs(self["loaded"]["of"])
 
     @property
@@ -118,8 +118,8 @@ class Buffer:
 
     @property
     def mutex_ticks(self) -> float:
-        """Ticks that the process spent on mutexes so far: waiting, and a little for each
-        acquisition. Calls that are only counted have less weight."""
+        """Ticks that the process spent on mutexes so far: waiting, and some for each acquisition.
+        Calls that are only counted have less weight."""
         calls = (self.threads[name].sum() for name in ("rwlock_calls", "spin_calls"))
         return self.waited + _TICKS * (self.taken + _COUNTED * float(sum(calls)))
 
@@ -146,7 +146,7 @@ class Buffer:
 
     @property
     def creations(self) -> Rows:
-        """Calls of pthread_mutex_init by the bucket of the time since the start."""
+        """Calls of pthread_mutex_init, by the bucket of the time since the start."""
         creations: Rows = self["creations"]
         return creations
 
@@ -171,7 +171,7 @@ class Buffer:
 
     @property
     def modules(self) -> Rows:
-        """The files that contain the addresses."""
+        """The files that contain the recorded addresses."""
         return self._used("modules", int(self["modules_used"]))
 
     @property
@@ -199,8 +199,8 @@ class Buffer:
         stacks = self["inits"]["stacks"]
         if not 0 < number <= len(stacks):
             return ()
-        found = stacks[number - 1]
-        return tuple(int(pc) for pc in found["pcs"][: int(found["frames"])])
+        stack = stacks[number - 1]
+        return tuple(int(pc) for pc in stack["pcs"][: int(stack["frames"])])
 
     @property
     def stacks(self) -> Rows:
@@ -240,23 +240,22 @@ class Buffers:
     """The buffers of the processes of one run, whose number can grow."""
 
     def __init__(self, path: Path) -> None:
-        """path: the file of the first process."""
+        """Open the buffer of the first process, whose file is `path`."""
         self._path = path
         self.first = Buffer(path)
         self._others: dict[Path, Buffer] = {}
 
     def all(self) -> list[Buffer]:
         """Return all buffers so far."""
-        # A lookup of a missing file in /dev/shm is expensive: without the known number of files, a
-        # program whose threads only contend runs some per cent slower at 25 lookups a second.
+        # Lookups of missing files in /dev/shm are expensive: 25 a second slow a program whose
+        # threads only contend by some per cent.
         for path in further_files(self._path, int(self.first["files"])):
             if path not in self._others and _is_filled(path):
                 self._others[path] = Buffer(path)
         return [self.first, *self._others.values()]
 
     def busiest(self) -> Buffer:
-        """Return the buffer of the process that spent most time on mutexes, the first one if
-        equal."""
+        """Return the buffer of the process that spent most time on mutexes."""
         return max(self.all(), key=lambda buffer: buffer.mutex_ticks)
 
 
@@ -271,8 +270,7 @@ def _is_filled(path: Path) -> bool:
 
 @cache
 def lower_bounds() -> NDArray[np.float64]:
-    """Return the lower bounds of a histogram's buckets, in ticks, and the upper bound of the
-    last."""
+    """Return the bounds of a histogram's buckets, in ticks: the lower ones, and the last upper."""
     parts = constant("histogram::parts")
     buckets = np.arange(parts * (1 + constant("histogram::octaves")) + 1)
     octave = buckets // parts - 1
@@ -281,8 +279,8 @@ def lower_bounds() -> NDArray[np.float64]:
 
 
 def _megahertz() -> float:
-    """Return the clock rate of a processor whose program ended before its clock could be compared
-    with another."""
+    """Return the processor's clock rate, for a program that ended before the clock could be
+    compared with another."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("cpu MHz"):

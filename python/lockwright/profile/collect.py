@@ -1,4 +1,4 @@
-"""Runs a program under the profiler."""
+"""A run of a program under the profiler."""
 
 import os
 import resource
@@ -56,11 +56,13 @@ def profile_command(
     if doubt is not None:
         warn(doubt)
     with buffers.new() as path:
-        chosen = locks.preload(probe, os.environ if environment is None else environment, program)
-        chosen[buffers.VARIABLE] = str(path)
+        variables = locks.preload(
+            probe, os.environ if environment is None else environment, program
+        )
+        variables[buffers.VARIABLE] = str(path)
         run_buffers = Buffers(path)
-        buffer, run = _run(program, command, chosen, run_buffers, on_sample)
-        profile = replace(to_profile(buffer, run), rwlock=chosen.get(locks.RWLOCK) or "keep")
+        buffer, run = _run(program, command, variables, run_buffers, on_sample)
+        profile = replace(to_profile(buffer, run), rwlock=variables.get(locks.RWLOCK) or "keep")
         return Profiled(profile, run.status)
 
 
@@ -82,7 +84,7 @@ def _run(
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = now()
     try:
-        end = foreground.run(program, command, environment, started)
+        ending = foreground.run(program, command, environment, started)
     except OSError as error:
         raise LockwrightError(
             f"cannot run '{program}': {error.strerror}", "check the program and its arguments"
@@ -96,13 +98,13 @@ def _run(
         tuple(command),
         str(program),
         began,
-        end.status,
+        ending.status,
         ended,
         child,
         usage,
         samples,
         other_processes(run_buffers, buffer),
-        "" if buffer.took_any else loads.without_library(run_buffers.first.loaded, end.process),
+        "" if buffer.took_any else loads.without_library(run_buffers.first.loaded, ending.process),
         bool(run_buffers.first.loaded),
     )
     return buffer, run

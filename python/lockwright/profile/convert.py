@@ -1,9 +1,8 @@
-"""Converts a buffer to a profile."""
+"""The conversion of a buffer to a profile."""
 
 import os
 import signal
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -19,17 +18,18 @@ from lockwright.profile.record import Creation, Moment, Process, Profile
 from lockwright.profile.symbols import Mapping, Symbols
 
 _MOST_MOMENTS = 20_000
-"""Limit on the moments of the timeline, of which the longest are retained: more than fit on a
-screen."""
+"""Limit on the moments of the timeline, of which the longest are retained."""
 
 
 def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
     """Return the profile of a finished run."""
+    from lockwright.machine import provenance
+
     nanoseconds = buffer.nanoseconds
     symbols = symbols_of(buffer, run.program)
     duration = _duration(buffer, run)
     mutexes = Mutexes(buffer, symbols, run.samples, nanoseconds, duration)
-    made = mutexes.all_mutexes()
+    all_mutexes = tuple(mutexes.all_mutexes())
     names = {number: name for number, name in run.samples.names.items() if name}
     timeline = _timeline(buffer, mutexes, nanoseconds)
     return Profile(
@@ -38,20 +38,20 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         started=run.started,
         mechanism="preload",
         process=_process(buffer, run, duration, nanoseconds),
-        mutexes=tuple(made),
+        mutexes=all_mutexes,
         timeline=timeline,
         thread_names={
             str(number): names.get(number) or f"thread {number}"
-            for number in sorted({each.thread for each in timeline})
+            for number in sorted({moment.thread for moment in timeline})
         },
         partial=_partial(buffer, run, mutexes),
         deadlock=tuple(
-            where
-            for where in map(mutexes.index_of, deadlock_cycle(mutexes.unfinished))
-            if where is not None
+            index
+            for index in map(mutexes.index_of, deadlock_cycle(mutexes.unfinished))
+            if index is not None
         ),
         exit_status=os.WEXITSTATUS(run.status) if os.WIFEXITED(run.status) else None,
-        provenance=_provenance(),
+        provenance=provenance.machine(),
     )
 
 
@@ -59,12 +59,12 @@ def symbols_of(buffer: Buffer, program: str) -> Symbols:
     """Return the symbols for the addresses in a buffer. program: path of the started program."""
     mappings = [
         Mapping(
-            os.fsdecode(bytes(each["path"])),
-            int(each["start"]),
-            int(each["end"]),
-            int(each["base"]),
+            os.fsdecode(bytes(module["path"])),
+            int(module["start"]),
+            int(module["end"]),
+            int(module["base"]),
         )
-        for each in buffer.modules
+        for module in buffer.modules
     ]
     return Symbols(mappings, os.fsdecode(bytes(buffer["program"])) or program)
 
@@ -77,8 +77,9 @@ def _duration(buffer: Buffer, run: ProfiledRun) -> float:
     if buffer.pid == run.child:
         return max(float(run.ended_ns - begin), 1.0)
     # Another process than the started one may have ended long before it.
-    noted = buffer.last_ticks * buffer.nanoseconds
-    return min(max(run.samples.last_ns - begin, noted, 1.0), max(float(run.ended_ns - begin), 1.0))
+    last_event = buffer.last_ticks * buffer.nanoseconds
+    last = max(run.samples.last_ns - begin, last_event, 1.0)
+    return min(last, max(float(run.ended_ns - begin), 1.0))
 
 
 def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: float) -> Process:
@@ -122,8 +123,8 @@ def _processors(samples: Counter[int]) -> int:
 
 
 def _own_use(buffer: Buffer, run: ProfiledRun) -> dict[str, float]:
-    """Return the resources that the process has used without its children: the sums over all are
-    known at their end, those of each process at the last sample."""
+    """Return the resources that the process used without its children: the sums over all are known
+    at the end, those of each process at its last sample."""
     usage, samples = run.usage, run.samples
     totals = {
         "cpu_user": usage.ru_utime * 1e9,
@@ -161,26 +162,26 @@ def _timeline(buffer: Buffer, mutexes: Mutexes, nanoseconds: float) -> tuple[Mom
     start = int(buffer["begin_ticks"])
     wait = buffers.constant("moment::wait")
     timeline = []
-    for each in np.sort(moments, order="begin"):
-        where = mutexes.index_of(int(each["record"]))
-        if where is None:
+    for row in np.sort(moments, order="begin"):
+        index = mutexes.index_of(int(row["record"]))
+        if index is None:
             continue
         timeline.append(
             Moment(
-                thread=int(each["thread"]),
-                mutex=where,
-                kind=buffers.WAIT if each["kind"] == wait else buffers.HOLD,
-                begin=(int(each["begin"]) - start) * nanoseconds,
-                end=(int(each["end"]) - start) * nanoseconds,
-                site=mutexes.site_of(int(each["record"]), int(each["caller"])),
+                thread=int(row["thread"]),
+                mutex=index,
+                kind=buffers.WAIT if row["kind"] == wait else buffers.HOLD,
+                begin=(int(row["begin"]) - start) * nanoseconds,
+                end=(int(row["end"]) - start) * nanoseconds,
+                site=mutexes.site_of(int(row["record"]), int(row["caller"])),
             )
         )
     for interval in mutexes.unfinished:
-        where = mutexes.index_of(interval.record)
-        if where is not None:
+        index = mutexes.index_of(interval.record)
+        if index is not None:
             begin, end = ((tick - start) * nanoseconds for tick in (interval.begin, interval.end))
             site = mutexes.site_of(interval.record, interval.caller)
-            timeline.append(Moment(interval.thread, where, interval.kind, begin, end, site))
+            timeline.append(Moment(interval.thread, index, interval.kind, begin, end, site))
     return tuple(sorted(timeline, key=lambda moment: moment.begin))
 
 
@@ -188,11 +189,12 @@ def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
     reasons: list[str] = []
     if os.WIFSIGNALED(run.status):
         reasons.append(f"the program was ended by {signal.Signals(os.WTERMSIG(run.status)).name}")
-    if waiting := len({each.thread for each in mutexes.unfinished if each.kind == buffers.WAIT}):
+    waiters = {wait.thread for wait in mutexes.unfinished if wait.kind == buffers.WAIT}
+    if waiters:
         reasons.append(
             "one thread waited for a mutex to the end"
-            if waiting == 1
-            else f"{waiting} threads waited for mutexes to the end"
+            if len(waiters) == 1
+            else f"{len(waiters)} threads waited for mutexes to the end"
         )
     if buffer.pid not in (0, run.child):
         program = os.fsdecode(bytes(buffer["program"]))
@@ -210,9 +212,3 @@ def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
     if int(buffer["images"]) > 1:
         reasons.append("the process executed another program; the one before is not included")
     return "; ".join(reasons)
-
-
-def _provenance() -> dict[str, Any]:
-    from lockwright.machine import provenance
-
-    return provenance.machine()

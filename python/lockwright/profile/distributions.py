@@ -1,4 +1,4 @@
-"""Makes distributions from a buffer's histograms."""
+"""Distributions from a buffer's histograms."""
 
 from typing import Any
 
@@ -48,5 +48,5 @@ def _quantile(weights: NDArray[Any], share: float) -> float:
     bucket = int(np.searchsorted(sums, target, side="left"))
     before = float(sums[bucket - 1]) if bucket else 0.0
     inside = (target - before) / float(weights[bucket])
-    begin, end = (float(each) for each in lower_bounds()[bucket : bucket + 2])
+    begin, end = (float(bound) for bound in lower_bounds()[bucket : bucket + 2])
     return begin + inside * (end - begin)

@@ -1,4 +1,4 @@
-"""Shortens the names of functions."""
+"""Shortened names of functions."""
 
 import re
 
@@ -13,11 +13,11 @@ def function(symbol: str) -> str:
     if not name.endswith(")"):
         return symbol
     depth = 0
-    for at in range(len(name) - 1, 0, -1):
-        depth += {")": 1, "(": -1}.get(name[at], 0)
+    for position in range(len(name) - 1, 0, -1):
+        depth += {")": 1, "(": -1}.get(name[position], 0)
         if depth == 0:
             # An operator without parameters in its name: the parentheses are its name.
-            return symbol if name[:at].endswith("operator") else name[:at]
+            return symbol if name[:position].endswith("operator") else name[:position]
     return symbol
 
 

@@ -17,10 +17,10 @@ from lockwright.profile.watch import Samples
 class Row:
     """A mutex during the last interval.
 
-    lost: ns waited for each second, summed over threads; waiting: threads, now; contended: share of
-    the acquisitions; rate: acquisitions a second; both None if unknown. holder: call site of the
-    holds with the longest waits of others, or "" if unknown; where holds are unknown, the call site
-    with the longest waits.
+    lost: ns waited per second, summed over threads; waiting: number of threads now; contended:
+    share of the acquisitions; rate: acquisitions per second; both None if unknown. holder: call
+    site of the holds with the longest waits of others, or "" if unknown; where holds are unknown,
+    the call site with the longest waits.
     """
 
     name: str
@@ -58,10 +58,10 @@ class _Sums:
 
 
 class Live:
-    """Reads a buffer repeatedly."""
+    """The difference between successive states of a buffer."""
 
     def __init__(self, buffer: Buffer, program: str) -> None:
-        """program: path of the running program."""
+        """Read the first state. program: path of the running program."""
         self.buffer, self._program = buffer, program
         self._before = self._sums()
         self._blocks: dict[int, NDArray[np.uint64]] = {}
@@ -76,7 +76,7 @@ class Live:
         lost = np.maximum(now.waited - before.waited, 0) / seconds
         rate = np.maximum(now.acquisitions - before.acquisitions, 0) / seconds
         contended = np.maximum(now.contended - before.contended, 0) / seconds
-        worst = np.lexsort((-rate, -now.waiting, -lost))[:most]
+        costliest = np.lexsort((-rate, -now.waiting, -lost))[:most]
         self._refresh_symbols()
         rows = tuple(
             Row(
@@ -90,7 +90,7 @@ class Live:
                 rate=float(max(rate[number], contended[number])),
                 holder=self._holder(int(number)),
             )
-            for number in worst
+            for number in costliest
             if lost[number] or rate[number] or now.waiting[number]
         )
         begin = int(self.buffer["begin_ns"])
@@ -110,7 +110,7 @@ class Live:
         waiting = np.zeros(len(records), np.int64)
         now = time.monotonic_ns()
         unit = buffer.nanoseconds
-        # The part of unfinished waits so far is included.
+        # Unfinished waits are included.
         ticks = int(buffer["begin_ticks"]) + (now - int(buffer["begin_ns"])) / unit
         threads = buffer.threads
         numbers = threads["waiting_for"].astype(np.int64) - 1
@@ -147,10 +147,10 @@ class Live:
         return self._names[number]
 
     def _holder(self, number: int) -> str:
-        place = int(self.buffer.records["detail"][number])
-        if not place:
+        number_of_detail = int(self.buffer.records["detail"][number])
+        if not number_of_detail:
             return ""
-        detail = self.buffer.details[place - 1]
+        detail = self.buffer.details[number_of_detail - 1]
         waited = detail["wait_edges"]["waited"].copy()
         before = self._blocks.get(number, np.zeros_like(waited))
         self._blocks[number] = waited

@@ -1,4 +1,4 @@
-"""Names mutexes, adds source lines to their frames, and separates wrappers from callers."""
+"""Names of mutexes, source lines of their frames, and their wrappers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,10 +19,10 @@ def with_lines(
     acquisitions of that site.
     """
     released = [releases(index) for index in range(len(mutexes))]
-    frames = {frame for each in mutexes for site in each.sites for frame in site.stack}
-    frames |= {frame for each in mutexes for frame in (each.place.frame, *each.place.stack)}
-    frames |= {frame for each in released for frame in each.values()}
-    frames -= {each.place.frame for each in mutexes if each.place.kind == OBJECT}
+    frames = {frame for mutex in mutexes for site in mutex.sites for frame in site.stack}
+    frames |= {frame for mutex in mutexes for frame in (mutex.place.frame, *mutex.place.stack)}
+    frames |= {frame for of_mutex in released for frame in of_mutex.values()}
+    frames -= {mutex.place.frame for mutex in mutexes if mutex.place.kind == OBJECT}
     lines = symbols.with_lines(frames)
 
     def with_inlined(stack: Sequence[Frame]) -> tuple[Frame, ...]:
@@ -34,30 +34,30 @@ def with_lines(
             with_inlined(site.stack),
             with_inlined([released[index][i]] if i in released[index] else []),
         )
-        for index, each in enumerate(mutexes)
-        for i, site in enumerate(each.sites)
+        for index, mutex in enumerate(mutexes)
+        for i, site in enumerate(mutex.sites)
     ]
     skipped = iter(zip(calls, wrappers.wrapper_counts(calls, symbols.function), strict=True))
     sited = [
         replace(
-            each,
+            mutex,
             sites=tuple(
                 replace(site, stack=call.stack, wrappers=count)
-                for site, (call, count) in zip(each.sites, skipped, strict=False)
+                for site, (call, count) in zip(mutex.sites, skipped, strict=False)
             ),
         )
-        if each.sites
-        else each
-        for each in mutexes
+        if mutex.sites
+        else mutex
+        for mutex in mutexes
     ]
     return _with_names(
-        [replace(each, place=_stacked(each, with_inlined)) for each in sited], symbols
+        [replace(mutex, place=_stacked(mutex, with_inlined)) for mutex in sited], symbols
     )
 
 
 def _stacked(mutex: Mutex, with_inlined: Callable[[Sequence[Frame]], tuple[Frame, ...]]) -> Place:
-    """Return a mutex's place with its stack. For a mutex found when it was first taken, it is the
-    stack of the same caller's site with most waiting."""
+    """Return a mutex's place with its stack; for FIRST_TAKEN, the stack of the same caller's site
+    with most waiting."""
     place = mutex.place
     if place.kind == OBJECT:
         return place
@@ -74,59 +74,53 @@ def _stacked(mutex: Mutex, with_inlined: Callable[[Sequence[Frame]], tuple[Frame
 
 
 def _with_names(mutexes: list[Mutex], symbols: Symbols) -> list[Mutex]:
-    """Find wrappers of initialisations as those of lock functions, but without releases."""
-    created = [i for i, each in enumerate(mutexes) if each.place.kind == CREATED]
+    """Find the wrappers of initialisations, as those of lock functions but without releases."""
+    created = [i for i, mutex in enumerate(mutexes) if mutex.place.kind == CREATED]
     counts = wrappers.wrapper_counts(
         [Call(i, mutexes[i].place.stack) for i in created], symbols.function
     )
     for i, count in zip(created, counts, strict=True):
         mutexes[i] = replace(mutexes[i], place=replace(mutexes[i].place, wrappers=count))
-    named = [replace(each, name=name_of(each.place, each.instances == 1)) for each in mutexes]
+    named = [replace(mutex, name=name_of(mutex.place, mutex.instances == 1)) for mutex in mutexes]
     return _numbered(_distinguished(named))
 
 
 def _distinguished(mutexes: list[Mutex]) -> list[Mutex]:
-    """Add the line, or else the offset, to the names of mutexes of one function."""
-    places: dict[str, set[tuple[str, int]]] = {}
-    for each in mutexes:
-        places.setdefault(each.name, set()).add(_position(each.place))
-    return [
-        replace(each, name=f"{each.name} ({_where(each.place)})")
-        if len(places[each.name]) > 1 and each.place.kind != OBJECT
-        else each
-        for each in mutexes
-    ]
+    """Add the line, or otherwise the offset, to the names of mutexes of one function."""
+    addresses: dict[str, set[tuple[str, int]]] = {}
+    for mutex in mutexes:
+        frame = _caller_of_wrappers(mutex.place)
+        addresses.setdefault(mutex.name, set()).add((frame.module, frame.offset))
+    distinguished = []
+    for mutex in mutexes:
+        if len(addresses[mutex.name]) > 1 and mutex.place.kind != OBJECT:
+            frame = _caller_of_wrappers(mutex.place)
+            line = frame.source or f"+{frame.offset:#x}"
+            mutex = replace(mutex, name=f"{mutex.name} ({line})")
+        distinguished.append(mutex)
+    return distinguished
 
 
 def _numbered(mutexes: list[Mutex]) -> list[Mutex]:
-    """Number mutexes with the same name, which one caller of a wrapper created."""
-    same: dict[str, list[int]] = {}
-    for i, each in enumerate(mutexes):
-        if each.place.wrappers and each.instances == 1:
-            same.setdefault(each.name, []).append(i)
-    for name, members in same.items():
+    """Number the mutexes that one caller of a wrapper created, which have the same name."""
+    by_name: dict[str, list[int]] = {}
+    for i, mutex in enumerate(mutexes):
+        if mutex.place.wrappers and mutex.instances == 1:
+            by_name.setdefault(mutex.name, []).append(i)
+    for name, members in by_name.items():
         members.sort(key=lambda i: mutexes[i].place.ordinal)
         for number, i in enumerate(members[1:], 1):
             mutexes[i] = replace(mutexes[i], name=f"{name} #{number}")
     return mutexes
 
 
-def _position(place: Place) -> tuple[str, int]:
-    frame = place.stack[place.wrappers] if place.stack else place.frame
-    return frame.module, frame.offset
+def _caller_of_wrappers(place: Place) -> Frame:
+    return place.stack[place.wrappers] if place.stack else place.frame
 
 
-def _where(place: Place) -> str:
-    frame = place.stack[place.wrappers] if place.stack else place.frame
-    return frame.source or f"+{frame.offset:#x}"
-
-
-def name_of(place: Place, is_one: bool) -> str:
-    """Return the name of a mutex.
-
-    is_one: the place stands for a single mutex, not for all of that place. A place reached through
-    wrappers has no ordinal in its name: the ordinal counts the mutexes of all callers.
-    """
+def name_of(place: Place, is_single: bool) -> str:
+    """Return the name of a mutex. is_single: whether the place is of a single mutex. Behind
+    wrappers, a name has no ordinal, since that counts the mutexes of all callers."""
     frame = place.frame
     name = _short(frame)
     if place.kind == OBJECT:
@@ -135,7 +129,7 @@ def name_of(place: Place, is_one: bool) -> str:
         name = _short(place.stack[place.wrappers]) + via(place.stack, place.wrappers)
     elif place.stack:
         name = _short(place.stack[0])
-    if not is_one:
+    if not is_single:
         how = "created in" if place.kind == CREATED else "first taken in"
         return f"mutexes {how} {name}"
     number = f" #{place.ordinal}" if place.ordinal > 0 and not place.wrappers else ""

@@ -11,25 +11,17 @@ from lockwright.profile.distributions import distribution
 from lockwright.profile.mutex_lines import name_of, with_lines
 from lockwright.profile.mutex_users import frequent_users, user_count
 from lockwright.profile.open_intervals import as_details, open_intervals
-from lockwright.profile.record import (
-    CREATED,
-    FIRST_TAKEN,
-    OBJECT,
-    Mutex,
-    Place,
-)
+from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, TYPES, Mutex, Place
 from lockwright.profile.sites import Sites, Waits
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.watch import Samples
 
 _MOST_SEPARATE = 32
-"""Limit on the mutexes of one place that are listed separately where there are many: those that
-cost most."""
+"""Limit on the mutexes of one place that are listed separately: those that cost most."""
 
 _ENOUGH_SAMPLES = 16
-"""Samples from which a mutex is listed separately from others of its place."""
+"""Number of samples from which a mutex is listed separately from others of its place."""
 
-_TYPES = ("normal", "recursive", "error-checking", "adaptive")
 _SUMS = (
     "acquisitions",
     "samples",
@@ -63,7 +55,7 @@ class Mutexes:
         nanoseconds: float,
         duration: float,
     ) -> None:
-        """duration: of the profile, in ns; nanoseconds: of a tick."""
+        """Read the counts. nanoseconds: of a tick; duration: of the profile, in ns."""
         self._buffer, self._symbols, self._samples = buffer, symbols, samples
         self._nanoseconds, self._duration = nanoseconds, duration
         self._index: dict[int, int] = {}
@@ -75,10 +67,10 @@ class Mutexes:
         self._waited = self._thread_counts("waited_for", buffer.threads["waited"])
         self._waited += buffer.records["waited"].astype(np.int64)
         self.unfinished = open_intervals(buffer, samples.last_ns)
-        for each in self.unfinished:
-            if each.kind == WAIT:
-                self._contended[each.record] += 1
-                self._waited[each.record] += each.ticks
+        for interval in self.unfinished:
+            if interval.kind == WAIT:
+                self._contended[interval.record] += 1
+                self._waited[interval.record] += interval.ticks
         self._frequent_users = frequent_users(buffer)
 
     def index_of(self, record: int) -> int | None:
@@ -86,14 +78,14 @@ class Mutexes:
         return self._index.get(record)
 
     def site_of(self, record: int, caller: int) -> int:
-        """Return the number of a call site among a mutex's sites, or -1."""
+        """Return the index of a caller among a mutex's sites, or -1."""
         return self._sites.number(self._index.get(record, -1), caller)
 
     def name_of_record(self, record: int) -> str:
         """Return the name of the mutex of one record."""
         row = self._buffer.records[record]
-        is_one = not is_shared(row)
-        return name_of(self._place(row, is_one), is_one)
+        is_single = not is_shared(row)
+        return name_of(self._place(row, is_single), is_single)
 
     def all_mutexes(self) -> list[Mutex]:
         """Return all mutexes in descending order of the time lost."""
@@ -119,7 +111,7 @@ class Mutexes:
         used = (records["samples"] != 0) | (records["waits"] != 0) | (records["cond_waits"] != 0)
         used |= (records["failed_trylocks"] + self._failures) != 0
         used |= self._contended != 0
-        used[[each.record for each in self.unfinished]] = True
+        used[[interval.record for interval in self.unfinished]] = True
         used &= ~is_void(records)
         places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         groups: list[list[int]] = []
@@ -128,8 +120,8 @@ class Mutexes:
             if is_shared(row):
                 groups.append([int(number)])
                 continue
-            place = init_site(row)
-            places[place, 0 if place else int(row["first_site"])].append(int(number))
+            site = init_site(row)
+            places[site, 0 if site else int(row["first_site"])].append(int(number))
         for numbers in places.values():
             numbers.sort(
                 key=lambda number: (
@@ -144,9 +136,8 @@ class Mutexes:
         return groups
 
     def _separate_count(self, numbers: list[int]) -> int:
-        """Return how many mutexes of a place are listed separately, the most costly first: if there
-        are many, only those with enough samples, which excludes short-lived ones on a thread's
-        stack."""
+        """Return the number of mutexes of a place to list separately, the most costly first: of
+        many only those with enough samples, which excludes short-lived ones on a thread's stack."""
         if len(numbers) <= 2 * _MOST_SEPARATE:
             return len(numbers)
         records = self._buffer.records
@@ -165,24 +156,24 @@ class Mutexes:
         sums["acquisitions"] += int(self._passed_over[group].sum())
         details = self._buffer.details[[int(n) - 1 for n in records["detail"] if n]]
         members = set(group)
-        unfinished = [each for each in self.unfinished if each.record in members]
-        waits = [each for each in unfinished if each.kind == WAIT]
-        holds = [each for each in unfinished if each.kind == HOLD]
+        unfinished = [interval for interval in self.unfinished if interval.record in members]
+        waits = [interval for interval in unfinished if interval.kind == WAIT]
+        holds = [interval for interval in unfinished if interval.kind == HOLD]
         sums["contended"] = int(self._contended[group].sum())
         sums["waited"] = int(self._waited[group].sum())
         sums["waits"] += len(waits)
         sums["holds"] += len(holds)
         sums["hold_samples"] += len(holds)
-        sums["held"] += sum(each.ticks for each in holds)
+        sums["held"] += sum(interval.ticks for interval in holds)
         details = np.concatenate([details, as_details(self._buffer, unfinished)])
-        is_one = len(group) == 1 and not is_shared(first)
-        place = self._place(first, is_one)
+        is_single = len(group) == 1 and not is_shared(first)
+        place = self._place(first, is_single)
         all_waits = Waits(sums["contended"], sums["waited"])
         sites, blocks = self._sites.sites_and_blocks(index, group, details, all_waits)
         unit = self._nanoseconds
         threads = np.bitwise_or.reduce(records["threads"], axis=0)
-        for each in waits:
-            word, bit = divmod(each.thread % (64 * len(threads)), 64)
+        for interval in waits:
+            word, bit = divmod(interval.thread % (64 * len(threads)), 64)
             threads[word] |= np.uint64(1 << bit)
         sample_count = self._samples.count
         waiters = int(self._samples.waiters[group].sum())
@@ -191,10 +182,10 @@ class Mutexes:
         arrivals = details["arrivals"].sum(axis=0) if len(details) else np.zeros(0, np.uint64)
         arrival_count = int(np.flatnonzero(arrivals)[-1]) + 1 if arrivals.any() else 0
         return Mutex(
-            name=name_of(place, is_one),
+            name=name_of(place, is_single),
             place=place,
-            address=int(first["address"]) if is_one else 0,
-            type=_TYPES[int(first["kind"]) & 3],
+            address=int(first["address"]) if is_single else 0,
+            type=TYPES[int(first["kind"]) & 3],
             acquisitions=float(max(sums["acquisitions"], sums["contended"])),
             contended=sums["contended"],
             waiting=distribution(
@@ -210,11 +201,11 @@ class Mutexes:
                 _sum(details, "handing_over"),
                 unit,
             ),
-            arrivals=tuple(int(each) for each in arrivals[:arrival_count]),
+            arrivals=tuple(int(count) for count in arrivals[:arrival_count]),
             waiters_mean=waiters / samples_in_use,
             waiters_most=int(self._samples.most[group].max(initial=0)),
             sampled_times=sample_count,
-            instances=self._instances(first, group, is_one),
+            instances=self._instances(first, group, is_single),
             trylocks=float(sums["tried"] + sums["failed_trylocks"]),
             failed_trylocks=sums["failed_trylocks"],
             cond_waits=sums["cond_waits"],
@@ -227,18 +218,18 @@ class Mutexes:
             blocks=blocks,
         )
 
-    def _place(self, record: Any, is_one: bool) -> Place:
+    def _place(self, record: Any, is_single: bool) -> Place:
         address = int(record["address"])
         if address and self._symbols.mapping(address) is not None:
-            if is_one:
+            if is_single:
                 return Place(OBJECT, self._symbols.place(address))
-        elif place := init_site(record):
-            caller = int(self._buffer.init_sites["caller"][place - 1])
-            ordinal = int(record["ordinal"]) if is_one else -1
+        elif site := init_site(record):
+            caller = int(self._buffer.init_sites["caller"][site - 1])
+            ordinal = int(record["ordinal"]) if is_single else -1
             stack = tuple(self._symbols.caller(pc) for pc in self._buffer.init_stack(record))
-            return Place(CREATED, self._symbols.caller(caller), ordinal, stack if is_one else ())
+            return Place(CREATED, self._symbols.caller(caller), ordinal, stack if is_single else ())
         frame = self._symbols.caller(int(record["first_site"]))
-        return Place(FIRST_TAKEN, frame, self._order(record) if is_one else -1)
+        return Place(FIRST_TAKEN, frame, self._order(record) if is_single else -1)
 
     def _order(self, record: Any) -> int:
         """Return the ordinal of a mutex among those first taken at its place."""
@@ -251,12 +242,12 @@ class Mutexes:
         )
         return int(earlier.sum())
 
-    def _instances(self, first: Any, group: list[int], is_one: bool) -> int:
-        if is_one:
+    def _instances(self, first: Any, group: list[int], is_single: bool) -> int:
+        if is_single:
             return 1
-        if place := init_site(first):
+        if site := init_site(first):
             # Most of them have no record.
-            return max(len(group), int(self._buffer.init_sites["created"][place - 1]))
+            return max(len(group), int(self._buffer.init_sites["created"][site - 1]))
         return max(len(group), 2)
 
     def _thread_counts(self, field: str, counts: NDArray[Any]) -> NDArray[np.int64]:

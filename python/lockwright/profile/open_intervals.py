@@ -1,7 +1,7 @@
 """Waits and holds that had not ended when the process did.
 
-A thread records a wait when it is over. In a deadlock, or if a thread holds a mutex to the end,
-that never happens, but the buffer has the start of the interval.
+A thread records a wait when it is over, which never happens in a deadlock or if the mutex is held
+to the end, but the buffer has the start of the interval.
 """
 
 from collections import defaultdict
@@ -49,7 +49,7 @@ def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
             intervals.append(OpenInterval(WAIT, number, int(thread["number"]), caller, begin, end))
     held = (records["hold_begin"] > records["released"]) & (records["hold_begin"] < end)
     held &= ~is_shared(records) & (records["destroyed"] == 0)
-    for number in (int(each) for each in np.flatnonzero(held)):
+    for number in (int(index) for index in np.flatnonzero(held)):
         record = records[number]
         thread_number = max(int(record["last_thread"]) - 1, 0)
         caller, begin = _holder(buffer, record), int(record["hold_begin"])
@@ -69,8 +69,8 @@ def deadlock_cycle(intervals: Iterable[OpenInterval]) -> list[int]:
     """Return the records of the mutexes in a deadlock: the holder of each waited for the next, and
     the holder of the last for the first. Empty if there was none."""
     intervals = list(intervals)
-    holders = {each.record: each.thread for each in intervals if each.kind == HOLD}
-    awaited = {each.thread: each.record for each in intervals if each.kind == WAIT}
+    holders = {hold.record: hold.thread for hold in intervals if hold.kind == HOLD}
+    awaited = {wait.thread: wait.record for wait in intervals if wait.kind == WAIT}
     for start in awaited:
         passed: list[int] = []
         thread = start
@@ -85,8 +85,8 @@ def deadlock_cycle(intervals: Iterable[OpenInterval]) -> list[int]:
 def as_details(buffer: Buffer, open_intervals: Iterable[OpenInterval]) -> Rows:
     """Return the intervals as rows of the buffer's details, one for each mutex."""
     by_record: defaultdict[int, list[OpenInterval]] = defaultdict(list)
-    for each in open_intervals:
-        by_record[each.record].append(each)
+    for interval in open_intervals:
+        by_record[interval.record].append(interval)
     rows = np.zeros(len(by_record), buffer.details.dtype)
     bounds = lower_bounds()
     for row, (number, intervals) in zip(rows, by_record.items(), strict=True):
@@ -95,26 +95,26 @@ def as_details(buffer: Buffer, open_intervals: Iterable[OpenInterval]) -> Rows:
         if not record["detail"]:
             first = row["sites"][_site(row, sites, int(record["first_site"]))]
             first["acquisitions"], first["held"] = record["acquisitions"], record["held"]
-        holder = next((each.caller for each in intervals if each.kind == HOLD), 0)
-        for each in intervals:
-            site = _site(row, sites, each.caller) if each.caller else -1
-            bucket = int(np.searchsorted(bounds, each.ticks, "right")) - 1
-            waits = each.kind == WAIT
+        holder = next((interval.caller for interval in intervals if interval.kind == HOLD), 0)
+        for interval in intervals:
+            site = _site(row, sites, interval.caller) if interval.caller else -1
+            bucket = int(np.searchsorted(bounds, interval.ticks, "right")) - 1
+            waits = interval.kind == WAIT
             row["waiting" if waits else "holding"][min(bucket, len(bounds) - 2)] += 1
             if site >= 0:
-                row["sites"][site]["waited" if waits else "held"] += each.ticks
+                row["sites"][site]["waited" if waits else "held"] += interval.ticks
                 row["sites"][site]["contended"] += waits
             if waits and site >= 0:
                 edge = row["wait_edges"][site]
                 edge["holder"] = _site(row, sites, holder) + 1 if holder else 0
                 edge["waiter"] = site + 1
                 edge["times"] += 1
-                edge["waited"] += each.ticks
+                edge["waited"] += interval.ticks
     return rows
 
 
 def _site(row: np.void, sites: dict[int, int], caller: int) -> int:
-    """Return the number of a caller's site; the last one stands for all callers without room."""
+    """Return the index of a caller's site; all callers beyond the table share the last one."""
     site = sites.setdefault(caller, min(len(sites), len(row["sites"]) - 1))
     row["sites"][site]["caller"] = caller
     return site

@@ -28,11 +28,10 @@ class OtherProcesses:
         """Remarks on them for the user, in a few words each."""
         if not self.count:
             return ()
-        is_single = self.count == 1
         subject = (
             "one other process that took mutexes is"
-            if is_single
-            else (f"{self.count} other processes that took mutexes are")
+            if self.count == 1
+            else f"{self.count} other processes that took mutexes are"
         )
         most = "" if self.is_exact else "at most "
         lost = f"{numbers.time(self.waited)} lost waiting" if self.waited else "no waiting"
@@ -56,23 +55,28 @@ class OtherProcesses:
         )
 
 
-def other_processes(run_buffers: Buffers, chosen: Buffer) -> OtherProcesses:
+def other_processes(run_buffers: Buffers, profiled: Buffer) -> OtherProcesses:
     """Return all processes but the chosen one."""
     buffers = {
-        buffer.pid: buffer for buffer in run_buffers.all() if buffer.taken and buffer is not chosen
+        buffer.pid: buffer
+        for buffer in run_buffers.all()
+        if buffer.taken and buffer is not profiled
     }
-    buffers.pop(chosen.pid, None)
+    buffers.pop(profiled.pid, None)
     noted = [
-        each for each in run_buffers.first.other_processes if each.pid not in {chosen.pid, *buffers}
+        process
+        for process in run_buffers.first.other_processes
+        if process.pid not in {profiled.pid, *buffers}
     ]
-    pids = sorted({*buffers, *(each.pid for each in noted if each.pid)})
+    pids = sorted({*buffers, *(process.pid for process in noted if process.pid)})
     without_entry = max(0, int(run_buffers.first["others"]) - (table_size("other_processes") - 1))
     return OtherProcesses(
         count=len(pids) + without_entry,
-        taken=sum(each.taken for each in buffers.values()) + sum(each.taken for each in noted),
-        is_exact=all(each.taken <= 1 for each in noted),
+        taken=sum(process.taken for process in buffers.values())
+        + sum(process.taken for process in noted),
+        is_exact=all(process.taken <= 1 for process in noted),
         waited=sum(buffer.waited * buffer.nanoseconds for buffer in buffers.values()),
-        unseen=tuple(each.pid for each in noted if each.is_unseen and each.pid),
+        unseen=tuple(process.pid for process in noted if process.is_unseen and process.pid),
         alive=tuple(pid for pid in pids if _is_alive(pid)),
     )
 

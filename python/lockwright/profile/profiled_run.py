@@ -1,4 +1,4 @@
-"""Facts about a profiled run."""
+"""The facts about a profiled run."""
 
 import resource
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 Durations are in nanoseconds. Numbers of acquisitions, and sums of holding times, are estimates from
 samples, each of which stands for the acquisitions since the one before it; events on the slow path
-(finding a mutex held, waiting, sleeping) are all counted.
+(a mutex found held, waits, sleeps) are all counted.
 """
 
 import dataclasses
@@ -23,9 +23,9 @@ FORMAT = "lockwright profile 1"
 
 @dataclass(frozen=True)
 class Distribution:
-    """Durations. count, total: of all, by the weights of the samples; samples: their number.
-    buckets: pairs of a lower bound in ns and the weight up to the next bound; p50, p90, p99 and
-    most have the resolution of the buckets."""
+    """A distribution of durations. count, total: of all, by the weights of the samples; samples:
+    their number. buckets: pairs of a lower bound in ns and the weight up to the next bound, which
+    is the resolution of p50, p90, p99 and most."""
 
     count: float = 0
     total: float = 0
@@ -44,8 +44,8 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Frame:
-    """A place in code or data: a loaded file, the offset in its address space, and its symbol and
-    source line where they are known."""
+    """An address in code or data: a loaded file, the offset in its address space, and its symbol
+    and source line where they are known."""
 
     module: str
     offset: int
@@ -55,7 +55,7 @@ class Frame:
 
     @property
     def label(self) -> str:
-        """The most specific name: symbol and source, or module and offset."""
+        """The name: symbol and source, or module and offset."""
         name = self.symbol or f"{Path(self.module).name}+{self.offset:#x}"
         return f"{name} ({self.source})" if self.source else name
 
@@ -66,7 +66,7 @@ class Frame:
 
 
 def stack_label(stack: tuple[Frame, ...], wrappers: int) -> str:
-    """Return the name of a stack's place; "" for an empty stack."""
+    """Return the label of the caller of a stack's wrappers; "" for an empty stack."""
     if not stack:
         return ""
     if not 0 < wrappers < len(stack):
@@ -81,20 +81,23 @@ def via(stack: tuple[Frame, ...], wrappers: int) -> str:
 
 
 OBJECT = "object"
-"""The mutex lies in a variable of a module: the frame is its address, the symbol its name."""
+"""A mutex in a variable of a module: the frame is its address, the symbol its name."""
 CREATED = "created"
-"""The mutex was initialised by a call: the frame is the caller."""
+"""A mutex that a call initialised: the frame is the caller."""
 FIRST_TAKEN = "first taken"
-"""Neither is known: the frame is the first caller that locked it."""
+"""Another mutex: the frame is the first caller that locked it."""
+
+TYPES = ("normal", "recursive", "error-checking", "adaptive")
+"""The types of mutexes, by the low two bits of the kind word."""
 
 
 @dataclass(frozen=True)
 class Place:
     """The identity of a mutex across runs.
 
-    kind: OBJECT, CREATED or FIRST_TAKEN. ordinal: index among the mutexes of that place in the
-    order of their creation; -1 where the record stands for all of them. stack: of the call, where
-    it was walked; its innermost frame is of the same place. wrappers: as in a Site.
+    kind: OBJECT, CREATED or FIRST_TAKEN. ordinal: index among the mutexes of that frame in the
+    order of their creation; -1 for all of them together. stack: of the call, where it was walked,
+    from `frame` outwards. wrappers: as in a Site.
     """
 
     kind: str
@@ -109,8 +112,8 @@ class Site:
     """A stack from which a mutex was taken.
 
     stack[0] is the caller of the lock function, and the last frame the outermost known. waited,
-    held: ns, of acquisitions from this stack. wrappers: how many of the innermost frames are
-    functions that lock the mutex for their callers.
+    held: ns, of acquisitions from this stack. wrappers: number of innermost frames whose functions
+    lock the mutex for their callers.
     """
 
     stack: tuple[Frame, ...]
@@ -122,7 +125,7 @@ class Site:
 
     @property
     def label(self) -> str:
-        """The most specific place: the caller of the wrappers, with the outermost of these."""
+        """The caller of the wrappers, with the outermost wrapper."""
         return stack_label(self.stack, self.wrappers)
 
 
@@ -149,10 +152,10 @@ class Mutex:
     samples at which any thread waited or held it. trylocks that fail are neither acquisitions nor
     contended. futile_wakeups: returns from a condition variable wait after which the thread waited
     again before it had released the mutex. threads: those that took it in a sample or waited for
-    it; if at least two remain, without threads that take mutexes and wait for them a hundred times
-    more rarely than the average, such as the one that started the others. owner_changes: share of
-    samples in which the previous owner was another thread. preempted_holds: share of timed holds
-    during which the kernel preempted the holder.
+    it; if at least two remain, without those that do so a hundred times more rarely than the
+    average, such as the one that started the others. owner_changes: share of samples in which the
+    previous owner was another thread. preempted_holds: share of timed holds during which the kernel
+    preempted the holder.
     """
 
     name: str
@@ -186,15 +189,15 @@ class Mutex:
         return self.waiting.total
 
     def holder(self, block: Block) -> str:
-        """Return the site of a block's holder; "" if unknown."""
+        """Return the label of the holder's site; "" if unknown."""
         return self.taken_at(block.holder, True)
 
     def waiter(self, block: Block) -> str:
-        """Return the site of a block's waiter; "" if unknown."""
+        """Return the label of the waiter's site; "" if unknown."""
         return self.taken_at(block.waiter, False)
 
     def taken_at(self, index: int, holds: bool) -> str:
-        """Return the place of a site of which only the caller of the lock function is certain. If
+        """Return the label of a site of which only the caller of the lock function is certain. If
         that is a wrapper with several callers, the caller with half of the holding (if `holds`) or
         waiting is named as the most likely."""
         if not 0 <= index < len(self.sites) or not self.sites[index].stack:
@@ -203,18 +206,16 @@ class Mutex:
 
     @cached_property
     def _callers(self) -> list[tuple[str, str]]:
-        """The place of each site, by its number: of waiters and of holders."""
+        """The labels of each site, by its index: of waiters and of holders."""
         shares: dict[tuple[Frame, ...], dict[str, list[float]]] = {}
         for site in self.sites:
             sums = shares.setdefault(site.stack[:1], {}).setdefault(site.label, [0.0, 0.0])
             sums[0] += site.waited
             sums[1] += site.held
         return [
-            (
-                _most_likely(site, shares[site.stack[:1]], 0),
-                _most_likely(site, shares[site.stack[:1]], 1),
-            )
+            (_most_likely(site, of_caller, 0), _most_likely(site, of_caller, 1))
             for site in self.sites
+            for of_caller in [shares[site.stack[:1]]]
         ]
 
     @property
@@ -227,7 +228,7 @@ def _most_likely(site: Site, shares: dict[str, list[float]], which: int) -> str:
     if site.wrappers == 0 or len(shares) == 1:
         return site.label
     most = max(shares, key=lambda name: shares[name][which])
-    if 2 * shares[most][which] >= sum(each[which] for each in shares.values()) > 0:
+    if 2 * shares[most][which] >= sum(sums[which] for sums in shares.values()) > 0:
         return f"mostly {most}"
     return site.stack[site.wrappers - 1].short_label
 
@@ -248,18 +249,18 @@ class Creation:
 
 @dataclass(frozen=True)
 class Process:
-    """The process as a whole, over `duration` ns.
+    """The process, over `duration` ns.
 
     processors: those that it may use. threads_most: at one time, threads_mean: averaged over time.
-    runnable: threads that ran or were ready to, averaged over time, wanting: those that waited for
-    a mutex included; None if unknown. realtime: the most threads with a real-time policy
+    runnable: threads that ran or were ready to, averaged over time; wanting: the same with those
+    that waited for a mutex; None if unknown. realtime: the most threads with a real-time policy
     (SCHED_FIFO, SCHED_RR) in a sample; None without samples. lock_calls: acquisitions of any mutex;
     rwlock_calls, spin_calls, unprofiled_calls (of mutexes that are shared, robust or have a
     protocol): counted only. cpu_user, cpu_system: ns. voluntary, involuntary: context switches.
     migrations: between samples of one thread. minor_faults, major_faults: page faults. mmap_calls:
     mappings made and removed through the C library's functions. touched: bytes of memory touched
     per second of processor time, the median of a few samples, each long enough to touch twice the
-    last-level cache; last_cache: bytes of that; None if unknown.
+    last-level cache; last_cache: bytes of that cache; None if unknown.
     """
 
     duration: float = 0
@@ -304,7 +305,7 @@ class Moment:
 @dataclass(frozen=True)
 class Profile:
     """A run of one process. mutexes: in descending order of the time lost. thread_names: of the
-    numbers in `timeline`. partial: why the profile does not cover the whole run, or "". mechanism:
+    numbers in `timeline`. partial: why the profile does not cover the entire run, or "". mechanism:
     "preload", or how it was attached to a running process. rwlock: the implementation of
     reader-writer locks, "keep" or "mutex". deadlock: indices of the mutexes of the deadlock in
     which the run ended, if it did."""
@@ -325,7 +326,7 @@ class Profile:
 
     @property
     def is_preloaded(self) -> bool:
-        """True if the profiler was loaded into the program and recorded its calls; else only
+        """True if the profiler was loaded into the program and recorded its calls; otherwise only
         sleeping waiters were sampled."""
         return self.mechanism == "preload"
 
@@ -335,37 +336,32 @@ class Profile:
         return sum(mutex.lost for mutex in self.mutexes)
 
     def to_json(self) -> str:
-        """Return one line of JSON, which `from_json` reads."""
+        """Return a line of JSON, which `from_json` reads."""
         document = {"format": FORMAT, **dataclasses.asdict(self)}
         return json.dumps(document, separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the profile in the text. Raises ValueError for anything but a profile of this
-        format."""
+        """Return the profile in a text. Raises ValueError for any other text."""
         document = json.loads(text)
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
             raise ValueError("it does not begin like a profile")
         profile = typing.cast(Self, _build(cls, document))
-        named = {each.mutex for each in profile.timeline} | set(profile.deadlock)
-        if not named <= set(range(len(profile.mutexes))):
+        indices = {moment.mutex for moment in profile.timeline} | set(profile.deadlock)
+        if not indices <= set(range(len(profile.mutexes))):
             raise ValueError("its timeline refers to a mutex that is missing")
         return profile
 
 
 def read(path: Path) -> Profile:
     """Return the profile in a file. Raises LockwrightError if it contains none."""
+    todo = "name a file that 'lockwright profile -o' wrote"
     try:
         return Profile.from_json(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise LockwrightError(
-            f"cannot read {path}: {error.strerror}",
-            "name a file that 'lockwright profile -o' wrote",
-        ) from error
+        raise LockwrightError(f"cannot read {path}: {error.strerror}", todo) from error
     except (ValueError, TypeError, KeyError) as error:
-        raise LockwrightError(
-            f"{path} is not a profile ({error})", "name a file that 'lockwright profile -o' wrote"
-        ) from error
+        raise LockwrightError(f"{path} is not a profile ({error})", todo) from error
 
 
 _IN_JSON: dict[Any, Any] = {
@@ -375,24 +371,23 @@ _IN_JSON: dict[Any, Any] = {
 }
 
 
-def _check_type(wanted: Any, value: Any) -> None:
-    kinds = dict if dataclasses.is_dataclass(wanted) else _IN_JSON.get(wanted, object)
+def _check_type(annotation: Any, value: Any) -> None:
+    kinds = dict if dataclasses.is_dataclass(annotation) else _IN_JSON.get(annotation, object)
     if not isinstance(value, kinds):
         raise ValueError(
             f"{str(value)[:40]!r} is in the place of another type than {type(value).__name__}"
         )
 
 
-def _build(wanted: Any, value: Any) -> Any:
-    """Return `value`, of JSON's types, as an annotation's type. Raises ValueError for another
-    type."""
-    _check_type(typing.get_origin(wanted) or wanted, value)
-    if dataclasses.is_dataclass(wanted):
-        hints = typing.get_type_hints(wanted)
-        return wanted(
+def _build(annotation: Any, value: Any) -> Any:
+    """Return a value of JSON as an annotation's type. Raises ValueError for another type."""
+    _check_type(typing.get_origin(annotation) or annotation, value)
+    if dataclasses.is_dataclass(annotation):
+        hints = typing.get_type_hints(annotation)
+        return annotation(
             **{key: _build(hints[key], part) for key, part in value.items() if key in hints}
         )  # type: ignore[operator]
-    origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is tuple and arguments[-1] is Ellipsis:
         return tuple(_build(arguments[0], part) for part in value)
     if origin is tuple:
@@ -400,5 +395,5 @@ def _build(wanted: Any, value: Any) -> Any:
             _build(part_type, part) for part_type, part in zip(arguments, value, strict=True)
         )
     if origin in (types.UnionType, typing.Union) and value is not None:
-        return _build(next(each for each in arguments if each is not type(None)), value)
+        return _build(next(part for part in arguments if part is not type(None)), value)
     return value

@@ -11,7 +11,7 @@ from lockwright.profile.record import Block, Frame, Site
 from lockwright.profile.symbols import Symbols
 
 _STACKS = 8
-"""Limit on the stacks for one caller, of which those with most waiting and holding are retained."""
+"""Limit on the stacks of one caller: those with most waiting and holding."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +27,18 @@ class Sites:
     """The sites of all mutexes, by the index of the mutex."""
 
     def __init__(self, buffer: Buffer, symbols: Symbols, nanoseconds: float) -> None:
-        """nanoseconds: of a tick."""
+        """Sort the walked stacks. nanoseconds: of a tick."""
         self._buffer, self._symbols, self._nanoseconds = buffer, symbols, nanoseconds
         self._numbers: dict[tuple[int, int], int] = {}
         self._releases: defaultdict[int, dict[int, Frame]] = defaultdict(dict)
         self._stacks = self._stacks_by_caller()
 
     def number(self, index: int, caller: int) -> int:
-        """Return the number of a caller's first stack among a mutex's sites; -1 if it has none."""
+        """Return the index of a caller's first stack among a mutex's sites; -1 if it has none."""
         return self._numbers.get((index, caller), -1)
 
     def releases(self, index: int) -> dict[int, Frame]:
-        """Return the frame that released the acquisitions of a site, by the number of the site."""
+        """Return the frames that released the acquisitions of sites, by the index of the site."""
         return self._releases[index]
 
     def sites_and_blocks(
@@ -46,15 +46,15 @@ class Sites:
     ) -> tuple[tuple[Site, ...], tuple[Block, ...]]:
         """Return the sites of a mutex, and the waits at one for holds of another.
 
-        group: the records of the mutex with this index; waits: the total, which is distributed over
-        the sites in proportion to the samples.
+        group: the records of the mutex; waits: the total, which is distributed over the sites in
+        proportion to the samples.
         """
         callers, pairs, releasers = _summed(details)
         if not callers:
             self._add_only_caller(group, callers)
-        each = _share(waits.contended, sum(sums[1] for sums in callers.values()))
+        contended_scale = _scale(waits.contended, sum(sums[1] for sums in callers.values()))
         unit = self._nanoseconds
-        tick = unit * _share(waits.waited, sum(sums[2] for sums in callers.values()))
+        waited_scale = unit * _scale(waits.waited, sum(sums[2] for sums in callers.values()))
         sites: list[Site] = []
         for caller, (acquisitions, contended, waited, held) in sorted(
             callers.items(), key=lambda item: (-item[1][2], -item[1][0])
@@ -68,8 +68,8 @@ class Sites:
                     Site(
                         stack=stack,
                         acquisitions=acquisitions * of_holds,
-                        contended=round(contended * of_waits * each),
-                        waited=waited * of_waits * tick,
+                        contended=round(contended * of_waits * contended_scale),
+                        waited=waited * of_waits * waited_scale,
                         held=held * of_holds * unit,
                     )
                 )
@@ -77,8 +77,8 @@ class Sites:
             Block(
                 holder=self.number(index, holder),
                 waiter=self.number(index, waiter),
-                times=round(times * each),
-                waited=waited * tick,
+                times=round(times * contended_scale),
+                waited=waited * waited_scale,
             )
             for (holder, waiter), (times, waited) in sorted(pairs.items(), key=lambda p: -p[1][1])
             if (index, waiter) in self._numbers
@@ -127,7 +127,7 @@ class Sites:
         ]
 
 
-def _share(total: int, part: int) -> float:
+def _scale(total: int, part: int) -> float:
     return total / part if part else 1.0
 
 
@@ -135,13 +135,12 @@ def _summed(
     details: NDArray[Any],
 ) -> tuple[dict[int, list[int]], dict[tuple[int, int], list[int]], dict[int, int]]:
     """Return, by caller: acquisitions, contended ones, time waited and held; by pair of callers:
-    how often and how long one waited for the other; by caller: the last function that released
-    it."""
+    number and time of the waits of one for the other; by caller: the last releasing function."""
     callers: dict[int, list[int]] = {}
     pairs: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     releasers: dict[int, int] = {}
     for detail in details:
-        here = [int(caller) for caller in detail["sites"]["caller"]]
+        callers_of_detail = [int(caller) for caller in detail["sites"]["caller"]]
         for site in detail["sites"]:
             if site["caller"]:
                 sums = callers.setdefault(int(site["caller"]), [0, 0, 0, 0])
@@ -152,8 +151,8 @@ def _summed(
         for block in detail["wait_edges"]:
             if block["times"]:
                 pair = pairs[
-                    here[int(block["holder"]) - 1] if block["holder"] else 0,
-                    here[int(block["waiter"]) - 1] if block["waiter"] else 0,
+                    callers_of_detail[int(block["holder"]) - 1] if block["holder"] else 0,
+                    callers_of_detail[int(block["waiter"]) - 1] if block["waiter"] else 0,
                 ]
                 pair[0] += int(block["times"])
                 pair[1] += int(block["waited"])

@@ -82,10 +82,7 @@ def _time(ns: float) -> str:
 
 def _row(mutex: Mutex) -> list[str]:
     waiter = max(mutex.sites, key=lambda site: site.waited, default=None)
-    block = max(mutex.blocks, key=lambda each: each.waited, default=None)
-    holder = ""
-    if block is not None:
-        holder = mutex.holder(block)
+    block = max(mutex.blocks, key=lambda edge: edge.waited, default=None)
     return [
         mutex.name,
         numbers.time(mutex.lost),
@@ -96,5 +93,5 @@ def _row(mutex: Mutex) -> list[str]:
         _time(mutex.holding.p50),
         _time(mutex.holding.p99),
         waiter.label if waiter is not None and waiter.waited else "",
-        holder,
+        mutex.holder(block) if block is not None else "",
     ]

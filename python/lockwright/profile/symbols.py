@@ -1,4 +1,4 @@
-"""Resolves addresses of a process: file, symbol and, with debug information, source line."""
+"""The addresses of a process: file, symbol and, with debug information, source line."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -23,12 +23,14 @@ class Mapping:
 
 
 class Symbols:
-    """Resolves the addresses of one process."""
+    """The resolver of one process's addresses."""
 
     def __init__(self, mappings: Iterable[Mapping], program: str) -> None:
-        """program: path of the process's executable, for which the loader has no name."""
+        """Store the mappings. program: path of the executable, for which the loader has no name."""
         self._mappings = [
-            each if each.path else replace(each, path=program) for each in mappings if each.end
+            mapping if mapping.path else replace(mapping, path=program)
+            for mapping in mappings
+            if mapping.end
         ]
         self._modules: dict[str, SymbolTable] = {}
         self._frames: dict[int, Frame] = {}
@@ -36,16 +38,18 @@ class Symbols:
     def mapping(self, address: int) -> Mapping | None:
         """Return the file that contains an address; None for the heap, a stack or an unknown
         address."""
-        return next((each for each in self._mappings if each.start <= address < each.end), None)
+        return next(
+            (mapping for mapping in self._mappings if mapping.start <= address < mapping.end), None
+        )
 
     def place(self, address: int) -> Frame:
-        """Return the place of data or of an instruction."""
+        """Return the frame of data or of an instruction."""
         if address not in self._frames:
             self._frames[address] = self._name(address, address)
         return self._frames[address]
 
     def caller(self, address: int) -> Frame:
-        """Return the place of a call that returns to `address`."""
+        """Return the frame of a call that returns to `address`."""
         if address not in self._frames:
             self._frames[address] = self._name(address, address - 1)
         return self._frames[address]
@@ -55,11 +59,11 @@ class Symbols:
         if mapping is None:
             return Frame("", address)
         module = self._modules.setdefault(mapping.path, SymbolTable(Path(mapping.path)))
-        found = module.find(inside - mapping.base)
+        symbol = module.find(inside - mapping.base)
         offset = address - mapping.base
-        if found is None:
+        if symbol is None:
             return Frame(mapping.path, offset)
-        return Frame(mapping.path, offset, found[0], found[1] + address - inside)
+        return Frame(mapping.path, offset, symbol[0], symbol[1] + address - inside)
 
     def function(self, frame: Frame) -> tuple[str, str] | None:
         """Return the function that contains a frame: its file and its name, or its start; None if
@@ -77,14 +81,14 @@ class Symbols:
         for frame in frames:
             if frame.module in self._modules and load(Path(frame.module)).has_lines:
                 by_module[frame.module].add(frame)
-        found: dict[Frame, tuple[Frame, ...]] = {}
-        for module, wanted in by_module.items():
+        resolved: dict[Frame, tuple[Frame, ...]] = {}
+        for module, frames_of_module in by_module.items():
             # A call returns to the instruction after it, which may be on another line.
-            lines = lines_of(Path(module), [frame.offset - 1 for frame in wanted])
-            for frame in wanted:
+            lines = lines_of(Path(module), [frame.offset - 1 for frame in frames_of_module])
+            for frame in frames_of_module:
                 if frame.offset - 1 in lines:
-                    found[frame] = _inlined(frame, lines[frame.offset - 1])
-        return found
+                    resolved[frame] = _inlined(frame, lines[frame.offset - 1])
+        return resolved
 
 
 def _inlined(frame: Frame, lines: list[Line]) -> tuple[Frame, ...]:

@@ -32,10 +32,10 @@ _ATTACHED_COLUMNS = ("mutex", "lost", "waiting", "waited for at")
 """The columns for an attached process."""
 
 _OTHER_LINES = 7
-"""Lines of the screen that are not mutexes."""
+"""Number of lines of the screen without a mutex."""
 
 _NAMED = 3
-"""Number of mutexes in a line where there is no screen."""
+"""Number of mutexes in a line of a file."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ def redirected_output(path: Path) -> Iterator[Streams]:
     saved = [os.dup(number) for number in range(3)]
     try:
         if os.isatty(0):
-            nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-            os.dup2(nothing, 0)
-            os.close(nothing)
+            null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            os.dup2(null, 0)
+            os.close(null)
         os.dup2(log, 1)
         os.dup2(log, 2)
         with os.fdopen(os.dup(saved[1]), "w", errors="replace") as out:
@@ -83,7 +83,7 @@ def _flush() -> None:
 
 @contextmanager
 def _unbuffered(terminal: int) -> Iterator[None]:
-    """Deliver each key as it is pressed, without echo."""
+    """Deliver each key when it is pressed, without echo."""
     before = termios.tcgetattr(terminal)
     try:
         tty.setcbreak(terminal, termios.TCSANOW)
@@ -102,12 +102,12 @@ def _in_foreground(terminal: int) -> bool:
 
 
 class Top:
-    """Prints the mutexes at regular times; the caller calls `show_buffer` or `show_attached`
-    often."""
+    """A display of the mutexes, renewed at an interval; the caller calls `show_buffer` or
+    `show_attached` more often."""
 
     def __init__(self, streams: Streams, program: str, title: str, interval: float) -> None:
-        """streams.out: a terminal, which shows the last interval, or a file, which gets a line for
-        each. program: its path; interval: in seconds."""
+        """Prepare the display. streams.out: a terminal, which shows the last interval, or a file,
+        which gets a line for each. program: its path; interval: in seconds."""
         self.stopped = False
         self._program, self._title, self._interval = program, title, interval
         self._columns: tuple[str, ...] = _COLUMNS
@@ -134,8 +134,7 @@ class Top:
                 yield
 
     def show_buffer(self, buffer: Buffer) -> None:
-        """Print the state if it is due, and end the program if the user pressed the key for
-        that."""
+        """Print the state if it is due, and end the program if the user pressed `q`."""
         if self._key() == b"q" and buffer.pid:
             self.stopped = True
             with contextlib.suppress(ProcessLookupError):
@@ -148,13 +147,13 @@ class Top:
         self._show(self._live.state)
 
     def show_attached(self, live: AttachedLive) -> None:
-        """Print the state of an attached process, which continues after the key."""
+        """Print the state of an attached process, which `q` does not end."""
         self._columns, self._hint = _ATTACHED_COLUMNS, "q ends this, not the program"
         self._show(live.state)
         self.stopped = self._key() == b"q" or self._console.quiet
 
     def _show(self, state_of: Callable[[int], State]) -> None:
-        """state_of: returns the state with at most so many rows."""
+        """Print the state if it is due. state_of: returns it with at most so many rows."""
         now = time.monotonic()
         self._next = self._next or now + self._interval
         if now < self._next:
@@ -207,12 +206,12 @@ def program_line(state: State) -> str:
 
 def mutex_cells(row: Row) -> tuple[str, ...]:
     """Return a mutex as the cells of a row."""
-    known = []
+    figures = []
     if row.contended is not None:
-        known.append(numbers.share(row.contended))
+        figures.append(numbers.share(row.contended))
     if row.rate is not None:
-        known.append(f"{numbers.count(round(row.rate))}/s")
-    return (row.name, f"{numbers.time(row.lost)}/s", str(row.waiting), *known, row.holder)
+        figures.append(f"{numbers.count(round(row.rate))}/s")
+    return (row.name, f"{numbers.time(row.lost)}/s", str(row.waiting), *figures, row.holder)
 
 
 def interval_line(state: State) -> str:
@@ -222,9 +221,9 @@ def interval_line(state: State) -> str:
 
 
 def _mutex_line(row: Row) -> str:
-    about = [f"{row.waiting} waiting"]
+    details = [f"{row.waiting} waiting"]
     if row.contended is not None:
-        about.append(f"{numbers.share(row.contended)} contended")
+        details.append(f"{numbers.share(row.contended)} contended")
     if row.holder:
-        about.append(f"{'waited for' if row.contended is None else 'held'} at {row.holder}")
-    return f"{row.name} {numbers.time(row.lost)}/s ({', '.join(about)})"
+        details.append(f"{'waited for' if row.contended is None else 'held'} at {row.holder}")
+    return f"{row.name} {numbers.time(row.lost)}/s ({', '.join(details)})"

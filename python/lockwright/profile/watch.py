@@ -1,4 +1,4 @@
-"""Samples a running program from outside at regular times."""
+"""Samples of a running program, taken from outside at regular times."""
 
 import contextlib
 import os
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.working_set import TouchSampler
 
-_EVERY = 0.04
+_PERIOD = 0.04
 """Seconds between two samples, each of which takes some tenths of a millisecond."""
 
 _TASKS = 64
-"""Limit on the threads whose state a sample reads, at some ten microseconds each; of more threads,
-every n-th is read."""
+"""Limit on the threads whose state a sample reads, at some ten microseconds each; with more
+threads, it reads every n-th."""
 
 _POLICY = 38
 """Index of the scheduling policy in a thread's `stat`, counted from the word after the name."""
@@ -32,10 +32,9 @@ _REALTIME_POLICIES = (os.SCHED_FIFO, os.SCHED_RR)
 class Samples:
     """Sums over the samples.
 
-    count: of samples. waiters: by the number of the record; waited: samples with any waiter; most:
-    waiters in one sample. runnable: threads that ran or were ready to, wanting: the same with those
-    that waited for a mutex; realtime: the most threads with a real-time policy in one sample;
-    touched: see Process. processors: number of samples by the number of processors that the threads
+    count: of samples. waiters: by record; waited: samples with any waiter; most: waiters in one
+    sample. runnable, wanting, touched: see Process; realtime: the most threads with a real-time
+    policy in one sample. processors: number of samples by the number of processors that the threads
     could use. own: resources used by the process at the last sample, of_others: by its reaped
     children; empty without a sample.
     """
@@ -59,14 +58,14 @@ class Samples:
 
 
 class Watcher:
-    """Samples the buffers of a run and the processes that fill them, until it is stopped."""
+    """A thread that samples the buffers of a run and the processes that fill them."""
 
     def __init__(self, buffers: Buffers, on_sample: Callable[[Buffer], None] | None = None) -> None:
-        """on_sample: called at each sample, in the watcher's thread, with the buffer of the process
-        that spent most time on mutexes."""
+        """Prepare the thread. on_sample: called in it at each sample, with the buffer of the
+        process that spent most time on mutexes."""
         self._buffers = buffers
         self._on_sample = on_sample
-        self._over = threading.Event()
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._samplers: dict[int, _ProcessSampler] = {}
 
@@ -77,14 +76,14 @@ class Watcher:
     def stop(self) -> tuple[Buffer, Samples]:
         """Stop the thread; return the buffer of the process that spent most time on mutexes, and
         its samples."""
-        self._over.set()
+        self._ended.set()
         self._thread.join()
-        chosen = self._buffers.busiest()
-        sampler = self._samplers.get(id(chosen))
-        return chosen, sampler.stop() if sampler is not None else _nothing(chosen)
+        busiest = self._buffers.busiest()
+        sampler = self._samplers.get(id(busiest))
+        return busiest, sampler.stop() if sampler is not None else _no_samples(busiest)
 
     def _watch(self) -> None:
-        while not self._over.wait(_EVERY):
+        while not self._ended.wait(_PERIOD):
             for buffer in self._buffers.all():
                 if buffer.pid:
                     if id(buffer) not in self._samplers:
@@ -96,7 +95,7 @@ class Watcher:
             sampler.stop()
 
 
-def _nothing(buffer: Buffer) -> Samples:
+def _no_samples(buffer: Buffer) -> Samples:
     waiters, waited, most = (np.zeros(len(buffer.records), np.int64) for _ in range(3))
     return Samples(waiters=waiters, waited=waited, most=most)
 
@@ -105,7 +104,7 @@ class _ProcessSampler:
     """The samples of one process."""
 
     def __init__(self, buffer: Buffer) -> None:
-        self._buffer, self._samples = buffer, _nothing(buffer)
+        self._buffer, self._samples = buffer, _no_samples(buffer)
         self._touch_sampler: TouchSampler | None = TouchSampler(buffer.pid)
 
     def stop(self) -> Samples:
@@ -152,7 +151,7 @@ class _ProcessSampler:
 
 
 def resource_use(process: Path) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the resources that a process has used so far, and its reaped children, by the names of
+    """Return the resources used by a process and by its reaped children so far, by the names of
     Process. Raises OSError if unknown."""
     words = (process / "stat").read_text().rpartition(")")[2].split()
     tick = 1e9 / os.sysconf("SC_CLK_TCK")
@@ -168,8 +167,9 @@ def resource_use(process: Path) -> tuple[dict[str, float], dict[str, float]]:
 
 @dataclass(frozen=True)
 class _Tasks:
-    """Counts of a process's threads at one moment: running or ready ones; the same with those that
-    wait for a mutex; those with a real-time policy; and the processors that any may use."""
+    """Counts of a process's threads in a sample. running: those that run or are ready to; wanting:
+    the same with those that wait for a mutex; realtime: those with a real-time policy; processors:
+    those that any thread may use."""
 
     running: float
     wanting: float
@@ -178,7 +178,7 @@ class _Tasks:
 
 
 def _tasks(process: Path, waiting: set[int]) -> _Tasks:
-    """waiting: the threads that wait for a mutex."""
+    """Return the counts. waiting: the threads that wait for a mutex."""
     tasks = []
     with contextlib.suppress(OSError):
         tasks = list((process / "task").iterdir())

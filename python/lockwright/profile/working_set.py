@@ -1,9 +1,9 @@
-"""Measures how much memory a process touches in a short time, from the kernel's referenced bits.
+"""The memory that a process touches in a short time, from the kernel's referenced bits.
 
 Without a counter of stalled cycles, this shows whether a program works on more memory than fits
 into the caches: a sample lasts until the process has run long enough to touch twice the last-level
-cache at RATE. A page counts once however often it is used, so the result is a lower bound; but it
-counts as a whole, however little of it is used.
+cache at RATE. A page counts once and in full: repeated uses are missed, and bytes that were never
+used are included.
 """
 
 import contextlib
@@ -82,7 +82,7 @@ def touched_per_second(pid: int, enough: float) -> float | None:
 
 
 class TouchSampler:
-    """Samples the memory use of a process from time to time until it is stopped."""
+    """A thread that samples the memory use of a process repeatedly."""
 
     def __init__(self, pid: int) -> None:
         """Start a thread, with the signal mask of the caller."""

@@ -1,5 +1,5 @@
-"""Finds functions that lock a mutex for their callers, such as `my_lock(m)` or `Mutex::Lock()`,
-whose caller is the interesting place.
+"""The search for functions that lock a mutex for their callers, such as `my_lock(m)` or
+`Mutex::Lock()`.
 
 A function counts as a wrapper if it is known by its name, or if it returns with the mutex held:
 another function released the mutex. Where releases were not recorded, and for functions that call
@@ -39,29 +39,29 @@ def function_key(frame: Frame) -> Key | None:
 def wrapper_counts(
     calls: Sequence[Call], function_of: Callable[[Frame], Key | None] = function_key
 ) -> list[int]:
-    """Return how many innermost frames of each stack are wrappers; the last frame never is.
+    """Return the number of innermost frames of each stack that are wrappers; the last never is.
 
     function_of: the function of a frame, None if unknown.
     """
-    found = [_past_known(call.stack, 0) for call in calls]
+    depths = [_past_known(call.stack, 0) for call in calls]
     for level in range(_LEVELS):
         groups: defaultdict[Key, list[int]] = defaultdict(list)
         for i, call in enumerate(calls):
             if (
-                _can_pass(call.stack, found[i])
-                and (key := function_of(call.stack[found[i]])) is not None
+                _can_pass(call.stack, depths[i])
+                and (key := function_of(call.stack[depths[i]])) is not None
             ):
                 groups[key].append(i)
         passed = False
         for key, members in groups.items():
-            some = [calls[i] for i in members], [found[i] for i in members]
-            if _is_wrapper(key, *some, level, function_of):
+            of_members = [calls[i] for i in members], [depths[i] for i in members]
+            if _is_wrapper(key, *of_members, level, function_of):
                 for i in members:
-                    found[i] = _past_known(calls[i].stack, found[i] + 1)
+                    depths[i] = _past_known(calls[i].stack, depths[i] + 1)
                 passed = True
         if not passed:
             break
-    return found
+    return depths
 
 
 def _is_wrapper(

@@ -1,4 +1,4 @@
-"""The analysis of a data set: all tables, in reading order, and the answers."""
+"""The analysis of a data set: its tables in reading order, and the answers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ USUAL_METRICS = ("throughput", "tpp")
 
 @dataclass(frozen=True)
 class Choices:
-    """The options of an analysis. metrics: empty for USUAL_METRICS. rule: None for the one that
-    fits the data. counts: see MachineMetric.wanted."""
+    """The options of an analysis. metrics: empty for USUAL_METRICS. rule: None for one that fits
+    the data. counts: see MachineMetric.counts."""
 
     metrics: tuple[str, ...] = ()
     rule: Rule | None = None
@@ -58,8 +58,8 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
     _check(data, parts, choices)
     tables = [table for part in parts for table in metric_tables.tables_of_part(part)]
     for machine in data.machines:
-        own = [part for part in parts if part.sample.machine == machine]
-        tables += cross_tables.energy_tables(data, machine, own)
+        parts_of_machine = [part for part in parts if part.sample.machine == machine]
+        tables += cross_tables.energy_tables(data, machine, parts_of_machine)
         tables += cross_tables.latency_tables(data, machine, choices.baseline, notes)
     tables += cross_tables.order_changes(parts)
     for number, frame in enumerate(data.validations()):
@@ -67,20 +67,22 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
     if not tables:
         raise LockwrightError("the data hold nothing to compare", "give runs of several locks")
     rules = tuple((part.sample.title, part.rule.meaning) for part in parts)
-    found = [answer for part in parts for answer in _answers(part)]
+    answered = [answer for part in parts for answer in _answers(part)]
     for table in tables:
         machine, _, kind = table.name.rpartition(".")
         if kind == "pcc":
-            found += answers.energy_answers(machine, table.frame.pcc)
+            answered += answers.energy_answers(machine, table.frame.pcc)
         elif kind == "latency-growth":
             at_max = (t.frame for t in tables if t.name == f"{machine}.latency-max")
-            found += answers.latency_answers(machine, table.frame, next(at_max, pd.DataFrame()))
-    return Analysis(tuple(tables), tuple(dict.fromkeys(notes)), tuple(found), rules, tuple(parts))
+            answered += answers.latency_answers(machine, table.frame, next(at_max, pd.DataFrame()))
+    return Analysis(
+        tuple(tables), tuple(dict.fromkeys(notes)), tuple(answered), rules, tuple(parts)
+    )
 
 
 def _check(data: DataSet, parts: Sequence[MachineMetric], choices: Choices) -> None:
-    """Raises LockwrightError for counts or a baseline without runs."""
-    counts = {count for part in parts for count in part.whole.mean.index.get_level_values(1)}
+    """Check the choices. Raises LockwrightError for counts or a baseline without runs."""
+    counts = {count for part in parts for count in part.cells.mean.index.get_level_values(1)}
     for count in choices.counts:
         if count not in counts:
             known = ", ".join(map(str, sorted(counts)))
@@ -96,33 +98,33 @@ def _check(data: DataSet, parts: Sequence[MachineMetric], choices: Choices) -> N
 def _parts(data: DataSet, choices: Choices, notes: list[str]) -> Iterator[MachineMetric]:
     usual = [m for m in data.metrics if m in USUAL_METRICS or m not in METRICS]
     # Data with only a time or a latency are analysed by that.
-    wanted = choices.metrics or usual or data.metrics
-    for metric in wanted:
+    metrics = choices.metrics or usual or data.metrics
+    for metric in metrics:
         if metric not in data.metrics:
             raise LockwrightError(
                 f"the data have no metric '{metric}'", f"choose from {', '.join(data.metrics)}"
             )
     for machine in data.machines:
-        for metric in wanted:
+        for metric in metrics:
             sample = data.sample(machine, metric)
             if sample is None:
                 continue
-            whole = cells.condense(sample)
-            if len(whole.locks) < 2:
+            all_cells = cells.condense(sample)
+            if len(all_cells.locks) < 2:
                 notes.append(f"{sample.title}: a single lock, nothing to compare")
                 continue
-            rule = _rule(sample, whole, choices.rule, notes)
-            part = MachineMetric(sample, rule, whole, choices.counts)
+            rule = _rule(sample, all_cells, choices.rule, notes)
+            part = MachineMetric(sample, rule, all_cells, choices.counts)
             if not part.effect.sensitive.any():
                 notes.append(f"{sample.title}: no application is shown to be lock-sensitive")
             yield part
 
 
-def _rule(sample: Sample, whole: Cells, chosen: Rule | None, notes: list[str]) -> Rule:
+def _rule(sample: Sample, all_cells: Cells, chosen: Rule | None, notes: list[str]) -> Rule:
     """Return the chosen rule, or the best that the repetitions of the data allow."""
-    ran = whole.mean.notna()
+    ran = all_cells.mean.notna()
     number = int(ran.sum().sum())
-    single = number - int((whole.degrees.notna() & ran).sum().sum())
+    single = number - int((all_cells.degrees.notna() & ran).sum().sum())
     if isinstance(chosen, Margin):
         return chosen
     if single > number / 2:
@@ -145,15 +147,15 @@ def _rule(sample: Sample, whole: Cells, chosen: Rule | None, notes: list[str]) -
 
 
 def _answers(part: MachineMetric) -> Iterator[Answer]:
-    some = bool(part.sensitive.applications)
+    has_sensitive = bool(part.sensitive.applications)
     empty = pd.DataFrame()
     facts = Facts(
         part.sample.title,
         part.effect,
-        part.best if some else empty,
-        part.harmful if some else empty,
-        part.matrices["max"].drop(columns="average") if some else empty,
-        part.changes if some else None,
+        part.best if has_sensitive else empty,
+        part.harmful if has_sensitive else empty,
+        part.matrices["max"].drop(columns="average") if has_sensitive else empty,
+        part.changes if has_sensitive else None,
         part.sample.counted,
         part.rule.intervals,
         part.unfinished,

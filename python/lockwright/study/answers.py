@@ -9,7 +9,7 @@ import pandas as pd
 from lockwright.study.rules import TOLERANCE
 
 CLOSE = 0.9
-"""Correlation from which on one quantity counts as following the other."""
+"""The least correlation at which one quantity counts as following the other."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Facts:
-    """The tables behind the answers for one machine and metric.
+    """The tables for the answers on one machine and metric.
 
     best, harmful, better (each lock against each at max): empty, and changes None, where no
     application is lock-sensitive. shown: whether the rule uses intervals, so that differences may
@@ -42,8 +42,8 @@ class Facts:
 
 
 def answers(facts: Facts) -> Iterator[Answer]:
-    """Yield the answers on how much locks matter, whether one is always best, whether some always
-    beat others, whether all harm, and how stable that is."""
+    """Yield the answers on the effect of locks, on locks that are always best, better than others
+    or harmful, and on the stability of their order."""
     yield Answer(facts.about, "How much do locks matter?", _how_much(facts.effect))
     if facts.best.empty:
         return
@@ -60,7 +60,7 @@ def answers(facts: Facts) -> Iterator[Answer]:
 
 
 def energy_answers(machine: str, correlation: pd.Series) -> Iterator[Answer]:
-    """Yield whether energy efficiency follows throughput, by the correlations of applications."""
+    """Yield the answer on energy efficiency and throughput, by the correlations of applications."""
     known = correlation.dropna()
     if known.empty:
         return
@@ -75,10 +75,8 @@ def energy_answers(machine: str, correlation: pd.Series) -> Iterator[Answer]:
 
 
 def latency_answers(machine: str, growth: pd.DataFrame, at_max: pd.DataFrame) -> Iterator[Answer]:
-    """Yield whether tail latency follows throughput: locks that are best in both, and growth.
-
-    growth, at_max: tables of the module latency; at_max may be empty.
-    """
+    """Yield the answer on tail latency and throughput. growth, at_max: tables of the module
+    latency; at_max may be empty."""
     sentences = []
     if not at_max.empty:
         both = [_best_in_both(part) for _, part in at_max.groupby(level=0)]
@@ -104,13 +102,13 @@ def _best_in_both(part: pd.DataFrame) -> bool:
 
 
 def _how_much(effect: pd.DataFrame) -> str:
-    chosen = effect[effect.sensitive]
+    sensitive = effect[effect.sensitive]
     undecided = int(effect.undecided.sum())
-    open_ = f", and of {undecided} more the runs cannot tell" if undecided else ""
-    text = f"{len(chosen)} of {len(effect)} applications are lock-sensitive{open_}."
-    if chosen.empty:
+    undecided_text = f", and of {undecided} more the runs cannot tell" if undecided else ""
+    text = f"{len(sensitive)} of {len(effect)} applications are lock-sensitive{undecided_text}."
+    if sensitive.empty:
         return text
-    gains = chosen.gain_max
+    gains = sensitive.gain_max
     return (
         f"{text} There, at the largest count, the best lock is {_percent(gains.min())}"
         f" ({gains.idxmin()}) to {_percent(gains.max())} ({gains.idxmax()}) better than the worst."
@@ -145,22 +143,20 @@ def _hierarchy(better: pd.DataFrame, shown: bool) -> str:
     """Return whether some locks always beat others, by the share of applications where the lock of
     the row beats that of the column."""
     shares = better.to_numpy()
-    first, second = (
-        shares[np.triu_indices(len(shares), 1)],
-        shares.T[np.triu_indices(len(shares), 1)],
-    )
+    pairs = np.triu_indices(len(shares), 1)
+    first, second = shares[pairs], shares.T[pairs]
     both = int(((first > 0) & (second > 0)).sum())
-    one = int(((first > 0) ^ (second > 0)).sum())
+    either = int(((first > 0) ^ (second > 0)).sum())
     if not both:
         return (
             f"{_reserved('Yes', shown)}: at the largest count, no lock is better than another for"
             " one application and worse for another."
         )
-    begin = "No" if both > one else "In part"
+    begin = "No" if both > either else "In part"
     return (
-        f"{begin}: at the largest count, of {both + one} pairs of locks that differ at all, {both}"
-        f" ({_percent(both / (both + one))}) do so in one direction for one application and in the"
-        " other for another."
+        f"{begin}: at the largest count, of {both + either} pairs of locks that differ at all,"
+        f" {both} ({_percent(both / (both + either))}) do so in one direction for one application"
+        " and in the other for another."
     )
 
 
@@ -180,10 +176,12 @@ def _harm_sentence(harmful: pd.DataFrame, shown: bool) -> str:
     )
 
 
-def _unfinished(lost: pd.DataFrame | None) -> str:
-    if lost is None or lost.empty:
+def _unfinished(unfinished: pd.DataFrame | None) -> str:
+    if unfinished is None or unfinished.empty:
         return ""
-    by_lock = lost.groupby("lock").application.agg(lambda names: ", ".join(dict.fromkeys(names)))
+    by_lock = unfinished.groupby("lock").application.agg(
+        lambda names: ", ".join(dict.fromkeys(names))
+    )
     listed = "; ".join(f"{lock} ({names})" for lock, names in by_lock.items())
     return f" Runs of these came to no figure: {listed}."
 
@@ -194,9 +192,9 @@ def _reserved(answer: str, shown: bool) -> str:
 
 
 def _stability(changes: pd.DataFrame, counted: str) -> str:
-    whole = changes.columns[-2]
+    counts = changes.columns[-2]
     return (
-        f"Between {whole.replace('/', ', ')} {counted}, {_percent(changes[whole].mean())} of the"
+        f"Between {counts.replace('/', ', ')} {counted}, {_percent(changes[counts].mean())} of the"
         f" pairs of locks change their relation, on average over the applications, and"
         f" {_percent(changes.reversed.mean())} are reversed."
     )

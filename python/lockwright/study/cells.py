@@ -12,7 +12,7 @@ from lockwright.study.dataset import COUNT, Sample
 
 Matrix = NDArray[np.float64]
 
-PLACES = ("one", "max", "opt")
+POINTS = ("one", "max", "opt")
 """The smallest count of an application, its largest, and each lock's own best one (TOCS 2019,
 Table 9)."""
 
@@ -21,10 +21,9 @@ Table 9)."""
 class Row:
     """The figures of one application's locks; NaN for a lock that was not run.
 
-    mean: arithmetic mean of the runs. log: mean of their logarithms. variance: of that mean of
-    logarithms. error: standard error of the arithmetic mean, as a share of it. Both are moderated
-    by those of the other locks (see moderated); degrees and error_degrees: of freedom. NaN for a
-    single run.
+    mean: arithmetic mean of the runs. log: mean of their logarithms; variance: of that mean. error:
+    standard error of the arithmetic mean, as a share of it. Both errors are moderated by those of
+    the other locks (see moderated); degrees and error_degrees: of freedom. NaN for a single run.
     """
 
     mean: Vector
@@ -47,12 +46,12 @@ class Cells:
     error_degrees: pd.DataFrame
 
     def row(self, key: object) -> Row:
-        """Return one row of the frames."""
-        frames = (getattr(self, each.name) for each in fields(self))
+        """Return a row of the frames."""
+        frames = (getattr(self, cell_field.name) for cell_field in fields(self))
         return Row(*(frame.loc[key].to_numpy(dtype=float) for frame in frames))
 
-    def _each(self, change: Callable[[pd.DataFrame], pd.DataFrame]) -> "Cells":
-        return Cells(*(change(getattr(self, each.name)) for each in fields(self)))
+    def _changed(self, change: Callable[[pd.DataFrame], pd.DataFrame]) -> "Cells":
+        return Cells(*(change(getattr(self, cell_field.name)) for cell_field in fields(self)))
 
     @property
     def locks(self) -> list[str]:
@@ -66,26 +65,26 @@ class Cells:
 
     def only(self, applications: list[str]) -> "Cells":
         """Return the rows of some applications."""
-        return self._each(lambda frame: frame.loc[applications])
+        return self._changed(lambda frame: frame.loc[applications])
 
     def of_locks(self, locks: list[str]) -> "Cells":
         """Return the columns of some locks."""
-        return self._each(lambda frame: frame[locks])
+        return self._changed(lambda frame: frame[locks])
 
-    def at(self, place: str) -> "Cells":
-        """Return the cells at one of PLACES, a row per application."""
-        chosen = self.counts(place)
-        return self._each(lambda frame: _pick(frame, chosen))
+    def at(self, point: str) -> "Cells":
+        """Return the cells at one of POINTS, a row per application."""
+        counts = self.counts(point)
+        return self._changed(lambda frame: _pick(frame, counts))
 
-    def counts(self, place: str) -> pd.DataFrame:
-        """Return the count of each application and lock at a place; NaN where it was not run."""
+    def counts(self, point: str) -> pd.DataFrame:
+        """Return the count of each application and lock at a point; NaN where it was not run."""
         lines = {}
         for application, part in self.mean.groupby(level=0):
             by_count = part.droplevel(0)
-            if place == "opt":
+            if point == "opt":
                 lines[application] = _best_count(by_count)
             else:
-                count = by_count.index.min() if place == "one" else by_count.index.max()
+                count = by_count.index.min() if point == "one" else by_count.index.max()
                 ran = by_count.loc[count].notna()
                 lines[application] = pd.Series(np.where(ran, float(count), np.nan), ran.index)
         table = pd.DataFrame(lines, dtype=float).T
@@ -99,16 +98,21 @@ def _best_count(by_count: pd.DataFrame) -> pd.Series:
     return best
 
 
-def _pick(frame: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
+def _pick(frame: pd.DataFrame, counts_of_applications: pd.DataFrame) -> pd.DataFrame:
     lines = []
-    for application, counts in chosen.iterrows():
+    for application, counts in counts_of_applications.iterrows():
         part = frame.loc[application]
         ran = ~np.isnan(counts.to_numpy(dtype=float))
         line = np.full(len(counts), np.nan)
-        places = part.index.get_indexer(counts.to_numpy()[ran].astype(int))
-        line[ran] = part.to_numpy()[places, np.flatnonzero(ran)]
+        positions = part.index.get_indexer(counts.to_numpy()[ran].astype(int))
+        line[ran] = part.to_numpy()[positions, np.flatnonzero(ran)]
         lines.append(line)
-    return pd.DataFrame(lines, index=chosen.index, columns=chosen.columns, dtype=float)
+    return pd.DataFrame(
+        lines,
+        index=counts_of_applications.index,
+        columns=counts_of_applications.columns,
+        dtype=float,
+    )
 
 
 def condense(sample: Sample) -> Cells:
@@ -155,7 +159,7 @@ def _moderated_variances(runs: pd.DataFrame, which: str) -> tuple[pd.Series, pd.
     least = np.maximum(runs.least * runs.number, np.finfo(float).eps ** 2)
     variance = np.maximum(runs[which], least).where(several)
     degrees = (runs.number - 1.0).where(several)
-    for _, places in runs.groupby(["application", COUNT]).indices.items():
-        found = moderated(variance.to_numpy()[places], degrees.to_numpy()[places])
-        variance.iloc[places], degrees.iloc[places] = found
+    for _, positions in runs.groupby(["application", COUNT]).indices.items():
+        moderated_values = moderated(variance.to_numpy()[positions], degrees.to_numpy()[positions])
+        variance.iloc[positions], degrees.iloc[positions] = moderated_values
     return np.maximum(variance / runs.number, runs.least), degrees

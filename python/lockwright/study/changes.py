@@ -16,10 +16,7 @@ _COMMON = 0.9
 
 def usual_counts(cells: Cells) -> list[int]:
     """Return the counts that nine of ten applications were run at, or all if these are under two.
-
-    An application may need a power of two, another one a processor for its clients: their columns
-    would be empty for all the others.
-    """
+    Other counts, as those of a program that needs a power of two, would be mostly empty columns."""
     counts = cells.mean.index.get_level_values(1)
     often = counts.value_counts()
     usual = sorted(often.index[often >= _COMMON * len(cells.applications)])
@@ -49,15 +46,15 @@ def changes(cells: Cells, rule: Rule, counts: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(lines).T
 
 
-def between(first: Cells, second: Cells, rule: Rule, place: str) -> float:
+def between(first: Cells, second: Cells, rule: Rule, point: str) -> float:
     """Return the mean share of lock pairs whose relation differs between two cells (Tables 72, 90).
 
-    The cells are of two machines, or of two metrics of one. The mean is over the applications and
-    locks that both have.
+    The cells are of two machines, or of two metrics of one; the mean is over the applications and
+    locks of both.
     """
     applications = [name for name in first.applications if name in set(second.applications)]
     locks = [lock for lock in first.locks if lock in set(second.locks)]
-    parts = [cells.of_locks(locks).at(place) for cells in (first, second)]
+    parts = [cells.of_locks(locks).at(point) for cells in (first, second)]
     shares = [_changed([part.row(name) for part in parts], rule) for name in applications]
     known = [share for share in shares if not math.isnan(share)]
     return float(np.mean(known)) if known else math.nan

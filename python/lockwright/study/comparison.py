@@ -23,26 +23,26 @@ def as_runs(
     application: str,
     complaint: Callable[[str, str], LockwrightError],
 ) -> tuple[list[str], list[list[str]]]:
-    """Return heading and rows in the form of a study file, in the same order, with warm-up runs.
+    """Return heading and rows in the form of a study file, in the same order.
 
     Warm-up runs have the outcome WARM_UP. The metric is found by its unit; with an unknown unit its
     name is `value`. complaint: makes an error from the fault and the advice.
     """
-    place = {name: heading.index(name) for name in _OURS}
-    units = sorted({row[place["unit"]] for row in rows})
+    indices = {name: heading.index(name) for name in _OURS}
+    units = sorted({row[indices["unit"]] for row in rows})
     if len(units) > 1:
         raise complaint(f"has figures in {' and in '.join(units)}", "give each a file of its own")
     unit = units[0] if units else ""
     metric = next((m.name for m in METRICS.values() if unit.lower() in m.units), None)
     # A program may be run without a number of threads.
-    counted = ["threads"] if any(row[place["threads"]] for row in rows) else []
-    columns = [*counted, "round", "lock", "outcome", "value"]
+    count_column = ["threads"] if any(row[indices["threads"]] for row in rows) else []
+    columns = [*count_column, "round", "lock", "outcome", "value"]
     head = ["machine", "application", *columns]
     head[-1] = f"{metric} ({unit})" if metric else "value"
     lines = []
     for row in rows:
-        line = [machine, application, *(row[place[name]] for name in columns)]
-        if row[place["round"]].startswith(("0", "-")):
+        line = [machine, application, *(row[indices[name]] for name in columns)]
+        if row[indices["round"]].startswith(("0", "-")):
             line[-2] = WARM_UP
         lines.append(line)
     return head, lines

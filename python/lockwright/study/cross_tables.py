@@ -1,11 +1,12 @@
 """Tables that compare two metrics, two machines, or interposed locks with those in the source."""
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import pandas as pd
 
 from lockwright.study import changes, effect, energy, latency, validation
-from lockwright.study.cells import PLACES
+from lockwright.study.cells import POINTS
 from lockwright.study.dataset import DataSet
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.result_table import CHANCE, CORRELATION, NUMBER, RATIO, TEXT, Table
@@ -14,7 +15,7 @@ from lockwright.study.schema import HIGHER
 
 
 def energy_tables(data: DataSet, machine: str, parts: Sequence[MachineMetric]) -> Iterator[Table]:
-    """Yield tables of energy efficiency against throughput on one machine. parts: of it."""
+    """Yield tables of energy efficiency against throughput on one machine, from its parts."""
     paired = data.paired(machine, "throughput", "tpp")
     if paired is None:
         return
@@ -30,11 +31,11 @@ def energy_tables(data: DataSet, machine: str, parts: Sequence[MachineMetric]) -
     by_metric = {part.sample.metric: part for part in parts}
     if not {"throughput", "tpp"} <= by_metric.keys():
         return
-    chosen = effect.sensitive(by_metric["throughput"].effect)
-    if not chosen:
+    sensitive = effect.sensitive(by_metric["throughput"].effect)
+    if not sensitive:
         return
-    tpp, throughput = (by_metric[metric].whole for metric in ("tpp", "throughput"))
-    common = [name for name in chosen if name in tpp.applications]
+    tpp, throughput = (by_metric[metric].cells for metric in ("tpp", "throughput"))
+    common = [name for name in sensitive if name in tpp.applications]
     frames = {
         "gain": energy.gain_difference(tpp.only(common), throughput.only(common)).share,
         "best_count": energy.shift(tpp.only(common), throughput.only(common)).share,
@@ -64,12 +65,12 @@ def latency_tables(data: DataSet, machine: str, baseline: str, notes: list[str])
         "from",
         usual=RATIO,
     )
-    for place in PLACES:
-        table = latency.against_throughput(paired, place, baseline)
+    for point in POINTS:
+        table = latency.against_throughput(paired, point, baseline)
         if not table.empty:
             yield Table(
-                f"{machine}.latency-{place}",
-                f"{machine}: tail latency against execution time, at {place}",
+                f"{machine}.latency-{point}",
+                f"{machine}: tail latency against execution time, at {point}",
                 table.set_index("application"),
                 f"multiples of {baseline}'s; lower is better; least latency first",
                 "application",
@@ -82,20 +83,16 @@ def latency_tables(data: DataSet, machine: str, baseline: str, notes: list[str])
 def order_changes(parts: Sequence[MachineMetric]) -> Iterator[Table]:
     """Yield the table of changes between two machines in one metric, or two metrics of one."""
     lines = {}
-    for place, first in enumerate(parts):
-        for second in parts[place + 1 :]:
-            alike = (
-                first.sample.machine == second.sample.machine,
-                first.sample.metric == second.sample.metric,
-            )
+    for first, second in combinations(parts, 2):
+        same_machine = first.sample.machine == second.sample.machine
+        if same_machine or first.sample.metric == second.sample.metric:
             # If the rules of the two parts differ, the one that needs less data is used.
             rule = first.rule if first.rule == second.rule else Margin()
-            if any(alike):
-                lines[f"{first.sample.title} / {second.sample.title}"] = {
-                    place: changes.between(first.sensitive, second.sensitive, rule, place)
-                    for place in ("max", "opt")
-                    if first.sensitive.applications and second.sensitive.applications
-                }
+            lines[f"{first.sample.title} / {second.sample.title}"] = {
+                point: changes.between(first.sensitive, second.sensitive, rule, point)
+                for point in ("max", "opt")
+                if first.sensitive.applications and second.sensitive.applications
+            }
     if lines:
         yield Table(
             "machines",
@@ -109,8 +106,8 @@ def order_changes(parts: Sequence[MachineMetric]) -> Iterator[Table]:
 def validation_table(
     data: DataSet, frame: pd.DataFrame, number: int, rule: Rule
 ) -> Iterator[Table]:
-    """Yield the table of interposed locks against those in the program's source. number: the index
-    of the frame in the data."""
+    """Yield the table of interposed locks against those in the program's source. number: index of
+    the frame in the data."""
     machine = str(frame.machine.iloc[0])
     metric = next((m for m in data.metrics if m in frame and frame[m].notna().all()), None)
     if metric is None:

@@ -23,7 +23,7 @@ class Source:
 
     frame: a row per run, with the columns machine, application, count, lock, variant ('' where
     there is none) and one per metric, in the metric's unit. counted: the unit of `count`, 'nodes',
-    'threads' or ''. beside: whether the file only adds metrics to the machine of another one.
+    'threads' or ''. adds_metrics: whether the file only adds metrics to another one's machine.
     unfinished: a row per run without a figure, with the columns UNFINISHED.
     """
 
@@ -31,7 +31,7 @@ class Source:
     frame: pd.DataFrame
     metrics: tuple[str, ...]
     counted: str
-    beside: bool = False
+    adds_metrics: bool = False
     unfinished: pd.DataFrame = field(default_factory=_none_unfinished)
 
 
@@ -94,44 +94,44 @@ class DataSet:
 
     def sample(self, machine: str, metric: str) -> Sample | None:
         """Return the runs of a machine in a metric, or None. A machine's own files come first."""
-        for beside in (False, True):
-            found = self._rows(machine, (metric,), beside)
-            if found is not None:
-                frame, counted = found
+        for adds_metrics in (False, True):
+            rows = self._rows(machine, (metric,), adds_metrics)
+            if rows is not None:
+                frame, counted = rows
                 inverted = self.direction(metric) != HIGHER
                 value = 1 / frame[metric] if inverted else frame[metric]
                 columns = frame[["application", COUNT, "lock"]].assign(value=value)
                 columns = columns.reset_index(drop=True)
-                lost = self._unfinished(machine)
-                return Sample(machine, metric, counted, columns, inverted, lost)
+                unfinished = self._unfinished(machine)
+                return Sample(machine, metric, counted, columns, inverted, unfinished)
         return None
 
     def paired(self, machine: str, first: str, second: str) -> pd.DataFrame | None:
         """Return the runs that have both metrics, in their own units; None if there are none."""
-        for beside in (True, False):
-            found = self._rows(machine, (first, second), beside)
-            if found is not None:
-                return found[0][["application", COUNT, "lock", first, second]]
+        for adds_metrics in (True, False):
+            rows = self._rows(machine, (first, second), adds_metrics)
+            if rows is not None:
+                return rows[0][["application", COUNT, "lock", first, second]]
         return None
 
     def validations(self) -> list[pd.DataFrame]:
         """Return the runs of the same locks in two variants: one frame per file and machine."""
-        found = []
+        frames = []
         for source in self.sources:
             frame = source.frame[source.frame.variant != ""]
-            found += [part for _, part in frame.groupby("machine") if part.variant.nunique() == 2]
-        return found
+            frames += [part for _, part in frame.groupby("machine") if part.variant.nunique() == 2]
+        return frames
 
     def _unfinished(self, machine: str) -> pd.DataFrame:
-        parts = [each.unfinished[each.unfinished.machine == machine] for each in self.sources]
+        parts = [source.unfinished[source.unfinished.machine == machine] for source in self.sources]
         return pd.concat(parts, ignore_index=True)
 
     def _rows(
-        self, machine: str, metrics: Sequence[str], beside: bool
+        self, machine: str, metrics: Sequence[str], adds_metrics: bool
     ) -> tuple[pd.DataFrame, str] | None:
         parts, counted = [], ""
         for source in self.sources:
-            if source.beside == beside and set(metrics) <= set(source.metrics):
+            if source.adds_metrics == adds_metrics and set(metrics) <= set(source.metrics):
                 frame = _without_variant(source.frame)
                 frame = frame[(frame.machine == machine) & frame[list(metrics)].notna().all(axis=1)]
                 if not frame.empty:

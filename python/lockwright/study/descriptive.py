@@ -1,9 +1,8 @@
 """Tables that describe the locks of a study, as in TOCS 2019.
 
-The count at which each lock is best (Tables 9, 10, 15), the share of applications for which a lock
-is among the best or harmful (11, 12, 31 to 37), every lock against every other (38 to 51), the
-variability of the runs of one configuration, and the runs without a figure: a lock under which a
-program hangs or crashes is no choice.
+They give the count at which each lock is best (Tables 9, 10, 15), the share of applications for
+which a lock is among the best or harmful (11, 12, 31 to 37), every lock against every other (38 to
+51), the variability of the runs of one configuration, and the runs without a figure.
 """
 
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from lockwright.study.cells import PLACES, Cells, Row
+from lockwright.study.cells import POINTS, Cells, Row
 from lockwright.study.dataset import COUNT, Sample
 from lockwright.study.rules import Flags, Rule
 
@@ -32,17 +31,17 @@ def best_counts(cells: Cells) -> pd.DataFrame:
     return pd.DataFrame({"count": shares.index, "share": shares.to_numpy()}).set_index("count")
 
 
-def loss_to_best(cells: Cells, place: str) -> pd.DataFrame:
+def loss_to_best(cells: Cells, point: str) -> pd.DataFrame:
     """Return max / m - 1, the loss against the best lock, per application and lock (Tables 52-65,
     84-87)."""
-    means = cells.at(place).mean
+    means = cells.at(point).mean
     return means.rdiv(means.max(axis=1), axis=0) - 1
 
 
 def best_share(cells: Cells, rule: Rule) -> pd.DataFrame:
     """Return the share of the applications where a lock is among the best, a row per lock (Tables
     31-37)."""
-    return _share_of_applications(cells, rule.among_best, PLACES)
+    return _share_of_applications(cells, rule.among_best, POINTS)
 
 
 def harmful_share(cells: Cells, rule: Rule) -> pd.DataFrame:
@@ -50,13 +49,13 @@ def harmful_share(cells: Cells, rule: Rule) -> pd.DataFrame:
     return _share_of_applications(cells, rule.harmful, ("max", "opt"))
 
 
-def best_locks(cells: Cells, rule: Rule, place: str, most: int = 3) -> pd.Series:
+def best_locks(cells: Cells, rule: Rule, point: str, most: int = 3) -> pd.Series:
     """Return the names of at most `most` best locks of each application, best first, and the number
     of others."""
-    here = cells.at(place)
+    at_point = cells.at(point)
     names = {}
-    for application in here.applications:
-        good = here.mean.loc[application][rule.among_best(here.row(application))]
+    for application in at_point.applications:
+        good = at_point.mean.loc[application][rule.among_best(at_point.row(application))]
         ranked = list(good.sort_values(ascending=False).index)
         more = f" +{len(ranked) - most}" if len(ranked) > most else ""
         names[application] = ", ".join(ranked[:most]) + more
@@ -69,29 +68,29 @@ def spread(shares: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share_of_applications(
-    cells: Cells, chosen: Callable[[Row], Flags], places: tuple[str, ...]
+    cells: Cells, chosen: Callable[[Row], Flags], points: tuple[str, ...]
 ) -> pd.DataFrame:
-    """Return the share of the applications that a lock was run on at each place; NaN for none."""
+    """Return the share of the applications that a lock was run on at each point; NaN for none."""
     columns = {}
-    for place in places:
-        here = cells.at(place)
-        flags = {name: chosen(here.row(name)) for name in here.applications}
-        table = pd.DataFrame(flags, index=here.locks, dtype=float).T
-        columns[place] = table.where(here.mean.notna()).mean()
+    for point in points:
+        at_point = cells.at(point)
+        flags = {name: chosen(at_point.row(name)) for name in at_point.applications}
+        table = pd.DataFrame(flags, index=at_point.locks, dtype=float).T
+        columns[point] = table.where(at_point.mean.notna()).mean()
     return pd.DataFrame(columns, dtype=np.float64).rename_axis("lock")
 
 
-def pairwise(cells: Cells, rule: Rule, place: str) -> pd.DataFrame:
+def pairwise(cells: Cells, rule: Rule, point: str) -> pd.DataFrame:
     """Return the share of the common applications where the row's lock beats the column's.
 
     The column `average` is the mean over the other locks (Fig. 3, Tables 38-51, 80-83).
     """
-    here = cells.at(place)
-    locks = here.locks
+    at_point = cells.at(point)
+    locks = at_point.locks
     wins = np.zeros((len(locks), len(locks)))
     common = np.zeros_like(wins)
-    for application in here.applications:
-        row = here.row(application)
+    for application in at_point.applications:
+        row = at_point.row(application)
         ran = ~np.isnan(row.mean)
         wins += rule.better(row)
         common += ran[:, None] & ran[None, :]
@@ -107,7 +106,7 @@ def variability(sample: Sample) -> pd.DataFrame:
 
     A row per lock, and one for all. Configurations with a single run are left out.
     """
-    groups = sample.frame.groupby(["application", COUNT, "lock"]).value
+    groups = sample.frame.groupby(_KEYS).value
     relative = (groups.std(ddof=1) / groups.mean()).dropna()
     lines = {lock: _shares(part) for lock, part in relative.groupby(level="lock")}
     return pd.DataFrame({"all": _shares(relative)} | lines).T
@@ -130,4 +129,4 @@ def unfinished(sample: Sample) -> pd.DataFrame:
             "outcome": lost.agg(lambda words: words.value_counts().index[0]),
         }
     )
-    return table.reset_index().sort_values(["application", COUNT, "lock"], ignore_index=True)
+    return table.reset_index().sort_values(_KEYS, ignore_index=True)

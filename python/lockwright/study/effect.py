@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 
 from lockwright.study import noise_limits
-from lockwright.study.cells import PLACES, Cells
+from lockwright.study.cells import POINTS, Cells
 from lockwright.study.rules import Rule
 
 SENSITIVE = 0.10
 """An application is lock-sensitive if R.Dev at its largest count is above this."""
 
 FIGURES = ("gain", "rdev")
-"""The two figures, each at every one of PLACES: columns gain_one, rdev_one, gain_max, ..."""
+"""The two figures, each at every one of POINTS: columns gain_one, rdev_one, gain_max, ..."""
 
 
 def gain(means: pd.DataFrame) -> pd.Series:
@@ -29,14 +29,14 @@ def effect(cells: Cells, rule: Rule) -> pd.DataFrame:
 
     Where the rule has intervals, there are columns _quiet, _low and _high for each figure: without
     the noise of the runs, and the 95 % interval of that (see noise_limits). An application is
-    sensitive only if its whole interval of R.Dev at max is above SENSITIVE. Where only a part of it
-    is, `undecided` is set.
+    sensitive only if its entire interval of R.Dev at max is above SENSITIVE, and `undecided` if
+    only a part is.
     """
     columns = {}
-    for place in PLACES:
-        means = cells.at(place).mean
-        columns[f"gain_{place}"] = gain(means)
-        columns[f"rdev_{place}"] = relative_deviation(means)
+    for point in POINTS:
+        means = cells.at(point).mean
+        columns[f"gain_{point}"] = gain(means)
+        columns[f"rdev_{point}"] = relative_deviation(means)
     table = pd.DataFrame(columns)
     if not rule.intervals:
         table["sensitive"] = table.rdev_max > SENSITIVE
@@ -54,14 +54,14 @@ def sensitive(table: pd.DataFrame) -> list[str]:
 
 
 def _intervals(cells: Cells) -> pd.DataFrame:
-    columns = [f"{what}_{p}_{end}" for p in PLACES for what in FIGURES for end in noise_limits.ENDS]
+    columns = [f"{what}_{p}_{end}" for p in POINTS for what in FIGURES for end in noise_limits.ENDS]
     lines: dict[str, dict[str, float]] = {name: {} for name in cells.applications}
     random = np.random.default_rng(0)
-    for place in PLACES:
-        here = cells.at(place)
+    for point in POINTS:
+        cells_there = cells.at(point)
         for name, line in lines.items():
-            found = noise_limits.limits_of_row(here.row(name), random)
-            for what, values in zip(FIGURES, found or (), strict=False):
+            limits = noise_limits.limits_of_row(cells_there.row(name), random)
+            for what, values in zip(FIGURES, limits or (), strict=False):
                 for end, value in zip(noise_limits.ENDS, values, strict=True):
-                    line[f"{what}_{place}_{end}"] = value
+                    line[f"{what}_{point}_{end}"] = value
     return pd.DataFrame(lines).T.reindex(columns=columns).astype(float)

@@ -15,11 +15,13 @@ def correlation(paired: pd.DataFrame) -> pd.DataFrame:
     paired: columns application, count, lock, throughput and tpp, a row per run.
     """
     means = paired.groupby(["application", COUNT, "lock"])[["throughput", "tpp"]].mean()
-    found = {}
+    coefficients = {}
     for application, part in means.groupby(level=0):
         varies = (part.nunique() > 1).all()
-        found[application] = np.corrcoef(part.throughput, part.tpp)[0, 1] if varies else np.nan
-    return pd.DataFrame({"pcc": found}, dtype=float)
+        coefficients[application] = (
+            np.corrcoef(part.throughput, part.tpp)[0, 1] if varies else np.nan
+        )
+    return pd.DataFrame({"pcc": coefficients}, dtype=float)
 
 
 def gain_difference(tpp: Cells, throughput: Cells) -> pd.DataFrame:
@@ -42,7 +44,7 @@ def shift(tpp: Cells, throughput: Cells) -> pd.DataFrame:
     differs by less than 5 %, the counts are taken as the same (Table 15).
     """
     first, second = throughput.counts("opt"), tpp.counts("opt")
-    found = []
+    signs_of_pairs = []
     for application in first.index.intersection(second.index):
         for lock in first.columns.intersection(second.columns):
             counts = first.at[application, lock], second.at[application, lock]
@@ -54,7 +56,7 @@ def shift(tpp: Cells, throughput: Cells) -> pd.DataFrame:
                 tpp.mean.at[fast, lock] / tpp.mean.at[thrifty, lock],
             ]
             near = max(losses) > 1 - TOLERANCE
-            found.append(0 if near else int(np.sign(counts[1] - counts[0])))
-    signs = pd.Series(found, dtype=float)
+            signs_of_pairs.append(0 if near else int(np.sign(counts[1] - counts[0])))
+    signs = pd.Series(signs_of_pairs, dtype=float)
     names = {"lower": -1, "same": 0, "higher": 1}
     return pd.DataFrame({"share": {name: (signs == sign).mean() for name, sign in names.items()}})

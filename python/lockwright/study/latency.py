@@ -15,28 +15,28 @@ def _means(runs: pd.DataFrame) -> pd.DataFrame:
     return means.assign(time=1 / means.throughput)
 
 
-def _configurations_at(means: pd.DataFrame, place: str) -> pd.DataFrame:
+def _configurations_at(means: pd.DataFrame, point: str) -> pd.DataFrame:
     """Return the configuration of each application and lock at one, max or opt (of throughput)."""
     flat = means.reset_index(COUNT)
-    if place == "opt":
+    if point == "opt":
         # The smallest of equally good counts.
         best = flat.sort_values(["time", COUNT]).groupby(level=["application", "lock"]).head(1)
         return best.sort_index()
-    ends = flat[COUNT].groupby(level="application").agg("min" if place == "one" else "max")
+    ends = flat[COUNT].groupby(level="application").agg("min" if point == "one" else "max")
     return flat[flat[COUNT] == ends.reindex(flat.index.get_level_values("application")).to_numpy()]
 
 
-def against_throughput(runs: pd.DataFrame, place: str, baseline: str) -> pd.DataFrame:
+def against_throughput(runs: pd.DataFrame, point: str, baseline: str) -> pd.DataFrame:
     """Return latency and execution time of each lock, as multiples of the baseline's.
 
     A row per application and lock, least latency first; at opt, each lock is at the count of its
     best throughput. Applications that were not run with the baseline there are left out.
     """
-    here = _configurations_at(_means(runs), place)
-    if baseline not in here.index.get_level_values("lock"):
+    at_point = _configurations_at(_means(runs), point)
+    if baseline not in at_point.index.get_level_values("lock"):
         return pd.DataFrame(columns=["application", "lock", "count", "latency", "time"])
-    base = here.xs(baseline, level="lock")[["latency", "time"]]
-    known = here[here.index.get_level_values("application").isin(base.index)]
+    base = at_point.xs(baseline, level="lock")[["latency", "time"]]
+    known = at_point[at_point.index.get_level_values("application").isin(base.index)]
     over = base.reindex(known.index.get_level_values("application")).to_numpy()
     ratios = known[["latency", "time"]] / over
     table = ratios.assign(count=known[COUNT]).reset_index()

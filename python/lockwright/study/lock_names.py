@@ -22,9 +22,7 @@ _ELSEWHERE = {
 
 
 def project_name(name: str) -> str:
-    """Return the project's name of a lock, in small letters with dashes.
-
-    An unknown lock retains its name in that spelling: a study may contain any lock.
-    """
+    """Return the project's name of a lock, or the name itself of an unknown one, in small letters
+    with dashes."""
     plain = re.sub(r"[\s_-]+", "-", name.strip().lower())
     return _ELSEWHERE.get(plain, plain)

@@ -6,21 +6,20 @@ from functools import cached_property
 import pandas as pd
 
 from lockwright.study import changes, descriptive, effect
-from lockwright.study.cells import PLACES, Cells
+from lockwright.study.cells import POINTS, Cells
 from lockwright.study.dataset import Sample
 from lockwright.study.rules import Rule
 
 
 @dataclass(frozen=True)
 class MachineMetric:
-    """One machine in one metric. whole: the cells of all applications. wanted: the counts for the
-    table of changes, by default those of most applications, and for the best_lock ratio, by default
-    all."""
+    """One machine in one metric. cells: of all applications. counts: those for the table of
+    changes, by default those of most applications, and for the best_lock ratio, by default all."""
 
     sample: Sample
     rule: Rule
-    whole: Cells
-    wanted: tuple[int, ...] = ()
+    cells: Cells
+    counts: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
@@ -30,7 +29,7 @@ class MachineMetric:
     @cached_property
     def effect(self) -> pd.DataFrame:
         """See effect.effect."""
-        return effect.effect(self.whole, self.rule)
+        return effect.effect(self.cells, self.rule)
 
     @cached_property
     def unfinished(self) -> pd.DataFrame:
@@ -40,7 +39,7 @@ class MachineMetric:
     @cached_property
     def sensitive(self) -> Cells:
         """The lock-sensitive applications only."""
-        return self.whole.only(effect.sensitive(self.effect))
+        return self.cells.only(effect.sensitive(self.effect))
 
     @cached_property
     def best(self) -> pd.DataFrame:
@@ -54,8 +53,8 @@ class MachineMetric:
 
     @cached_property
     def matrices(self) -> dict[str, pd.DataFrame]:
-        """See descriptive.pairwise, at each of PLACES."""
-        return {place: descriptive.pairwise(self.sensitive, self.rule, place) for place in PLACES}
+        """See descriptive.pairwise, at each of POINTS."""
+        return {point: descriptive.pairwise(self.sensitive, self.rule, point) for point in POINTS}
 
     @cached_property
     def changes(self) -> pd.DataFrame | None:
@@ -63,7 +62,7 @@ class MachineMetric:
         ran = set(self.sensitive.mean.index.get_level_values(1))
         if len(ran) < 2:
             return None
-        counts = [count for count in self.wanted if count in ran]
+        counts = [count for count in self.counts if count in ran]
         if len(counts) < 2:
             counts = changes.usual_counts(self.sensitive)
         return changes.changes(self.sensitive, self.rule, counts)

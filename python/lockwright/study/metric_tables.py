@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from lockwright.study import best_lock_ratio, descriptive, noise_limits
-from lockwright.study.cells import PLACES, Cells
+from lockwright.study.cells import POINTS, Cells
 from lockwright.study.dataset import COUNT
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.result_table import MISSING, NUMBER, RATIO, TEXT, Table
@@ -39,26 +39,28 @@ def tables_of_part(part: MachineMetric) -> Iterator[Table]:
             usual=NUMBER,
             formats={"lock": TEXT, "outcome": TEXT},
         )
-    chosen = part.sensitive
-    if not chosen.applications:
+    sensitive = part.sensitive
+    if not sensitive.applications:
         return
     best, harm = part.best, part.harmful
     matrices = part.matrices
-    of = f"of the {len(chosen.applications)} lock-sensitive applications"
+    subset = f"of the {len(sensitive.applications)} lock-sensitive applications"
     ranking = pd.DataFrame(
-        {f"best_{place}": best[place] for place in PLACES}
-        | {f"harmful_{place}": harm[place] for place in harm}
-        | {f"beats_{place}": matrices[place].average for place in PLACES}
+        {f"best_{point}": best[point] for point in POINTS}
+        | {f"harmful_{point}": harm[point] for point in harm}
+        | {f"beats_{point}": matrices[point].average for point in POINTS}
     )
     yield Table(
         f"{name}.locks",
-        f"{title}: the locks, {of}",
+        f"{title}: the locks, {subset}",
         ranking.sort_values("beats_max", ascending=False),
         "best: among the best; harmful: the best lock is more than 15 % better; beats: of the other"
         " locks, on average; each in % of the applications that the lock was run on",
         "lock",
     )
-    yield Table(f"{name}.best", f"{title}: among the best", best, f"in % {of}", "lock", aside=True)
+    yield Table(
+        f"{name}.best", f"{title}: among the best", best, f"in % {subset}", "lock", aside=True
+    )
     yield Table(
         f"{name}.coverage",
         f"{title}: coverage",
@@ -68,23 +70,23 @@ def tables_of_part(part: MachineMetric) -> Iterator[Table]:
         "at",
     )
     yield Table(
-        f"{name}.harmful", f"{title}: harmful locks", harm, f"in % {of}", "lock", aside=True
+        f"{name}.harmful", f"{title}: harmful locks", harm, f"in % {subset}", "lock", aside=True
     )
-    for place, matrix in matrices.items():
+    for point, matrix in matrices.items():
         yield Table(
-            f"{name}.pairwise-{place}",
-            f"{title}: line better than column, at {place}",
+            f"{name}.pairwise-{point}",
+            f"{title}: line better than column, at {point}",
             matrix,
-            f"in % {of}",
+            f"in % {subset}",
             "row_beats_col",
             aside=True,
         )
-    yield from _count_tables(part, chosen)
-    for place in ("max", "opt"):
+    yield from _count_tables(part, sensitive)
+    for point in ("max", "opt"):
         yield Table(
-            f"{name}.loss-{place}",
-            f"{title}: loss of a lock against the best, at {place}",
-            descriptive.loss_to_best(chosen, place),
+            f"{name}.loss-{point}",
+            f"{title}: loss of a lock against the best, at {point}",
+            descriptive.loss_to_best(sensitive, point),
             "best / lock - 1 in %",
             "application",
             aside=True,
@@ -93,12 +95,12 @@ def tables_of_part(part: MachineMetric) -> Iterator[Table]:
 
 def _applications(part: MachineMetric) -> Table:
     """Return the main figures of each application, the most lock-sensitive first."""
-    figures = part.effect
-    frame = figures[["gain_one", "gain_max", "gain_opt", "rdev_max"]].copy()
+    effect = part.effect
+    frame = effect[["gain_one", "gain_max", "gain_opt", "rdev_max"]].copy()
     noise = ""
     formats = {"sensitive": TEXT, "best_at_max": TEXT}
     if part.rule.intervals:
-        ends = figures[[f"rdev_max_{end}" for end in noise_limits.ENDS]].itertuples(index=False)
+        ends = effect[[f"rdev_max_{end}" for end in noise_limits.ENDS]].itertuples(index=False)
         frame["rdev_less_noise"] = [
             MISSING
             if math.isnan(low)
@@ -110,8 +112,8 @@ def _applications(part: MachineMetric) -> Table:
             "; less noise: rdev without the noise of the runs, and its 95 % interval, which decides"
             " sensitive"
         )
-    frame["sensitive"] = _marks(figures)
-    frame["best_at_max"] = descriptive.best_locks(part.whole, part.rule, "max")
+    frame["sensitive"] = _marks(effect)
+    frame["best_at_max"] = descriptive.best_locks(part.cells, part.rule, "max")
     return Table(
         f"{part.name}.applications",
         f"{part.sample.title}: the applications",
@@ -124,18 +126,18 @@ def _applications(part: MachineMetric) -> Table:
     )
 
 
-def _count_tables(part: MachineMetric, chosen: Cells) -> Iterator[Table]:
+def _count_tables(part: MachineMetric, sensitive: Cells) -> Iterator[Table]:
     name, title, counted = part.name, part.sample.title, part.sample.counted
     if part.changes is None:
         return
     yield Table(
         f"{name}.best-count",
         f"{title}: {counted} at which locks are at their best",
-        descriptive.best_counts(chosen),
+        descriptive.best_counts(sensitive),
         "in % of all pairs of a lock-sensitive application and a lock",
         counted,
     )
-    gains, where = descriptive.opt_gain(chosen), chosen.counts("opt")
+    gains, where = descriptive.opt_gain(sensitive), sensitive.counts("opt")
     joined = gains.copy().astype(object)
     for lock in gains.columns:
         joined[lock] = [
@@ -162,7 +164,7 @@ def _count_tables(part: MachineMetric, chosen: Cells) -> Iterator[Table]:
     yield Table(
         f"{name}.best-lock-ratio",
         f"{title}: best_lock ratio",
-        best_lock_ratio.best_lock_ratio(part.whole, part.wanted or None, best_lock_ratio.EXPECTED),
+        best_lock_ratio.best_lock_ratio(part.cells, part.counts or None, best_lock_ratio.EXPECTED),
         "average of the lock over the counts / average of the best lock at each",
         "application",
         usual=RATIO,

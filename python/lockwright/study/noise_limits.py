@@ -18,7 +18,7 @@ _DRAWS = 1000
 _BEYOND = (1 - CONFIDENCE) / 2
 
 _STEPS = 12
-"""Bisection steps in the search for a factor, which narrow it to a thousandth of the range."""
+"""Bisection steps in the search for a factor, which reduce its range to a thousandth."""
 
 _LARGEST = 2.0**20
 """The largest factor that is tried; a larger one is no bound."""
@@ -49,30 +49,30 @@ def limits_of_row(row: Row, random: np.random.Generator) -> tuple[Limits, Limits
     scale = np.sqrt(np.log1p(row.error[ran] ** 2))
     # With two runs the t distribution reaches beyond any float.
     noise = np.clip(scale * drawn, -50, 50)
-    apart = np.log(means)
-    apart = apart - apart.mean()
-    alike = np.ptp(apart) < 1e-12
-    if alike:
+    distances = np.log(means)
+    distances = distances - distances.mean()
+    equal = np.ptp(distances) < 1e-12
+    if equal:
         # The runs do not show in which direction the locks differ, if they do.
-        apart = np.linspace(-1, 1, len(apart)) * max(float(scale.max()), 1e-6)
+        distances = np.linspace(-1, 1, len(distances)) * max(float(scale.max()), 1e-6)
     raised = np.exp(noise)
     squared = raised**2
 
     def deviations(factor: float) -> Vector:
-        means = _exp(factor * apart)
+        means = _exp(factor * distances)
         return _deviation(raised @ means, squared @ means**2, len(means))
 
     def gains(factor: float) -> Vector:
-        return np.asarray(np.ptp(factor * apart + noise, axis=1))
+        return np.asarray(np.ptp(factor * distances + noise, axis=1))
 
     def ends(figures: Callable[[float], Vector], figure: float) -> list[float]:
         return [_factor(figures, figure, share) for share in (0.5, _BEYOND, 1 - _BEYOND)]
 
-    range_ = float(np.ptp(apart))
-    of_gain = [float(np.expm1(min(each * range_, 700.0))) for each in ends(gains, np.log1p(gain))]
+    range_ = float(np.ptp(distances))
+    of_gain = [float(np.expm1(min(end * range_, 700.0))) for end in ends(gains, np.log1p(gain))]
     of_deviation = []
-    for each in ends(deviations, deviation):
-        means = _exp(each * apart)
+    for end in ends(deviations, deviation):
+        means = _exp(end * distances)
         of_deviation.append(float(_deviation(means.sum(), (means**2).sum(), len(means))))
     return _as_limits(of_gain), _as_limits(of_deviation)
 

@@ -17,22 +17,22 @@ SCHEMA = 1
 
 
 def write(
-    found: Analysis,
+    analysis: Analysis,
     data: Sequence[Path],
     json_file: Path | None,
     csv_folder: Path | None,
     latex_folder: Path | None,
 ) -> None:
-    """Write the chosen files and create the directories. Raises LockwrightError if that fails."""
+    """Write the chosen files. Raises LockwrightError if that fails."""
     if json_file is not None:
         json_file.absolute().parent.mkdir(parents=True, exist_ok=True)
-        files.write(json_file, to_json(found, list(map(str, data))), "--json")
+        files.write(json_file, to_json(analysis, list(map(str, data))), "--json")
     for folder, ending, text_of in ((csv_folder, "csv", to_csv), (latex_folder, "tex", to_latex)):
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            for table in found.tables:
-                place = folder / f"{table.name.replace('/', '_')}.{ending}"
-                files.write(place, text_of(table), f"--{'csv' if ending == 'csv' else 'latex'}")
+            for table in analysis.tables:
+                path = folder / f"{table.name.replace('/', '_')}.{ending}"
+                files.write(path, text_of(table), f"--{'csv' if ending == 'csv' else 'latex'}")
 
 
 def to_json(analysis: Analysis, files: Sequence[str]) -> str:

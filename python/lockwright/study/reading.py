@@ -20,15 +20,15 @@ _TODO = (
 )
 
 
-def read(places: Sequence[Path], better: Mapping[str, str] | None = None) -> DataSet:
+def read(paths: Sequence[Path], better: Mapping[str, str] | None = None) -> DataSet:
     """Return the data of files, and of all *.csv in directories. Raises LockwrightError for the
     first bad line.
 
-    A file is CSV, or the SQLite file of `lockwright study run`. better: metrics that are not known
-    by name, with 'higher' or 'lower'. A file without a column of machines is of one machine, named
+    A file is CSV, or the SQLite file of `lockwright study run`. better: 'higher' or 'lower' for
+    metrics that are not known by name. A file without a column of machines is of one machine, named
     as the file; NAME-MORE.csv beside NAME.csv adds metrics to the machine NAME.
     """
-    files = list(_files(places))
+    files = list(_files(paths))
     stems = [file.stem for file in files]
     notes: list[str] = []
     sources = []
@@ -45,25 +45,25 @@ def read(places: Sequence[Path], better: Mapping[str, str] | None = None) -> Dat
     return DataSet(tuple(sources), dict(better or {}), tuple(notes))
 
 
-def _files(places: Sequence[Path]) -> Iterator[Path]:
-    for place in places:
-        if not place.exists():
-            raise LockwrightError(f"there is no {place}", "name CSV files, or a directory of them")
-        if not place.is_dir():
-            yield place
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.exists():
+            raise LockwrightError(f"there is no {path}", "name CSV files, or a directory of them")
+        if not path.is_dir():
+            yield path
             continue
-        inside = sorted(place.glob("*.csv"))
+        inside = sorted(path.glob("*.csv"))
         if not inside:
             raise LockwrightError(
-                f"{place} has no *.csv in it", "name CSV files, or their directory"
+                f"{path} has no *.csv in it", "name CSV files, or their directory"
             )
         yield from inside
 
 
 def _machine_of(stem: str, stems: Sequence[str]) -> str:
-    """Return the machine of a file: the shortest name of another file that begins this one's name,
+    """Return the machine of a file: the shortest name of another file with which its name begins,
     or its own name."""
-    machines = [each for each in stems if stem.startswith((f"{each}-", f"{each}_", f"{each}."))]
+    machines = [name for name in stems if stem.startswith((f"{name}-", f"{name}_", f"{name}."))]
     return min(machines, key=len, default=stem)
 
 
@@ -108,64 +108,66 @@ class _File:
     def of_heading(self, what: str, todo: str = _TODO) -> LockwrightError:
         return self.complaint(self.heading_line, what, todo)
 
-    def column(self, place: int) -> list[str]:
-        return [row[place] for row in self.rows]
+    def column(self, index: int) -> list[str]:
+        return [row[index] for row in self.rows]
 
 
 def _read(path: Path, machine: str, better: dict[str, str], notes: list[str]) -> Source:
     file = _File(path)
-    places = _dimensions(file)
+    indices = _dimensions(file)
     metrics = _metrics(file, better)
     if not file.rows:
         raise file.of_heading("has no lines below its heading")
-    kept = _counted_lines(file, places, notes)
+    finished = _counted_lines(file, indices, notes)
     columns: dict[str, list[Any]] = {}
     for name in (schema.MACHINE, schema.APPLICATION, schema.LOCK, schema.VARIANT):
-        columns[name] = _column_texts(file, name, places.get(name), machine)
+        columns[name] = _column_texts(file, name, indices.get(name), machine)
     if not set(columns[schema.VARIANT]) <= set(schema.VARIANTS):
         notes.append(
-            f"{path.name}: the column '{file.heading[places[schema.VARIANT]]}' is not used"
+            f"{path.name}: the column '{file.heading[indices[schema.VARIANT]]}' is not used"
         )
         columns[schema.VARIANT] = [""] * len(file.rows)
     columns[schema.VARIANT] = [schema.VARIANTS[word] for word in columns[schema.VARIANT]]
-    counted, columns[COUNT] = _counts(file, places, columns[schema.MACHINE])
-    for name, (place, factor) in metrics.items():
-        columns[name] = _numbers(file, place, factor, kept)
+    counted, columns[COUNT] = _counts(file, indices, columns[schema.MACHINE])
+    for name, (index, factor) in metrics.items():
+        columns[name] = _numbers(file, index, factor, finished)
     frame = pd.DataFrame(columns)
-    if schema.RUN in places:
-        _check_once(file, frame, file.column(places[schema.RUN]))
-    lost = _unfinished(file, places, frame)
-    frame = frame[kept].reset_index(drop=True)
+    if schema.RUN in indices:
+        _check_once(file, frame, file.column(indices[schema.RUN]))
+    unfinished = _unfinished(file, indices, frame)
+    frame = frame[finished].reset_index(drop=True)
     if frame.empty:
         raise file.of_heading("has no run that finished")
     # A file with a column of machines adds to no other machine by its name.
-    beside = machine != path.stem and schema.MACHINE not in places
-    return Source(path.stem, _derived(frame), _known_metrics(frame), counted, beside, lost)
+    adds_metrics = machine != path.stem and schema.MACHINE not in indices
+    return Source(
+        path.stem, _derived(frame), _known_metrics(frame), counted, adds_metrics, unfinished
+    )
 
 
 def _dimensions(file: _File) -> dict[str, int]:
-    """Return the column index of each dimension."""
-    places: dict[str, int] = {}
-    for place, heading in enumerate(file.heading):
+    """Return the index of each dimension's column."""
+    indices: dict[str, int] = {}
+    for index, heading in enumerate(file.heading):
         name = schema.dimension_of(heading)
-        if name in places:
-            other = file.heading[places[name]]
+        if name in indices:
+            other = file.heading[indices[name]]
             raise file.of_heading(f"'{other}' and '{heading}' are both the {name}", "leave out one")
         if name:
-            places[name] = place
+            indices[name] = index
     for name in _REQUIRED:
-        if name not in places:
+        if name not in indices:
             near = get_close_matches(name, [h.lower() for h in file.heading], n=1)
             hint = f" ('{near[0]}' is not understood)" if near else ""
             spelt = ", ".join(schema.DIMENSIONS[name])
             raise file.of_heading(f"no column is the {name}{hint}", f"it may be called {spelt}")
-    return places
+    return indices
 
 
 def _metrics(file: _File, better: dict[str, str]) -> dict[str, tuple[int, float]]:
     """Return the column index and the unit's factor of each metric."""
-    found: dict[str, tuple[int, float]] = {}
-    for place, heading in enumerate(file.heading):
+    metrics: dict[str, tuple[int, float]] = {}
+    for index, heading in enumerate(file.heading):
         plain, unit = schema.split_unit(heading)
         metric = schema.metric_of(heading)
         name = metric.name if metric else plain
@@ -176,27 +178,27 @@ def _metrics(file: _File, better: dict[str, str]) -> dict[str, tuple[int, float]
             )
         if metric is None and plain not in better:
             continue
-        if name in found:
-            other = file.heading[found[name][0]]
+        if name in metrics:
+            other = file.heading[metrics[name][0]]
             raise file.of_heading(f"'{other}' and '{heading}' are both {name}", "leave out one")
         unit = schema.unit_of(heading)
         if metric and unit and unit not in metric.units:
             known = ", ".join(metric.units)
             raise file.of_heading(f"the unit '{unit}' of {name} is not known", f"use {known}")
-        found[name] = (place, metric.units.get(unit, 1.0) if metric else 1.0)
-    if not found:
+        metrics[name] = (index, metric.units.get(unit, 1.0) if metric else 1.0)
+    if not metrics:
         known = ", ".join(schema.METRICS)
         raise file.of_heading(
             f"no column is a metric ({known})", "add one, or name it with --metric and --better"
         )
-    return found
+    return metrics
 
 
-def _counted_lines(file: _File, places: Mapping[str, int], notes: list[str]) -> list[bool]:
+def _counted_lines(file: _File, indices: Mapping[str, int], notes: list[str]) -> list[bool]:
     """Return which rows are runs that finished and count."""
     counted = [True] * len(file.rows)
-    if schema.OUTCOME in places:
-        outcomes = [text.lower() for text in file.column(places[schema.OUTCOME])]
+    if schema.OUTCOME in indices:
+        outcomes = [text.lower() for text in file.column(indices[schema.OUTCOME])]
         counted = [text in schema.FINISHED for text in outcomes]
         if lost := counted.count(False):
             what = "runs that did not finish or were to warm up"
@@ -204,19 +206,19 @@ def _counted_lines(file: _File, places: Mapping[str, int], notes: list[str]) -> 
     return counted
 
 
-def _unfinished(file: _File, places: Mapping[str, int], frame: pd.DataFrame) -> pd.DataFrame:
+def _unfinished(file: _File, indices: Mapping[str, int], frame: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of runs without a figure; warm-up runs are left out."""
     outcomes = [""] * len(file.rows)
-    if schema.OUTCOME in places:
-        outcomes = [text.lower() for text in file.column(places[schema.OUTCOME])]
-    lost = frame.assign(outcome=outcomes)[list(UNFINISHED)][frame[schema.VARIANT] == ""]
-    return lost[~lost.outcome.isin([*schema.FINISHED, "", comparison.WARM_UP])]
+    if schema.OUTCOME in indices:
+        outcomes = [text.lower() for text in file.column(indices[schema.OUTCOME])]
+    unfinished = frame.assign(outcome=outcomes)[list(UNFINISHED)][frame[schema.VARIANT] == ""]
+    return unfinished[~unfinished.outcome.isin([*schema.FINISHED, "", comparison.WARM_UP])]
 
 
-def _column_texts(file: _File, name: str, place: int | None, machine: str) -> list[str]:
-    if place is None:
+def _column_texts(file: _File, name: str, index: int | None, machine: str) -> list[str]:
+    if index is None:
         return [machine if name == schema.MACHINE else ""] * len(file.rows)
-    words = file.column(place)
+    words = file.column(index)
     for word, line in zip(words, file.lines, strict=True):
         if not word and name != schema.VARIANT:
             raise file.complaint(line, f"the {name} is empty")
@@ -226,18 +228,18 @@ def _column_texts(file: _File, name: str, place: int | None, machine: str) -> li
 
 
 def _counts(
-    file: _File, places: Mapping[str, int], machines: Sequence[str]
+    file: _File, indices: Mapping[str, int], machines: Sequence[str]
 ) -> tuple[str, list[int]]:
-    """Return what is counted and the counts: threads, or NUMA nodes where thread counts are missing
-    or distinguish fewer runs."""
-    given = {n: file.column(places[n]) for n in (schema.THREADS, schema.NODES) if n in places}
-    if len(given) == 2:
-        distinct = {name: len(set(zip(machines, given[name], strict=True))) for name in given}
-        if len(set(zip(machines, *given.values(), strict=True))) > max(distinct.values()):
+    """Return the unit of the counts and the counts: threads, or NUMA nodes where thread counts are
+    missing or distinguish fewer runs."""
+    columns = {n: file.column(indices[n]) for n in (schema.THREADS, schema.NODES) if n in indices}
+    if len(columns) == 2:
+        distinct = {name: len(set(zip(machines, columns[name], strict=True))) for name in columns}
+        if len(set(zip(machines, *columns.values(), strict=True))) > max(distinct.values()):
             raise file.of_heading("threads and nodes vary independently", "use a file for each")
         most = max(distinct, key=lambda name: distinct[name])
-        given = {most: given[most]}
-    for name, texts in given.items():
+        columns = {most: columns[most]}
+    for name, texts in columns.items():
         counts = []
         for text, line in zip(texts, file.lines, strict=True):
             if not (text.isascii() and text.isdigit() and int(text) > 0):
@@ -247,17 +249,17 @@ def _counts(
     return "", [0] * len(file.rows)
 
 
-def _numbers(file: _File, place: int, factor: float, counted: Sequence[bool]) -> list[float]:
-    heading = file.heading[place]
+def _numbers(file: _File, index: int, factor: float, counted: Sequence[bool]) -> list[float]:
+    heading = file.heading[index]
     numbers = []
-    for text, line, counts in zip(file.column(place), file.lines, counted, strict=True):
+    for text, line, counts in zip(file.column(index), file.lines, counted, strict=True):
         try:
             number = float(text)
         except ValueError:
             number = math.nan
         if counts and not (math.isfinite(number) and number > 0):
-            shown = f"'{text}'" if text else "nothing"
-            raise file.complaint(line, f"{heading} is {shown}, not a number above 0")
+            quoted = f"'{text}'" if text else "nothing"
+            raise file.complaint(line, f"{heading} is {quoted}, not a number above 0")
         numbers.append(number * factor)
     return numbers
 
@@ -265,13 +267,13 @@ def _numbers(file: _File, place: int, factor: float, counted: Sequence[bool]) ->
 def _check_once(file: _File, frame: pd.DataFrame, runs: Sequence[str]) -> None:
     """Raise an error if a numbered run of a configuration occurs twice."""
     keys = frame[["machine", "application", COUNT, "lock", "variant"]].assign(run=list(runs))
-    twice = keys.duplicated()
-    if twice.any():
-        place = int(twice.to_numpy().argmax())
-        first = int((keys == keys.iloc[place]).all(axis=1).to_numpy().argmax())
-        row = keys.iloc[place]
+    repeated = keys.duplicated()
+    if repeated.any():
+        index = int(repeated.to_numpy().argmax())
+        first = int((keys == keys.iloc[index]).all(axis=1).to_numpy().argmax())
+        row = keys.iloc[index]
         raise file.complaint(
-            file.lines[place],
+            file.lines[index],
             f"run {row.run} of {row.application} with {row.lock} is in line "
             f"{file.lines[first]} already",
         )

@@ -29,11 +29,9 @@ def is_study_file(path: Path) -> bool:
 
 
 def read(path: Path) -> tuple[Source, list[str]]:
-    """Return the counted runs, and notes about the others.
-
-    A machine whose programs ran in several placements counts as several machines. Raises
-    LockwrightError if the file is not of `lockwright study run`.
-    """
+    """Return the counted runs, and notes about the others. A machine whose programs ran in several
+    placements counts as several. Raises LockwrightError if `lockwright study run` did not write
+    the file."""
     try:
         # The connection is not read-only: rolling back the journal of a killed study writes.
         connection = sqlite3.connect(path, timeout=10)
@@ -52,11 +50,11 @@ def read(path: Path) -> tuple[Source, list[str]]:
     good = [row for row in rows if row["outcome"] == FINISHED and (row["value"] or 0) > 0]
     if not good:
         raise LockwrightError(f"{path} has no run that finished", "resume the study")
-    programs = {each["program"]["name"]: each["program"] for each in plan["members"]}
+    programs = {member["program"]["name"]: member["program"] for member in plan["members"]}
     by_nodes = all(row["threads"] == 0 for row in rows)
     lines = [_line(row, programs[row["program"]], plan, by_nodes) for row in good]
     frame = pd.DataFrame(lines)
-    lost = [
+    unfinished_runs = [
         _configuration(row, plan, by_nodes) | {"outcome": row["outcome"]}
         for row in rows
         if row["outcome"] != FINISHED
@@ -65,7 +63,7 @@ def read(path: Path) -> tuple[Source, list[str]]:
         name for name in ("throughput", "latency", "power", "tpp") if frame[name].notna().any()
     )
     frame = frame[["machine", "application", COUNT, "lock", "variant", *metrics]]
-    unfinished = pd.DataFrame(lost, columns=list(UNFINISHED))
+    unfinished = pd.DataFrame(unfinished_runs, columns=list(UNFINISHED))
     counted = "nodes" if by_nodes else "threads"
     return Source(path.stem, frame, metrics, counted, unfinished=unfinished), _notes(path, rows)
 
@@ -89,13 +87,13 @@ def _line(
 
 
 def _configuration(row: dict[str, Any], plan: dict[str, Any], by_nodes: bool) -> dict[str, Any]:
-    place = [row["machine"]]
+    machine = [row["machine"]]
     if len(plan["pinning"]) > 1:
-        place.append(row["pinning"])
+        machine.append(row["pinning"])
     if len(plan["nodes"]) > 1 and not by_nodes:
-        place.append(f"{row['nodes']} nodes")
+        machine.append(f"{row['nodes']} nodes")
     return {
-        "machine": ", ".join(place),
+        "machine": ", ".join(machine),
         "application": row["program"],
         COUNT: row["nodes"] if by_nodes else row["threads"],
         "lock": row["lock"],

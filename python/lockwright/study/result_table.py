@@ -8,26 +8,18 @@ import pandas as pd
 
 from lockwright.base import numbers
 
-PERCENT, RATIO, NUMBER, TEXT, CORRELATION, CHANCE = (
-    "percent",
-    "ratio",
-    "number",
-    "text",
-    "correlation",
-    "chance",
-)
-"""The formats of a column: shares and gains as whole per cent, as in the papers."""
+PERCENT, RATIO, NUMBER = "percent", "ratio", "number"
+TEXT, CORRELATION, CHANCE = "text", "correlation", "chance"
+"""The formats of a column; shares and gains are integers in per cent, as in the papers."""
 
 MISSING = "-"
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table. name: short, for files and options. frame: its index is the first column.
-
-    formats: per column, else `usual`. heading: of the first column. meaning: of the cells.
-    aside: whether it is printed only on request.
-    """
+    """A table. name: short, for files and options. frame: its index is the first column. meaning:
+    of the cells. heading: of the first column. formats: by column, otherwise `usual`. aside:
+    whether it is printed only on request."""
 
     name: str
     title: str

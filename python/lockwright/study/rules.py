@@ -38,10 +38,10 @@ class Rule(Protocol):
         """Return where lock i is better than lock j; False for locks that were not run."""
 
     def among_best(self, row: Row) -> Flags:
-        """Return which locks are as good as the best; a vector."""
+        """Return the vector of locks that are as good as the best."""
 
     def harmful(self, row: Row) -> Flags:
-        """Return which locks are worse than the best by more than HARM; a vector."""
+        """Return the vector of locks that are worse than the best by more than HARM."""
 
     def same(self, rows: Sequence[Row]) -> Flags:
         """Return where the relation of lock i to lock j is the same in all rows."""
@@ -64,11 +64,12 @@ class Margin:
         return f"better: the mean is more than {100 * self.tolerance:g} % above the other"
 
     def better(self, row: Row) -> Flags:
-        """m(A) > 1.05 m(B): this reproduces the published matrices, 0.95 m(A) > m(B) does not."""
+        """Return where m(A) > 1.05 m(B), which reproduces the published matrices, unlike 0.95 m(A)
+        > m(B)."""
         return _ratios(row) > 1 + self.tolerance
 
     def among_best(self, row: Row) -> Flags:
-        """m >= 0.95 max (TOCS 2019, Table 11)."""
+        """Return where m >= 0.95 max (TOCS 2019, Table 11)."""
         return np.asarray(row.mean >= (1 - self.tolerance) * _greatest(row))
 
     def harmful(self, row: Row) -> Flags:
@@ -78,8 +79,8 @@ class Margin:
     def same(self, rows: Sequence[Row]) -> Flags:
         """Return where all are better, all worse or all equal, that is within 5 % of the better.
 
-        The margins overlap: a ratio between 1.05 and 1 / 0.95 counts as either. This reproduces the
-        published counts of changes; one margin for both does not.
+        A ratio between 1.05 and 1 / 0.95 counts as either, since only overlapping margins reproduce
+        the published counts of changes.
         """
         ratios = np.stack([_ratios(row) for row in rows])
         low, high = 1 - self.tolerance, 1 / (1 - self.tolerance)
@@ -93,9 +94,9 @@ class Margin:
 class Shown:
     """The rule that the runs have to show a difference, with one error for all pairs of a row.
 
-    Welch's t test on the logarithms of the runs, with moderated variances (see moderated),
-    one-sided, for each ordered pair; Holm's step-down (Holm, 1979) shares the 5 % of error among
-    the pairs. A lock with a single run shows nothing.
+    Each ordered pair has a one-sided Welch's t test on the logarithms of the runs, with moderated
+    variances (see moderated); Holm's step-down (Holm, 1979) shares the 5 % of error among the
+    pairs. A lock with a single run shows nothing.
     """
 
     @property
@@ -135,7 +136,7 @@ class Shown:
         summed = first + second
         with np.errstate(divide="ignore", invalid="ignore"):
             t = (row.log[:, None] - row.log[None, :] - np.log1p(by)) / np.sqrt(summed)
-            # Welch and Satterthwaite; where neither varies, the runs of both count.
+            # Welch and Satterthwaite; the runs of both count where neither varies.
             degrees = summed**2 / (first**2 / row.degrees[:, None] + second**2 / row.degrees)
             degrees = np.where(summed > 0, degrees, row.degrees[:, None] + row.degrees)
             chances = stdtr(degrees, -t)

@@ -53,8 +53,8 @@ _PER_SECOND = {"1/s": 1.0, "ops/s": 1.0, "op/s": 1.0, "req/s": 1.0, "requests/s"
 _SECONDS = {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 METRICS = {
-    each.name: each
-    for each in (
+    metric.name: metric
+    for metric in (
         Metric(
             "throughput",
             HIGHER,
@@ -89,15 +89,15 @@ _UNIT = re.compile(r"^(?P<name>.*?)\s*[(\[](?P<unit>[^)\]]*)[)\]]$")
 
 def split_unit(heading: str) -> tuple[str, str]:
     """Return name and unit of a column heading such as `latency (us)`; '' for no unit."""
-    found = _UNIT.match(heading.strip())
-    name, unit = (found["name"], found["unit"]) if found else (heading, "")
+    match = _UNIT.match(heading.strip())
+    name, unit = (match["name"], match["unit"]) if match else (heading, "")
     return re.sub(r"[\s-]+", "_", name.strip().lower()), unit.strip().lower()
 
 
 def dimension_of(heading: str) -> str | None:
     """Return the dimension that a column heading names, if any."""
     name, _ = split_unit(heading)
-    return next((each for each, spelt in DIMENSIONS.items() if name in spelt), None)
+    return next((key for key, spellings in DIMENSIONS.items() if name in spellings), None)
 
 
 def metric_of(heading: str) -> Metric | None:

@@ -19,7 +19,7 @@ def print_tables(console: Console, analysis: Analysis, tables: Sequence[Table]) 
         print_wrapped(console, "  ", table.meaning, "dim")
         console.print()
     for meaning in dict.fromkeys(meaning for _, meaning in analysis.rules):
-        titles = ", ".join(title for title, each in analysis.rules if each == meaning)
+        titles = ", ".join(title for title, rule in analysis.rules if rule == meaning)
         print_wrapped(console, f"{titles}: ", meaning, "dim")
     for about in dict.fromkeys(answer.about for answer in analysis.answers):
         console.print()

@@ -46,18 +46,15 @@ class Table:
     def value(
         self, name: str, kind: type[_T] | tuple[type[_T], ...], words: str, default: Any
     ) -> Any:
-        """Return the value of a key, of that type, or the default. words: the expected type, for
-        messages.
-
-        A default of ... means that the key is required.
-        """
+        """Return the value of a key, of that type, or the default, where ... means that the key is
+        required. words: the expected type, for messages."""
         if not self.has(name):
             if default is ...:
                 raise self.complaint(name, "is missing", f"give {words}")
             return default
         value = self.values[name]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise self.complaint(name, f"is {_shown(value)}, not {words}", "correct it")
+            raise self.complaint(name, f"is {_quoted(value)}, not {words}", "correct it")
         return value
 
     def text(self, name: str, default: Any = ..., among: Sequence[str] = ()) -> str:
@@ -91,43 +88,47 @@ class Table:
     def texts(self, name: str, default: Any = ...) -> tuple[str, ...]:
         """Return a list of strings."""
         values = self.value(name, list, "a list of texts", default)
-        if not all(isinstance(each, str) for each in values):
+        if not all(isinstance(text, str) for text in values):
             raise self.complaint(name, "must be a list of strings", "write it as ['a', 'b']")
         return tuple(values)
 
     def integers(self, name: str, default: Any = ..., least: int = 1) -> tuple[int, ...]:
         """Return a list of distinct integers."""
         values = self.value(name, list, "a list of whole numbers", default)
-        for each in values:
-            if not isinstance(each, int) or isinstance(each, bool) or not least <= each <= 100_000:
+        for number in values:
+            if (
+                not isinstance(number, int)
+                or isinstance(number, bool)
+                or not least <= number <= 100_000
+            ):
                 raise self.complaint(
-                    name, f"has {_shown(each)} in it", f"give whole numbers from {least}"
+                    name, f"has {_quoted(number)} in it", f"give whole numbers from {least}"
                 )
         return tuple(dict.fromkeys(values))
 
     def pairs(self, name: str) -> dict[str, str]:
         """Return a table of strings; empty if it is missing."""
         values = self.value(name, dict, "a table of texts", {})
-        for key, each in values.items():
-            if not isinstance(each, str):
+        for key, text in values.items():
+            if not isinstance(text, str):
                 raise self.complaint(
-                    f"{name}.{key}", f"is {_shown(each)}, not a string", "correct it"
+                    f"{name}.{key}", f"is {_quoted(text)}, not a string", "correct it"
                 )
         return dict(values)
 
     def table(self, name: str) -> "Table | None":
         """Return the table of that key; None if it is missing."""
         values = self.value(name, dict, "a table", None)
-        return None if values is None else self._below(name, values)
+        return None if values is None else self._table_of(name, values)
 
     def tables(self, name: str) -> list["Table"]:
         """Return the tables of a list, as in [[name]]; none if it is missing."""
         values = self.value(name, list, f"tables, each as [[{name}]]", [])
-        if not all(isinstance(each, dict) for each in values):
+        if not all(isinstance(table, dict) for table in values):
             raise self.complaint(name, "is not a list of tables", f"write each as [[{name}]]")
-        return [self._below(f"{name}[{n}]", each) for n, each in enumerate(values, 1)]
+        return [self._table_of(f"{name}[{n}]", table) for n, table in enumerate(values, 1)]
 
-    def _below(self, name: str, values: Mapping[str, Any]) -> "Table":
+    def _table_of(self, name: str, values: Mapping[str, Any]) -> "Table":
         return Table(self.file, ".".join(part for part in (self.key, name) if part), values)
 
     def checked(self, name: str, check: Callable[[], _T]) -> _T:
@@ -146,5 +147,5 @@ class Table:
                 )
 
 
-def _shown(value: object) -> str:
+def _quoted(value: object) -> str:
     return f"'{value}'" if isinstance(value, str) else str(value)

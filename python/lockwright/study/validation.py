@@ -23,29 +23,24 @@ def validation(frame: pd.DataFrame, metric: str, higher: bool, rule: Rule) -> pd
     cost: mean of (interposed - manual), divided by the largest mean of the application.
     slope: factor by which a lock's difference from another one changes, on logarithms (1 if
     interposition costs all locks the same), with _low and _high of its 95 % interval.
-    equivalent: p of the hypothesis that the locks' mean difference is 5 % or more either way: two
-    one-sided paired t tests on logarithms (Schuirmann, 1987), the larger p. The papers' test of the
-    mean difference against itself cannot fail, so it is not here.
+    equivalent: p of the hypothesis that the locks' mean difference is 5 % or more in either
+    direction: two one-sided paired t tests on logarithms (Schuirmann, 1987), the larger p. The
+    papers' test, of the mean difference against itself, cannot fail and is left out.
     """
     value = frame[metric] if higher else 1 / frame[metric]
     runs = frame[["application", "lock", "variant"]].assign(value=value)
     parts = {}
     for variant in (MANUAL, INTERPOSED):
-        own = runs[runs.variant == variant].assign(**{COUNT: 0})
-        parts[variant] = cells.condense(Sample("", metric, "", own)).at("one")
+        of_variant = runs[runs.variant == variant].assign(**{COUNT: 0})
+        parts[variant] = cells.condense(Sample("", metric, "", of_variant)).at("one")
     manual, interposed = parts[MANUAL], parts[INTERPOSED]
     lines = {}
     for application in manual.applications:
         if application in interposed.applications:
-            both = [lock for lock in manual.locks if lock in interposed.locks]
-            lines[application] = _figures_of(
-                _row(manual, application, both), _row(interposed, application, both), rule
-            )
+            locks = [lock for lock in manual.locks if lock in interposed.locks]
+            first, second = (part.of_locks(locks).row(application) for part in (manual, interposed))
+            lines[application] = _figures_of(first, second, rule)
     return pd.DataFrame(lines).T
-
-
-def _row(part: cells.Cells, application: str, locks: list[str]) -> cells.Row:
-    return part.of_locks(locks).row(application)
 
 
 def _figures_of(manual: cells.Row, interposed: cells.Row, rule: Rule) -> dict[str, float]:
@@ -57,7 +52,7 @@ def _figures_of(manual: cells.Row, interposed: cells.Row, rule: Rule) -> dict[st
         line[f"{name}_better"] = float(len(above))
         line[f"{name}_gain"] = float(above.mean()) if len(above) else math.nan
         line[f"{name}_sd"] = float(above.std(ddof=1)) if len(above) > 1 else math.nan
-    line |= _kept_relations(manual, interposed, ran, rule)
+    line |= _equal_relations(manual, interposed, ran, rule)
     difference = (interposed.mean - manual.mean)[ran]
     line["cost"] = float(
         difference.mean() / max(manual.mean[ran].max(), interposed.mean[ran].max())
@@ -66,7 +61,7 @@ def _figures_of(manual: cells.Row, interposed: cells.Row, rule: Rule) -> dict[st
     return line | _slope(*logs) | {"equivalent": _equivalence(logs[1] - logs[0])}
 
 
-def _kept_relations(
+def _equal_relations(
     manual: cells.Row, interposed: cells.Row, ran: Flags, rule: Rule
 ) -> dict[str, float]:
     first, second = rule.better(manual), rule.better(interposed)

@@ -29,8 +29,8 @@ def diagnose(figures: ProfileFigures) -> tuple[Diagnosis, ...]:
     if figures.is_preloaded:
         return diagnoses
     return tuple(
-        each
-        if each.key in MEASURABLE_BY_SAMPLING
-        else dataclasses.replace(each, fired=False, mutexes=(), measurable=False)
-        for each in diagnoses
+        diagnosis
+        if diagnosis.key in MEASURABLE_BY_SAMPLING
+        else dataclasses.replace(diagnosis, fired=False, mutexes=(), measurable=False)
+        for diagnosis in diagnoses
     )

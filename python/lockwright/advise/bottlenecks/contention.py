@@ -1,4 +1,4 @@
-"""Bottlenecks 1 to 4: how many threads contend for a mutex, and how often they acquire it."""
+"""Bottlenecks 1 to 4: the number of threads that contend for a mutex, and their acquisitions."""
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Diagnosis, Evidence
@@ -41,21 +41,21 @@ def _contention(figures: ProfileFigures, band: str, title: str, advice: str) -> 
     )
     mutex = hottest or (figures.mutexes[0] if figures.mutexes else None)
     share = figures.waiting_share(mutex) if mutex else 0.0
-    in_band: tuple[Evidence, ...]
+    band_evidence: tuple[Evidence, ...]
     quantity = "threads that wait for the hottest mutex, of those that could"
     if band == "high":
-        in_band = (
+        band_evidence = (
             at_least(quantity, share, thresholds.HIGH, "share", _BANDS),
             at_most(quantity, share, thresholds.EXTREME, "share", _BANDS),
         )
     else:
-        in_band = (above(quantity, share, thresholds.EXTREME, "share", _BANDS),)
+        band_evidence = (above(quantity, share, thresholds.EXTREME, "share", _BANDS),)
     use_of_mutex = _use_of_mutex(figures, mutex) if mutex else ()
     return Diagnosis(
         key=band,
         title=title,
         fired=level(figures) == band,
-        evidence=(lost, *in_band, *use_of_mutex),
+        evidence=(lost, *band_evidence, *use_of_mutex),
         mutexes=tuple(i for i in figures.costly if _band(figures, i) == band),
         advice=advice,
     )
@@ -94,7 +94,7 @@ def trylock(figures: ProfileFigures) -> Diagnosis:
     def tries(mutex: Mutex) -> float:
         return mutex.failed_trylocks / max(1.0, mutex.acquisitions)
 
-    concerned = most_first(
+    affected = most_first(
         (
             index
             for index, mutex in enumerate(figures.mutexes)
@@ -102,7 +102,7 @@ def trylock(figures: ProfileFigures) -> Diagnosis:
         ),
         lambda index: figures.mutexes[index].failed_trylocks,
     )
-    candidates = [figures.mutexes[index] for index in concerned] or figures.mutexes
+    candidates = [figures.mutexes[index] for index in affected] or figures.mutexes
     most = max(candidates, key=lambda mutex: mutex.failed_trylocks, default=None)
     evidence = (
         at_least(
@@ -121,7 +121,7 @@ def trylock(figures: ProfileFigures) -> Diagnosis:
         ),
     )
     advice = "a lock with a hardened trylock"
-    return Diagnosis("trylock", TRYLOCK, bool(concerned), evidence, concerned, advice)
+    return Diagnosis("trylock", TRYLOCK, bool(affected), evidence, affected, advice)
 
 
 def uncontended(figures: ProfileFigures) -> Diagnosis:
@@ -150,7 +150,7 @@ def uncontended(figures: ProfileFigures) -> Diagnosis:
             "the papers say mostly",
         ),
     )
-    concerned = most_first(
+    affected = most_first(
         (
             index
             for index, mutex in enumerate(figures.mutexes)
@@ -162,5 +162,5 @@ def uncontended(figures: ProfileFigures) -> Diagnosis:
     )
     fired = all_met(evidence)
     return Diagnosis(
-        "uncontended", UNCONTENDED, fired, evidence, concerned if fired else (), "a light lock"
+        "uncontended", UNCONTENDED, fired, evidence, affected if fired else (), "a light lock"
     )

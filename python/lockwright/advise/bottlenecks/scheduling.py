@@ -10,10 +10,10 @@ HOLDER = "lock holder preemption"
 HANDOVER = "lock handover"
 
 _ENOUGH = 30
-"""Fewest handovers whose mean is used as evidence."""
+"""Least number of handovers whose mean is used as evidence."""
 
 _PART = 0.1
-"""Share of the bottleneck's time from which on a mutex is named."""
+"""Least share of the bottleneck's time at which a mutex is named."""
 
 
 def _held_without_processor(figures: ProfileFigures, mutex: Mutex) -> float:
@@ -59,11 +59,11 @@ def _competition(figures: ProfileFigures) -> tuple[Evidence, ...]:
 
 
 def holder_preemption(figures: ProfileFigures) -> Diagnosis:
-    """Diagnose bottleneck 5: threads are preempted while they hold a mutex that others want."""
-    wanted = [index for index, mutex in enumerate(figures.mutexes) if mutex.contended]
-    held = {index: _held_without_processor(figures, figures.mutexes[index]) for index in wanted}
+    """Diagnose bottleneck 5: threads are preempted while they hold a contended mutex."""
+    contended = [index for index, mutex in enumerate(figures.mutexes) if mutex.contended]
+    held = {index: _held_without_processor(figures, figures.mutexes[index]) for index in contended}
     total = sum(held.values())
-    worst = max(wanted, key=held.__getitem__, default=None)
+    worst = max(contended, key=held.__getitem__, default=None)
     evidence = (
         *_competition(figures),
         at_least(
@@ -80,14 +80,14 @@ def holder_preemption(figures: ProfileFigures) -> Diagnosis:
         ),
     )
     fired = all_met(evidence)
-    many = (i for i in wanted if held[i] >= _PART * total)
-    concerned = most_first(many, held.__getitem__) if fired else ()
+    worst_indices = (i for i in contended if held[i] >= _PART * total)
+    affected = most_first(worst_indices, held.__getitem__) if fired else ()
     return Diagnosis(
         key="holder preemption",
         title=HOLDER,
         fired=fired,
         evidence=evidence,
-        mutexes=concerned,
+        mutexes=affected,
         advice="a lock that parks, or that skips waiters that do not run",
     )
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from lockwright.base.errors import LockwrightError
@@ -36,7 +37,7 @@ _POLL = 0.3
 class _Machine:
     """A worker. address: '' while it is absent; refused: why it takes no part, or ''.
 
-    future: of the call under way, whose kind is `doing`; slot: the run that is under way, or that
+    future: of the current call, whose kind is `call`; slot: the run that is under way, or that
     waits for a probe; known: whether its facts have been checked.
     """
 
@@ -47,7 +48,7 @@ class _Machine:
     refused: str = ""
     future: Any = None
     slot: Slot | None = None
-    doing: str = ""
+    call: str = ""
     probes: dict[Configuration, Probe] = field(default_factory=dict)
 
 
@@ -100,17 +101,18 @@ class _Fleet:
         if name not in self._machines:
             schedule = self._shared
             if self._plan.machines != ANY:
-                schedule = Schedule(self._plan, [run for place, run in self._runs if place == name])
-            probes = {each.setting: each for each in self._probes if each.machine == name}
+                schedule = Schedule(
+                    self._plan, [run for column, run in self._runs if column == name]
+                )
+            probes = {probe.setting: probe for probe in self._probes if probe.machine == name}
             self._machines[name] = _Machine(name, schedule, probes=probes)
         return self._machines[name]
 
     def _schedules(self) -> list[Schedule]:
         """Return the schedules of the machines that take part, each once."""
-        taking_part = [m for m in self._machines.values() if not m.refused]
         if self._plan.machines == ANY:
             return [self._shared]
-        return [machine.schedule for machine in taking_part]
+        return [machine.schedule for machine in self._machines.values() if not machine.refused]
 
     def carry_out(self, patience: float) -> str:
         self._update_machines()
@@ -130,7 +132,9 @@ class _Fleet:
                 elif now - waited_since >= patience:
                     return self._unfinished()
                 self._show(display)
-                self._wait()
+                # Until a call finishes, or it is time to update the machines.
+                self._wake.wait(_POLL)
+                self._wake.clear()
 
     def _present(self) -> list[_Machine]:
         return [m for m in self._machines.values() if m.address and not m.refused]
@@ -138,7 +142,7 @@ class _Fleet:
     def _update_machines(self) -> None:
         """Update the machines from the scheduler's list of workers."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        present = {str(each["name"]): (address, each) for address, each in workers.items()}
+        present = {str(worker["name"]): (address, worker) for address, worker in workers.items()}
         for name, (address, about) in present.items():
             machine = self._machine(name)
             if machine.address and machine.address != address:
@@ -162,7 +166,7 @@ class _Fleet:
             machine.future.cancel()
         if machine.slot is not None:
             machine.schedule.lost(machine.slot)
-        machine.future, machine.slot, machine.doing = None, None, ""
+        machine.future, machine.slot, machine.call = None, None, ""
 
     def _refuse(self, machine: _Machine, why: str) -> None:
         print_line(f"{machine.name} takes no part: {why}")
@@ -176,27 +180,27 @@ class _Fleet:
         if not machine.known:
             self._submit(machine, "facts", remote.facts)
             return True
-        slot = machine.slot or machine.schedule.next(lambda one: self._can_run(machine, one))
+        slot = machine.slot or machine.schedule.next(partial(self._can_run, machine))
         if slot is None:
             return False
         machine.slot = slot
-        one = slot.configuration
-        if why := self._plan.left_out(one):
+        configuration = slot.configuration
+        if why := self._plan.left_out(configuration):
             self._store_run(machine, left_out(slot, "", why))
             return True
-        probe = machine.probes.get(one.setting)
+        probe = machine.probes.get(configuration.setting)
         if probe is None:
-            self._submit(machine, "probe", remote.probe, one.setting)
+            self._submit(machine, "probe", remote.probe, configuration.setting)
         elif probe.problem:
             self._skip(machine, slot, probe)
         else:
             self._submit(machine, "run", remote.run, slot, probe)
         return True
 
-    def _can_run(self, machine: _Machine, one: Configuration) -> bool:
-        """Return whether a machine may run a configuration: with shared runs, one that it cannot
-        run is left to other machines."""
-        probe = machine.probes.get(one.setting)
+    def _can_run(self, machine: _Machine, configuration: Configuration) -> bool:
+        """Return whether a machine may run a configuration; if it cannot run a shared one, that is
+        left to other machines."""
+        probe = machine.probes.get(configuration.setting)
         return self._plan.machines != ANY or probe is None or not probe.problem
 
     def _skip(self, machine: _Machine, slot: Slot, probe: Probe) -> None:
@@ -206,8 +210,8 @@ class _Fleet:
         else:
             self._store_run(machine, left_out(slot, machine.name, probe.problem))
 
-    def _submit(self, machine: _Machine, doing: str, function: Any, *arguments: object) -> None:
-        machine.doing = doing
+    def _submit(self, machine: _Machine, call: str, function: Any, *arguments: object) -> None:
+        machine.call = call
         machine.future = self._client.submit(
             function,
             machine.name,
@@ -242,9 +246,9 @@ class _Fleet:
         machine.future = None
         if answer.error:
             self._refuse(machine, answer.error)
-        elif machine.doing == "facts":
+        elif machine.call == "facts":
             self._check_facts(machine, answer.value)
-        elif machine.doing == "probe":
+        elif machine.call == "probe":
             self._store.add_probe(answer.value)
             machine.probes[answer.value.setting] = answer.value
             self._probes.append(answer.value)
@@ -266,9 +270,9 @@ class _Fleet:
         machine.known = True
 
     def _store_run(self, machine: _Machine, run: RunRecord) -> None:
-        place = machine_column(self._plan, machine.name)
-        self._store.add(place, run)
-        self._runs.append((place, run))
+        column = machine_column(self._plan, machine.name)
+        self._store.add(column, run)
+        self._runs.append((column, run))
         machine.schedule.done(run)
         machine.slot = None
 
@@ -288,11 +292,6 @@ class _Fleet:
             self._runs.append(("", run))
             self._shared.done(run)
         return True
-
-    def _wait(self) -> None:
-        """Wait until a call finishes, or it is time to update the machines."""
-        self._wake.wait(_POLL)
-        self._wake.clear()
 
     def _total(self) -> int:
         return len(self._runs) + sum(
@@ -330,7 +329,7 @@ class _Fleet:
         )
 
     def _refusals(self) -> str:
-        refused = [m for m in self._machines.values() if m.refused]
         if self._plan.machines == ANY:
             return ""
-        return "; ".join(f"{each.name} takes no part: {each.refused}" for each in refused)
+        refused = [m for m in self._machines.values() if m.refused]
+        return "; ".join(f"{machine.name} takes no part: {machine.refused}" for machine in refused)

@@ -66,13 +66,13 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Plan:
-    """A study. runs: counted ones of each configuration; most_runs: if their relative standard
-    deviation is above spread; warmup: runs before, not counted.
+    """A study. runs: counted ones of each configuration; most_runs: their limit while their
+    relative standard deviation is above spread; warmup: runs before, not counted.
 
     machines: EACH if every machine makes every run, ANY if they share them. settings: environment
     variables of all runs. endings: whether the study tests how runs end instead of their speed;
-    then spinning has the locks whose waiters never park. everything: its programs are all installed
-    ones of the catalogue.
+    spinning: then the locks whose waiters never park. everything: whether its programs are all
+    installed ones of the catalogue.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Plan:
 
     def member(self, name: str) -> Member:
         """Return the member whose program has that name."""
-        return next(each for each in self.members if each.program.name == name)
+        return next(member for member in self.members if member.program.name == name)
 
     def configurations(self) -> list[Configuration]:
         """Return all configurations, each once, in the order of the plan."""
@@ -108,37 +108,37 @@ class Plan:
             for lock in self.locks
         ]
 
-    def may_take_forever(self, one: Configuration) -> bool:
+    def may_take_forever(self, configuration: Configuration) -> bool:
         """Return whether polling waiters may keep the processors from the threads they wait for."""
-        return one.lock in self.spinning and one.threads > _processors()
+        return configuration.lock in self.spinning and configuration.threads > _processors()
 
-    def left_out(self, one: Configuration) -> str:
+    def left_out(self, configuration: Configuration) -> str:
         """Return why a configuration is not run anywhere; empty if it is."""
-        program = self.member(one.program).program
-        if one.lock in program.without:
-            return program.without[one.lock]
-        if one.threads and one.threads < program.least:
+        program = self.member(configuration.program).program
+        if configuration.lock in program.without:
+            return program.without[configuration.lock]
+        if configuration.threads and configuration.threads < program.least:
             return f"it has at least {program.least} threads"
-        if one.threads > program.most:
+        if configuration.threads > program.most:
             return f"it has at most {program.most} threads"
         return ""
 
     def to_json(self) -> str:
-        """Return one line of JSON that is equal for plans of the same runs."""
+        """Return a line of JSON that is equal for plans of the same runs."""
         return json.dumps(asdict(self), sort_keys=True)
 
 
-def difference(one: str, other: str) -> str:
+def difference(plan: str, other_plan: str) -> str:
     """Return the first key in which two plans as JSON differ; for a program, with its name."""
     # A plan stored by an older version lacks newer keys.
     unset = {each.name: each.default for each in fields(Plan) if each.default is not MISSING}
-    first, second = json.loads(one), json.loads(json.dumps(unset)) | json.loads(other)
-    for key in (each.name for each in fields(Plan)):
+    first, second = json.loads(plan), json.loads(json.dumps(unset)) | json.loads(other_plan)
+    for key in [plan_field.name for plan_field in fields(Plan)]:
         if key == "members" and first[key] != second.get(key):
-            members = {each["program"]["name"]: each for each in second.get(key, [])}
-            for each in first[key]:
-                name = each["program"]["name"]
-                if each != members.get(name):
+            members = {member["program"]["name"]: member for member in second.get(key, [])}
+            for member in first[key]:
+                name = member["program"]["name"]
+                if member != members.get(name):
                     return f"the program {name}"
             return "programs"
         if first[key] != second.get(key):
@@ -171,7 +171,7 @@ def read(path: Path, registry: Registry) -> Plan:
         spinning=tuple(n for n in locks if endings and not registry.find(n).parking),
     )
     table.end()
-    if not (plan.threads or plan.nodes or all(each.threads for each in plan.members)):
+    if not (plan.threads or plan.nodes or all(member.threads for member in plan.members)):
         raise table.complaint("threads", "is missing", "give thread counts, as in [1, 2, 8]")
     for member in plan.members:
         for threads in member.threads or plan.threads or (1,):
@@ -182,8 +182,7 @@ def read(path: Path, registry: Registry) -> Plan:
 
 
 def _check_placeholders(member: Member, threads: int) -> None:
-    """Check a member's placeholders for a number of threads. Raises LockwrightError if one cannot
-    be filled."""
+    """Check the placeholders of a member. Raises LockwrightError if one cannot be filled."""
     program = member.program
     filled = Placeholders(program, threads, member.scale, Path(), Path(), Path())
     server = (program.server.command, program.server.load) if program.server else ()
@@ -198,13 +197,13 @@ def _processors() -> int:
 
 
 def _threads(table: Table) -> tuple[int, ...]:
-    each = [count * _processors() for count in table.integers("threads_per_processor", [])]
-    return tuple(dict.fromkeys([*table.integers("threads", []), *each]))
+    multiples = [count * _processors() for count in table.integers("threads_per_processor", [])]
+    return tuple(dict.fromkeys([*table.integers("threads", []), *multiples]))
 
 
 def _locks(table: Table, registry: Registry) -> tuple[str, ...]:
-    wanted = table.value("locks", (list, str), "a list of locks, or 'all'", _ALL)
-    names = list(registry.names) if wanted == _ALL else [wanted] if isinstance(wanted, str) else []
+    chosen = table.value("locks", (list, str), "a list of locks, or 'all'", _ALL)
+    names = list(registry.names) if chosen == _ALL else [chosen] if isinstance(chosen, str) else []
     if not names:
         names = list(table.texts("locks"))
     for key in ("locks", "without"):
@@ -220,14 +219,17 @@ def _locks(table: Table, registry: Registry) -> tuple[str, ...]:
 def _members(table: Table) -> tuple[Member, ...]:
     scale = table.number("scale", 1.0, 0.001, 1000.0)
     members = []
-    wanted = table.value("programs", (list, str), "a list of programs, or 'all'", [])
-    for name in catalogue.names() if wanted == _ALL else table.texts("programs", []):
+    chosen = table.value("programs", (list, str), "a list of programs, or 'all'", [])
+    for name in catalogue.names() if chosen == _ALL else table.texts("programs", []):
         program = table.checked("programs", partial(catalogue.find, name))
         members.append(Member(program, scale))
-    for own in table.tables("program"):
-        threads, factor = own.integers("threads", []), own.number("scale", scale, 0.001, 1000.0)
-        members.append(Member(_program(own), factor, threads))
-    names = [each.program.name for each in members]
+    for table_of_program in table.tables("program"):
+        threads, factor = (
+            table_of_program.integers("threads", []),
+            table_of_program.number("scale", scale, 0.001, 1000.0),
+        )
+        members.append(Member(_program(table_of_program), factor, threads))
+    names = [member.program.name for member in members]
     if not names:
         raise table.complaint(
             "programs", "is missing", "name programs of the catalogue, or give a [[program]]"
@@ -255,27 +257,19 @@ def _program(table: Table) -> Program:
 
 def _pinning(table: Table) -> tuple[str, ...]:
     chosen = table.texts("pinning", [NO_PINNING])
-    for each in chosen:
-        if each not in _MODES and not _PROCESSORS.fullmatch(each):
+    for mode in chosen:
+        if mode not in _MODES and not _PROCESSORS.fullmatch(mode):
             raise table.complaint(
                 "pinning",
-                f"'{each}' is neither a mode nor a list of processors",
+                f"'{mode}' is neither a mode nor a list of processors",
                 f"choose from {', '.join(_MODES)}, or write processors as 0-3,8",
             )
     return tuple(dict.fromkeys(chosen)) or (NO_PINNING,)
 
 
 def _settings(table: Table) -> dict[str, str]:
-    found = {}
+    variables = {}
     for key, (variable, words) in REPLACEMENTS.items():
         if table.has(key):
-            found[variable] = table.text(key, among=tuple(words))
-    return found
-
-
-def check_environment(plan: Plan, registry: Registry, environment: Mapping[str, str]) -> None:
-    """Check the environment. Raises LockwrightError if a variable sets a number of a lock to an
-    invalid value."""
-    for lock in plan.locks:
-        registry.path_of(lock)
-        registry.check_environment(lock, {**environment, **plan.settings})
+            variables[variable] = table.text(key, among=tuple(words))
+    return variables

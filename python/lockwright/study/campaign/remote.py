@@ -47,7 +47,7 @@ def run(machine: str, plan: Plan, slot: Slot, known: Probe) -> Answer:
     return _answered(machine, plan, lambda site: site.run(slot, known))
 
 
-def _answered(machine: str, plan: Plan, do: Callable[[Site], object]) -> Answer:
+def _answered(machine: str, plan: Plan, function: Callable[[Site], object]) -> Answer:
     global _site
     key = f"{machine} {plan.to_json()}"
     try:
@@ -56,7 +56,7 @@ def _answered(machine: str, plan: Plan, do: Callable[[Site], object]) -> Answer:
             _site = None
         if _site is None:
             _site = key, Site(machine, plan, _folders or _default_folders())
-        return Answer(do(_site[1]))
+        return Answer(function(_site[1]))
     except LockwrightError as error:
         # The next call makes a new site: the old one may have ended its processes.
         if _site is not None:

@@ -1,7 +1,7 @@
 """The records of runs and of probes, the first runs of settings."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from lockwright.run import record
@@ -19,8 +19,8 @@ class Slot:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """A run that was made, or the reason why it is left out. machine: '' if the reason is the same
-    on all; started: ISO 8601, UTC."""
+    """A run that was made, or the reason why it is left out. machine: '' if the reason applies to
+    all; started: ISO 8601, UTC."""
 
     slot: Slot
     machine: str
@@ -42,9 +42,9 @@ class RunRecord:
 class Probe:
     """The first run of a setting on a machine, under the counting baseline.
 
-    setting: a configuration without a lock; problem: why the setting cannot be run there, empty if
-    it can; counts: of the program's lock operations; sums: of the outputs that must be the same
-    under every lock; version: of the program.
+    setting: a configuration without a lock; problem: why it cannot be run there, or empty; counts:
+    of the program's lock operations; sums: of the outputs that must be the same under every lock;
+    version: of the program.
     """
 
     machine: str
@@ -55,11 +55,7 @@ class Probe:
     sums: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the form that is sent and stored; `probe_of` reads it."""
-        return asdict(self)
-
 
 def probe_of(values: Mapping[str, Any]) -> Probe:
-    """Return the probe of a dictionary from `Probe.as_dict`."""
+    """Return the probe of a dictionary that `dataclasses.asdict` made of one."""
     return Probe(**{**values, "setting": Configuration(**values["setting"])})

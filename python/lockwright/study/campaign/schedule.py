@@ -23,17 +23,17 @@ class Schedule:
         """Begin with the first round. runs: those of earlier sessions."""
         self.plan = plan
         self._all = plan.configurations()
-        self._runs: dict[Configuration, list[RunRecord]] = {each: [] for each in self._all}
+        self._runs: dict[Configuration, list[RunRecord]] = {key: [] for key in self._all}
         self._ended: set[Slot] = set()
         self._running: set[Slot] = set()
         self._lost: deque[Slot] = deque()
-        for each in runs:
-            self._store_run(each)
+        for run in runs:
+            self._store_run(run)
         self._round = 1 - plan.warmup
         self._queue = deque(self._order())
 
     def _order(self) -> list[Slot]:
-        order = [Slot(each, self._round) for each in self._all]
+        order = [Slot(configuration, self._round) for configuration in self._all]
         random.Random(f"{self.plan.seed} {self._round}").shuffle(order)
         return sorted(order, key=lambda slot: self.plan.may_take_forever(slot.configuration))
 
@@ -81,12 +81,12 @@ class Schedule:
         return not self._running and not any(True for _ in self.remaining())
 
     def remaining(self) -> Iterable[Slot]:
-        """Yield the slots still to be run as far as known, without those under way."""
+        """Yield the slots to be run as far as known, without those under way."""
         started = self._ended | self._running
         first = min(1 - self.plan.warmup, self._round)
-        for number in range(first, self.plan.most_runs + 1):
-            for each in self._all:
-                slot = Slot(each, number)
+        for round_number in range(first, self.plan.most_runs + 1):
+            for configuration in self._all:
+                slot = Slot(configuration, round_number)
                 if slot not in started and self._wanted(slot):
                     yield slot
 
@@ -98,17 +98,17 @@ class Schedule:
         if slot in self._ended or slot in self._running:
             return False
         runs = self._runs[slot.configuration]
-        if any(each.final for each in runs):
+        if any(run.final for run in runs):
             return False
-        timeouts = sum(each.result.outcome in UNENDED for each in runs)
+        timeouts = sum(run.result.outcome in UNENDED for run in runs)
         if timeouts >= _GIVE_UP:
             return False
         if slot.round <= self.plan.runs:
             return True
         values = [
-            each.result.value
-            for each in runs
-            if each.finished and 1 <= each.slot.round < slot.round and each.result.value is not None
+            run.result.value
+            for run in runs
+            if run.finished and 1 <= run.slot.round < slot.round and run.result.value is not None
         ]
         return spread(values) > self.plan.spread
 

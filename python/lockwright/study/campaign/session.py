@@ -24,24 +24,24 @@ def left_out(slot: Slot, machine: str, why: str) -> RunRecord:
     return RunRecord(slot, machine, now(), Result(LEFT_OUT, why))
 
 
-def similarity_keys(one: Configuration) -> Similarity:
+def similarity_keys(configuration: Configuration) -> Similarity:
     """Return the keys of runs that take about as long as a configuration, the closest first."""
-    return [one, one.setting, one.program]
+    return [configuration, configuration.setting, configuration.program]
 
 
 def seconds_left(
-    done: Iterable[RunRecord], probes: Iterable[Probe], to_do: Iterable[Slot]
+    runs: Iterable[RunRecord], probes: Iterable[Probe], slots: Iterable[Slot]
 ) -> float | None:
     """Return an estimate of the seconds left, from the runs made; None without any."""
-    known = [(similarity_keys(k.slot.configuration), k.result.elapsed) for k in done if not k.final]
+    known = [(similarity_keys(k.slot.configuration), k.result.elapsed) for k in runs if not k.final]
     measured = {key for keys, _ in known for key in keys}
     # The probe is a first estimate for settings that have not been run under any lock.
     known += [
-        ([each.setting], each.elapsed)
-        for each in probes
-        if each.elapsed and each.setting not in measured
+        ([probe.setting], probe.elapsed)
+        for probe in probes
+        if probe.elapsed and probe.setting not in measured
     ]
-    return remaining_seconds(known, (similarity_keys(slot.configuration) for slot in to_do))
+    return remaining_seconds(known, (similarity_keys(slot.configuration) for slot in slots))
 
 
 def check_same_machine(store: Store, site_name: str, facts: dict[str, object]) -> None:
@@ -53,7 +53,7 @@ def check_same_machine(store: Store, site_name: str, facts: dict[str, object]) -
 
 
 class Local:
-    """A study on this machine alone."""
+    """The runs of a study on this machine alone."""
 
     def __init__(self, plan: Plan, store: Store, site: Site) -> None:
         """Read the stored runs. The store has been begun, and has a session of the machine."""
@@ -62,12 +62,12 @@ class Local:
         self._site = site
         self._place = machine_column(plan, site.name)
         self._done = [run for place, run in store.runs() if place == self._place]
-        self._schedule = Schedule(plan, self._done)
+        self.schedule = Schedule(plan, self._done)
         self._probes = {p.setting: p for p in store.probes() if p.machine == site.name}
 
     def carry_out(self, on_run: Callable[[RunRecord], None] = lambda _: None) -> None:
         """Make all missing runs, and store each at once. on_run: called after each."""
-        schedule = self._schedule
+        schedule = self.schedule
         made = len(self._done)
         with Display(made + sum(1 for _ in schedule.remaining()), made) as display:
             while (slot := schedule.next()) is not None:
@@ -81,33 +81,28 @@ class Local:
                 on_run(run)
 
     def _run(self, slot: Slot, display: Display) -> RunRecord:
-        one = slot.configuration
-        if why := self._plan.left_out(one):
+        configuration = slot.configuration
+        if why := self._plan.left_out(configuration):
             return left_out(slot, "", why)
-        probe = self._probes.get(one.setting)
+        probe = self._probes.get(configuration.setting)
         if probe is None:
-            self._show(display, slot, f"{one.setting}, first run")
-            probe = self._site.probe(one.setting)
+            self._show(display, slot, f"{configuration.setting}, first run")
+            probe = self._site.probe(configuration.setting)
             self._store.add_probe(probe)
-            self._probes[one.setting] = probe
+            self._probes[configuration.setting] = probe
             if probe.problem:
-                print_line(f"{one.setting} is left out: {probe.problem}")
+                print_line(f"{configuration.setting} is left out: {probe.problem}")
         if probe.problem:
             return left_out(slot, self._site.name, probe.problem)
-        self._show(display, slot, str(one))
+        self._show(display, slot, str(configuration))
         return self._site.run(slot, probe)
 
     def _show(self, display: Display, slot: Slot, about: str) -> None:
-        left = seconds_left(self._done, self._probes.values(), [slot, *self._schedule.remaining()])
+        left = seconds_left(self._done, self._probes.values(), [slot, *self.schedule.remaining()])
         number = f"round {slot.round}" if slot.round >= 1 else "warm-up"
-        total = len(self._done) + 1 + sum(1 for _ in self._schedule.remaining())
+        total = len(self._done) + 1 + sum(1 for _ in self.schedule.remaining())
         share = 10 * (10 * len(self._done) // total)
         display.announce(f"{number}, {about}", f"{number}, {share} % done", left)
-
-    @property
-    def schedule(self) -> Schedule:
-        """The runs made and still to be made."""
-        return self._schedule
 
 
 def bad_endings(plan: Plan, runs: Iterable[RunRecord]) -> list[str]:
@@ -115,13 +110,13 @@ def bad_endings(plan: Plan, runs: Iterable[RunRecord]) -> list[str]:
 
     A polling lock that is slow with more threads than processors is no fault.
     """
-    found = []
+    lines = []
     for run in runs if plan.endings else ():
-        one, result = run.slot.configuration, run.result
-        expected = result.outcome == SLOW and plan.may_take_forever(one)
+        configuration, result = run.slot.configuration, run.result
+        expected = result.outcome == SLOW and plan.may_take_forever(configuration)
         if not (run.finished or run.final or expected):
-            found.append(f"{one}: {result.outcome}, {result.note}")
-    return found
+            lines.append(f"{configuration}: {result.outcome}, {result.note}")
+    return lines
 
 
 def summary(runs: Iterable[RunRecord]) -> str:

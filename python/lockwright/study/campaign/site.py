@@ -60,7 +60,7 @@ def default_name() -> str:
 
 
 class Site:
-    """This machine. As a context manager, it ends all processes that it has started."""
+    """This machine. Its context ends with all processes that it has started."""
 
     def __init__(self, name: str, plan: Plan, folders: Folders) -> None:
         """Check the locks and remove abandoned files. name: of the machine in the study."""
@@ -74,8 +74,8 @@ class Site:
         self._calibrated = calibration.calibrated_variables(self._registry, plan.locks, os.environ)
         self._meters = Meters(energy=plan.energy) if plan.energy else None
         self._processes = ProcessRunner("repeat the command to resume")
-        for place in {folders.runs_of(member.program) for member in plan.members}:
-            trial.clear_abandoned(place)
+        for folder in {folders.runs_of(member.program) for member in plan.members}:
+            trial.clear_abandoned(folder)
 
     def __enter__(self) -> "Site":
         """Return the site."""
@@ -116,23 +116,23 @@ class Site:
             with counters.counters_file() as path:
                 library = self._registry.path_of(BASELINE, counting=True)
                 variables = {counters.VARIABLE: str(path)}
-                found = self._trial(setting).run(self._placeholders(setting, library, variables))
-                if found.outcome != record.FINISHED:
-                    # A short disturbance of the machine must not exclude the program.
-                    found = self._trial(setting).run(
-                        self._placeholders(setting, library, variables)
-                    )
+                # Twice, as a short disturbance of the machine must not exclude the program.
+                for _ in range(2):
+                    places = self._placeholders(setting, library, variables)
+                    result = self._trial(setting).run(places)
+                    if result.outcome == record.FINISHED:
+                        break
                 counts = counters.read(path)
         except NotRunnable as error:
             return Probe(self.name, setting, str(error), version=version)
         problem = ""
-        if found.outcome != record.FINISHED:
-            problem = f"it does not work under {BASELINE}: {found.outcome}, {found.note}"
+        if result.outcome != record.FINISHED:
+            problem = f"it does not work under {BASELINE}: {result.outcome}, {result.note}"
         elif not counts.took_a_lock and setting.threads != 1:
             # A single thread may need no lock; more threads are compared with it.
             problem = "it takes no lock that can be interposed"
         return Probe(
-            self.name, setting, problem, found.elapsed, asdict(counts), found.sums, version
+            self.name, setting, problem, result.elapsed, asdict(counts), result.sums, version
         )
 
     def run(self, slot: Slot, probe: Probe) -> RunRecord:
@@ -161,16 +161,12 @@ class Site:
         library = self._registry.path_of(configuration.lock, counting=True)
         with counters.counters_file() as path:
             run_trial.counters = path
-            result = run_trial.run(
-                self._placeholders(
-                    configuration, library, {**settings, counters.VARIABLE: str(path)}
-                )
-            )
+            variables = {**settings, counters.VARIABLE: str(path)}
+            result = run_trial.run(self._placeholders(configuration, library, variables))
             taken = counters.read(path).taken
         if result.outcome == record.FINISHED and not taken and configuration.threads != 1:
-            result = replace(
-                result, outcome=record.FAILED, note="took no lock: it was not interposed"
-            )
+            note = "took no lock: it was not interposed"
+            result = replace(result, outcome=record.FAILED, note=note)
         return replace(result, meters={**result.meters, "acquisitions": taken})
 
     def _trial(self, configuration: Configuration) -> Trial:
@@ -225,11 +221,11 @@ class Site:
         for command in member.program.locked:
             if isinstance(command, tuple):
                 words = command[command.index("{lock}") + 1 :] if "{lock}" in command else command
-                found = shutil.which(words[0], path=placeholders.bare()["PATH"])
-                if found is None:
+                program = shutil.which(words[0], path=placeholders.bare()["PATH"])
+                if program is None:
                     continue
                 try:
-                    binary.check(Path(found), self._registry.path_of(BASELINE), list(words[1:]))
+                    binary.check(Path(program), self._registry.path_of(BASELINE), list(words[1:]))
                 except LockwrightError as error:
                     raise NotRunnable(error.what) from error
 
@@ -238,20 +234,21 @@ def processors_of(configuration: Configuration) -> set[int] | None:
     """Return the processors that a configuration may use; None for all. Raises NotRunnable."""
     available = pinning.usable_processors()
     if configuration.nodes:
-        nodes = sorted({each.node for each in available})
+        nodes = sorted({processor.node for processor in available})
         if configuration.nodes > len(nodes):
             raise NotRunnable(f"the machine has {len(nodes)} NUMA node(s)")
-        available = [each for each in available if each.node in nodes[: configuration.nodes]]
-    here = {each.number for each in available}
+        used = nodes[: configuration.nodes]
+        available = [processor for processor in available if processor.node in used]
+    numbers = {processor.number for processor in available}
     if configuration.pinning == NO_PINNING:
-        return here if configuration.nodes else None
+        return numbers if configuration.nodes else None
     if configuration.pinning[0].isdigit():
         chosen = numbers_of(configuration.pinning)
-        if not chosen <= here:
+        if not chosen <= numbers:
             raise NotRunnable(f"the processors {configuration.pinning} are not all here")
         return chosen
     order = pinning.processor_lists(configuration.pinning, available).split(";")
-    return {int(each) for each in order[: configuration.threads or len(order)]}
+    return {int(number) for number in order[: configuration.threads or len(order)]}
 
 
 def missing(program: Program) -> list[str]:

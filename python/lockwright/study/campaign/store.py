@@ -1,7 +1,7 @@
 """The results of a study in an SQLite file, each run committed as soon as it has ended.
 
-The file has a rollback journal and no write-ahead log: a run takes far longer than a commit, and
-all data are then in one file, also after a kill or a power failure.
+The file has a rollback journal instead of a write-ahead log, so that all data are in one file even
+after a kill or a power failure; a run takes far longer than a commit.
 """
 
 import json
@@ -78,7 +78,7 @@ _COLUMNS = ["place", *_KEYS, "round", "machine", "sitting", "started", *_RESULT]
 
 
 class Store:
-    """An open file of a study. Every method raises LockwrightError if access to the file fails."""
+    """An open file of a study. Methods raise LockwrightError if access to the file fails."""
 
     def __init__(self, path: Path) -> None:
         """Open the file; create it and its directories as needed."""
@@ -92,7 +92,7 @@ class Store:
         return results.explain_errors(self.path, "the same command")
 
     def close(self) -> None:
-        """Close the file; all additions are committed already."""
+        """Close the file, to which all additions are committed already."""
         with self._guard():
             self._connection.close()
 
@@ -151,8 +151,8 @@ class Store:
             row = self._connection.execute(
                 "SELECT facts FROM sitting WHERE machine = ? ORDER BY id", (machine,)
             ).fetchone()
-        found: dict[str, Any] | None = json.loads(row["facts"]) if row else None
-        return found
+        facts: dict[str, Any] | None = json.loads(row["facts"]) if row else None
+        return facts
 
     def machines(self) -> list[str]:
         """Return the machines that have taken part, each once."""
@@ -168,7 +168,7 @@ class Store:
         with self._guard():
             self._connection.execute(
                 "INSERT OR REPLACE INTO probe (machine, setting, probe) VALUES (?, ?, ?)",
-                (probe.machine, setting, json.dumps(probe.as_dict())),
+                (probe.machine, setting, json.dumps(asdict(probe))),
             )
 
     def probes(self) -> list[Probe]:

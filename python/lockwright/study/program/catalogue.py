@@ -28,20 +28,20 @@ def path(name: str, folder: Path = FOLDER) -> Path:
 
 def table(name: str, folder: Path = FOLDER) -> Table:
     """Return the keys of an entry, with those that it inherits by `from`."""
-    own = toml_table.load(path(name, folder))
-    below = own.text("from", "")
-    if not below:
-        return own
-    if below == name or toml_table.load(path(below, folder)).has("from"):
-        raise own.complaint("from", f"'{below}' is not an entry of its own", "name one that is")
-    values = {key: value for key, value in own.values.items() if key != "from"}
-    return Table(own.file, own.key, merged(table(below, folder).values, values))
+    child = toml_table.load(path(name, folder))
+    parent = child.text("from", "")
+    if not parent:
+        return child
+    if parent == name or toml_table.load(path(parent, folder)).has("from"):
+        raise child.complaint("from", f"'{parent}' is not an entry of its own", "name one that is")
+    values = {key: value for key, value in child.values.items() if key != "from"}
+    return Table(child.file, child.key, merged(table(parent, folder).values, values))
 
 
-def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of `below` overridden by those of `above`; tables are merged key by key."""
-    values = dict(below)
-    for key, value in above.items():
+def merged(parent: Mapping[str, Any], child: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of `parent` overridden by those of `child`; tables are merged key by key."""
+    values = dict(parent)
+    for key, value in child.items():
         inherited = values.get(key)
         both = isinstance(value, dict) and isinstance(inherited, dict)
         values[key] = {**inherited, **value} if both and inherited else value
@@ -50,8 +50,8 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 def find(name: str, folder: Path = FOLDER) -> Program:
     """Return the entry of that name. Raises LockwrightError if there is none, or if it is wrong."""
-    found = table(name, folder)
-    program = entry.read(found, name)
+    values = table(name, folder)
+    program = entry.read(values, name)
     if program.name != name:
-        raise found.complaint("name", f"is '{program.name}'", f"name it '{name}', as the file")
+        raise values.complaint("name", f"is '{program.name}'", f"name it '{name}', as the file")
     return program

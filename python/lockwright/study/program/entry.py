@@ -1,7 +1,4 @@
-"""The entry of a program, and its reader from TOML.
-
-docs/programs.md describes every key.
-"""
+"""The entry of a program, and its reader from TOML; docs/programs.md describes every key."""
 
 import re
 from collections.abc import Mapping
@@ -27,10 +24,8 @@ _UNDER_LOCK = ("server", "command", "both")
 
 @dataclass(frozen=True)
 class Input:
-    """A file or directory that is made once. Either `kind` with `arguments`, or `command`.
-
-    arguments: numbers of the kind, as texts that may have placeholders.
-    """
+    """A file or directory that is made once: either `kind` with `arguments`, which are texts that
+    may have placeholders, or `command`."""
 
     name: str
     kind: str = ""
@@ -40,13 +35,13 @@ class Input:
 
 @dataclass(frozen=True)
 class Metric:
-    """The reading of a number. way: `wall`, `regex`, `json` or the name of a built-in reader.
+    """A number to read. reader: `wall`, `regex`, `json` or the name of a built-in reader.
 
-    source: OUTPUT or a file; better: HIGHER or LOWER. skip: values left out at the start, as those
-    of a program that prints one each second while it warms up; take: one of TAKES, for the others.
+    source: OUTPUT or a file; better: HIGHER or LOWER; skip: number of values left out at the start,
+    as during warm-up; take: one of TAKES, for the others.
     """
 
-    way: str
+    reader: str
     pattern: str
     source: str
     unit: str
@@ -59,8 +54,8 @@ class Metric:
 class Server:
     """The server of the measured command.
 
-    ready_command, ready_pattern: at most one of them, the test that it is ready; without, `{port}`
-    has to accept connections. seconds: time limit until it is ready, and again until it has ended.
+    ready_command, ready_pattern: tests that it is ready, at most one of them; without, `{port}` has
+    to accept connections. seconds: time limit until it is ready, and again until it has ended.
     load: a command after it is ready, such as one that fills a database. stop: empty for SIGTERM.
     """
 
@@ -98,9 +93,8 @@ class Program:
     variables and further libraries of the process under the lock; under: which process that is.
     least, most: numbers of threads. timeout: seconds of the measured command; seconds: typical
     duration of a run, 0 if unknown. memory: whether its files should be in memory. without: locks
-    to leave out, with the reasons. files: texts that are written into {work} before each run.
-    before, after: commands around each run. warmup: a command that is run `warmups` times before
-    the measured one.
+    to leave out, with the reasons. files: texts written into {work} before each run. before, after:
+    commands around each run. warmup: a command run `warmups` times before the measured one.
     """
 
     name: str
@@ -141,18 +135,16 @@ class Program:
 
 
 def read(table: Table, name: str | None = None) -> Program:
-    """Return the program of a table. Raises LockwrightError for any fault in it.
-
-    name: the default of its key `name`.
-    """
-    own = table.text("name", name if name is not None else ...)
-    if not _NAME.fullmatch(own):
+    """Return the program of a table. name: the default of its key `name`. Raises LockwrightError
+    for any fault in the table."""
+    program_name = table.text("name", name if name is not None else ...)
+    if not _NAME.fullmatch(program_name):
         raise table.complaint(
-            "name", f"is '{own}'", "use small letters, digits, points and hyphens"
+            "name", f"is '{program_name}'", "use small letters, digits, points and hyphens"
         )
     server = _server(table)
     program = Program(
-        name=own,
+        name=program_name,
         command=_command(table, "command", ...),
         metric=_metric(table, "metric") or Metric("wall", "", OUTPUT, "s", LOWER),
         about=table.text("about", ""),
@@ -184,11 +176,6 @@ def read(table: Table, name: str | None = None) -> Program:
     return program
 
 
-def words_of(command: Command) -> tuple[str, ...]:
-    """Return the texts of a command that may have placeholders."""
-    return (command,) if isinstance(command, str) else command
-
-
 def _command(table: Table, name: str, default: Any = ()) -> Command:
     value = table.value(name, (str, list), "a line for the shell, or a list of words", default)
     if isinstance(value, str):
@@ -207,109 +194,120 @@ def _input(table: Table) -> Input:
             "name", f"is '{name}'", "give the name of a file, without a directory"
         )
     if table.has("command"):
-        made = Input(name, command=_command(table, "command"))
+        input_ = Input(name, command=_command(table, "command"))
         table.end()
-        return made
+        return input_
     kind = table.text("kind", among=tuple(KINDS))
     numbers = table.values.keys() - {"name", "kind"}
     arguments = {}
-    for each in sorted(numbers):
-        if each not in KINDS[kind].defaults:
+    for name_of_number in sorted(numbers):
+        if name_of_number not in KINDS[kind].defaults:
             known = ", ".join(KINDS[kind].defaults) or "none"
-            raise table.complaint(each, f"is not a number of {kind}", f"it has {known}")
-        value = table.value(each, (int, str), "a whole number or a text such as {=10*s}", ...)
-        arguments[each] = str(value)
+            raise table.complaint(name_of_number, f"is not a number of {kind}", f"it has {known}")
+        value = table.value(
+            name_of_number, (int, str), "a whole number or a text such as {=10*s}", ...
+        )
+        arguments[name_of_number] = str(value)
     table.end()
     return Input(name, kind, arguments)
 
 
 def _server(table: Table) -> Server | None:
-    own = table.table("server")
-    if own is None:
+    server_table = table.table("server")
+    if server_table is None:
         return None
     server = Server(
-        command=_command(own, "command", ...),
-        ready_command=_command(own, "ready_command"),
-        ready_pattern=own.text("ready_pattern", ""),
-        seconds=own.number("seconds", 30.0, 0.001),
-        load=_command(own, "load"),
-        stop=_command(own, "stop"),
+        command=_command(server_table, "command", ...),
+        ready_command=_command(server_table, "ready_command"),
+        ready_pattern=server_table.text("ready_pattern", ""),
+        seconds=server_table.number("seconds", 30.0, 0.001),
+        load=_command(server_table, "load"),
+        stop=_command(server_table, "stop"),
     )
-    _check_pattern(own, "ready_pattern", server.ready_pattern)
-    own.end()
+    _check_pattern(server_table, "ready_pattern", server.ready_pattern)
+    server_table.end()
     if server.ready_command and server.ready_pattern:
-        raise own.complaint("", "has both ready_command and ready_pattern", "leave out one")
+        raise server_table.complaint(
+            "", "has both ready_command and ready_pattern", "leave out one"
+        )
     if (
         not (server.ready_command or server.ready_pattern)
-        and not any("{port}" in word for word in words_of(server.command))
+        and not any("{port}" in word for word in _texts_of(server.command))
         and not any("{port}" in text for text in table.values.get("files", {}).values())
     ):
-        raise own.complaint(
+        raise server_table.complaint(
             "", "has no test of when it is ready", "use {port}, ready_command or ready_pattern"
         )
     return server
 
 
+def _texts_of(command: Command) -> tuple[str, ...]:
+    return (command,) if isinstance(command, str) else command
+
+
 def _warmup(table: Table) -> dict[str, Any]:
-    own = table.table("warmup")
-    if own is None:
+    warmup_table = table.table("warmup")
+    if warmup_table is None:
         return {}
-    found = {"warmup": _command(own, "command"), "warmups": own.integer("runs", 1, 1)}
-    own.end()
-    return found
+    warmup = {
+        "warmup": _command(warmup_table, "command"),
+        "warmups": warmup_table.integer("runs", 1, 1),
+    }
+    warmup_table.end()
+    return warmup
 
 
 def _metric(table: Table, name: str) -> Metric | None:
-    own = table.table(name)
-    if own is None:
+    metric_table = table.table(name)
+    if metric_table is None:
         return None
-    reader = own.text("read", among=("wall", "regex", "json", *READERS))
+    reader = metric_table.text("read", among=("wall", "regex", "json", *READERS))
     known = READERS.get(reader)
     is_wall = reader == "wall"
     unit = "s" if is_wall else known.unit if known else ...
     better = LOWER if is_wall else known.better if known else ...
     metric = Metric(
-        way=reader,
-        pattern=own.text("pattern")
+        reader=reader,
+        pattern=metric_table.text("pattern")
         if reader == "regex"
-        else own.text("path")
+        else metric_table.text("path")
         if reader == "json"
         else "",
-        source=own.text("from", OUTPUT),
-        unit=own.text("unit", unit),
-        better=own.text("better", better, (HIGHER, LOWER)),
-        skip=own.integer("skip", 0),
-        take=own.text("take", "last", TAKES),
+        source=metric_table.text("from", OUTPUT),
+        unit=metric_table.text("unit", unit),
+        better=metric_table.text("better", better, (HIGHER, LOWER)),
+        skip=metric_table.integer("skip", 0),
+        take=metric_table.text("take", "last", TAKES),
     )
     if reader == "regex":
-        groups = _check_pattern(own, "pattern", metric.pattern)
+        groups = _check_pattern(metric_table, "pattern", metric.pattern)
         if groups > 1:
-            raise own.complaint(
+            raise metric_table.complaint(
                 "pattern", f"has {groups} groups", "keep one, write the others as (?:...)"
             )
     if name == "latency" and metric.unit.lower() not in METRICS["latency"].units:
         known_units = ", ".join(METRICS["latency"].units)
-        raise own.complaint("unit", f"is '{metric.unit}'", f"latency is in {known_units}")
-    own.end()
+        raise metric_table.complaint("unit", f"is '{metric.unit}'", f"latency is in {known_units}")
+    metric_table.end()
     return metric
 
 
 def _check(table: Table) -> Check:
-    own = table.table("check")
-    if own is None:
+    check_table = table.table("check")
+    if check_table is None:
         return Check()
     check = Check(
-        status=own.integer("status", 0, 0, 255),
-        matches=own.texts("matches", []),
-        absent=own.texts("absent", []),
-        same=own.texts("same", []),
-        sha256=own.pairs("sha256"),
-        command=_command(own, "command"),
+        status=check_table.integer("status", 0, 0, 255),
+        matches=check_table.texts("matches", []),
+        absent=check_table.texts("absent", []),
+        same=check_table.texts("same", []),
+        sha256=check_table.pairs("sha256"),
+        command=_command(check_table, "command"),
     )
     for name, patterns in (("matches", check.matches), ("absent", check.absent)):
         for pattern in patterns:
-            _check_pattern(own, name, pattern)
-    own.end()
+            _check_pattern(check_table, name, pattern)
+    check_table.end()
     return check
 
 
@@ -335,6 +333,6 @@ def _check_consistency(table: Table, program: Program) -> None:
             )
     if program.least > program.most:
         raise table.complaint("least_threads", "is above most_threads", "correct one of them")
-    paths = [each.name for each in program.inputs]
+    paths = [input_.name for input_ in program.inputs]
     if len(set(paths)) != len(paths):
         raise table.complaint("input", "two have the same name", "rename one")

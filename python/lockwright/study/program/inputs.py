@@ -90,7 +90,7 @@ def _reads(count: int, letters: int) -> list[tuple[int, str]]:
 
 
 def fastq(path: Path, reads: int, letters: int) -> None:
-    """Write reads of the genome of so many letters, as FASTQ."""
+    """Write reads of the genome of `letters` letters, as FASTQ."""
     path.write_text(
         "".join(
             f"@r{n}\n{read}\n+\n{'I' * 100}\n" for n, (_, read) in enumerate(_reads(reads, letters))
@@ -99,7 +99,7 @@ def fastq(path: Path, reads: int, letters: int) -> None:
 
 
 def sam(path: Path, reads: int, letters: int) -> None:
-    """Write such reads with their positions, as SAM."""
+    """Write reads of that genome with their positions, as SAM."""
     rows = [
         f"r{n}\t0\tgenome\t{start + 1}\t60\t100M\t*\t0\t0\t{read}\t{'I' * 100}\n"
         for n, (start, read) in enumerate(_reads(reads, letters))
@@ -144,55 +144,51 @@ class ResolvedInput:
     command: Sequence[str]
 
 
-def folder_of(wanted: Sequence[ResolvedInput], cache: Path) -> Path:
-    """Return the directory of these inputs; other inputs or numbers have another one."""
-    text = json.dumps([asdict(each) for each in wanted], sort_keys=True)
-    return cache / "inputs" / hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 def make(
     wanted: Sequence[ResolvedInput], cache: Path, run: Callable[[Sequence[str], Path], None]
 ) -> Path:
     """Make the inputs if they are missing, all or none; return their directory, which is {data}.
 
-    run: runs a command in a directory; it raises LockwrightError if the command fails. In its
-    words, {data} is that directory.
+    run: runs a command in a directory, which is {data} in its words; it raises LockwrightError if
+    the command fails.
     """
-    place = folder_of(wanted, cache)
-    if place.is_dir():
-        return place
+    # Other inputs or numbers have another directory.
+    key = json.dumps([asdict(input_) for input_ in wanted], sort_keys=True)
+    folder = cache / "inputs" / hashlib.sha256(key.encode()).hexdigest()[:16]
+    if folder.is_dir():
+        return folder
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     except OSError as error:
         raise LockwrightError(
-            f"cannot make inputs in {place.parent}: {error.strerror}", "choose another --cache"
+            f"cannot make inputs in {folder.parent}: {error.strerror}", "choose another --cache"
         ) from error
     try:
-        for each in wanted:
-            if each.kind:
-                KINDS[each.kind].make(fresh / each.name, **each.numbers)
+        for input_ in wanted:
+            if input_.kind:
+                KINDS[input_.kind].make(unfinished / input_.name, **input_.numbers)
             else:
-                run(each.command, fresh)
-            if not any(fresh.glob(f"{each.name}*")):
+                run(input_.command, unfinished)
+            if not any(unfinished.glob(f"{input_.name}*")):
                 raise LockwrightError(
-                    f"the command of the input {each.name} has made no file of that name",
-                    "let it write to {data}/" + each.name,
+                    f"the command of the input {input_.name} has made no file of that name",
+                    "let it write to {data}/" + input_.name,
                 )
-        fresh.chmod(0o755)
+        unfinished.chmod(0o755)
         try:
-            fresh.rename(place)
+            unfinished.rename(folder)
         except OSError:
             # Another study made the same inputs meanwhile.
-            if not place.is_dir():
+            if not folder.is_dir():
                 raise
     except OSError as error:
         raise LockwrightError(
-            f"cannot make inputs in {fresh}: {error.strerror}", "make room, or choose --cache"
+            f"cannot make inputs in {unfinished}: {error.strerror}", "make room, or choose --cache"
         ) from error
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    return place
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return folder
 
 
 def default_cache() -> Path:

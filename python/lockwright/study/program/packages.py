@@ -57,7 +57,11 @@ def install(packages: Sequence[str]) -> None:
 
 def how_to_get(programs: Sequence[Program]) -> str:
     """Return how to install missing programs, as text."""
-    packages = dict.fromkeys(word for each in programs for word in each.packages)
+    packages = dict.fromkeys(word for program in programs for word in program.packages)
     steps = [f"apt-get install {' '.join(packages)}"] if packages else []
-    steps += [f"needs {each.install}" for each in programs if each.install and not each.packages]
+    steps += [
+        f"needs {program.install}"
+        for program in programs
+        if program.install and not program.packages
+    ]
     return "; ".join(steps)

@@ -16,7 +16,7 @@ from lockwright.study.program.inputs import ResolvedInput
 
 
 def bare() -> dict[str, str]:
-    """Return the environment of processes that are not under a lock. PATH has the directories of
+    """Return the environment of processes that are not under a lock: PATH has the directories of
     servers, and the locale is C on every machine."""
     environment = {name: value for name, value in os.environ.items() if name != VARIABLE}
     environment["PATH"] = os.pathsep.join(
@@ -29,19 +29,21 @@ def made(program: Program, scale: float) -> list[ResolvedInput]:
     """Return the inputs of a program at a scale. Raises LockwrightError for a bad expression."""
     from lockwright.study.program.inputs import KINDS
 
-    found = []
-    for each in program.inputs:
-        if each.kind:
-            given = {
+    inputs = []
+    for input_ in program.inputs:
+        if input_.kind:
+            numbers = {
                 name: int(template.fill(text, {}, {"s": scale}))
-                for name, text in each.arguments.items()
+                for name, text in input_.arguments.items()
             }
-            found.append(
-                ResolvedInput(each.name, each.kind, {**KINDS[each.kind].defaults, **given}, ())
+            inputs.append(
+                ResolvedInput(
+                    input_.name, input_.kind, {**KINDS[input_.kind].defaults, **numbers}, ()
+                )
             )
         else:
-            found.append(ResolvedInput(each.name, "", {}, _input_words(each, scale)))
-    return found
+            inputs.append(ResolvedInput(input_.name, "", {}, _input_words(input_, scale)))
+    return inputs
 
 
 def _input_words(each: Input, scale: float) -> tuple[str, ...]:
@@ -80,22 +82,21 @@ class Placeholders:
         return free_port()
 
     def choose_another_port(self) -> None:
-        """Choose another port, after another program has taken this one."""
+        """Choose another port after another program has taken this one."""
         self.__dict__.pop("port", None)
 
     @cached_property
     def _added(self) -> dict[str, str]:
         """The variables that a process under the lock has in addition."""
-        program = self.program
         existing = os.environ.get("LD_PRELOAD")
-        more = [*program.preload, *([existing] if existing else [])]
-        below = {"LD_PRELOAD": ":".join(more)} if more else {}
-        own = {name: self.fill(value) for name, value in program.environment.items()}
-        return preload(self.lock_library, below) | dict(self.settings) | own
+        libraries = [*self.program.preload, *([existing] if existing else [])]
+        base = {"LD_PRELOAD": ":".join(libraries)} if libraries else {}
+        own = {name: self.fill(value) for name, value in self.program.environment.items()}
+        return preload(self.lock_library, base) | dict(self.settings) | own
 
     def environment(self, command: Command) -> dict[str, str]:
         """Return the environment of a command."""
-        if command not in self.program.locked or _names_lock(command):
+        if command not in self.program.locked or "{lock}" in command:
             return bare()
         return bare() | self._added
 
@@ -103,10 +104,10 @@ class Placeholders:
         """Return the words of a command."""
         if isinstance(command, str):
             return ["sh", "-ec", self.fill(command, quoted=True)]
-        found = []
+        words = []
         for word in command:
-            found += self._lock() if word == "{lock}" else [self.fill(word)]
-        return found
+            words += self._lock() if word == "{lock}" else [self.fill(word)]
+        return words
 
     def fill(self, text: str, quoted: bool = False) -> str:
         """Return a text with its placeholders filled. quoted: for the shell."""
@@ -125,7 +126,3 @@ class Placeholders:
 
     def _lock(self) -> list[str]:
         return ["env", *(f"{name}={value}" for name, value in self._added.items())]
-
-
-def _names_lock(command: Command) -> bool:
-    return "{lock}" in command

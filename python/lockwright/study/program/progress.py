@@ -1,4 +1,4 @@
-"""The observation whether a program takes locks, by the counters of a counting library."""
+"""A watch over the counters of a counting library, which show whether a program takes locks."""
 
 import threading
 import time

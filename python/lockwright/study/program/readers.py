@@ -14,11 +14,11 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0}
 
 
 def by_pattern(pattern: str, texts: Sequence[str]) -> list[str]:
-    """Return the matches in the first of `texts` that has one: the first group, or the match."""
+    """Return the matches in the first of `texts` that has any: the first group, or the match."""
     for text in texts:
-        found = [m.group(min(1, m.re.groups)) for m in re.finditer(pattern, text, re.MULTILINE)]
-        if found:
-            return [each or "" for each in found]
+        matches = [m.group(min(1, m.re.groups)) for m in re.finditer(pattern, text, re.MULTILINE)]
+        if matches:
+            return [group or "" for group in matches]
     return []
 
 
@@ -33,19 +33,19 @@ def by_path(path: str, text: str) -> list[str]:
                 documents.append(json.loads(line))
             except ValueError:
                 continue
-    found = []
+    values = []
     for document in documents:
         value = _value_at(document, path)
         if isinstance(value, int | float | str) and not isinstance(value, bool):
-            found.append(str(value))
-    return found
+            values.append(str(value))
+    return values
 
 
 def _value_at(value: Any, path: str) -> Any:
     for step in re.findall(r"[^.\[\]]+", path):
         if isinstance(value, list) and step.lstrip("-").isdigit():
-            place = int(step)
-            value = value[place] if -len(value) <= place < len(value) else None
+            index = int(step)
+            value = value[index] if -len(value) <= index < len(value) else None
         elif isinstance(value, dict):
             value = value.get(step)
         else:
@@ -145,8 +145,8 @@ def _events_per_second(text: str) -> list[str]:
     events = by_pattern(r"total number of events:\s+(\d+)", [text])
     times = by_pattern(r"total time:\s+([\d.]+)s", [text])
     return [
-        repr(int(each) / float(seconds))
-        for each, seconds in zip(events, times, strict=False)
+        repr(int(count) / float(seconds))
+        for count, seconds in zip(events, times, strict=False)
         if float(seconds) > 0
     ]
 
@@ -156,8 +156,8 @@ def select_number(values: Sequence[str], skip: int, take: str) -> float | None:
 
     skip: number of values left out at the start; take: one of the entry's TAKES.
     """
-    numbers = [number(each) for each in values[skip:]]
-    good = [each for each in numbers if each is not None]
+    numbers = [number(text) for text in values[skip:]]
+    good = [text for text in numbers if text is not None]
     if not good or len(good) != len(numbers):
         return None
     match take:

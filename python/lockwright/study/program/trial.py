@@ -12,7 +12,6 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from lockwright.base.errors import LockwrightError
 from lockwright.machine.meters import Meters
@@ -41,10 +40,10 @@ _POLL = 0.01
 class Result:
     """The result of a run.
 
-    outcome: one of OUTCOMES; value: in the metric's unit, None unless finished; latency: likewise.
-    wall: seconds of the measured command; elapsed: of the whole run. user, system: CPU seconds of
-    all processes of the run during the measured command; others: the share of all processors that
-    other programs used then; status: a wait status; note: why it is not finished; sums: of the
+    outcome: one of OUTCOMES; note: why it is not finished; value, latency: in the metric's unit,
+    None unless finished. wall: seconds of the measured command; elapsed: of the entire run. user,
+    system: CPU seconds of all processes of the run during the measured command; others: the share
+    of all processors that other programs used then; status: a wait status; sums: SHA-256 of the
     outputs that must be the same under every lock.
     """
 
@@ -65,28 +64,20 @@ class Result:
 
 
 class _EndedEarly(Exception):
-    """The exception that ends a run early. The arguments are those of a result."""
+    """The exception that ends a run early, with its result."""
 
-    def __init__(self, outcome: str, note: str, **facts: Any) -> None:
-        super().__init__(outcome, note)
-        self.result = Result(outcome, note, **facts)
-
-    @classmethod
-    def of(cls, result: Result) -> "_EndedEarly":
-        """Return the exception with that result."""
-        ended = cls(result.outcome, result.note)
-        ended.result = result
-        return ended
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.outcome, result.note)
+        self.result = result
 
 
 @dataclass
 class Trial:
-    """The conditions of runs, which are made one at a time. processors: those of the run; empty for
-    all.
+    """The conditions of runs, which are made one at a time.
 
-    reference: the sums that outputs must have; empty to compute them. where: a directory for the
-    files of runs. counters: the file of a counting library, if the run is under one, which
-    distinguishes slow from hung runs.
+    where: a directory for the files of runs. processors: those of the run; empty for all.
+    reference: the sums that outputs must have; empty to compute them. counters: the file of a
+    counting library, if the run is under one, which distinguishes slow from hung runs.
     """
 
     processes: ProcessRunner
@@ -110,7 +101,8 @@ class Trial:
         begin = time.monotonic()
         try:
             self.where.mkdir(parents=True, exist_ok=True)
-            work = Path(tempfile.mkdtemp(prefix=_directory_prefix(), dir=self.where))
+            prefix = f"run-{platform.node()}-{os.getpid()}-"
+            work = Path(tempfile.mkdtemp(prefix=prefix, dir=self.where))
             # Servers that drop their privileges need access.
             work.chmod(0o755)
         except OSError as error:
@@ -159,13 +151,12 @@ class Trial:
                 result = self._measured(places, limit)
                 if result.outcome != record.FINISHED and program.server:
                     server = self._process(places, program.server.command, "server")
-                    words = _last_lines(server) or "nothing"
-                    result = replace(
-                        result, note=f"{result.note}; the server's last lines: {words}"
-                    )
+                    lines = _last_lines(server) or "nothing"
+                    note = f"{result.note}; the server's last lines: {lines}"
+                    result = replace(result, note=note)
                 if result.outcome == record.TIMEOUT:
                     # The server was killed with it, which is no crash of the server.
-                    raise _EndedEarly.of(result)
+                    raise _EndedEarly(result)
                 if result.outcome == record.FINISHED:
                     self._run_required(places, program.check.command, "check.command", limit, WRONG)
             if sums := _sums(places, program):
@@ -201,9 +192,9 @@ class Trial:
         ending = self._run_one(process, limit)
         if problem := _problem(ending, process, 0):
             kind, note = problem
-            raise _EndedEarly(
-                kind if kind == record.TIMEOUT else outcome, f"its command '{name}' {note}"
-            )
+            if kind == record.TIMEOUT:
+                outcome = kind
+            raise _EndedEarly(Result(outcome, f"its command '{name}' {note}"))
 
     @contextlib.contextmanager
     def _server(self, places: Placeholders) -> Iterator[None]:
@@ -215,7 +206,7 @@ class Trial:
         process = self._process(places, server.command, "server")
         pid, reason = self.processes.start(process)
         if not pid:
-            raise _EndedEarly(record.FAILED, f"the server cannot be started: {reason}")
+            raise _EndedEarly(Result(record.FAILED, f"the server cannot be started: {reason}"))
         self._await_server(places, pid, process)
         yield
         status = self.processes.status(pid)
@@ -224,18 +215,12 @@ class Trial:
                 self._run_required(places, server.stop, "server.stop", server.seconds)
             status = self.processes.end(pid, server.seconds, 0 if server.stop else 15)
             if status is None:
-                raise _EndedEarly(
-                    record.TIMEOUT, f"the server does not end within {server.seconds:g} s"
-                )
+                note = f"the server does not end within {server.seconds:g} s"
+                raise _EndedEarly(Result(record.TIMEOUT, note))
             # Ended by SIGTERM, or by the status that a shell returns for that.
             if status in (0, 15, (128 + 15) << 8):
                 return
-        what = record.describe_status(status)
-        raise _EndedEarly(
-            CRASHED if status & 0x7F else record.FAILED,
-            f"the server ended with {what}: {_last_lines(process)}".rstrip(": "),
-            status=status,
-        )
+        raise _EndedEarly(_server_fault("the server ended with", status, process))
 
     def _await_server(self, places: Placeholders, pid: int, process: Process) -> None:
         server = places.program.server
@@ -246,15 +231,10 @@ class Trial:
                 return
             status = self.processes.status(pid)
             if status is not None:
-                what = record.describe_status(status)
-                raise _EndedEarly(
-                    CRASHED if status & 0x7F else record.FAILED,
-                    f"the server ended at once, {what}: {_last_lines(process)}".rstrip(": "),
-                    status=status,
-                )
+                raise _EndedEarly(_server_fault("the server ended at once,", status, process))
             time.sleep(_POLL)
-        what = f"the server is not ready within {server.seconds:g} s"
-        raise _EndedEarly(record.TIMEOUT, f"{what}: {_last_lines(process)}".rstrip(": "))
+        note = f"the server is not ready within {server.seconds:g} s: {_last_lines(process)}"
+        raise _EndedEarly(Result(record.TIMEOUT, note.rstrip(": ")))
 
     def _ready(self, places: Placeholders, process: Process) -> bool:
         server = places.program.server
@@ -275,16 +255,16 @@ class Trial:
         ending = self._run_one(process, limit, self.meters)
         names = ("wall", "user", "system", "voluntary", "involuntary", "others", "status", "meters")
         result = Result(record.FINISHED, **{name: getattr(ending, name) for name in names})
-        note = ""
-        problem = _problem(ending, process, program.check.status)
-        if problem:
-            return _ended(result, *problem)
+        if problem := _problem(ending, process, program.check.status):
+            outcome, note = problem
+            return replace(result, outcome=outcome, note=note)
         texts = _texts(process)
         if note := _mismatch(program, texts):
-            return _ended(result, WRONG, note)
+            return replace(result, outcome=WRONG, note=note)
         value = _value(program.metric, places, texts, result.wall)
         if value is None:
-            return _ended(result, record.NO_METRIC, "its figure is not in what it printed")
+            note = "its figure is not in what it printed"
+            return replace(result, outcome=record.NO_METRIC, note=note)
         latency = None
         if program.latency is not None:
             latency = _value(program.latency, places, texts, result.wall)
@@ -293,27 +273,27 @@ class Trial:
     def _compare(self, program: Program, result: Result) -> None:
         if result.outcome != record.FINISHED:
             return
-        wanted = {**self.reference, **program.check.sha256}
-        for name, found in result.sums.items():
-            if found != wanted.get(name, found):
-                facts = {
-                    k: v for k, v in vars(result).items() if k not in ("outcome", "note", "value")
-                }
-                raise _EndedEarly(WRONG, f"{name} is not what it should be", **facts)
+        expected = {**self.reference, **program.check.sha256}
+        for name, digest in result.sums.items():
+            if digest != expected.get(name, digest):
+                note = f"{name} is not what it should be"
+                raise _EndedEarly(replace(result, outcome=WRONG, note=note, value=None))
 
 
 def _limit(places: Placeholders) -> float:
-    """Return the seconds that the measured command may take."""
+    """Return the time limit of the measured command in seconds."""
     return places.program.timeout * max(1.0, places.scale)
 
 
-def _ended(result: Result, outcome: str, note: str) -> Result:
-    return replace(result, outcome=outcome, note=note)
+def _server_fault(what: str, status: int, process: Process) -> Result:
+    """Return the result of a run whose server ended with a wait status that is an error."""
+    note = f"{what} {record.describe_status(status)}: {_last_lines(process)}".rstrip(": ")
+    return Result(CRASHED if status & 0x7F else record.FAILED, note, status=status)
 
 
-def _problem(ending: Ending, process: Process, wanted: int) -> tuple[str, str] | None:
-    """Return outcome and reason of a process that ended in a fault; None if it did not."""
-    what = ending.problem(_text(Path(process.err)), wanted)
+def _problem(ending: Ending, process: Process, expected_status: int) -> tuple[str, str] | None:
+    """Return outcome and reason if a process ended in a fault; otherwise None."""
+    what = ending.problem(_text(Path(process.err)), expected_status)
     if what is None:
         return None
     if ending.outcome == "timeout":
@@ -336,18 +316,18 @@ def _mismatch(program: Program, texts: list[str]) -> str:
 
 
 def _value(metric: Metric, places: Placeholders, texts: list[str], wall: float) -> float | None:
-    if metric.way == "wall":
+    if metric.reader == "wall":
         return wall
     if metric.source != OUTPUT:
         texts = [_text(Path(places.fill(metric.source)))]
     values: list[str] = []
     for text in texts:
-        if metric.way == "regex":
+        if metric.reader == "regex":
             values = readers.by_pattern(metric.pattern, [text])
-        elif metric.way == "json":
+        elif metric.reader == "json":
             values = readers.by_path(metric.pattern, text)
         else:
-            values = readers.READERS[metric.way].find(text)
+            values = readers.READERS[metric.reader].find(text)
         if values:
             break
     return readers.select_number(values, metric.skip, metric.take)
@@ -355,16 +335,16 @@ def _value(metric: Metric, places: Placeholders, texts: list[str], wall: float) 
 
 def _sums(places: Placeholders, program: Program) -> dict[str, str]:
     """Return the SHA-256 of each output to check; 'missing' for one that does not exist."""
-    found = {}
+    sums = {}
     for name in (*program.check.same, *program.check.sha256):
         path = places.work / ".command.out" if name == OUTPUT else Path(places.fill(name))
         path = places.work / path
         if path.is_file():
             with path.open("rb") as file:
-                found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+                sums[name] = hashlib.file_digest(file, "sha256").hexdigest()
         else:
-            found[name] = "missing"
-    return found
+            sums[name] = "missing"
+    return sums
 
 
 def _text(path: Path) -> str:
@@ -383,18 +363,14 @@ def _texts(process: Process) -> list[str]:
 
 
 def _last_lines(process: Process) -> str:
-    """Return the last five lines of errors: servers seldom give the reason in the very last."""
+    """Return the last five lines of the error output; the last one seldom gives the reason."""
     return last_lines(_text(Path(process.err)), 5)
-
-
-def _directory_prefix() -> str:
-    """Return the prefix of run directories, which has the machine and the process."""
-    return f"run-{platform.node()}-{os.getpid()}-"
 
 
 def clear_abandoned(where: Path) -> None:
     """Remove directories of runs whose process on this machine was killed."""
-    for place in where.glob(f"run-{platform.node()}-*"):
-        pid = place.name.removeprefix(f"run-{platform.node()}-").partition("-")[0]
+    prefix = f"run-{platform.node()}-"
+    for folder in where.glob(f"{prefix}*"):
+        pid = folder.name.removeprefix(prefix).partition("-")[0]
         if not Path("/proc", pid).exists():
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)

@@ -38,13 +38,13 @@ class Figures:
             yield from group
 
 
-def figures(data: DataSet, found: Analysis, baseline: str) -> Figures:
+def figures(data: DataSet, analysis: Analysis, baseline: str) -> Figures:
     """Return every figure that the data allow."""
-    of_part = {part.name: list(metric_figures.figures_of_part(part)) for part in found.parts}
+    of_part = {part.name: list(metric_figures.figures_of_part(part)) for part in analysis.parts}
     of_program = {
         (part.name, name): program_page.figure(part, name)
-        for part in found.parts
-        for name in part.whole.applications
+        for part in analysis.parts
+        for name in part.cells.applications
     }
     of_machine: dict[str, list[Figure]] = {}
     latencies: dict[str, list[Figure]] = {}
@@ -53,7 +53,7 @@ def figures(data: DataSet, found: Analysis, baseline: str) -> Figures:
             *machine_figures.energy_figures(data, machine),
             *machine_figures.latency_figures(data, machine, baseline),
         ]
-        for name in sorted({name for part in found.parts for name in part.whole.applications}):
+        for name in sorted({name for part in analysis.parts for name in part.cells.applications}):
             figure = machine_figures.latency_of_program(data, machine, baseline, name)
             if figure is not None:
                 latencies.setdefault(name, []).append(figure)

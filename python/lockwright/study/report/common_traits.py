@@ -16,7 +16,7 @@ _TRAITS: dict[str, Callable[[Lock], bool]] = {
 }
 
 _FEWEST, _APART = 2, 0.5
-"""Fewest locks of a group, and least difference between the shares of two groups."""
+"""Smallest number of locks in a group, and least difference between the shares of two groups."""
 
 
 @cache
@@ -36,13 +36,13 @@ def differing_traits(good: Sequence[str], bad: Sequence[str]) -> Iterator[str]:
     ]
     if min(map(len, groups)) < _FEWEST:
         return
-    found = []
+    differences = []
     for words, has in _TRAITS.items():
         numbers = [sum(map(has, group)) for group in groups]
         shares = [number / len(group) for number, group in zip(numbers, groups, strict=True)]
         if abs(shares[0] - shares[1]) >= _APART:
-            found.append((abs(shares[0] - shares[1]), words, numbers))
-    for _, words, numbers in sorted(found, key=lambda each: -each[0])[:3]:
+            differences.append((abs(shares[0] - shares[1]), words, numbers))
+    for _, words, numbers in sorted(differences, key=lambda row: -row[0])[:3]:
         yield (
             f"{numbers[1]} of the {len(groups[1])} locks to avoid {words}, and {numbers[0]} of the"
             f" {len(groups[0])} to use."

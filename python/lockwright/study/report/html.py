@@ -17,20 +17,22 @@ from lockwright.study.report.verdicts import MetricView
 
 
 def render(
-    data: DataSet, found: Analysis, figures: Figures, title: str, files: Sequence[str]
+    data: DataSet, analysis: Analysis, figures: Figures, title: str, files: Sequence[str]
 ) -> str:
-    """Return the HTML of the report. title: plain text. files: names of the data files."""
-    views = [MetricView(part) for part in found.parts]
-    locks = sorted({name for part in found.parts for name in part.whole.locks})
+    """Return the HTML of the report. title: plain text; files: names of the data files."""
+    views = [MetricView(part) for part in analysis.parts]
+    locks = sorted({name for part in analysis.parts for name in part.cells.locks})
     lock_figures = {
         (view.part.name, lock): figure
         for view in views
-        for lock in view.part.whole.locks
+        for lock in view.part.cells.locks
         if (figure := lock_page.figure(view, lock)) is not None
     }
     under_figures = {figure.table for figure in figures.study()}
-    other = [table for table in found.tables if table.name not in under_figures]
-    of_part = {p.name: [t for t in other if t.name.startswith(f"{p.name}.")] for p in found.parts}
+    other = [table for table in analysis.tables if table.name not in under_figures]
+    of_part = {
+        p.name: [t for t in other if t.name.startswith(f"{p.name}.")] for p in analysis.parts
+    }
     drawn = [*figures.study(), *figures.programs(), *lock_figures.values()]
     return templates.fill(
         "study/report/page/page.html",
@@ -42,15 +44,15 @@ def render(
         title=title,
         version=version(),
         files=files,
-        found=found,
+        analysis=analysis,
         figures=figures,
         lock_figures=lock_figures,
         views=views,
-        programs=sorted({name for part in found.parts for name in part.whole.applications}),
+        programs=sorted({name for part in analysis.parts for name in part.cells.applications}),
         locks=locks,
         known_locks=common_traits.installed_locks(),
-        missing=overview.missing(data, found.parts),
-        tables={table.name: table for table in found.tables},
+        missing=overview.missing(data, analysis.parts),
+        tables={table.name: table for table in analysis.tables},
         tables_of_part=of_part,
         tables_of_machine={
             machine: [

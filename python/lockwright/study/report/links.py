@@ -46,11 +46,11 @@ def with_figures(kind: str, figures: Mapping[str, str]) -> Markup:
 
 
 def rows(table: Table) -> list[Row]:
-    """Return the rows of a table, whose applications and locks are linked to their pages."""
+    """Return the rows of a table, with links to the pages of its applications and locks."""
     kind = {"application": PROGRAM, "lock": LOCK, "row_beats_col": LOCK}.get(table.heading, "")
-    found = []
+    linked_rows = []
     for texts, values in zip(table.rows(), table.numbers(), strict=True):
         keys = ["" if value is None else str(value) for value in values.values()]
         address = where(kind, texts[0]) if kind and texts[0] != "all" else ""
-        found.append(Row(list(zip(texts, keys, strict=True)), link=address))
-    return found
+        linked_rows.append(Row(list(zip(texts, keys, strict=True)), link=address))
+    return linked_rows

@@ -13,14 +13,14 @@ from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, MetricView
 
 def figure(view: MetricView, lock: str) -> Figure | None:
     """Return the figure of its distance to the best lock of each lock-sensitive application."""
-    part, found = view.part, view.standings
-    chosen = part.sensitive.applications
-    losses = found["max"].loss.loc[chosen, lock].dropna().sort_values()
+    part, verdicts = view.part, view.verdicts
+    sensitive = part.sensitive.applications
+    losses = verdicts["max"].loss.loc[sensitive, lock].dropna().sort_values()
     if losses.empty:
         return None
     both = {
-        f"at {WORDS[place]}": 1 + found[place].loss.loc[losses.index, lock]
-        for place in view.places[1:] or view.places
+        f"at {WORDS[point]}": 1 + verdicts[point].loss.loc[losses.index, lock]
+        for point in view.points[1:] or view.points
     }
     middle = float(losses.median())
     return Figure(
@@ -39,25 +39,25 @@ class Summary(NamedTuple):
 
     applications: number that it was run with. wins: those for which it is among the best. harms:
     the ratio of the best lock to it, by application, the worst first. beats: the mean share in per
-    cent of applications for which it beats another lock. place: its rank by that, out of `places`.
+    cent of applications for which it beats another lock. rank: by that, of so many `locks`.
     """
 
     applications: int
     wins: list[str]
     harms: dict[str, str]
     beats: str
-    place: int
-    places: int
+    rank: int
+    locks: int
 
 
 def summary(view: MetricView, lock: str) -> Summary | None:
     """Return the summary of a lock; None if it was run with no lock-sensitive application."""
-    part, found = view.part, view.standings["max"]
-    chosen = part.sensitive.applications
-    words = found.word.loc[chosen, lock].dropna() if chosen else None
+    part, verdicts = view.part, view.verdicts["max"]
+    sensitive = part.sensitive.applications
+    words = verdicts.verdict.loc[sensitive, lock].dropna() if sensitive else None
     if words is None or words.empty:
         return None
-    losses = found.loss.loc[words.index[words == HARMFUL], lock].sort_values(
+    losses = verdicts.loss.loc[words.index[words == HARMFUL], lock].sort_values(
         ascending=False, kind="stable"
     )
     beats = part.matrices["max"].average
@@ -76,25 +76,25 @@ def columns(view: MetricView) -> list[str]:
     counted = view.part.sample.counted
     return [
         *("application", "sensitive", "advice"),
-        *(f"behind the best at {place}, %" for place in view.places),
+        *(f"behind the best at {point}, %" for point in view.points),
         "best at" + (f" ({counted})" if counted else ""),
     ]
 
 
 def programs(view: MetricView, lock: str) -> list[Row]:
     """Return a row for each application that the lock was run with."""
-    part, found, used = view.part, view.standings, view.places
+    part, verdicts, points = view.part, view.verdicts, view.points
     rows = []
-    for name in part.whole.applications:
-        word = found["max"].word.at[name, lock]
-        if word is None or (isinstance(word, float) and math.isnan(word)):
+    for name in part.cells.applications:
+        verdict = verdicts["max"].verdict.at[name, lock]
+        if verdict is None or (isinstance(verdict, float) and math.isnan(verdict)):
             continue
         mark = "yes" if part.effect.sensitive[name] else "no"
-        cells = [(name, name), (mark, mark), (word, word)]
-        for place in used:
-            loss = found[place].loss.at[name, lock]
+        cells = [(name, name), (mark, mark), (verdict, verdict)]
+        for point in points:
+            loss = verdicts[point].loss.at[name, lock]
             cells.append(number(loss, f"{100 * loss:.0f}"))
-        count = found[used[-1]].count.at[name, lock]
+        count = verdicts[points[-1]].count.at[name, lock]
         cells.append(number(count, f"{count:.0f}"))
-        rows.append(Row(cells, KIND.get(word, ""), links.where(PROGRAM, name)))
+        rows.append(Row(cells, KIND.get(verdict, ""), links.where(PROGRAM, name)))
     return rows

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from lockwright.study import energy, latency
-from lockwright.study.cells import PLACES
+from lockwright.study.cells import POINTS
 from lockwright.study.dataset import COUNT, DataSet
 from lockwright.study.report.metric_figures import WORDS
 from lockwright.study.report.plots import PROGRAM, Dots, Figure, Points, Series, numbers, series
@@ -56,15 +56,15 @@ def latency_figures(data: DataSet, machine: str, baseline: str) -> Iterator[Figu
     if paired is None:
         return
     several = paired[COUNT].nunique() > 1
-    for place in PLACES if several else ("max",):
-        table = latency.against_throughput(paired, place, baseline)
+    for point in POINTS if several else ("max",):
+        table = latency.against_throughput(paired, point, baseline)
         if table.empty:
             continue
         table = table.set_index(["application", "lock"])
         r = float(table.latency.rank().corr(table.time.rank()))
         yield Figure(
-            f"{machine}.latency-{place}",
-            f"Tail latency against execution time, at {WORDS[place]}",
+            f"{machine}.latency-{point}",
+            f"Tail latency against execution time, at {WORDS[point]}",
             f"A dot for each application and lock, as multiples of {baseline}'s: its latency, and"
             " its time per operation (1 / throughput). Lower is better for both; on the line both"
             f" follow each other. Where {baseline} was not run there is no dot.",
@@ -77,7 +77,7 @@ def latency_figures(data: DataSet, machine: str, baseline: str) -> Iterator[Figu
                 True,
                 True,
             ),
-            f"{machine}.latency-{place}",
+            f"{machine}.latency-{point}",
         )
 
 
@@ -89,15 +89,15 @@ def latency_of_program(
     if paired is None:
         return None
     paired = paired[paired.application == application]
-    place = "opt" if paired[COUNT].nunique() > 1 else "max"
-    table = latency.against_throughput(paired, place, baseline)
+    point = "opt" if paired[COUNT].nunique() > 1 else "max"
+    table = latency.against_throughput(paired, point, baseline)
     if table.empty:
         return None
     best = table.iloc[0]
     fast = table.loc[table.time.idxmin()]
     return Figure(
         f"{machine}.latency.{application}",
-        f"{machine}: tail latency and execution time, at {WORDS[place]}",
+        f"{machine}: tail latency and execution time, at {WORDS[point]}",
         f"Multiples of {baseline}'s on a logarithmic scale; left is better for both. Time is"
         " 1 / throughput.",
         f"{best['lock']} has the least latency ({best.latency:.2g} times {baseline}'s),"
@@ -166,10 +166,10 @@ def validation_figures(data: DataSet, frame: pd.DataFrame) -> Iterator[Figure]:
 
 def _clouds(frame: pd.DataFrame, x: str, y: str, times: float = 100.0) -> list[Cloud]:
     """Return a cloud for each application; its points are named by the other index levels."""
-    found = []
+    clouds = []
     for application, part in frame.groupby(level=0):
         keys = [key[1:] for key in part.index]
         names = [f"{key[-1]} at {key[0]}" if len(key) > 1 else str(key[0]) for key in keys]
         xs, ys = ([float(f"{times * v:.4g}") for v in part[c]] for c in (x, y))
-        found.append((str(application), xs, ys, names))
-    return found
+        clouds.append((str(application), xs, ys, names))
+    return clouds

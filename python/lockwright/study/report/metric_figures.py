@@ -24,12 +24,8 @@ from lockwright.study.report.plots import (
 )
 from lockwright.study.rules import HARM
 
-WORDS = {
-    "one": "the smallest count",
-    "max": "the largest count",
-    "opt": "each lock's best count",
-}
-"""The names of PLACES: the published study's one node, max nodes and opt nodes."""
+WORDS = {"one": "the smallest count", "max": "the largest count", "opt": "each lock's best count"}
+"""The names of POINTS: the published study's one node, max nodes and opt nodes."""
 
 _NEAR = 1.05
 """Largest ratio of the best lock to a lock that a sentence calls near the best."""
@@ -38,13 +34,10 @@ _WIDEST = 3.0
 """The largest distance to the best lock on a coverage curve."""
 
 
-def places(part: MachineMetric) -> list[str]:
-    """Return the places that differ: max only for a study at one count."""
-    return (
-        ["one", "max", "opt"]
-        if part.whole.mean.index.get_level_values(1).nunique() > 1
-        else ["max"]
-    )
+def points(part: MachineMetric) -> list[str]:
+    """Return the POINTS that differ: max only for a study at one count."""
+    several = part.cells.mean.index.get_level_values(1).nunique() > 1
+    return ["one", "max", "opt"] if several else ["max"]
 
 
 def figures_of_part(part: MachineMetric) -> Iterator[Figure]:
@@ -52,14 +45,14 @@ def figures_of_part(part: MachineMetric) -> Iterator[Figure]:
     yield _gain(part)
     if not part.sensitive.applications:
         return
-    used = places(part)
-    for place in used[1:] or used:
-        yield _relative(part, place)
-    for place in used:
-        yield _pairwise(part, place)
+    at_points = points(part)
+    for point in at_points[1:] or at_points:
+        yield _relative(part, point)
+    for point in at_points:
+        yield _pairwise(part, point)
     yield _harmful(part)
-    for place in used[1:] or used:
-        yield _coverage(part, place)
+    for point in at_points[1:] or at_points:
+        yield _coverage(part, point)
     yield _portfolio(part)
     if part.changes is not None:
         yield _changes(part)
@@ -71,11 +64,11 @@ def figures_of_part(part: MachineMetric) -> Iterator[Figure]:
 def _gain(part: MachineMetric) -> Figure:
     table = part.effect.sort_values("gain_max", ascending=False)
     drawn = []
-    for place in places(part):
+    for point in points(part):
         ends: list[list[float | None]] = [[], []]
         if part.rule.intervals:
-            ends = [numbers(1 + table[f"gain_{place}_{end}"]) for end in ("low", "high")]
-        drawn.append(Series(f"at {WORDS[place]}", numbers(1 + table[f"gain_{place}"]), *ends))
+            ends = [numbers(1 + table[f"gain_{point}_{end}"]) for end in ("low", "high")]
+        drawn.append(Series(f"at {WORDS[point]}", numbers(1 + table[f"gain_{point}"]), *ends))
     most, least = table.gain_max.idxmax(), table.gain_max.idxmin()
     interval = (
         " Thin lines: 95 % intervals of the ratio without the noise of the runs."
@@ -94,46 +87,46 @@ def _gain(part: MachineMetric) -> Figure:
     )
 
 
-def _relative(part: MachineMetric, place: str) -> Figure:
-    means = part.sensitive.at(place).mean
+def _relative(part: MachineMetric, point: str) -> Figure:
+    means = part.sensitive.at(point).mean
     relative = means.div(means.max(axis=1), axis=0)
     relative = relative.loc[relative.min(axis=1).sort_values().index]
     relative = relative[relative.mean().sort_values(ascending=False).index]
     best, worst = relative.mean().idxmax(), relative.mean().idxmin()
     return Figure(
-        f"{part.name}.relative-{place}",
-        f"Performance relative to the best lock of each application, at {WORDS[place]}",
+        f"{part.name}.relative-{point}",
+        f"Performance relative to the best lock of each application, at {WORDS[point]}",
         "Mean of the lock / mean of the best lock of the application, in per cent; lock-sensitive"
         " applications only. Locks nearest to the best on average are on the left, applications"
         " with the largest losses at the top; grey: not run.",
         f"On average, {best} reaches {100 * relative.mean()[best]:.0f} % of the best lock, and"
         f" {worst} {100 * relative.mean()[worst]:.0f} %.",
         heat(relative, (1.0, 0.0), "% of the best lock", (PROGRAM, LOCK)),
-        f"{part.name}.loss-{place}" if place != "one" else "",
+        f"{part.name}.loss-{point}" if point != "one" else "",
     )
 
 
-def _pairwise(part: MachineMetric, place: str) -> Figure:
-    matrix = part.matrices[place]
+def _pairwise(part: MachineMetric, point: str) -> Figure:
+    matrix = part.matrices[point]
     order = matrix.average.sort_values(ascending=False).index
     shares = matrix.loc[order, order]
     most = matrix.average.max()
     return Figure(
-        f"{part.name}.pairwise-{place}",
-        f"Which lock beats which, at {WORDS[place]}",
+        f"{part.name}.pairwise-{point}",
+        f"Which lock beats which, at {WORDS[point]}",
         "Share of the lock-sensitive applications, of those that both were run on, for which the"
         " lock of the row is better than that of the column, in per cent. The lock that beats the"
         " most others is first.",
         f"Most often the better one of two: {leaders(matrix.average)}, on average over the other"
         f" locks for {100 * most:.0f} % of the applications.",
         heat(shares, (0.0, 1.0), "% of applications", (LOCK, LOCK)),
-        f"{part.name}.pairwise-{place}",
+        f"{part.name}.pairwise-{point}",
     )
 
 
 def _harmful(part: MachineMetric) -> Figure:
-    used = [place for place in places(part) if place in part.harmful]
-    table = part.harmful[used].sort_values("max")
+    at_points = [point for point in points(part) if point in part.harmful]
+    table = part.harmful[at_points].sort_values("max")
     low, high = table["max"].min(), table["max"].max()
     shows = f"Each lock harms {100 * low:.0f} % of the applications at the largest count."
     if low < high:
@@ -150,7 +143,7 @@ def _harmful(part: MachineMetric) -> Figure:
         shows,
         Dots(
             list(table.index),
-            series({f"at {WORDS[place]}": 100 * table[place] for place in used}),
+            series({f"at {WORDS[point]}": 100 * table[point] for point in at_points}),
             "% of applications that it harms",
             of_rows=LOCK,
         ),
@@ -158,8 +151,8 @@ def _harmful(part: MachineMetric) -> Figure:
     )
 
 
-def _coverage(part: MachineMetric, place: str) -> Figure:
-    losses = 1 + descriptive.loss_to_best(part.sensitive, place)
+def _coverage(part: MachineMetric, point: str) -> Figure:
+    losses = 1 + descriptive.loss_to_best(part.sensitive, point)
     behind = np.geomspace(1.0, _WIDEST, 41)
     curves = {
         lock: [100 * (losses[lock].dropna() <= limit + 1e-9).mean() for limit in behind]
@@ -167,8 +160,8 @@ def _coverage(part: MachineMetric, place: str) -> Figure:
     }
     near = pd.Series({lock: (losses[lock].dropna() <= _NEAR).mean() for lock in losses})
     return Figure(
-        f"{part.name}.coverage-{place}",
-        f"Coverage: how often a lock is near the best, at {WORDS[place]}",
+        f"{part.name}.coverage-{point}",
+        f"Coverage: how often a lock is near the best, at {WORDS[point]}",
         "Height: share of the lock-sensitive applications for which the ratio of the best lock to"
         " this one is at most the value on the horizontal axis (a performance profile, Dolan and"
         " Moré, 2002). The left end is how often the lock is the best one; a higher curve is of a"
@@ -189,10 +182,10 @@ def _coverage(part: MachineMetric, place: str) -> Figure:
 def _portfolio(part: MachineMetric) -> Figure:
     """Return the figure of locks chosen greedily so that together they contain a best one for as
     many applications as possible."""
-    here = part.sensitive.at("max")
+    cells = part.sensitive.at("max")
     good = pd.DataFrame(
-        {name: part.rule.among_best(here.row(name)) for name in here.applications},
-        index=here.locks,
+        {name: part.rule.among_best(cells.row(name)) for name in cells.applications},
+        index=cells.locks,
     ).astype(bool)
     left, names, reached = set(good.columns), [], []
     while left:
@@ -213,7 +206,7 @@ def _portfolio(part: MachineMetric) -> Figure:
         f"{subject} among the best for {reached[-1]:.0f} % of the applications; {names[0]} alone"
         f" for {reached[0]:.0f} %.",
         Bars(
-            [f"+ {name}" if place else name for place, name in enumerate(names)],
+            [names[0], *(f"+ {name}" for name in names[1:])],
             series({"reached": reached}),
             "% of applications",
         ),
@@ -287,7 +280,7 @@ def _opt_gain(part: MachineMetric) -> Figure:
 
 def _ratio(part: MachineMetric) -> Figure:
     table = best_lock_ratio.best_lock_ratio(
-        part.sensitive, part.wanted or None, best_lock_ratio.EXPECTED
+        part.sensitive, part.counts or None, best_lock_ratio.EXPECTED
     )
     table = table[table.median().sort_values(ascending=False).index]
     known = {lock: table[lock].dropna() for lock in table if table[lock].notna().any()}

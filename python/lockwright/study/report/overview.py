@@ -14,25 +14,20 @@ def contents(parts: Iterable[MachineMetric]) -> list[Row]:
     for part in parts:
         frame = part.sample.frame
         counts = sorted(frame["count"].unique())
-        each = float(frame.groupby(["application", "count", "lock"]).size().median())
+        runs = float(frame.groupby(["application", "count", "lock"]).size().median())
         listed = (
             f"{', '.join(map(str, counts))} {part.sample.counted}" if part.sample.counted else "one"
         )
-        rows.append(
-            Row(
-                [
-                    (part.sample.title, part.sample.title),
-                    *(
-                        number(float(n), f"{n:,}")
-                        for n in (len(part.whole.applications), len(part.whole.locks))
-                    ),
-                    (listed, listed),
-                    number(float(len(frame)), f"{len(frame):,}"),
-                    number(each, f"{each:.0f}"),
-                ],
-                link=links.where(links.STUDY, part.name),
-            )
-        )
+        applications, locks = len(part.cells.applications), len(part.cells.locks)
+        row = [
+            (part.sample.title, part.sample.title),
+            number(float(applications), f"{applications:,}"),
+            number(float(locks), f"{locks:,}"),
+            (listed, listed),
+            number(float(len(frame)), f"{len(frame):,}"),
+            number(runs, f"{runs:.0f}"),
+        ]
+        rows.append(Row(row, link=links.where(links.STUDY, part.name)))
     return rows
 
 

@@ -117,11 +117,11 @@ class Figure:
 
 def numbers(values: Iterable[object]) -> list[Number]:
     """Return numbers with six significant digits; None for those that are not finite."""
-    found: list[Number] = []
+    finite: list[Number] = []
     for value in values:
         number = math.nan if value is None else float(str(value))
-        found.append(float(f"{number:.6g}") if math.isfinite(number) else None)
-    return found
+        finite.append(float(f"{number:.6g}") if math.isfinite(number) else None)
+    return finite
 
 
 def heat(

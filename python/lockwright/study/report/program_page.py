@@ -8,14 +8,14 @@ from markupsafe import Markup
 
 from lockwright.base import numbers
 from lockwright.page.rows import Row, number
-from lockwright.study.cells import PLACES
+from lockwright.study.cells import POINTS
 from lockwright.study.dataset import COUNT
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report import common_traits, links
 from lockwright.study.report.metric_figures import WORDS
 from lockwright.study.report.plots import LOCK, PROGRAM, Dots, Figure, Lines, Series
 from lockwright.study.report.plots import numbers as to_numbers
-from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, MetricView, Standing
+from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, MetricView, Verdicts
 from lockwright.study.rules import HARM
 
 _UNSTEADY = 0.20
@@ -24,7 +24,7 @@ _UNSTEADY = 0.20
 
 def figure(part: MachineMetric, application: str) -> Figure:
     """Return the figure of the metric over the counts; for a single count, a dot for each lock."""
-    means = part.whole.mean.loc[application].dropna(axis=1, how="all")
+    means = part.cells.mean.loc[application].dropna(axis=1, how="all")
     counted = part.sample.counted or "count"
     name = f"{part.name}.program.{application}"
     title = part.sample.metric + (f" by {counted}" if len(means) > 1 else " of each lock")
@@ -62,8 +62,8 @@ class Advice(NamedTuple):
 
     verdict, effect: whether the lock matters, and by how much. at: the count of the lists; empty
     if there is only one. alike: whether no lock is shown to differ from the best one; then the rest
-    is empty. best_counts: the best locks at their best counts, each with its count. bad: the ratio
-    of the best lock to each. unfinished: runs without a figure.
+    is empty. best_counts: the best locks at their best counts, each with its count. bad: ratio of
+    the best lock to each. unfinished: runs without a figure.
     """
 
     verdict: str
@@ -80,18 +80,18 @@ class Advice(NamedTuple):
 
 def advice(view: MetricView, application: str) -> Advice:
     """Return the advice on the locks of an application."""
-    part, found = view.part, view.standings
-    words = found["max"].word.loc[application].dropna()
-    good, bad = (by_mean(found["max"], application, word) for word in (BEST, HARMFUL))
+    part, verdicts = view.part, view.verdicts
+    measured = verdicts["max"].verdict.loc[application].dropna()
+    good, bad = (by_mean(verdicts["max"], application, word) for word in (BEST, HARMFUL))
     lost = part.unfinished[part.unfinished.application == application]
-    best = part.rule.among_best(part.whole.at("max").row(application)).sum()
-    losses = found["max"].loss.loc[application]
-    counts = found["opt"].count.loc[application]
-    at_best = by_mean(found["opt"], application, BEST)
-    alike = bool(best == len(words)) and not bad and lost.empty
+    best = part.rule.among_best(part.cells.at("max").row(application)).sum()
+    losses = verdicts["max"].loss.loc[application]
+    counts = verdicts["opt"].count.loc[application]
+    at_best = by_mean(verdicts["opt"], application, BEST)
+    alike = bool(best == len(measured)) and not bad and lost.empty
     return Advice(
         *_effect(view, application),
-        at=WORDS["max"] if len(view.places) > 1 else "",
+        at=WORDS["max"] if len(view.points) > 1 else "",
         alike=alike,
         good=good,
         best_counts={lock: f"{counts[lock]:.0f}" for lock in at_best},
@@ -106,14 +106,14 @@ def advice(view: MetricView, application: str) -> Advice:
 
 def programs(view: MetricView) -> list[Row]:
     """Return a row for each application: whether the lock matters, and which to use."""
-    effect, standing = view.part.effect, view.standings["max"]
+    effect, verdicts = view.part.effect, view.verdicts["max"]
     rows = []
     for name in effect.sort_values("rdev_max", ascending=False).index:
         line = effect.loc[name]
         mark = "yes" if line.sensitive else "undecided" if line.undecided else "no"
-        best = by_mean(standing, name, BEST)
+        best = by_mean(verdicts, name, BEST)
         more = f" and {len(best) - 6} more" if len(best) > 6 else ""
-        every = len(best) == standing.word.loc[name].notna().sum()
+        every = len(best) == verdicts.verdict.loc[name].notna().sum()
         use = "any" if every else ", ".join(best[:6]) + more
         cells = [
             (name, name),
@@ -128,46 +128,46 @@ def programs(view: MetricView) -> list[Row]:
 
 def columns(view: MetricView) -> list[str]:
     """Return the headings of locks()."""
-    used, sample = view.places, view.part.sample
+    points, sample = view.points, view.part.sample
     return [
         *("lock", "advice"),
-        *(f"{sample.quantity} at {place}" for place in used),
-        *(["best at" + (f" ({sample.counted})" if sample.counted else "")] if used[1:] else []),
-        *(f"behind the best at {place}, %" for place in used),
+        *(f"{sample.quantity} at {point}" for point in points),
+        *(["best at" + (f" ({sample.counted})" if sample.counted else "")] if points[1:] else []),
+        *(f"behind the best at {point}, %" for point in points),
         "rel. sd at max, %",
     ]
 
 
 def locks(view: MetricView, application: str) -> list[Row]:
     """Return a row for each lock that the application was run with."""
-    part, found, used = view.part, view.standings, view.places
+    part, verdicts, points = view.part, view.verdicts, view.points
     rows = []
-    count = part.whole.mean.loc[application].index.max()
-    order = found["max"].mean.loc[application].sort_values(ascending=False).index
+    count = part.cells.mean.loc[application].index.max()
+    order = verdicts["max"].mean.loc[application].sort_values(ascending=False).index
     for lock in order:
-        if part.whole.mean.loc[application][lock].isna().all():
+        if part.cells.mean.loc[application][lock].isna().all():
             continue
-        word = found["max"].word.at[application, lock] or ""
-        cells = [(lock, lock), (word, word)]
-        for place in used:
-            value = found[place].mean.at[application, lock]
+        verdict = verdicts["max"].verdict.at[application, lock] or ""
+        cells = [(lock, lock), (verdict, verdict)]
+        for point in points:
+            value = verdicts[point].mean.at[application, lock]
             cells.append(number(value, numbers.figure(value)))
-        if len(used) > 1:
-            best = found["opt"].count.at[application, lock]
+        if len(points) > 1:
+            best = verdicts["opt"].count.at[application, lock]
             cells.append(number(best, f"{best:.0f}"))
-        for place in used:
-            loss = found[place].loss.at[application, lock]
+        for point in points:
+            loss = verdicts[point].loss.at[application, lock]
             cells.append(number(loss, f"{100 * loss:.0f}"))
         spread = view.spreads.loc[application, count].get(lock, math.nan)
         cells.append(number(spread, f"{100 * spread:.1f}"))
-        rows.append(Row(cells, KIND.get(word, ""), links.where(LOCK, lock)))
+        rows.append(Row(cells, KIND.get(verdict, ""), links.where(LOCK, lock)))
     return rows
 
 
-def by_mean(standing: Standing, application: str, word: str) -> list[str]:
-    """Return the locks with this word, the highest mean first."""
-    words = standing.word.loc[application]
-    means = standing.mean.loc[application][words.index[words == word]]
+def by_mean(verdicts: Verdicts, application: str, verdict: str) -> list[str]:
+    """Return the locks with this verdict, the highest mean first."""
+    of_locks = verdicts.verdict.loc[application]
+    means = verdicts.mean.loc[application][of_locks.index[of_locks == verdict]]
     return list(means.sort_values(ascending=False).index)
 
 
@@ -182,7 +182,7 @@ def _effect(view: MetricView, application: str) -> tuple[str, str]:
             f", {100 * line.rdev_max_quiet:.0f} % without noise: 95 % interval"
             f" {100 * line.rdev_max_low:.0f} to {100 * line.rdev_max_high:.0f} %"
         )
-    at = WORDS["max"] if len(view.places) > 1 else "the one count"
+    at = WORDS["max"] if len(view.points) > 1 else "the one count"
     if line.sensitive:
         return "The lock matters", f"at {at}, {how} ({deviation})"
     if line.undecided:
@@ -211,9 +211,9 @@ def _reasons(view: MetricView, application: str, good: list[str], bad: list[str]
         yield (
             " ".join(shared) + " A correlation is no proof of a cause, but suggests what to try."
         )
-    if len(view.places) > 1:
-        yield from _over_counts(part, application, view.standings)
-    count = part.whole.mean.loc[application].index.max()
+    if len(view.points) > 1:
+        yield from _over_counts(part, application, view.verdicts)
+    count = part.cells.mean.loc[application].index.max()
     wild = view.spreads.loc[application, count].dropna().sort_values(ascending=False)
     wild = wild[wild > _UNSTEADY]
     if len(wild):
@@ -224,19 +224,19 @@ def _reasons(view: MetricView, application: str, good: list[str], bad: list[str]
 
 
 def _over_counts(
-    part: MachineMetric, application: str, found: dict[str, Standing]
+    part: MachineMetric, application: str, verdicts: dict[str, Verdicts]
 ) -> Iterator[str]:
-    firsts = {place: found[place].mean.loc[application].dropna() for place in PLACES}
+    firsts = {point: verdicts[point].mean.loc[application].dropna() for point in POINTS}
     first, last = firsts["one"].idxmax(), firsts["max"].idxmax()
     counted = part.sample.counted
     if first != last and first in firsts["max"].index:
-        loss = found["max"].loss.at[application, first]
+        loss = verdicts["max"].loss.at[application, first]
         yield Markup(
             "At the smallest number of {} {} is best, and at the largest the best lock is {} times"
             " as good as it."
         ).format(counted, links.link(LOCK, first), numbers.ratio(1 + loss))
-    counts = found["opt"].count.loc[application].dropna()
-    largest = part.whole.mean.loc[application].index.max()
+    counts = verdicts["opt"].count.loc[application].dropna()
+    largest = part.cells.mean.loc[application].index.max()
     fewer = int((counts < largest).sum())
     best = firsts["opt"].idxmax()
     yield Markup(

@@ -57,36 +57,30 @@ def available() -> bool:
 
 
 def write(figures: Figures, folder: Path, kind: str) -> int:
-    """Draw the figures as pdf or svg, those of single programs in a subdirectory.
-
-    Return their number. Raises LockwrightError if a file cannot be written.
-    """
+    """Draw the figures as pdf or svg, those of single programs in a subdirectory; return their
+    number. Raises LockwrightError if a file cannot be written."""
     import matplotlib
 
     matplotlib.use("Agg")
     number = 0
     with matplotlib.rc_context(_STYLE):
-        for place, group in (
-            (folder, figures.study()),
-            (folder / "programs", figures.programs()),
-        ):
+        for target, group in ((folder, figures.study()), (folder / "programs", figures.programs())):
             for figure in group:
-                place.mkdir(parents=True, exist_ok=True)
-                _save(figure, place / f"{re.sub(r'[^A-Za-z0-9._-]+', '_', figure.name)}.{kind}")
+                target.mkdir(parents=True, exist_ok=True)
+                _save(figure, target / f"{re.sub(r'[^A-Za-z0-9._-]+', '_', figure.name)}.{kind}")
                 number += 1
     return number
 
 
 def _save(figure: Figure, path: Path) -> None:
-    from matplotlib.figure import Figure as Sheet
+    from matplotlib.figure import Figure as Drawing
 
-    width, height = _size(figure.plot)
-    sheet = Sheet(figsize=(width, height))
-    axes = sheet.subplots()
+    drawing = Drawing(figsize=_size(figure.plot))
+    axes = drawing.subplots()
     _DRAW[type(figure.plot)](axes, figure.plot)
     metadata = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None}
     try:
-        sheet.savefig(path, bbox_inches="tight", pad_inches=0.03, metadata=metadata)
+        drawing.savefig(path, bbox_inches="tight", pad_inches=0.03, metadata=metadata)
     except OSError as error:
         raise LockwrightError(
             f"cannot write {path}: {error.strerror}", "name another directory with --output"
@@ -142,14 +136,14 @@ def _heat(axes: "Axes", plot: Heat) -> None:
 
 
 def _dots(axes: "Axes", plot: Dots) -> None:
-    for place, each in enumerate(plot.series):
-        values = _finite(each.values)
-        y = [row + (place - (len(plot.series) - 1) / 2) * 0.22 for row in range(len(values))]
-        colour = f"C{place}"
-        if each.low:
-            axes.hlines(y, _finite(each.low), _finite(each.high), colors=colour, linewidth=0.8)
+    for index, line in enumerate(plot.series):
+        values = _finite(line.values)
+        y = [row + (index - (len(plot.series) - 1) / 2) * 0.22 for row in range(len(values))]
+        colour = f"C{index}"
+        if line.low:
+            axes.hlines(y, _finite(line.low), _finite(line.high), colors=colour, linewidth=0.8)
         axes.plot(
-            values, y, _MARKERS[place % len(_MARKERS)], color=colour, markersize=3, label=each.name
+            values, y, _MARKERS[index % len(_MARKERS)], color=colour, markersize=3, label=line.name
         )
     _rows(axes, plot.rows)
     if plot.logarithmic:
@@ -165,17 +159,17 @@ def _dots(axes: "Axes", plot: Dots) -> None:
 
 def _lines(axes: "Axes", plot: Lines) -> None:
     x = list(range(len(plot.x))) if plot.steps else list(plot.x)
-    for place, each in enumerate(plot.series):
+    for index, line in enumerate(plot.series):
         axes.plot(
             x,
-            _finite(each.values),
-            marker=_MARKERS[place % len(_MARKERS)] if plot.steps else None,
-            color=f"C{place % 10}",
+            _finite(line.values),
+            marker=_MARKERS[index % len(_MARKERS)] if plot.steps else None,
+            color=f"C{index % 10}",
             drawstyle="default" if plot.steps else "steps-post",
-            linestyle=("-", "--", "-.", ":")[place // 10 % 4],
+            linestyle=("-", "--", "-.", ":")[index // 10 % 4],
             markersize=3,
             linewidth=0.9,
-            label=each.name,
+            label=line.name,
         )
     if plot.steps:
         axes.set_xticks(x, [f"{value:g}" for value in plot.x])
@@ -189,21 +183,21 @@ def _lines(axes: "Axes", plot: Lines) -> None:
 
 
 def _bars(axes: "Axes", plot: Bars) -> None:
-    for place, each in enumerate(plot.series):
+    for index, bars in enumerate(plot.series):
         width = 0.7 / len(plot.series)
-        x = [at - 0.35 + width * (place + 0.5) for at in range(len(plot.categories))]
-        drawn = axes.bar(x, _finite(each.values), width, label=each.name)
+        x = [category - 0.35 + width * (index + 0.5) for category in range(len(plot.categories))]
+        drawn = axes.bar(x, _finite(bars.values), width, label=bars.name)
         axes.bar_label(drawn, fmt="%.0f", fontsize=6)
     slanted = sum(map(len, plot.categories)) > 50
-    turn: dict[str, Any] = {"rotation": 35, "ha": "right"} if slanted else {}
-    axes.set_xticks(range(len(plot.categories)), plot.categories, **turn)
+    rotation: dict[str, Any] = {"rotation": 35, "ha": "right"} if slanted else {}
+    axes.set_xticks(range(len(plot.categories)), plot.categories, **rotation)
     axes.set_ylabel(plot.axis)
 
 
 def _points(axes: "Axes", plot: Points) -> None:
-    for place, (name, x, y, _) in enumerate(plot.clouds):
-        marker = _MARKERS[place // 10 % len(_MARKERS)]
-        axes.plot(x, y, marker, color=f"C{place % 10}", markersize=2.5, alpha=0.7, label=name)
+    for index, (name, x, y, _) in enumerate(plot.clouds):
+        marker = _MARKERS[index // 10 % len(_MARKERS)]
+        axes.plot(x, y, marker, color=f"C{index % 10}", markersize=2.5, alpha=0.7, label=name)
     if plot.logarithmic:
         _log(axes, "x")
         _log(axes, "y")
@@ -234,7 +228,7 @@ def _boxes(axes: "Axes", plot: Boxes) -> None:
 
 
 def _log(axes: "Axes", which: str) -> None:
-    """Set a logarithmic axis with plain numbers."""
+    """Make an axis logarithmic, with plain numbers."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis

@@ -25,25 +25,25 @@ class ReportOptions:
     baseline: str = BASELINE
 
 
-def write(data: DataSet, found: Analysis, place: ReportOptions) -> Iterator[str]:
+def write(data: DataSet, analysis: Analysis, options: ReportOptions) -> Iterator[str]:
     """Write the report; yield a message for each part once it is written. Raises LockwrightError if
     that fails."""
-    folder = place.folder
+    folder = options.folder
     folder.mkdir(parents=True, exist_ok=True)
-    names = [str(path) for path in place.data]
-    title = place.title or f"Locks under {', '.join(path.stem for path in place.data)}"
-    drawn = figures(data, found, place.baseline)
+    names = [str(path) for path in options.data]
+    title = options.title or f"Locks under {', '.join(path.stem for path in options.data)}"
+    drawn = figures(data, analysis, options.baseline)
     page = folder / "report.html"
-    files.write(page, html.render(data, found, drawn, title, names), "--output")
+    files.write(page, html.render(data, analysis, drawn, title, names), "--output")
     yield f"wrote {page}"
-    output.write(found, place.data, folder / "analysis.json", folder / "csv", folder / "latex")
-    yield f"wrote {len(found.tables)} tables: {folder / 'analysis.json'}, and in csv and latex"
-    if place.kind == "none":
+    output.write(analysis, options.data, folder / "analysis.json", folder / "csv", folder / "latex")
+    yield f"wrote {len(analysis.tables)} tables: {folder / 'analysis.json'}, and in csv and latex"
+    if options.kind == "none":
         return
     if not vector.available():
         yield (
             "no figures for a paper: matplotlib is not installed; pip install 'lockwright[figures]'"
         )
         return
-    number = vector.write(drawn, folder / "figures", place.kind)
+    number = vector.write(drawn, folder / "figures", options.kind)
     yield f"wrote {number} figures in {folder / 'figures'}"
