@@ -146,8 +146,8 @@ def test_files_of_runs_that_were_killed_are_removed(tmp_path: Path) -> None:
     """Those of processes that live, and of other machines, are not."""
     from lockwright.study.program import trial
 
-    own = tmp_path / f"{trial._directory_prefix()}x"
-    dead = tmp_path / (trial._directory_prefix().removesuffix(f"{os.getpid()}-") + "999999999-x")
+    own = tmp_path / f"{trial.directory_prefix()}x"
+    dead = tmp_path / (trial.directory_prefix().removesuffix(f"{os.getpid()}-") + "999999999-x")
     away = tmp_path / "run-another.machine-1-x"
     for each in (own, dead, away):
         (each / "below").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Results for other programs: JSON with everything, CSV with one line per run."""
+"""Results for other programs: JSON with all data, CSV with a line per run."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ SCHEMA = 1
 
 
 def to_json(report: Report) -> str:
-    """Return the comparison as JSON. threads is null where the command has no number of threads."""
+    """Return the comparison as JSON. threads is null for a command without a number of threads."""
     comparison = report.comparison
     plan = asdict(comparison.plan)
     plan["other_libraries"] = {
@@ -30,9 +30,9 @@ def to_json(report: Report) -> str:
         "provenance": comparison.provenance,
         "probe": comparison.probe,
         "metered": [
-            {"threads": _threads(each.threads), "lock": lock, **medians}
-            for each in report.meter_tables
-            for lock, medians in each.medians.items()
+            {"threads": _threads(table.threads), "lock": lock, **medians}
+            for table in report.meter_tables
+            for lock, medians in table.medians.items()
         ],
         "summaries": [_row(summary) for table in report.tables for summary in table],
         "warnings": list(report.warnings),
@@ -44,11 +44,8 @@ def to_json(report: Report) -> str:
 
 
 def to_csv(report: Report) -> str:
-    """Return one line per run, warm-up runs (round below 1) included; columns are those of Record
-    and unit.
-
-    Each metered value has a column at the end.
-    """
+    """Return a line per run, warm-up runs (round below 1) included. Columns are those of Record,
+    the unit, and one for each metered value."""
     text = io.StringIO()
     names = [field.name for field in fields(Record)]
     names.insert(names.index("value") + 1, "unit")

@@ -1,7 +1,6 @@
 """The HTML report, one file that needs no other file and no network.
 
-page/page.html has its structure, page.css its style; page.js draws the plots with plotly.js; the
-common parts of all reports are in lockwright.page.
+The folder page has its own parts, lockwright.page the common parts of all reports.
 """
 
 import math
@@ -23,7 +22,7 @@ from lockwright.run.record import FAILED, TIMEOUT, describe_status
 
 
 class Card(NamedTuple):
-    """The best lock at a number of threads, and its gain. kind: CSS class. near: locks within 5 %
+    """The best lock at a number of threads, and its gain. kind: CSS class; near: locks within 5 %
     of it."""
 
     kind: str
@@ -55,7 +54,7 @@ def render(report: Report) -> str:
         cards=[_card(report, summaries) for summaries in report.tables],
         tables=[
             *(_table(report, summaries) for summaries in report.tables),
-            *(_metered(report, each) for each in report.meter_tables),
+            *(_metered(report, measured) for measured in report.meter_tables),
         ],
         ratio=table.ratio_definition(plan),
         legend=dict([*table.legend(plan), *metered.legend(plan, report.meter_tables)]),
@@ -114,11 +113,8 @@ def _metered(report: Report, measured: metered.Table) -> Table:
     """Return the table of energy and counters at a number of threads."""
     rows = []
     for cells in measured.rows:
-        lock = cells[0]
-        keys = (
-            lock,
-            *(repr(measured.medians[lock].get(h, "")) for h in measured.headings[1:]),
-        )
+        medians = measured.medians[cells[0]]
+        keys = (cells[0], *(repr(medians.get(heading, "")) for heading in measured.headings[1:]))
         rows.append(Row(list(zip(cells, keys, strict=True))))
     return Table(table.metered_heading(report.comparison.plan, measured), measured.headings, rows)
 
@@ -126,12 +122,8 @@ def _metered(report: Report, measured: metered.Table) -> Table:
 def _keys(summary: Summary) -> tuple[str, ...]:
     """Return the sort key of each column; empty for a cell without a value."""
     ratio = summary.ratio
-    numbers = (
-        summary.median,
-        summary.spread,
-        ratio.value if ratio else None,
-        ratio.low if ratio else None,
-    )
+    ratio_keys = (ratio.value, ratio.low) if ratio else (None, None)
+    numbers = (summary.median, summary.spread, *ratio_keys)
     return summary.lock, *("" if number is None else repr(number) for number in numbers)
 
 
@@ -196,9 +188,7 @@ def _data(report: Report) -> dict[str, Any]:
 
 def _point(summary: Summary) -> dict[str, Any]:
     ratio = summary.ratio
-    whole = ratio is not None and all(
-        math.isfinite(x) for x in (ratio.value, ratio.low or 1, ratio.high or 1)
-    )
+    interval = [ratio.value, ratio.low, ratio.high] if ratio is not None else []
     missing = None
     if summary.median is None:
         missing = TIMEOUT if summary.timeouts else FAILED
@@ -208,5 +198,5 @@ def _point(summary: Summary) -> dict[str, Any]:
         "missing": missing,
         "spread": summary.spread,
         "mark": summary.mark,
-        "ratio": [ratio.value, ratio.low, ratio.high] if ratio is not None and whole else None,
+        "ratio": interval if ratio and all(math.isfinite(x or 1) for x in interval) else None,
     }

@@ -34,9 +34,7 @@ def _columns(plan: Plan, idle: Idle | None) -> list[Column]:
             lambda run: meters.above_idle(run.meters, idle),
         ),
         Column(
-            "J per run",
-            "joules of the whole run",
-            lambda run: meters.total_joules(run.meters),
+            "J per run", "joules of the whole run", lambda run: meters.total_joules(run.meters)
         ),
     ]
     if plan.metric is not None and not plan.lower_is_better:
@@ -69,9 +67,7 @@ def _per_watt(run: Record) -> float | None:
 @dataclass(frozen=True)
 class Table:
     """Medians over the counted runs that ended: headings, and a row of texts for each lock.
-
-    medians: the same as numbers, by lock and heading.
-    """
+    medians: the same as numbers, by lock and heading."""
 
     threads: int
     headings: tuple[str, ...]
@@ -80,8 +76,8 @@ class Table:
 
 
 def tables(plan: Plan, records: Sequence[Record], idle: Idle | None) -> list[Table]:
-    """Return one table for each number of threads for which something was measured."""
-    found = []
+    """Return a table for each number of threads with measured figures."""
+    measured = []
     for threads in plan.threads:
         medians = {
             lock: _medians(
@@ -106,20 +102,20 @@ def tables(plan: Plan, records: Sequence[Record], idle: Idle | None) -> list[Tab
             for lock, values in medians.items()
         ]
         if headings:
-            found.append(Table(threads, ("lock", *headings), tuple(rows), medians))
-    return found
+            measured.append(Table(threads, ("lock", *headings), tuple(rows), medians))
+    return measured
 
 
 def _medians(columns: Sequence[Column], runs: Sequence[Record]) -> dict[str, float]:
-    found = {}
+    medians = {}
     for column in columns:
         values = [value for run in runs if (value := column.value(run)) is not None]
         if values:
-            found[column.heading] = statistics.median(values)
-    return found
+            medians[column.heading] = statistics.median(values)
+    return medians
 
 
 def legend(plan: Plan, printed: Sequence[Table]) -> list[tuple[str, str]]:
     """Return the meaning of the columns of these tables."""
-    used = {heading for each in printed for heading in each.headings}
+    used = {heading for table in printed for heading in table.headings}
     return [(c.heading, c.meaning) for c in _columns(plan, None) if c.heading in used]

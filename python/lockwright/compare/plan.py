@@ -1,4 +1,4 @@
-"""The plan of a comparison: made from the arguments, checked before anything runs."""
+"""The plan of a comparison, which is checked before any run."""
 
 import json
 import math
@@ -14,12 +14,12 @@ from lockwright.preload.locks import BASELINE, Registry
 from lockwright.preload.other_libraries import OtherLibrary
 
 UNSPECIFIED = 0
-"""Stands for the number of threads where the command names none."""
+"""The number of threads of a command without {threads}."""
 _MOST_THREADS = 100_000
 _MOST_RUNS = 100_000
 _METRIC_EXAMPLE = "--metric 'rate: ([0-9.]+)'"
 _SEED = 20
-"""Seed of the order of runs. Fixed, so that an interrupted comparison resumes in its order."""
+"""Seed of the order of runs, constant so that an interrupted comparison resumes in its order."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Plan:
-    """A comparison. timeout: seconds per run; metric: None measures wall time in seconds.
+    """A comparison. timeout: seconds per run; metric: None for the wall time in seconds.
 
     locks: the compared locks, followed by the names of other_libraries, which are not Lockwright's;
     energy, counters: whether they are measured too. budget: seconds in which locks are tried and
@@ -64,11 +64,8 @@ class Plan:
     reserves: tuple[str, ...] = ()
 
     def slots(self) -> Iterator[Slot]:
-        """Yield every run, in order: a round runs each lock once, in an order shuffled per round.
-
-        So a drift of the machine affects all locks alike, and no lock always follows the same
-        other.
-        """
+        """Yield every run: a round runs each lock once, in an order shuffled per round, so that a
+        drift of the machine affects all locks alike."""
         for threads in self.threads:
             for number in range(1 - self.warmup, self.runs + 1):
                 order = list(self.locks)
@@ -110,10 +107,10 @@ class Plan:
 
     def other_library(self, lock: str) -> OtherLibrary | None:
         """Return the other library of that name; None if it names a lock."""
-        return next((each for each in self.other_libraries if each.name == lock), None)
+        return next((library for library in self.other_libraries if library.name == lock), None)
 
     def to_json(self) -> str:
-        """Return one line that is equal for equal plans."""
+        """Return a line that is equal for equal plans."""
         return json.dumps(asdict(self), sort_keys=True, default=str)
 
     @classmethod
@@ -124,7 +121,7 @@ class Plan:
             fields[name] = tuple(fields.get(name, ()))
         stored = fields.pop("peers", None) or fields.get("other_libraries", [])
         fields["other_libraries"] = tuple(
-            OtherLibrary(each["name"], Path(each["path"])) for each in stored
+            OtherLibrary(library["name"], Path(library["path"])) for library in stored
         )
         return cls(**fields)
 
@@ -156,8 +153,7 @@ def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:
 
 
 def choose_threads(text: str | None) -> tuple[int, ...]:
-    """Return the thread counts of a comma-separated list. Raises LockwrightError if it is
-    malformed."""
+    """Return the thread counts of a comma-separated list. Raises LockwrightError for bad ones."""
     if text is None:
         return (UNSPECIFIED,)
     counts = []
@@ -174,12 +170,11 @@ def choose_threads(text: str | None) -> tuple[int, ...]:
 
 
 def check(plan: Plan) -> None:
-    """Raise LockwrightError for a plan that cannot be carried out."""
+    """Check the plan. Raises LockwrightError if it cannot be carried out."""
     for option, number, least in (("--runs", plan.runs, 1), ("--warmup", plan.warmup, 0)):
         if not least <= number <= _MOST_RUNS:
-            raise LockwrightError(
-                f"{option} must be from {least} to {_MOST_RUNS}", f"it is {number}"
-            )
+            bounds = f"from {least} to {_MOST_RUNS}"
+            raise LockwrightError(f"{option} must be {bounds}", f"it is {number}")
     if plan.budget is not None and not (math.isfinite(plan.budget) and plan.budget > 0):
         raise LockwrightError("--budget must be greater than 0", "give a time as in 5m or 90s")
     if not 0 < plan.margin < 1:

@@ -1,4 +1,4 @@
-"""The probe run before all others: checks that the program takes mutexes of the preloaded
+"""The probe run before all others, which checks that the program takes mutexes of the preloaded
 library."""
 
 from dataclasses import asdict
@@ -48,7 +48,7 @@ def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]
 
 
 def check_time(plan: Plan, threads: int, answer: runner.Answer) -> None:
-    """Raise LockwrightError if a probe run took too long."""
+    """Check the probe run. Raises LockwrightError if it took too long."""
     if answer.ending.outcome == "timeout":
         raise LockwrightError(
             f"a first run of '{_command_text(plan, threads)}' {answer.problem}",
@@ -57,7 +57,7 @@ def check_time(plan: Plan, threads: int, answer: runner.Answer) -> None:
 
 
 def check_metric(plan: Plan, threads: int, answer: runner.Answer) -> None:
-    """Raise LockwrightError if a successful probe run did not print the metric."""
+    """Check a successful probe run. Raises LockwrightError if it did not print the metric."""
     if plan.metric is not None and number(answer.ending.metric) is None:
         raise LockwrightError(
             f"a first run of '{_command_text(plan, threads)}': "

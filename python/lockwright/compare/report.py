@@ -14,10 +14,11 @@ from lockwright.run.record import Record
 
 @dataclass(frozen=True)
 class Report:
-    """tables: one list of summaries per number of threads, in the plan's order, best first.
+    """The report on a comparison.
 
-    meter_tables: energy and counters, likewise; remarks: remarks on these. more: parts of the JSON
-    file that only some comparisons have.
+    tables: summaries at each number of threads, in the plan's order, the best first; meter_tables:
+    energy and counters, likewise; remarks: on these. more: parts of the JSON file that only some
+    comparisons have.
     """
 
     comparison: Comparison

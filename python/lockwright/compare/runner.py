@@ -1,4 +1,4 @@
-"""Makes single runs of a comparison, and records how each ended."""
+"""The single runs of a comparison, and their records."""
 
 import math
 import os
@@ -26,13 +26,13 @@ class Answer:
 
     @property
     def problem(self) -> str | None:
-        """Why the run cannot count, in words; None if it ended with status 0."""
+        """The reason why the run cannot count; None if it ended with status 0."""
         problem = self.ending.problem()
         return f"the --prepare command: {problem}" if self.in_preparation and problem else problem
 
 
 class Runner:
-    """Starts runs one at a time; `close` (or leaving the `with` block) kills a run in progress."""
+    """A starter of runs, one at a time. Its context ends with a run in progress killed."""
 
     def __init__(
         self,
@@ -42,8 +42,8 @@ class Runner:
         meters: Meters | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """program: path of the command's program. settings: variables to set for a lock. meters:
-        read around each measured run. environment: of the command."""
+        """Prepare the environment. program: path of the command's program; settings: variables to
+        set for a lock; meters: read around each measured run; environment: of the command."""
         self._plan = plan
         self._program = program
         self._settings = settings or {}
@@ -60,7 +60,7 @@ class Runner:
         self.close()
 
     def close(self) -> None:
-        """Kill a program that still runs, and wait for its end."""
+        """Kill a program that still runs, and wait for it."""
         self._processes.close()
 
     def run(

@@ -1,4 +1,4 @@
-"""Carries out a comparison: makes the missing runs in order, and saves each at once."""
+"""The missing runs of a comparison, made in order and each stored at once."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ def carry_out(
 def _show(display: Display, slot: Slot, done: Sequence[Record], to_do: Sequence[Slot]) -> None:
     left = remaining_seconds(
         (([(run.threads, run.lock), run.threads], run.wall) for run in done),
-        ([(each.threads, each.lock), each.threads] for each in to_do),
+        ([(waiting.threads, waiting.lock), waiting.threads] for waiting in to_do),
     )
     number = f"round {slot.round}" if slot.counted else "warm-up"
     where = at_threads(slot.threads).removeprefix(" at ")

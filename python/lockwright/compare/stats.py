@@ -1,4 +1,4 @@
-"""Statistics of a comparison for each lock. Pure functions of plan and records."""
+"""Statistics of a comparison for each lock, as pure functions of plan and records."""
 
 import statistics
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ class Summary:
     """The results of a lock at one number of threads.
 
     values: of the counted runs that finished, in order of rounds; median and spread are None where
-    there are too few; wanted: number of planned runs; gave_up: no more runs after GIVE_UP
-    time-outs; mark: `*` for the best, `=` for one within 5 % of it, else empty. fate: why it was
-    dropped or retained, where locks are dropped; limit: time limit of its runs in seconds then.
+    there are too few; wanted: number of planned runs; gave_up: whether no more runs are made after
+    GIVE_UP time-outs; mark: `*` for the best, `=` for one within 5 % of it, otherwise empty. fate:
+    why it was dropped or retained, where locks are dropped; limit: then of its runs, in seconds.
     """
 
     threads: int
@@ -50,8 +50,7 @@ class Summary:
 
 
 def has_given_up(records: Sequence[Record], threads: int, lock: str) -> bool:
-    """Return whether a lock has had GIVE_UP time-outs at this number of threads, warm-up runs
-    included."""
+    """Return whether a lock had GIVE_UP time-outs at this number of threads, warm-up included."""
     timeouts = sum(
         r.outcome == record.TIMEOUT for r in records if (r.threads, r.lock) == (threads, lock)
     )
@@ -59,7 +58,7 @@ def has_given_up(records: Sequence[Record], threads: int, lock: str) -> bool:
 
 
 def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summary]:
-    """Return one summary per lock, the best first and those without a median last."""
+    """Return a summary per lock, the best first and those without a median last."""
     counted = [r for r in records if r.threads == threads and r.counted]
     by_lock = {
         lock: {r.round: r.value for r in counted if r.lock == lock and r.value is not None}
@@ -112,7 +111,7 @@ def marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
     best = next((s for s in ranked if s.complete and s.median is not None), None)
     if best is None or best.median is None:
         return ranked
-    found = []
+    marked_summaries = []
     for summary in ranked:
         mark = ""
         if summary is best:
@@ -124,5 +123,5 @@ def marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
                 else summary.median >= NEAR * best.median
             )
             mark = "=" if near else ""
-        found.append(replace(summary, mark=mark))
-    return found
+        marked_summaries.append(replace(summary, mark=mark))
+    return marked_summaries

@@ -52,8 +52,8 @@ CREATE TABLE IF NOT EXISTS run (
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row of the file: one comparison, finished or not. owner: the process that carries it out,
-    as `this_process` names it. probe: counts of the probe run."""
+    """A comparison in the file, finished or not. owner: the process that carries it out, as named
+    by `this_process`; probe: counts of the probe run."""
 
     id: int
     started: str
@@ -81,10 +81,10 @@ def default_path() -> Path:
 
 
 class Store:
-    """An open results file. Every method raises LockwrightError if the file cannot be used."""
+    """An open results file. Methods raise LockwrightError if the file cannot be used."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, creating it and its directories as needed."""
+        """Open the file; create it and its directories as needed."""
         self.path = path
         with self._guard():
             self._connection = results.connect(path, _SCHEMA, _FORMAT)
@@ -103,7 +103,7 @@ class Store:
         return results.explain_errors(self.path, "with --resume")
 
     def close(self) -> None:
-        """Close the file; all added runs are already in it."""
+        """Close the file, to which all added runs are committed already."""
         with self._guard():
             self._connection.close()
 
@@ -125,18 +125,17 @@ class Store:
             rows = self._connection.execute(
                 "SELECT * FROM comparison WHERE finished IS NULL ORDER BY id DESC"
             ).fetchall()
-        found = []
+        comparisons = []
         for row in rows:
             values = dict(row)
             values["plan"] = Plan.from_json(values["plan"])
             values["provenance"] = json.loads(values["provenance"])
             values["probe"] = json.loads(values["probe"])
-            found.append(Comparison(**values))
-        return found
+            comparisons.append(Comparison(**values))
+        return comparisons
 
     def adopt(self, comparison: Comparison) -> None:
-        """Make this process the one that carries it out. Raises LockwrightError if the previous one
-        is alive."""
+        """Make this process the owner. Raises LockwrightError if the previous owner is alive."""
         resume.check_not_running(comparison.owner, "comparison")
         with self._guard():
             self._connection.execute(
@@ -164,7 +163,7 @@ class Store:
         return [Record(**{**dict(row), "meters": json.loads(row["meters"])}) for row in rows]
 
     def finish(self, comparison: Comparison) -> None:
-        """Mark a comparison as complete: all runs made, all files written."""
+        """Mark a comparison as complete: all runs are made, all files written."""
         with self._guard():
             self._connection.execute(
                 "UPDATE comparison SET finished = ? WHERE id = ?", (now(), comparison.id)

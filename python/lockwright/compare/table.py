@@ -26,7 +26,7 @@ def columns(plan: Plan) -> tuple[str, ...]:
 
 
 def cells(plan: Plan, summary: Summary) -> tuple[str, ...]:
-    """Return one row, a text per column. For a lock without a value, the median's column has the
+    """Return a row, a text per column. For a lock without a value, the median's column has the
     reason."""
     name = f"{summary.mark or ' '} {summary.lock}"
     if summary.median is not None:
@@ -66,11 +66,11 @@ def remarks(plan: Plan, summary: Summary) -> str:
 
 def notes(plan: Plan, summaries: Sequence[Summary]) -> list[str]:
     """Return the remarks on all rows, one line for all locks with the same remark."""
-    found: dict[str, list[str]] = {}
+    locks_by_text: dict[str, list[str]] = {}
     for summary in summaries:
         if text := remarks(plan, summary):
-            found.setdefault(text, []).append(summary.lock)
-    return [f"{', '.join(locks)}: {text}" for text, locks in found.items()]
+            locks_by_text.setdefault(text, []).append(summary.lock)
+    return [f"{', '.join(locks)}: {text}" for text, locks in locks_by_text.items()]
 
 
 def ratio_definition(plan: Plan) -> str:
@@ -108,9 +108,9 @@ def show(console: Console, report: "Report") -> None:
         for note in notes(plan, summaries):
             print_wrapped(console, "  ", note, "yellow")
         console.print()
-    for each in report.meter_tables:
-        print_wrapped(console, "", metered_heading(plan, each), "bold")
-        console.print(_grid(each))
+    for measured in report.meter_tables:
+        print_wrapped(console, "", metered_heading(plan, measured), "bold")
+        console.print(_grid(measured))
         console.print()
     print_terms(console, [*legend(plan), *metered.legend(plan, report.meter_tables)])
     if report.warnings or report.remarks:
@@ -153,7 +153,7 @@ def _table(plan: Plan, summaries: Sequence[Summary], is_one_line: bool) -> Table
         if index == 0:
             table.add_column(f"  {text}", no_wrap=True)
         else:
-            # On a narrow terminal the interval is wrapped rather than cut.
+            # A narrow terminal wraps the interval instead of cutting it.
             table.add_column(text, justify="right", no_wrap=index != last)
     for summary in summaries:
         style = {"*": "bold green", "=": "green"}.get(summary.mark, "")

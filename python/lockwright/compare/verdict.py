@@ -1,4 +1,4 @@
-"""The verdict of a comparison, in two sentences, and the command that uses it."""
+"""The verdict of a comparison in two sentences, and a command that runs the best lock."""
 
 import os
 import shlex
@@ -20,32 +20,32 @@ Table = Sequence[Summary]
 
 @dataclass(frozen=True)
 class Verdict:
-    """sentence: the conclusion; command: a shell line that runs the program with the winner."""
+    """The verdict. sentence: the conclusion; command: a shell line that runs the winner."""
 
     sentence: str
     command: str | None
 
 
 def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
-    """Return the verdict on one list of summaries per number of threads, best first."""
+    """Return the verdict. tables: summaries at each number of threads, the best first."""
     gains: list[tuple[Table, Summary]] = []
-    rest: dict[str, list[int]] = {}
+    threads_by_text: dict[str, list[int]] = {}
     for table in tables:
         best = winner(table)
         if best is None:
-            rest.setdefault(_without_winner(table), []).append(table[0].threads)
+            threads_by_text.setdefault(_without_winner(table), []).append(table[0].threads)
         else:
             gains.append((table, best))
     sentences = []
     if gains:
         sentences.append("; ".join(_gain(plan, best) for _, best in gains))
-    others = [f"{_where(threads)}{what}" for what, threads in rest.items()]
+    others = [f"{_where(threads)}{what}" for what, threads in threads_by_text.items()]
     command = None
     if gains:
         # Locks differ most at the largest number of threads.
         table, best = max(gains, key=lambda gain: gain[0][0].threads)
         command = run_command(plan, best)
-        others += _caution(best.lock, [each for each in tables if each is not table])
+        others += _caution(best.lock, [other for other in tables if other is not table])
     if others:
         text = "; ".join(others)
         sentences.append(text[:1].upper() + text[1:])
@@ -59,8 +59,8 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
 
 
 def run_command(plan: Plan, lock: Summary) -> str:
-    """Return the shell line that runs the program under that lock, with the current environment's
-    treatment of other locks."""
+    """Return the shell line that runs the program under that lock, with the environment's options
+    for other kinds of locks."""
     words = shlex.join(plan.argv(lock.threads))
     library = plan.other_library(lock.lock)
     if library is not None:
@@ -108,7 +108,7 @@ def _gain(plan: Plan, best: Summary) -> str:
 
 
 def measure(plan: Plan, lock: Summary) -> str:
-    """Return how much better than the baseline a lock is, in words."""
+    """Return the ratio of a lock to the baseline in words."""
     assert lock.ratio is not None
     good = "fast" if plan.metric is None else "good"
     text = f"{numbers.ratio(lock.ratio.value)} times as {good} as {BASELINE}"
@@ -146,16 +146,16 @@ def _caution(lock: str, tables: Sequence[Table]) -> list[str]:
             worse.append(
                 f"{_where([summary.threads])}{lock} is worse ({numbers.ratio(summary.ratio.value)})"
             )
-    found = [f"{_where(hung)}{lock} does not finish its runs"] if hung else []
-    return found + worse
+    incomplete = [f"{_where(hung)}{lock} does not finish its runs"] if hung else []
+    return incomplete + worse
 
 
 def _where(threads: Sequence[int]) -> str:
-    """Return `at 1 and 16 threads `, or "" where the command has no number of threads."""
+    """Return `at 1 and 16 threads `, or "" for a command without a number of threads."""
     if UNSPECIFIED in threads:
         return ""
-    *most, last = map(str, threads)
-    where = f"{', '.join(most)} and {last}" if most else last
+    *first, last = map(str, threads)
+    where = f"{', '.join(first)} and {last}" if first else last
     return f"at {where} thread{'' if where == '1' else 's'} "
 
 

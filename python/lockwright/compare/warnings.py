@@ -1,4 +1,4 @@
-"""Warnings about the reliability of a comparison, each one sentence, as in hyperfine."""
+"""Warnings about the reliability of a comparison, in a sentence each, as in hyperfine."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -26,7 +26,7 @@ _Cell = tuple[int, str]
 
 
 def at_threads(threads: int) -> str:
-    """Return ` at N threads`, or "" where the command has no number of threads."""
+    """Return ` at N threads`, or "" for a command without a number of threads."""
     if threads == UNSPECIFIED:
         return ""
     return f" at {threads} thread{'' if threads == 1 else 's'}"
@@ -39,13 +39,13 @@ def collect(plan: Plan, records: Sequence[Record]) -> list[str]:
         if run.counted and run.value is not None:
             cells.setdefault((run.threads, run.lock), []).append(run)
     values = {cell: [run.value or 0.0 for run in runs] for cell, runs in cells.items()}
-    found = [
+    texts = [
         _spread(plan, values),
         *_outlier_warnings(plan, values),
         _disturbed([run for run in records if run.counted and run.others is not None]),
         _short(cells),
     ]
-    return [text for text in found if text is not None]
+    return [text for text in texts if text is not None]
 
 
 def _spread(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> str | None:
@@ -66,14 +66,14 @@ def _spread(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> str | None:
 
 def _outlier_warnings(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> Iterable[str]:
     outliers = {cell: _outliers(cell_values) for cell, cell_values in values.items()}
-    first = [cell for cell, places in outliers.items() if 0 in places]
+    first = [cell for cell, indices in outliers.items() if 0 in indices]
     if first and plan.warmup == 0:
         yield (
             f"{_in_rows(len(first), len(values))} the first run is an outlier, as with "
             f"{_named(first[0])}; caches may have been cold: use --warmup"
         )
-        outliers = {cell: places - {0} for cell, places in outliers.items()}
-    odd = {cell: len(places) for cell, places in outliers.items() if places}
+        outliers = {cell: indices - {0} for cell, indices in outliers.items()}
+    odd = {cell: len(indices) for cell, indices in outliers.items() if indices}
     if odd:
         yield (
             f"{_in_rows(len(odd), len(values))} there are outliers, {sum(odd.values())} in all, "
@@ -107,9 +107,9 @@ def _short(cells: Mapping[_Cell, Sequence[Record]]) -> str | None:
     )
 
 
-def _in_rows(some: int, all_: int) -> str:
+def _in_rows(count: int, total: int) -> str:
     """Return the first words of a warning: the number of rows that it concerns."""
-    return f"in {some} of {all_} rows,"
+    return f"in {count} of {total} rows,"
 
 
 def _named(cell: _Cell) -> str:
@@ -123,7 +123,7 @@ def _outliers(values: Sequence[float]) -> set[int]:
         return set()
     middle = sorted(values)[len(values) // 2]
     return {
-        place
-        for place, score in enumerate(inference.modified_z_scores(values))
-        if abs(score) > FAR and abs(values[place] - middle) > SMALL * abs(middle)
+        index
+        for index, score in enumerate(inference.modified_z_scores(values))
+        if abs(score) > FAR and abs(values[index] - middle) > SMALL * abs(middle)
     }

@@ -101,8 +101,7 @@ class Trial:
         begin = time.monotonic()
         try:
             self.where.mkdir(parents=True, exist_ok=True)
-            prefix = f"run-{platform.node()}-{os.getpid()}-"
-            work = Path(tempfile.mkdtemp(prefix=prefix, dir=self.where))
+            work = Path(tempfile.mkdtemp(prefix=directory_prefix(), dir=self.where))
             # Servers that drop their privileges need access.
             work.chmod(0o755)
         except OSError as error:
@@ -365,6 +364,11 @@ def _texts(process: Process) -> list[str]:
 def _last_lines(process: Process) -> str:
     """Return the last five lines of the error output; the last one seldom gives the reason."""
     return last_lines(_text(Path(process.err)), 5)
+
+
+def directory_prefix() -> str:
+    """Return the prefix of run directories, which has the machine and the process."""
+    return f"run-{platform.node()}-{os.getpid()}-"
 
 
 def clear_abandoned(where: Path) -> None:
