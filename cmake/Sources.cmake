@@ -1,7 +1,6 @@
-# lockwright_sources(<variable> <source>...) sets the variable to the sources, with their directories,
-# and stops with the name of every .cpp file beside them that no list of its directory has: a glob
-# would compile stray files, a list alone would miss new ones. The sources of a directory may be
-# divided between several lists: all but the last have PART.
+# lockwright_sources(<variable> [PART] <source>...) sets the variable to the paths of the sources, and
+# fails for every other .cpp file in their directories: a glob would compile stray files, a list alone
+# would miss new ones. If a directory has several lists, all but the last have PART.
 function(lockwright_sources variable)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "PART" "" "")
   set(sources ${ARG_UNPARSED_ARGUMENTS})

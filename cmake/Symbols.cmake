@@ -1,7 +1,7 @@
 # lockwright_version_map(<variable> <file>): writes the linker's version script for the symbols that
 # <file> lists, and sets the variable to its path. A line of <file> is "<versions>: <names>", with the
-# versions of the C library's symbols on x86-64. A later architecture has its first version in
-# place of all earlier ones.
+# versions of the C library's symbols on x86-64. A newer architecture has its first version instead of
+# all earlier ones.
 set(LOCKWRIGHT_FIRST_VERSION_x86_64 2.2.5)
 set(LOCKWRIGHT_FIRST_VERSION_aarch64 2.17)
 if(NOT DEFINED LOCKWRIGHT_FIRST_VERSION_${LOCKWRIGHT_ARCH})
