@@ -81,7 +81,7 @@ std::uint64_t change_next(chased_line& line) {
 }
 
 // The line is fetched for writing before the next store begins, which a fence alone does not bring
-// about: a processor asks for the lines of later stores early.
+// about: a processor requests the lines of later stores early.
 struct store_next {
   const std::vector<std::uint64_t>& links;
   std::uint64_t place = 0;

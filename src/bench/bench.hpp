@@ -24,7 +24,7 @@ inline constexpr std::size_t apart = 128;
 [[noreturn]] void refuse(const std::string& what);
 [[noreturn]] void fail(const std::string& what);
 
-// Ends the program when a pthread call returned an error: a benchmark that goes on after one
+// Ends the program when a pthread call returned an error: a benchmark that continues after one
 // would measure something else.
 void must(int result, const char* call);
 

@@ -32,10 +32,11 @@ class contest {
  public:
   // Returns when all threads are there. They begin when the arena's gate is opened.
   contest(arena& a, std::uint64_t threads)
-      : arena_{a}, tallies_{new Tally[threads]}, crew_(threads) {
+      : arena_{a}, tallies_{new Tally[threads]}, contenders_(threads) {
     for (std::size_t i = 0; i < threads; ++i) {
-      crew_[i] = {&a, &tallies_[i], {}};
-      must(pthread_create(&crew_[i].thread, nullptr, contend, &crew_[i]), "pthread_create");
+      contenders_[i] = {&a, &tallies_[i], {}};
+      must(pthread_create(&contenders_[i].thread, nullptr, contend, &contenders_[i]),
+           "pthread_create");
     }
     a.start.await(static_cast<std::uint32_t>(threads));
   }
@@ -44,12 +45,12 @@ class contest {
 
   // How often each thread has had the mutex.
   [[nodiscard]] std::vector<std::uint64_t> acquisitions() const {
-    return read_tallies(tallies_.get(), crew_.size());
+    return read_tallies(tallies_.get(), contenders_.size());
   }
 
   // Joins the stopped threads, and prints their totals.
   void end(const char* workload) {
-    for (const contender& c : crew_) {
+    for (const contender& c : contenders_) {
       must(pthread_join(c.thread, nullptr), "pthread_join");
     }
     const std::vector<std::uint64_t> final = acquisitions();
@@ -88,7 +89,7 @@ class contest {
 
   arena& arena_;
   std::unique_ptr<Tally[]> tallies_;
-  std::vector<contender> crew_;
+  std::vector<contender> contenders_;
 };
 
 }  // namespace bench

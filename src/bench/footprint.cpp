@@ -53,8 +53,8 @@ void* act(void* at) {
 }
 
 // Each thread in turn waits for the mutex, while the main thread holds it, and gets it.
-void await_each(std::vector<called>& crew, pthread_mutex_t* mutex) {
-  for (called& one : crew) {
+void await_each(std::vector<called>& workers, pthread_mutex_t* mutex) {
+  for (called& one : workers) {
     must(pthread_mutex_lock(mutex), "pthread_mutex_lock");
     one.start.open();
     sleep_ns(settle_ns);
@@ -107,26 +107,26 @@ int footprint(int argc, char** argv) {
   const std::int64_t growth = after_all - after_warm;
 
   static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
-  std::vector<called> crew(threads);
+  std::vector<called> workers(threads);
   for (std::size_t i = 0; i < threads; ++i) {
-    crew[i].mutex = &shared;
-    crew[i].from = first;
-    crew[i].end = i < sharers ? first + mutexes : first;
-    must(pthread_create(&crew[i].thread, nullptr, act, &crew[i]), "pthread_create");
+    workers[i].mutex = &shared;
+    workers[i].from = first;
+    workers[i].end = i < sharers ? first + mutexes : first;
+    must(pthread_create(&workers[i].thread, nullptr, act, &workers[i]), "pthread_create");
   }
-  for (called& one : crew) {
+  for (called& one : workers) {
     one.start.await(1);
   }
   const std::int64_t before_threads = anonymous_bytes();
-  await_each(crew, &shared);
+  await_each(workers, &shared);
   const std::int64_t after_threads = anonymous_bytes();
-  pass(crew.front());
+  pass(workers.front());
   const std::int64_t after_second = anonymous_bytes();
   for (std::size_t i = 1; i < threads; ++i) {
-    pass(crew[i]);
+    pass(workers[i]);
   }
   const std::int64_t after_pairs = anonymous_bytes();
-  for (called& one : crew) {
+  for (called& one : workers) {
     one.go_on.open();
     must(pthread_join(one.thread, nullptr), "pthread_join");
   }

@@ -22,7 +22,7 @@ int handover(int argc, char** argv) {
   a.section_loops = scale.loops(given.real("section-ns"));
   a.gap_loops = scale.loops(given.real("gap-ns"));
 
-  contest<tally> crew(a, threads);
+  contest<tally> contenders(a, threads);
   const switches before = switches_so_far();
   const double used_before = processor_seconds_so_far();
   const std::uint64_t started = now_ns();
@@ -31,7 +31,7 @@ int handover(int argc, char** argv) {
 
   // The count is taken here, before the threads are stopped: where every handover waits for
   // a time slice, the last round alone can take longer than the measurement.
-  const std::vector<std::uint64_t> counted = crew.acquisitions();
+  const std::vector<std::uint64_t> counted = contenders.acquisitions();
   const std::uint64_t elapsed = now_ns() - started;
   const double used = processor_seconds_so_far() - used_before;
   const switches after = switches_so_far();
@@ -49,7 +49,7 @@ int handover(int argc, char** argv) {
   add_origin(measured);
   measured.print();
 
-  crew.end("handover");
+  contenders.end("handover");
   return 0;
 }
 

@@ -68,7 +68,7 @@ void* wait_for_broadcasts(void* at) {
 }
 
 constexpr std::uint64_t poll_ns = 1000000;
-// Long enough for the last thread that has said it is about to sleep to be asleep.
+// Long enough for the last thread that announced its sleep to be asleep.
 constexpr std::uint64_t settle_ns = 3000000;
 
 // Returns when every waiter is inside pthread_cond_wait: it counts itself under the mutex, and

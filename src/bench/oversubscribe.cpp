@@ -54,7 +54,7 @@ int oversubscribe(int argc, char** argv) {
   a.gap_loops = given.count("gap-cycles") / cycles_per_loop;
   const double loops_per_us = calibrate_loops_per_us();
 
-  contest<progress_tally> crew(a, threads);
+  contest<progress_tally> contenders(a, threads);
   const switches before = switches_so_far();
   const double used_before = processor_seconds_so_far();
   const std::uint64_t started = now_ns();
@@ -64,13 +64,13 @@ int oversubscribe(int argc, char** argv) {
   while (samples.back().at - started < length) {
     const std::uint64_t left = started + length - samples.back().at;
     sleep_ns(std::min(left, step_ns));
-    std::vector<std::uint64_t> now = crew.acquisitions();
+    std::vector<std::uint64_t> now = contenders.acquisitions();
     samples.push_back({now_ns(), std::move(now)});
   }
 
   // All is read before the threads are stopped: the last round of a strict queue of spinning
   // threads can itself take longer than the measurement.
-  const std::uint64_t longest = longest_wait(crew.tallies(), threads);
+  const std::uint64_t longest = longest_wait(contenders.tallies(), threads);
   const std::uint64_t elapsed = samples.back().at - started;
   const double ns_per_tick =
       static_cast<double>(now_ns() - started) / static_cast<double>(ticks() - started_ticks);
@@ -94,7 +94,7 @@ int oversubscribe(int argc, char** argv) {
   add_origin(measured);
   measured.print();
 
-  crew.end("oversubscribe");
+  contenders.end("oversubscribe");
   return 0;
 }
 

@@ -148,10 +148,10 @@ int quiet_and_hot(int argc, char** argv) {
               .quiet = std::vector<quiet_one>(given.count("quiet", threads))};
   must(pthread_barrier_init(&all.between_phases, nullptr, static_cast<unsigned>(threads)),
        "pthread_barrier_init");
-  std::vector<member> crew(threads);
+  std::vector<member> workers(threads);
   for (std::uint64_t i = 0; i < threads; ++i) {
-    crew[i] = {&all, i, {}};
-    must(pthread_create(&crew[i].thread, nullptr, work, &crew[i]), "pthread_create");
+    workers[i] = {&all, i, {}};
+    must(pthread_create(&workers[i].thread, nullptr, work, &workers[i]), "pthread_create");
   }
   all.start.await(static_cast<std::uint32_t>(threads));
   all.phase_ends.reserve(3 * all.rounds);
@@ -164,7 +164,7 @@ int quiet_and_hot(int argc, char** argv) {
   const std::int64_t grown = anonymous_bytes() - bytes_before;
   const std::int64_t taken = taken_bytes();
   all.end.open();
-  for (const member& each : crew) {
+  for (const member& each : workers) {
     must(pthread_join(each.thread, nullptr), "pthread_join");
   }
   std::uint64_t phase_ns[3] = {};

@@ -340,15 +340,15 @@ int regimes(int argc, char** argv) {
   const std::vector<pid_t> hogs = start_hogs(given.count("hogs"));
 
   auto* const tallies = new progress_tally[threads];
-  auto* const crew = new worker[threads];
+  auto* const workers = new worker[threads];
   for (std::size_t i = 0; i < threads; ++i) {
-    crew[i].shared = &l;
-    crew[i].own = &tallies[i];
-    crew[i].index = i;
+    workers[i].shared = &l;
+    workers[i].own = &tallies[i];
+    workers[i].index = i;
     // Alone it never waits, and the clock would take longer than the mutex.
-    crew[i].measures_waits = threads > 1;
-    crew[i].random = random_source(i);
-    must(pthread_create(&crew[i].thread, nullptr, work, &crew[i]), "pthread_create");
+    workers[i].measures_waits = threads > 1;
+    workers[i].random = random_source(i);
+    must(pthread_create(&workers[i].thread, nullptr, work, &workers[i]), "pthread_create");
   }
   l.start.await(static_cast<std::uint32_t>(threads));
 

@@ -1,4 +1,4 @@
-// A semaphore that replaces the C library's, where the user asks for it.
+// A semaphore that replaces the C library's, where the user selects it.
 #pragma once
 
 #include <limits.h>

@@ -66,7 +66,7 @@ bool caches::has(std::uint32_t number, std::uint32_t core, access how) {
     l.modified = true;
     return true;
   }
-  // The only copy, which was got for reading, may be written to without a word to anybody.
+  // The only copy, which was got for reading, may be written to without a message to other cores.
   if (!l.busy && l.has_copy(core) && others_of(l, core).count == 0) {
     l.writer = core;
     l.modified = true;

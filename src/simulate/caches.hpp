@@ -1,8 +1,9 @@
 // Which core holds which cache line, and what it costs to get one.
 //
 // A line is with one core for writing, or with any number for reading, or in memory. A core that
-// needs it asks, and the line serves one request after the other. From the beginning of a transfer
-// for writing nobody else can write; until its end, a core that holds a copy still reads that.
+// needs it sends a request, and the line serves one request after the other. From the beginning of
+// a transfer for writing no other core can write; until its end, a core that holds a copy still
+// reads that.
 #pragma once
 
 #include <array>
@@ -35,7 +36,7 @@ class caches {
   /// Whether a core can make the access without a transfer. It then has the line as it needs it.
   bool has(std::uint32_t line, std::uint32_t core, access how);
 
-  /// Asks for the line. An event `transferred` tells `requester` when it has it.
+  /// Requests the line. An event `transferred` notifies `requester` when it has it.
   void request(std::uint32_t line, std::uint32_t core, access how, thread& requester);
 
   /// Ends a transfer: the core has the line.
@@ -48,7 +49,7 @@ class caches {
   /// The line can serve the next request.
   void serve_next(std::uint32_t line);
 
-  /// Threads that skip polls of a line are told when it is taken away or changes.
+  /// Threads that skip polls of a line are notified when it is taken away or changes.
   void watch(std::uint32_t line, thread& poller) { lines_[line].pollers.push_back(&poller); }
   void unwatch(std::uint32_t line, const thread& poller);
   /// Empties the line's list.

@@ -76,7 +76,7 @@ struct figures {
   // The kernel.
   std::uint64_t futex_sleep = 0;     ///< of the caller before it sleeps
   std::uint64_t futex_wake = 0;      ///< of the caller for a wake call that wakes one
-  std::uint64_t futex_miss = 0;      ///< of a call that finds nobody asleep, or the word changed
+  std::uint64_t futex_miss = 0;      ///< of a call that finds no sleeper, or the word changed
   std::uint64_t futex_bucket = 0;    ///< for how long a call keeps the bucket
   std::uint64_t wake_in_bucket = 0;  ///< 1: a wake call also keeps it while it wakes threads
   std::uint64_t wake_latency = 0;  ///< from the wake to the first instruction, on an idle processor
@@ -114,7 +114,7 @@ class machine {
   /// Reads the lines of a file. Ends the program with one line and status 2 where one is missing,
   /// unknown or no number.
   void read(const char* path);
-  /// For tests: figures that were set by hand.
+  /// For tests: figures set in code.
   void use(const figures& given, const std::vector<std::array<std::uint32_t, 2>>& two_hops = {});
 
   [[nodiscard]] std::uint32_t processors() const { return processors_; }

@@ -157,7 +157,7 @@ void simulation::run(picoseconds warm_up, picoseconds length) {
     }
   }
   if (alive_ != 0) {
-    stuck("sleeps and nobody wakes it");
+    stuck("sleeps and no thread wakes it");
   }
 }
 

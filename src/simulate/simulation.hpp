@@ -80,7 +80,7 @@ class simulation {
   std::uint64_t now_ns();
   /// Its store buffer is empty.
   void drain_stores();
-  /// Nobody may touch these lines any more.
+  /// No thread may touch these lines any more.
   void kill(const void* at, std::size_t bytes);
   /// All of its time has passed: what it does next happens now.
   void pass_time();

@@ -22,7 +22,7 @@ class site {
   /// `data_lines` lines beside the lock that each section changes.
   site(simulation& in, const lock_entry& lock, std::uint64_t data_lines, record& all, trace* shown);
 
-  /// Fails the simulation if somebody else is inside.
+  /// Fails the simulation if another thread is inside.
   void lock();
   bool try_lock();
   void unlock();

@@ -42,8 +42,8 @@ void announce(const settings* given, const phase* current, const phase_run* on) 
 }
 
 void fail(const char* check, const std::string& what) {
-  static std::atomic<bool> said{false};
-  if (said.exchange(true)) {
+  static std::atomic<bool> reported{false};
+  if (reported.exchange(true)) {
     // Another thread is about to end the process.
     for (;;) {
       pause();
@@ -52,12 +52,12 @@ void fail(const char* check, const std::string& what) {
   // A deadlock in the report must not keep the process alive.
   std::signal(SIGALRM, SIG_DFL);
   alarm(20);
-  line told("failure");
-  told.field("check", check).field("what", what);
+  line failure_line("failure");
+  failure_line.field("check", check).field("what", what);
   if (going_on != nullptr) {
-    told.field("phase", going_on->number).field("in", going_on->description());
+    failure_line.field("phase", going_on->number).field("in", going_on->description());
   }
-  told.print();
+  failure_line.print();
   std::fprintf(stderr, "FAILED (%s): %s\n", check, what.c_str());
   if (asked != nullptr && going_on != nullptr) {
     std::fprintf(stderr, "in phase %llu of seed %llu: %s\n",

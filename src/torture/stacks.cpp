@@ -53,7 +53,7 @@ void show_stacks(const phase_run& on) {
     if (syscall(SYS_tgkill, getpid(), tid, SIGUSR2) != 0) {
       continue;
     }
-    // A thread that asks itself, or has the signal blocked, does not answer.
+    // A thread that requests its own stack, or blocks the signal, does not answer.
     for (int i = 0; i < 100 && shown.load() == before; ++i) {
       sleep_ns(2 * ms);
     }

@@ -1,4 +1,4 @@
-// The stacks of all threads of a phase, each printed by its own thread when asked by a signal.
+// The stacks of all threads of a phase, each printed by its own thread on a signal.
 #pragma once
 
 namespace torture {
@@ -7,7 +7,7 @@ class phase_run;
 
 void prepare_stacks();
 void show_stacks(const phase_run& on);
-// Asks another process of this program for the stack of its first thread.
+// Requests from another process of this program the stack of its first thread.
 void show_stack_of(int pid);
 
 }  // namespace torture

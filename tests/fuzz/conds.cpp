@@ -52,7 +52,7 @@ bool Program::wait(int member, int m, int c) {
   if (!may_wait(member, m, c)) return false;
   Cond& cond = cond_[c];
   Mutex& mutex = mutex_[m];
-  Member& self = crew(member);
+  Member& self = thread_of(member);
   const int how = below(3);
   cond.with = m;
   released(m);
@@ -68,7 +68,7 @@ bool Program::lock_and_wait(int member, int m, int c) {
       (cond.with != unset && cond.with != m)) {
     return false;
   }
-  Member& self = crew(member);
+  Member& self = thread_of(member);
   cond.with = m;
   run(member, "lock and wait c" + std::to_string(c) + " m" + std::to_string(m),
       {Blocked::cond, c, m}, [&cond, &mutex, &self] {
@@ -116,13 +116,13 @@ bool Program::wake(int member, int c) {
       --woken;
     }
   }
-  crew(member).assign([&cond, all] {
+  thread_of(member).assign([&cond, all] {
     return all ? result_of("broadcast", pthread_cond_broadcast(&cond.object))
                : result_of("signal", pthread_cond_signal(&cond.object));
   });
-  while (crew(member).is_working()) usleep(50);
+  while (thread_of(member).is_working()) usleep(50);
   settle();
-  std::printf("%d t%d wake c%d: %s\n", number_, member, c, crew(member).take_answer().c_str());
+  std::printf("%d t%d wake c%d: %s\n", number_, member, c, thread_of(member).take_answer().c_str());
   report();
   return true;
 }
@@ -130,10 +130,11 @@ bool Program::wake(int member, int c) {
 void Program::exchange(int c) {
   const int m = cond_[c].with;
   for (int i = 0; i < members; ++i) {
-    if (blocked(i).what != Blocked::cond || blocked(i).on != c || crew(i).is_working()) continue;
+    if (blocked(i).what != Blocked::cond || blocked(i).on != c || thread_of(i).is_working())
+      continue;
     for (int j = 0; j < members; ++j) {
       if (blocked(j).what == Blocked::leaving_cond && blocked(j).with == m &&
-          crew(j).is_working()) {
+          thread_of(j).is_working()) {
         std::swap(real_[static_cast<std::size_t>(i)], real_[static_cast<std::size_t>(j)]);
         break;
       }
@@ -162,10 +163,10 @@ bool Program::make_cond(int member, int c) {
 bool Program::cancel(int member) {
   const Blocked was = blocked(member);
   if (was.what != Blocked::cond || is_busy(was.with)) return false;
-  pthread_cancel(crew(member).handle());
-  while (!crew(member).gone.load()) usleep(50);
-  const std::string line = crew(member).take_answer();
-  const std::string end = crew(member).restart(true);
+  pthread_cancel(thread_of(member).handle());
+  while (!thread_of(member).gone.load()) usleep(50);
+  const std::string line = thread_of(member).take_answer();
+  const std::string end = thread_of(member).restart(true);
   blocked(member) = {};
   std::printf("%d cancel t%d: %s, %s\n", number_, member, line.c_str(), end.c_str());
   settle();

@@ -10,11 +10,11 @@ bool Program::interrupt(int member) {
   if (is_idle(member)) return false;
   if (blocked(member).what == Blocked::sem) return false;  // may end with EINTR
   const int before = handled.load();
-  pthread_kill(crew(member).handle(), SIGUSR1);
+  pthread_kill(thread_of(member).handle(), SIGUSR1);
   while (handled.load() == before) usleep(50);
   settle();
   std::printf("%d interrupt t%d: %s\n", number_, member,
-              crew(member).is_working() ? "continues" : "has ended");
+              thread_of(member).is_working() ? "continues" : "has ended");
   report();
   return true;
 }
@@ -24,7 +24,7 @@ bool Program::replace(int member) {
   for (Mutex& mutex : mutex_) {
     if (mutex.owner == member && mutex.kind != Kind::robust) return false;
   }
-  const std::string end = crew(member).restart(false);
+  const std::string end = thread_of(member).restart(false);
   for (int m = 0; m < mutexes; ++m) {
     if (mutex_[m].owner == member) released(m);
   }

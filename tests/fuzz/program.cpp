@@ -5,7 +5,7 @@ namespace fuzz {
 
 Program::Program(std::uint64_t seed) : random_(seed) {
   for (int i = 0; i < members; ++i) {
-    crew_.push_back(std::make_unique<Member>());
+    threads_.push_back(std::make_unique<Member>());
     real_.push_back(i);
   }
   blocked_.resize(members);
@@ -41,8 +41,8 @@ bool Program::is_a_thread_due() {
       const bool wants = (b.what == Blocked::mutex && b.on == m) ||
                          (b.what == Blocked::leaving_cond && b.with == m);
       wanted = wanted || wants;
-      proceeds = proceeds ||
-                 ((wants || (b.what == Blocked::cond && b.with == m)) && !crew(i).is_working());
+      proceeds = proceeds || ((wants || (b.what == Blocked::cond && b.with == m)) &&
+                              !thread_of(i).is_working());
     }
     if (wanted && !proceeds) return true;
   }
@@ -51,11 +51,11 @@ bool Program::is_a_thread_due() {
     // All readers proceed; one writer does if there are no readers.
     bool proceeds = false;
     for (int i = 0; i < members; ++i) {
-      if (blocked(i).on != r || crew(i).is_working()) continue;
+      if (blocked(i).on != r || thread_of(i).is_working()) continue;
       proceeds = proceeds || blocked(i).what == Blocked::write;
     }
     for (int i = 0; i < members; ++i) {
-      if (blocked(i).on != r || !crew(i).is_working()) continue;
+      if (blocked(i).on != r || !thread_of(i).is_working()) continue;
       if (blocked(i).what == Blocked::read) return true;
       if (blocked(i).what == Blocked::write && !proceeds && readers(r) == 0) return true;
     }
@@ -65,21 +65,21 @@ bool Program::is_a_thread_due() {
 
 void Program::settle() {
   do {
-    fuzz::settle(crew_);
+    fuzz::settle(threads_);
   } while (is_a_thread_due());
 }
 
 void Program::run(int member, const std::string& text, const Blocked& if_blocked,
                   std::function<std::string()> work) {
-  crew(member).assign(std::move(work));
-  while (if_blocked.what == Blocked::none && crew(member).is_working()) usleep(50);
+  thread_of(member).assign(std::move(work));
+  while (if_blocked.what == Blocked::none && thread_of(member).is_working()) usleep(50);
   settle();
   std::string line = std::to_string(number_) + " t" + std::to_string(member) + " " + text + ": ";
-  if (crew(member).is_working()) {
+  if (thread_of(member).is_working()) {
     blocked(member) = if_blocked;
     line += "blocks";
   } else {
-    line += crew(member).take_answer();
+    line += thread_of(member).take_answer();
   }
   std::puts(line.c_str());
   report();
@@ -90,7 +90,7 @@ void Program::report() {
   for (bool again = true; again;) {
     again = false;
     for (int i = 0; i < members; ++i) {
-      if (is_idle(i) || crew(i).is_working()) continue;
+      if (is_idle(i) || thread_of(i).is_working()) continue;
       int first = i;
       for (int j = i - 1; j >= 0; --j) {
         if (blocked(j) == blocked(i)) first = j;
@@ -98,7 +98,7 @@ void Program::report() {
       std::swap(real_[static_cast<std::size_t>(first)], real_[static_cast<std::size_t>(i)]);
       const Blocked was = blocked(first);
       blocked(first) = {};
-      const std::string answer = crew(first).take_answer();
+      const std::string answer = thread_of(first).take_answer();
       std::printf("  t%d: %s\n", first, answer.c_str());
       if (was.what == Blocked::mutex) {
         take(was.on, first);

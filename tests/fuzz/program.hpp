@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <iterator>
 
-#include "crew.hpp"
+#include "members.hpp"
 
 namespace fuzz {
 
@@ -82,8 +82,8 @@ class Program {
   void step(int number);
 
  private:
-  Member& crew(int member) {
-    return *crew_[static_cast<std::size_t>(real_[static_cast<std::size_t>(member)])];
+  Member& thread_of(int member) {
+    return *threads_[static_cast<std::size_t>(real_[static_cast<std::size_t>(member)])];
   }
 
   Blocked& blocked(int member) { return blocked_[static_cast<std::size_t>(member)]; }
@@ -194,8 +194,8 @@ class Program {
 
   check::Random random_;
   int number_ = 0;
-  std::vector<std::unique_ptr<Member>> crew_;
-  std::vector<int> real_;  // by name: the index in crew_
+  std::vector<std::unique_ptr<Member>> threads_;
+  std::vector<int> real_;  // by name: the index in threads_
 
   std::vector<Blocked> blocked_;
   Mutex mutex_[mutexes];

@@ -133,7 +133,7 @@ struct native {
   /// The CPU the caller runs on now.
   static std::uint32_t cpu() { return native_env::current_cpu(); }
 
-  /// How many CPUs the process had to run on when it first asked.
+  /// How many CPUs the process had to run on at the first call.
   static std::uint32_t cpus() {
     const std::uint32_t known = native_env::known_cpus.load(std::memory_order_relaxed);
     return known != 0 ? known : native_env::ask_cpus();

@@ -81,9 +81,9 @@ class adaptive {
       .node_bytes = sizeof(node),
       .low_traffic = true,
       .atomics = {.lock = 1, .unlock = 0},
-      .suits = {{{use_case::crowded, 2, "wakes nobody while a thread is on its way to the lock"},
-                 {use_case::low_contention, 1,
-                  "one atomic operation for lock and unlock together"}}},
+      .suits =
+          {{{use_case::crowded, 2, "wakes no sleeper while a thread is on its way to the lock"},
+            {use_case::low_contention, 1, "one atomic operation for lock and unlock together"}}},
       .is_default = true,
       .patents =
           "near US 11,314,562 (concurrency restriction) and 8,046,758 (adaptive spinning); "

@@ -60,8 +60,9 @@ class ahmcs : hmcs<Env> {
                   "the papers' advice for extreme contention (TOCS 2019, figure 7)"}}},
       .reference = "Chabbi and Mellor-Crummey, PPoPP 2016",
       .summary =
-          "A queue of threads per NUMA node below a queue of the nodes, where a thread that has "
-          "met nobody goes straight to the upper queue. Made for machines with several nodes; "
+          "A queue of threads per NUMA node below a queue of the nodes, where a thread that "
+          "found the lower one empty goes to the upper one at once. Made for machines with several "
+          "nodes; "
           "lighter than hmcs when uncontended."};
 
   using levels_below::tunables;

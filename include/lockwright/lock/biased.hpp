@@ -23,7 +23,7 @@
 //              and a holder after that has the inner lock. So an unlock
 //              knows from `owner` which of the two to release.
 //   BIAS       the owner sets `inside`, and enters only if it is still the owner;
-//              the revoker sets `revoking`, and goes on only if no thread is
+//              the revoker sets `revoking`, and proceeds only if no thread is
 //              inside. Between the two steps of each is one of a pair of
 //              barriers, so not both go on.
 //   ONE-REVOKER  only the holder of the inner lock revokes, and so only one
@@ -161,7 +161,7 @@ class biased {
   }
 
  private:
-  static constexpr std::uint32_t nobody_ = 0;
+  static constexpr std::uint32_t unowned_ = 0;
   static constexpr std::uint32_t revoking_ = Env::most_self + 1;
   static constexpr std::uint32_t revoked_ = Env::most_self + 2;
 
@@ -196,11 +196,11 @@ class biased {
     }
   }
 
-  bool become_owner() { return owner_.load(std::memory_order_relaxed) == nobody_ && claim(); }
+  bool become_owner() { return owner_.load(std::memory_order_relaxed) == unowned_ && claim(); }
 
   [[gnu::noinline]] bool claim() {
-    std::uint32_t nobody = nobody_;
-    return owner_.compare_exchange_strong(nobody, Env::self(), std::memory_order_relaxed,
+    std::uint32_t unowned = unowned_;
+    return owner_.compare_exchange_strong(unowned, Env::self(), std::memory_order_relaxed,
                                           std::memory_order_relaxed) &&
            enter_by_bias();
   }

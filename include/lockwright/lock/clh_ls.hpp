@@ -1,4 +1,4 @@
-// clh-ls: the CLH queue as libslock has it: a waiter that polls asks for the line
+// clh-ls: the CLH queue as libslock has it: a waiter that polls requests the line
 // of its predecessor's node for writing, with longer pauses in between.
 //
 // Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always

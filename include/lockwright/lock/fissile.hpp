@@ -12,7 +12,7 @@
 //             | 2     | what unlock is to leave in outer       | the inner lock's holder
 //   inner     | the queues of a CNA lock                       | see cna
 //
-// The inner lock is given up before lock() ends, so no node lives from lock to
+// The inner lock is given up before lock() ends, so no node stays in use from lock to
 // unlock. While its holder waits for the outer lock it does what CNA does
 // when it hands over: it chooses its successor.
 //

@@ -40,7 +40,7 @@ class futex {
       .reference = "Drepper, Futexes Are Tricky, 2011",
       .summary =
           "Three states (free, held, held with sleepers); a waiter polls for a moment and then "
-          "sleeps, and an unlock enters the kernel only if somebody may sleep. Light, small, and "
+          "sleeps, and an unlock enters the kernel only if a waiter may sleep. Light, small, and "
           "at ease with more threads than cores."};
 
   static constexpr tunable spin{.name = "spin",

@@ -75,7 +75,7 @@ class go_mutex {
       .min = 0,
       .max = std::uint64_t{1} << 50,
       .model_value = 0,
-      .meaning = "the wait after which a thread asks that the mutex be handed over",
+      .meaning = "the wait after which a thread requests a handover",
       .source = "the published algorithm (starvationThresholdNs)"};
   /// With fewer threads no thread queues behind what is left of a list of three.
   static constexpr std::uint32_t checked_threads = 4;

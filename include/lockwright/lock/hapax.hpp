@@ -8,7 +8,7 @@
 //   arrive | the number of the last thread that arrived      | arriving threads
 //   depart | even: the number of the last holder that left   | that holder, in unlock()
 //          | odd: held, by the thread of this number less 1  | the holder, when it enters
-//   arrive == depart: free. Numbers are even; 0 is that of nobody.
+//   arrive == depart: free. Numbers are even; 0 belongs to no thread.
 //
 //   slot of the array | the number of a holder that left some lock, and that hashes to the slot;
 //                     | a change only means: read depart again

@@ -1,4 +1,4 @@
-// mcs-ls: the MCS queue as libslock has it: a waiter that polls asks for the line
+// mcs-ls: the MCS queue as libslock has it: a waiter that polls requests the line
 // of its own node for writing, with longer pauses in between.
 //
 // Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always

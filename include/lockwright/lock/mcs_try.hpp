@@ -146,51 +146,51 @@ class mcs_try {
   }
 
   template <class Patience>
-  bool take_if(Patience goes_on) {
+  bool take_if(Patience continues) {
     node* before = nullptr;
     node* me = enqueue(before);
-    if (before != nullptr && !wait(me, before, goes_on)) {
+    if (before != nullptr && !wait(me, before, continues)) {
       return false;
     }
     holder_ = me;
     return true;
   }
 
-  /// True once the lock is the caller's; false if `goes_on()` was not willing to,
-  /// and then `me` is out of the queue, or is taken away by others.
+  /// Returns true once the caller holds the lock; false if `continues()` returned false,
+  /// and then `me` is out of the queue, or is removed by others.
   template <class Patience>
-  [[gnu::noinline]] bool wait(node* me, node* before, Patience goes_on) {
+  [[gnu::noinline]] bool wait(node* me, node* before, Patience continues) {
     for (;;) {
-      // Release publishes what the caller has done to its own node. Acquire, as
+      // Release publishes the caller's writes to its own node. Acquire, as
       // that of status below, pairs with the release of the owner's exchange in
       // tell(), and so with the section that it ends.
       const auto word =
           reinterpret_cast<std::uintptr_t>(before->next.exchange(me, std::memory_order_acq_rel));
-      std::uint32_t said = static_cast<std::uint32_t>(word);
+      std::uint32_t status = static_cast<std::uint32_t>(word);
       if (word == 0) {
-        while ((said = me->status.load(std::memory_order_acquire)) == waiting_) {
-          if (!goes_on()) {
+        while ((status = me->status.load(std::memory_order_acquire)) == waiting_) {
+          if (!continues()) {
             leave(me, before);
             return false;
           }
         }
         me->status.store(waiting_, std::memory_order_relaxed);
       }
-      if (said == available_) {
+      if (status == available_) {
         Env::give_node(before);
         return true;
       }
       node* further = before->before;
-      take_away(before, said);
+      take_away(before, status);
       before = further;
     }
   }
 
-  /// A node that its owner has left. If the one before it has yet to write into
-  /// it, that one finds `recycled` and ends it.
-  static void take_away(node* left, std::uint32_t said) {
-    // Release: the caller is through with it. Acquire: so is the one before.
-    if (said == leaving_ ||
+  /// Frees a node that its owner has left. If the owner of the node before has yet to write
+  /// into it, that owner finds `recycled` and frees it.
+  static void take_away(node* left, std::uint32_t status) {
+    // Release: the caller has finished with it. Acquire: so has the owner of the node before.
+    if (status == leaving_ ||
         left->status.exchange(recycled_, std::memory_order_acq_rel) != waiting_) {
       Env::give_node(left);
     }
@@ -199,10 +199,10 @@ class mcs_try {
   void leave(node* me, node* before) {
     me->before = before;
     node* mine = me;
-    // Relaxed: the thread that ends that node comes to it by what this thread releases next.
+    // Relaxed: the thread that frees that node reads what this thread releases next.
     if (!before->next.compare_exchange_strong(mine, nullptr, std::memory_order_relaxed,
                                               std::memory_order_relaxed)) {
-      // The one before has marked its node. It has found this one, and is to write into it.
+      // The thread before has marked its node, has found this one, and will write into it.
       tell(me, mark(transient_), transient_);
     } else if (!leave_as_last(me, before)) {
       tell(me, mark(leaving_), leaving_);
@@ -211,7 +211,7 @@ class mcs_try {
 
   /// Makes `before` the last of the queue, if `me` is. Release pairs with the
   /// exchange in enqueue(), and with the acquire here: the thread that left from behind
-  /// this node is through with it.
+  /// this node has finished with it.
   bool leave_as_last(node* me, node* before) {
     node* last = me;
     if (me->next.load(std::memory_order_relaxed) != nullptr ||
@@ -223,13 +223,13 @@ class mcs_try {
     return true;
   }
 
-  /// The owner's last word. From here on the node is the next one's, and the
+  /// The owner's last write. From here on the node belongs to the next thread, and the
   /// lock may be gone.
-  static void tell(node* me, node* word, std::uint32_t said) {
+  static void tell(node* me, node* word, std::uint32_t status) {
     node* behind = me->next.exchange(word, std::memory_order_acq_rel);
     if (behind != nullptr &&
-        behind->status.exchange(said, std::memory_order_acq_rel) == recycled_) {
-      // It has left, and the one behind it has found the word above.
+        behind->status.exchange(status, std::memory_order_acq_rel) == recycled_) {
+      // Its owner has left, and the thread behind has found the word above.
       Env::give_node(behind);
     }
   }
@@ -238,14 +238,14 @@ class mcs_try {
   void take_away_rest() {
     node* left = tail_.load(std::memory_order_relaxed);
     while (left != nullptr) {
-      const auto said = static_cast<std::uint32_t>(
+      const auto status = static_cast<std::uint32_t>(
           reinterpret_cast<std::uintptr_t>(left->next.load(std::memory_order_acquire)));
-      if (said == available_) {
+      if (status == available_) {
         Env::give_node(left);
         return;
       }
       node* further = left->before;
-      take_away(left, said);
+      take_away(left, status);
       left = further;
     }
   }

@@ -99,7 +99,7 @@ class mutexee {
               ? "As mutexee, but a waiter whose sleep was not ended in time polls until it has "
                 "the lock. Bounds how long a waiter can be passed over, at some cost in energy."
               : "A mutex that polls before it sleeps, and whose unlock waits a moment for a taker "
-                "before it wakes anybody. Saves energy and futex calls; unfair."};
+                "before it wakes a sleeper. Saves energy and futex calls; unfair."};
 
   // The paper's numbers are cycles of a processor with 2.8 GHz.
   static constexpr tunable spin_in_spin_mode{

@@ -24,8 +24,8 @@ class null {
       .light = true,
       .reference = "Dice, EuroSys 2017",
       .summary =
-          "Keeps nobody out. What a measurement costs without any lock; nothing that shares data "
-          "works with it."};
+          "Excludes no thread: it shows what a measurement costs without any lock. Programs that "
+          "share data do not work with it."};
 
   arrival lock() { return arrival::uncontended; }
   bool try_lock() { return true; }

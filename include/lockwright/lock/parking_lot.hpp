@@ -46,7 +46,7 @@ class parking_lot {
       .waiting = waiting::spin_then_park,
       .realtime = realtime::own_order,
       .light = true,
-      .node_bytes = 2 * table::node_bytes,  // one asleep; one for the door of the bucket
+      .node_bytes = 2 * table::node_bytes,  // one asleep; one for the bucket lock
       .yields = true,
       .suits = {{{use_case::crowded, 10, "lets whoever runs take the lock, and is one byte"},
                  {use_case::low_contention, 5, "one byte, and parks"}}},
@@ -63,7 +63,7 @@ class parking_lot {
       .max = 1u << 20,
       .model_value = 0,
       .meaning =
-          "how often a thread looks again before it sleeps, while nobody else sleeps; from "
+          "how often a thread looks again before it sleeps, while no other thread sleeps; from "
           "the fourth time on it lets others run",
       .source = "parking_lot (SpinWait)"};
   static constexpr tunable fair{

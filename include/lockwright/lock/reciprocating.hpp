@@ -97,9 +97,9 @@ class reciprocating {
     node* end = me->end;
     if (node* next = me->successor) {
       grant(next, end);
-    } else if (node* nobody = end;
+    } else if (node* empty = end;
                // Release pairs with the acquire in lock() and try_lock() that finds null.
-               !arrivals_.compare_exchange_strong(nobody, nullptr, std::memory_order_release,
+               !arrivals_.compare_exchange_strong(empty, nullptr, std::memory_order_release,
                                                   std::memory_order_relaxed)) {
       // Acquire: the nodes of the stack are seen, through the exchanges that
       // pushed them. No thread looks at taken_, so there is nothing to release.

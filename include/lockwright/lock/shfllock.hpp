@@ -19,7 +19,7 @@
 //   batch    | its place in a group of one NUMA node, 0 when   | the shuffler
 //            | it is in none                                   |
 //
-// A node is in the queue only while its owner waits, so no node lives from
+// A node is in the queue only while its owner waits, so no node stays in use from
 // lock to unlock.
 //
 // The published parking lock lets a waiter sleep when its time slice is over,
@@ -187,7 +187,7 @@ struct shfl_park {
       .meaning = "how long the first in the queue lets others steal the lock",
       .source =
           "a fraction of a time slice, so that stealing bridges the absence of a waiter and "
-          "starves nobody"};
+          "starves no waiter"};
   static constexpr tunable looks{
       .name = "looks",
       .default_value = 32,

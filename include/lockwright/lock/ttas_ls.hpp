@@ -10,7 +10,7 @@
 //   0    | free
 //   1    | held
 //
-// It differs from ttas in two things: each poll asks for the line for writing,
+// It differs from ttas in two things: each poll requests the line for writing,
 // and a thread that saw the lock free but lost the race for it backs off for a random
 // time below a limit, which doubles each time.
 //

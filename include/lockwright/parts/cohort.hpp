@@ -14,7 +14,7 @@
 
 namespace lockwright {
 
-/// What the composition asks of the local lock: cohort detection.
+/// The requirements of the composition on the local lock: cohort detection.
 template <class L>
 concept LocalLock = requires(L lock) {
   { lock.lock() } -> std::same_as<arrival>;

@@ -2,13 +2,13 @@
 // the whole process, so that a lock needs no space for its waiters.
 //
 //   bucket | meaning                                      | written by
-//   door   | a lock around the rest                       | see wordlock
-//   first  | the waiters of all addresses that fall here, | the bucket-lock holder
-//          | in the order in which they came              |
-//   fair   | when the next unpark is to be a fair one     | the bucket-lock holder
+//   lock   | the bucket lock: it protects the rest        | see wordlock
+//   first  | the waiters of all addresses of this bucket, | the bucket-lock holder
+//          | in the order of their arrival                |
+//   fair   | the time of the next fair unpark             | the bucket-lock holder
 //
 // Invariants
-//   FIFO       the waiters of one address are woken in the order in which they came.
+//   FIFO       the waiters of one address are woken in the order of their arrival.
 //   NO-LOST-WAKE  a waiter decides to sleep, and an unparker what to store, with the bucket
 //              locked, so the later one sees the earlier one's decision.
 #pragma once
@@ -31,7 +31,7 @@ class parking_table {
   };
 
   struct alignas(64) bucket {
-    wordlock<Env> door;
+    wordlock<Env> lock;
     typename Env::template plain<sleeper*> first;
     typename Env::template plain<std::uint64_t> fair;
   };
@@ -41,9 +41,9 @@ class parking_table {
 
   /// What an unparker finds, with the bucket locked.
   struct unparking {
-    bool any;     ///< there is one to wake
-    bool others;  ///< and more of them
-    bool fair;    ///< it is time for a fair turn
+    bool any;     ///< there is a waiter to wake
+    bool others;  ///< and there are more
+    bool fair;    ///< it is time for a fair handover
   };
 
   /// The table of the process; all-zero memory is an empty one.
@@ -60,7 +60,7 @@ class parking_table {
   }
 
   /// Sleeps at `address` until unparked, if `still()` holds with the bucket
-  /// locked. True if the unparker handed over.
+  /// locked. Returns true if the unparker handed over.
   template <class Still>
   bool park(const void* address, Still still) {
     bucket& mine = table_[bucket_of(address)];
@@ -68,14 +68,14 @@ class parking_table {
     me->next = nullptr;
     me->address = address;
     me->cell.arm();
-    mine.door.lock();
+    mine.lock.lock();
     if (!still()) {
-      mine.door.unlock();
+      mine.lock.unlock();
       Env::give_node(me);
       return false;
     }
     append(mine, me);
-    mine.door.unlock();
+    mine.lock.unlock();
     me->cell.park();
     const bool handed_over = me->handed_over;
     Env::give_node(me);
@@ -84,17 +84,17 @@ class parking_table {
 
   /// Wakes the first sleeper at `address`. `leave(unparking)` decides, with the bucket
   /// locked, what to store there, and returns whether it handed over to the sleeper.
-  /// `fair_period` bounds, by chance, the time between two fair turns.
+  /// `fair_period` bounds, by chance, the time between two fair handovers.
   template <class Leave>
   void unpark_one(const void* address, std::uint64_t fair_period, Leave leave) {
     bucket& mine = table_[bucket_of(address)];
-    mine.door.lock();
+    mine.lock.lock();
     unparking found{};
     sleeper* one = take_first(mine, address, found.others);
     found.any = one != nullptr;
     found.fair = found.any && is_fair(mine, fair_period);
     const bool handed_over = leave(found);
-    mine.door.unlock();
+    mine.lock.unlock();
     if (one != nullptr) {
       one->handed_over = handed_over;
       one->cell.grant();

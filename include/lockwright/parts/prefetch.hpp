@@ -1,4 +1,4 @@
-// How libslock polls: it asks for the polled line for writing, which some
+// How libslock polls: it requests the polled line for writing, which some
 // machines answer faster than a read followed by a write.
 #pragma once
 

@@ -1,5 +1,5 @@
-// A reader-writer lock in which readers and writers take turns: a writer waits
-// for the readers that are inside when its turn comes, and for no others; a
+// A reader-writer lock in which phases of readers and writers alternate: a writer waits
+// for the readers that are inside when its phase begins, and for no others; a
 // reader that has to wait waits for one writer.
 //
 // Citation: B. Brandenburg and J. Anderson, "Spin-Based Reader-Writer
@@ -9,7 +9,7 @@
 //   bits of the word | meaning                                    | changed by
 //   0     written    | a writer is inside, or waits for the       | writers
 //         |          | readers inside to leave                    |
-//   1     next       | the writer at the door is to come after    | that writer; the
+//   1     next       | the front writer is to come after          | that writer; the
 //         |          | the one that has `written`                 | one before it
 //   2     phase      | changes when waiting readers are let in    | writers
 //   3     asleep     | readers may sleep on the low half          | readers; cleared
@@ -20,13 +20,13 @@
 //         |          | or for `written` to be taken back          |
 //
 //   front | meaning                                               | written by
-//   0     | the writer at the door polls                          | that writer
+//   0     | the front writer polls                                | that writer
 //   1     | it sleeps or is about to                              | that writer
 //   2     | it is inside                                          | the admitting thread
 //
-//   door: the writer that is next has it until it is inside, see three_state.hpp
+//   writers: a lock; its holder is the front writer, until it is inside, see three_state.hpp
 //
-// The holder of the door takes `written`, if that is free, and waits for the readers
+// The front writer takes `written`, if that is free, and waits for the readers
 // inside; else it sets `next`, and is given `written` by the writer that leaves.
 // That one lets in all readers behind in the same step, so the phases alternate:
 //
@@ -39,7 +39,7 @@
 //   TURN       a waiting reader is let in by the next writer that leaves. One
 //              that was let in is counted, so the phase does not change again
 //              before it has been inside, however long it takes to see it.
-//   ONE-GRANT  the step on the word that leaves the writer at the door alone,
+//   ONE-GRANT  the step on the word that leaves the front writer alone,
 //              `written` and no thread inside, is made once, and the thread that makes it
 //              grants. A writer that gives up takes its mark back in one step, which
 //              it can only before that.
@@ -52,7 +52,7 @@
 //
 // Unlike in the published lock, waiters sleep, can give up, and a thread that
 // reads already may pass a waiting writer: it would wait for itself. Writers are
-// let in one after the other, but behind the one at the door in no fixed order.
+// let in one after the other, but behind the front writer in no fixed order.
 // A writer that finds no thread takes the lock at once.
 #pragma once
 
@@ -67,7 +67,7 @@
 
 namespace lockwright {
 
-/// What became of a reader.
+/// The result of an attempt to enter as a reader.
 enum class admission : std::uint8_t {
   inside,
   refused,   ///< it would have had to wait, or to wait longer
@@ -126,11 +126,11 @@ class phase_fair {
     if (try_lock_write()) {
       return arrival::uncontended;
     }
-    door_.lock();
+    writers_.lock();
     if (!announce()) {
       await_turn(never);
     }
-    door_.unlock();
+    writers_.unlock();
     return arrival::contended;
   }
 
@@ -146,11 +146,11 @@ class phase_fair {
     if (try_lock_write()) {
       return true;
     }
-    if (!door_.try_lock_until(deadline)) {
+    if (!writers_.try_lock_until(deadline)) {
       return false;
     }
     const bool taken = announce() || await_turn(deadline) || !withdraw();
-    door_.unlock();
+    writers_.unlock();
     return taken;
   }
 
@@ -193,7 +193,7 @@ class phase_fair {
                                   : 0,
                 std::memory_order_relaxed);
     front_.store(polls_, std::memory_order_relaxed);
-    ::new (&door_) three_state<Env>;
+    ::new (&writers_) three_state<Env>;
   }
 
  private:
@@ -274,7 +274,7 @@ class phase_fair {
     }
   }
 
-  /// The caller has the door. True if it is inside at once.
+  /// Called by the front writer. Returns true if it is inside at once.
   bool announce() {
     front_.store(polls_, std::memory_order_relaxed);
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
@@ -335,7 +335,7 @@ class phase_fair {
     }
   }
 
-  /// Lets the writer at the door in. Release: after everything that this thread
+  /// Admits the front writer. Release: after everything that this thread
   /// has done, or has acquired from others that left.
   void grant() {
     if (front_.exchange(granted_, std::memory_order_release) == sleeps_) {
@@ -345,7 +345,7 @@ class phase_fair {
 
   typename Env::template atomic<std::uint64_t> word_{};
   typename Env::template atomic<std::uint32_t> front_{};
-  three_state<Env> door_{};
+  three_state<Env> writers_{};
 };
 
 }  // namespace lockwright

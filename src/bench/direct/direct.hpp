@@ -5,9 +5,9 @@
 #include <array>
 
 #include "../workload/catalogue.hpp"
-#include "../workload/crew.hpp"
 #include "../workload/lockbench.hpp"
 #include "../workload/single_lock.hpp"
+#include "../workload/thread_group.hpp"
 #include "../workload/uncontested.hpp"
 #include "lockwright/env/native.hpp"
 #include "lockwright/lock.hpp"
@@ -35,10 +35,10 @@ struct direct_mutex {
 };
 
 template <class Row, class Mutex = typename direct_mutex<Row>::type>
-inline constexpr direct_lock direct_lock_of{
-    Row::name,
-    direct_mutex<Row>::is_library ? nullptr : Row::header,
-    {run_crew<lone_sections<Mutex>, meters_off>, run_crew<equal_sections<Mutex>, meters_off>,
-     run_crew<drawn_sections<Mutex>, meters_off>}};
+inline constexpr direct_lock direct_lock_of{Row::name,
+                                            direct_mutex<Row>::is_library ? nullptr : Row::header,
+                                            {run_thread_group<lone_sections<Mutex>, meters_off>,
+                                             run_thread_group<equal_sections<Mutex>, meters_off>,
+                                             run_thread_group<drawn_sections<Mutex>, meters_off>}};
 
 }  // namespace bench

@@ -1,7 +1,7 @@
 // A barrier made of a mutex and a condition variable, as many programs have it.
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "memory.hpp"
 #include "random.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

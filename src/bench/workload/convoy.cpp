@@ -1,7 +1,7 @@
 // At times the holder of the mutex loses its processor for long, and all others queue.
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

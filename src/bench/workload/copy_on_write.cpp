@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "memory.hpp"
 #include "quiescence.hpp"
 #include "random.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

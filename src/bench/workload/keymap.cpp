@@ -3,9 +3,9 @@
 #include <unordered_map>
 
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "key_set.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

@@ -4,9 +4,9 @@
 #include <random>
 
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "key_set.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

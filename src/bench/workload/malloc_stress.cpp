@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "sites.hpp"
 #include "splay_heap.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

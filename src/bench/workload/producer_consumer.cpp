@@ -2,8 +2,8 @@
 #include <queue>
 
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

@@ -1,10 +1,10 @@
 // Reads all over an array, in the section of a shared one, between sections of a private one: the
 // threads that circulates shares the cache.
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "memory.hpp"
 #include "random.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "memory.hpp"
 #include "random.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {
@@ -41,7 +41,7 @@ class ring {
     here_ = places.front();
   }
 
-  // Goes on from where it stopped.
+  // Continues from where it stopped.
   void walk(std::uint64_t steps) {
     for (std::uint64_t i = 0; i < steps; ++i) {
       here_ = here_->next;

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "lazy_list.hpp"
 #include "memory.hpp"
 #include "quiescence.hpp"
 #include "random.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

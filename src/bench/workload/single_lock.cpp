@@ -1,7 +1,7 @@
 #include "single_lock.hpp"
 
 #include "catalogue.hpp"
-#include "crew.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 

@@ -1,8 +1,8 @@
 // Short sections and long gaps of empty loops: circulating threads share the pipelines of a core.
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "random.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

@@ -1,8 +1,8 @@
 // Threads that wait for a mutex by trying it again and again.
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "lockwright/env/native.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

@@ -1,7 +1,7 @@
 #include "uncontested.hpp"
 
 #include "catalogue.hpp"
-#include "crew.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 

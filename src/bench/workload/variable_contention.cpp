@@ -1,8 +1,8 @@
 // Each acquisition is of another mutex, drawn from few or many.
 #include "catalogue.hpp"
-#include "crew.hpp"
 #include "random.hpp"
 #include "sites.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {

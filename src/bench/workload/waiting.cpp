@@ -182,14 +182,15 @@ int run_wait_method(const description& about, const settings& given) {
   }
   const std::uint64_t period = given.count("period-us", 1) * 1000;
   const auto length = static_cast<std::uint64_t>(given.real("seconds") * 1e9);
-  std::vector<waiter> crew(given.threads());
-  for (std::size_t i = 0; i < crew.size(); ++i) {
-    crew[i].at = &n;
-    crew[i].given = &given;
-    crew[i].index = i;
-    must(pthread_create(&crew[i].thread, nullptr, wait_for_changes, &crew[i]), "pthread_create");
+  std::vector<waiter> workers(given.threads());
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    workers[i].at = &n;
+    workers[i].given = &given;
+    workers[i].index = i;
+    must(pthread_create(&workers[i].thread, nullptr, wait_for_changes, &workers[i]),
+         "pthread_create");
   }
-  n.start.await(static_cast<std::uint32_t>(crew.size()));
+  n.start.await(static_cast<std::uint32_t>(workers.size()));
   n.start.open();
   const lockless_run run(given);
   const std::uint64_t began = now_ns();
@@ -211,7 +212,7 @@ int run_wait_method(const description& about, const settings& given) {
   futex_wake(n.word, INT_MAX);
   histogram reaction;
   std::uint64_t polls = 0;
-  for (waiter& one : crew) {
+  for (waiter& one : workers) {
     must(pthread_join(one.thread, nullptr), "pthread_join");
     reaction.add(one.reaction);
     polls += one.polls;
@@ -220,7 +221,7 @@ int run_wait_method(const description& about, const settings& given) {
     line.field("reaction_ns", static_cast<double>(reaction.at(0.5)) * ns_per_tick)
         .field("reaction_p99_ns", static_cast<double>(reaction.at(0.99)) * ns_per_tick)
         .field("polls_per_us",
-               static_cast<double>(polls) / seconds / 1e6 / static_cast<double>(crew.size()));
+               static_cast<double>(polls) / seconds / 1e6 / static_cast<double>(workers.size()));
   });
 }
 

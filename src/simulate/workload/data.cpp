@@ -145,7 +145,7 @@ class keyed : public workload {
   void read(std::uint32_t set, std::uint64_t lines) {
     in_.spend(in_.sets.read(set, lines, in_.core_of(*in_.caller())));
   }
-  /// Of lines that nobody has used lately.
+  /// Of lines that no thread has used lately.
   void read_cold(std::uint64_t lines) {
     in_.spend(lines * in_.on().all.memory[static_cast<std::size_t>(distance::node)]);
   }

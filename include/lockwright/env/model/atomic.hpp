@@ -180,7 +180,7 @@ class atomic : lifetime {
     const T found = c.debug_value();
     show(event::store, "clear_low_byte", mine, found, found & ~T{0xff}, at);
     // That it also continues the release sequences before is more than the machine promises, and no
-    // lock may count on it: who reads the byte has it from this store alone.
+    // lock may rely on it: a thread that reads the byte reads this store alone.
     c.rmw(rl::rmw_type_t<rl::rmw_type_and>(), ~T{0xff}, relacy_order(mine), relacy_info(at));
   }
 

@@ -18,7 +18,7 @@ inline constexpr std::uint32_t most_nodes = 64;
 struct world {
   std::uint32_t nodes = 2;       ///< NUMA nodes
   std::uint32_t caches = 1;      ///< groups of CPUs that share a cache, in each node
-  bool migrates = false;         ///< a thread may be on any node each time it asks
+  bool migrates = false;         ///< a thread may be on any node at each query
   bool impatient = false;        ///< a poller may run out of patience at any moment
   bool spurious = false;         ///< each thread's sleep may end early, once
   bool watched = false;          ///< a tool looks for races

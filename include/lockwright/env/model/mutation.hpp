@@ -21,7 +21,7 @@ enum class change : std::uint8_t {
   split,          ///< a read-modify-write becomes a load and a later store
 };
 
-/// An operation of a lock: the place of the call, and the orders it asks for.
+/// An operation of a lock: the place of the call, and its memory orders.
 struct site {
   const char* file = "";
   std::uint32_t line = 0;

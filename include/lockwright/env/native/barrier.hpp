@@ -12,7 +12,7 @@ namespace lockwright::native_env {
 
 /// How the pair of barriers is made.
 enum class barriers : std::uint8_t {
-  unknown,    ///< no thread has asked for one yet
+  unknown,    ///< no thread has requested one yet
   expedited,  ///< heavy: membarrier(2), which runs a barrier on every CPU that
               ///< runs a thread of this process; light: the compiler's order
   plain,      ///< the kernel has no such call, or forbids it: both are fences,
@@ -21,7 +21,7 @@ enum class barriers : std::uint8_t {
 
 inline constinit std::atomic<barriers> barriers_now{barriers::unknown};
 
-/// A sequentially consistent fence. By hand, because ThreadSanitizer's builds
+/// A sequentially consistent fence. Written as assembly, because ThreadSanitizer's builds
 /// refuse the library's; what it does not know of, it reports no race about.
 inline void fence() {
 #if defined(__x86_64__)
@@ -33,7 +33,7 @@ inline void fence() {
 
 inline bool membarrier(int command) { return system_call(SYS_membarrier, command) == 0; }
 
-/// Asks the kernel, once a process.
+/// Registers with the kernel, once a process.
 [[gnu::noinline]] inline void choose_barriers() {
   const bool able = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
                     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);

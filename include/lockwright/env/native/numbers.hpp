@@ -13,7 +13,7 @@ inline constinit std::atomic<std::uint64_t> first_free_number{0};
 /// The last number that the thread has drawn; a multiple of the block's size: its block is used up.
 inline constinit thread_local std::uint64_t last_number = 0;
 
-/// From 1 on. The child of a fork goes on with the numbers of its parent, which it shares no lock
+/// From 1 on. The child of a fork continues with the numbers of its parent, which it shares no lock
 /// with.
 inline std::uint64_t unique_number() {
   if (last_number % numbers_of_a_block == 0) [[unlikely]] {

@@ -14,7 +14,7 @@
 
 namespace lockwright::native_env {
 
-/// At `wish` if nothing is there, else where the kernel likes; null if it gives none.
+/// At `wish` if that range is free, else where the kernel chooses; null on failure.
 inline void* map_pages(std::size_t bytes, std::uintptr_t wish = 0) {
   long got =
       system_call(SYS_mmap, static_cast<long>(wish), static_cast<long>(bytes),

@@ -30,9 +30,9 @@ inline constexpr std::uint32_t nodes_per_batch = kept_nodes / 2;
 /// The same zero for both keeps the fast paths at one comparison each.
 struct thread_record {
   piece* free;           ///< free nodes of this thread
-  piece* own;            ///< its one piece for as long as it lives, null until asked for
+  piece* own;            ///< its one piece for its lifetime, null until first used
   std::uint32_t room;    ///< how many more it may keep
-  std::uint32_t serial;  ///< never used twice in a process nor changed by fork; 0 until asked for
+  std::uint32_t serial;  ///< never used twice in a process nor changed by fork; 0 until first used
   bool seen;             ///< the exit hook is set, or being set
 };
 
@@ -74,7 +74,7 @@ inline constexpr std::uint32_t most_serial = ~std::uint32_t{0} - 15;
 
 [[gnu::noinline]] inline std::uint32_t ask_serial() {
   std::uint32_t fresh = 0;
-  while (fresh == 0 || fresh > most_serial) {  // 0 means "nobody", also after 2^32 threads
+  while (fresh == 0 || fresh > most_serial) {  // 0 means "no thread", also after 2^32 threads
     fresh = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   return self_record.serial = fresh;

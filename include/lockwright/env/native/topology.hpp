@@ -380,7 +380,7 @@ inline std::uint32_t current_cpu() {
   return ask_cpu();
 }
 
-/// How many CPUs there are for the process; 0 until asked for.
+/// How many CPUs there are for the process; 0 until first used.
 inline constinit std::atomic<std::uint32_t> known_cpus{0};
 
 [[gnu::noinline]] inline std::uint32_t ask_cpus() {

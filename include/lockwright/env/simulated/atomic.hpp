@@ -75,7 +75,7 @@ class cell {
   alignas(sizeof(T)) T value_;
 };
 
-/// The order of memory is that of x86-64, total store order, whatever the caller asks for: a store
+/// The order of memory is that of x86-64, total store order, whatever the caller requests: a store
 /// waits in the store buffer, unless it is sequentially consistent.
 template <class T>
 class atomic : cell<T> {

@@ -64,7 +64,7 @@ std::uint32_t random_below(std::uint32_t limit);
 std::uint64_t unique_number();
 bool hint(const void* about);
 void set_hint(const void* about, bool what);
-/// 64 zeroed bytes that are the caller's for as long as it lives.
+/// 64 zeroed bytes that belong to the calling thread for its lifetime.
 void* own_piece();
 /// 64 bytes with what their last user left there.
 void* take_node();

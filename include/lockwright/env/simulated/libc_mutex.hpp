@@ -8,7 +8,7 @@ namespace lockwright::simulated_env {
 
 ///   lock | meaning
 ///   0    | free
-///   1    | held, nobody sleeps
+///   1    | held, no thread sleeps
 ///   2    | held, threads may sleep
 template <class Env>
 class libc_mutex {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "workload/crew.hpp"
 #include "workload/sites.hpp"
+#include "workload/thread_group.hpp"
 
 namespace {
 
@@ -72,7 +72,7 @@ struct one_stall : bench::with_one_site {
 
 // A thread that begins a step every 10 ms and is delayed for 200 ms is late with twenty steps. A meter
 // that measured from the begin of each step would find one late step.
-TEST(Crew, AStallIsCountedForEveryStepDueMeanwhile) {
+TEST(ThreadGroup, AStallIsCountedForEveryStepDueMeanwhile) {
   const std::string printed = output_of<one_stall>(
       {"--seconds", "0.5", "--warm-up", "0", "--latency", "1", "--rate", std::to_string(rate)});
   EXPECT_GE(number(printed, "latency", "max_ns"), 0.9 * stall_ns);
@@ -103,7 +103,7 @@ struct no_exclusion : bench::with_one_site {
   }
 };
 
-TEST(Crew, LostExclusionEndsTheProgram) {
+TEST(ThreadGroup, LostExclusionEndsTheProgram) {
   EXPECT_EXIT(output_of<no_exclusion>({"--seconds", "0.3", "--warm-up", "0"}),
               testing::ExitedWithCode(1), "two threads were inside a section at once");
 }
@@ -125,7 +125,7 @@ struct with_helpers : bench::with_one_site {
   }
 };
 
-TEST(Crew, CountsTheThreadsOperationsAndEveryAcquisition) {
+TEST(ThreadGroup, CountsTheThreadsOperationsAndEveryAcquisition) {
   const std::string printed =
       output_of<with_helpers>({"--seconds", "0.3", "--warm-up", "0", "--threads", "3"});
   const double operations = number(printed, "final", "operations");
@@ -136,7 +136,7 @@ TEST(Crew, CountsTheThreadsOperationsAndEveryAcquisition) {
   EXPECT_EQ(number(printed, "measured", "threads"), 3);
 }
 
-TEST(Crew, DataOfOneThreadIsNotOnACacheLineOfOthers) {
+TEST(ThreadGroup, DataOfOneThreadIsNotOnACacheLineOfOthers) {
   EXPECT_EQ(alignof(bench::published), bench::apart);
   EXPECT_EQ(sizeof(bench::published) % bench::apart, 0U);
   EXPECT_EQ(alignof(bench::probe<bench::meters_off>), bench::apart);

@@ -111,22 +111,23 @@ class Member {
 // Returns when every member is idle, gone or blocked: asleep in the kernel, or it has used so much
 // processor time since any thread last made progress that it must be polling. A woken sleeper
 // counts as running at once, so two checks with nothing new between them are enough.
-inline void settle(const std::vector<std::unique_ptr<Member>>& crew) {
+inline void settle(const std::vector<std::unique_ptr<Member>>& members) {
   constexpr std::int64_t enough = 3'000'000;
-  std::vector<std::int64_t> since(crew.size(), -1);
-  std::vector<bool> worked(crew.size(), false);
+  std::vector<std::int64_t> since(members.size(), -1);
+  std::vector<bool> worked(members.size(), false);
   for (int quiet = 0; quiet < 2;) {
     bool all = true;
     bool changed = false;
-    for (std::size_t i = 0; i < crew.size(); ++i) {
-      const bool works = !crew[i]->gone && crew[i]->is_working();
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      const bool works = !members[i]->gone && members[i]->is_working();
       changed = changed || works != worked[i] || since[i] < 0;
       worked[i] = works;
-      all = all && (!works || crew[i]->sleeps() || crew[i]->processor_time() - since[i] > enough);
+      all = all &&
+            (!works || members[i]->sleeps() || members[i]->processor_time() - since[i] > enough);
     }
     if (changed) {
-      for (std::size_t i = 0; i < crew.size(); ++i)
-        since[i] = worked[i] ? crew[i]->processor_time() : 0;
+      for (std::size_t i = 0; i < members.size(); ++i)
+        since[i] = worked[i] ? members[i]->processor_time() : 0;
     }
     quiet = all && !changed ? quiet + 1 : 0;
     usleep(all ? 30 : 100);

@@ -45,13 +45,13 @@ static_assert(sizeof(published) == apart);
 enum class phase : std::uint32_t { warm_up, measured, over };
 
 template <class Workload, unsigned Meters>
-class crew {
+class thread_group {
   static_assert(alignof(typename Workload::own) >= apart,
                 "a thread's own state would share a line with another's");
   static_assert(alignof(probe<Meters>) >= apart);
 
  public:
-  crew(Workload& workload, const settings& given)
+  thread_group(Workload& workload, const settings& given)
       : workload_{workload}, given_{given}, members_(given.threads() + helpers()) {
     tallies_.reset(new published[members_.size()]);
     // More than a step needs, and little enough that a thousand threads fit into a container.
@@ -107,7 +107,7 @@ class crew {
 
  private:
   struct member {
-    crew* all = nullptr;
+    thread_group* all = nullptr;
     std::size_t index = 0;
     pthread_t thread{};
     std::unique_ptr<probe<Meters>> meter;
@@ -240,10 +240,10 @@ class crew {
 };
 
 template <class Workload, unsigned Meters>
-int run_crew(const description& about, const settings& given) {
+int run_thread_group(const description& about, const settings& given) {
   // What threads still run when the program ends for a failure must stay.
   static Workload workload(given);
-  static crew<Workload, Meters> threads(workload, given);
+  static thread_group<Workload, Meters> threads(workload, given);
   return threads.measure(about);
 }
 
@@ -253,12 +253,12 @@ int run_workload(const description& about, const settings& given) {
   if constexpr (requires(const Workload& w) { w.recorded(); }) {
     if (given.is("admissions")) {
       return given.is("latency")
-                 ? run_crew<Workload, meter_latency | meter_admissions>(about, given)
-                 : run_crew<Workload, meter_admissions>(about, given);
+                 ? run_thread_group<Workload, meter_latency | meter_admissions>(about, given)
+                 : run_thread_group<Workload, meter_admissions>(about, given);
     }
   }
-  return given.is("latency") ? run_crew<Workload, meter_latency>(about, given)
-                             : run_crew<Workload, meters_off>(about, given);
+  return given.is("latency") ? run_thread_group<Workload, meter_latency>(about, given)
+                             : run_thread_group<Workload, meters_off>(about, given);
 }
 
 }  // namespace bench
