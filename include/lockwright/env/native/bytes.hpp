@@ -9,6 +9,15 @@ namespace lockwright::native_env {
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
+/// Whether the code is compiled for ThreadSanitizer.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool is_thread_sanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool is_thread_sanitized = __has_feature(thread_sanitizer);
+#else
+inline constexpr bool is_thread_sanitized = false;
+#endif
+
 inline std::uint8_t* low_byte(std::atomic<std::uint64_t>& word) {
   return reinterpret_cast<std::uint8_t*>(&word);
 }
