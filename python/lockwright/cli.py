@@ -39,7 +39,7 @@ COMMANDS = {
 
 
 class _LazyGroup(click.Group):
-    """A command group that knows its subcommands by name and imports only the called one."""
+    """A command group that imports only the called subcommand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -106,38 +106,38 @@ def _fault(error: click.ClickException) -> str:
     option = error.param if isinstance(error, click.BadParameter) else None
     if option is None or isinstance(error, click.MissingParameter):
         return ""
-    kind = option.type
+    value_type = option.type
     name = option.opts[-1] if isinstance(option, click.Option) else option.human_readable_name
-    if isinstance(kind, click.Choice):
+    if isinstance(value_type, click.Choice):
         value, _, _ = error.message.rpartition(" is not one of ")
         return f"invalid value {value} for {name}" if value else ""
-    if not isinstance(kind, click.IntRange | click.FloatRange):
+    if not isinstance(value_type, click.IntRange | click.FloatRange):
         return ""
     if "is not in the range" not in error.message:
-        number = "a whole number" if isinstance(kind, click.IntRange) else "a number"
+        number = "a whole number" if isinstance(value_type, click.IntRange) else "a number"
         value, _, _ = error.message.rpartition(" is ")
         return f"invalid value {value} for {name}: it must be {number}"
     bounds = []
-    if kind.min is not None:
-        bounds.append(f"{'greater than' if kind.min_open else 'at least'} {kind.min}")
-    if kind.max is not None:
-        bounds.append(f"at most {kind.max}")
+    if value_type.min is not None:
+        bounds.append(f"{'greater than' if value_type.min_open else 'at least'} {value_type.min}")
+    if value_type.max is not None:
+        bounds.append(f"at most {value_type.max}")
     return f"{name} must be {' and '.join(bounds)}"
 
 
 def _usage(error: click.ClickException, arguments: Sequence[str]) -> LockwrightError:
     """Return the LockwrightError for a usage error of click."""
-    what = _fault(error) or error.format_message().strip().rstrip(".")
-    kind = getattr(getattr(error, "param", None), "type", None)
-    if isinstance(kind, click.Choice) and not isinstance(error, click.MissingParameter):
-        return LockwrightError(what, f"choose from {', '.join(map(str, kind.choices))}")
+    problem = _fault(error) or error.format_message().strip().rstrip(".")
+    value_type = getattr(getattr(error, "param", None), "type", None)
+    if isinstance(value_type, click.Choice) and not isinstance(error, click.MissingParameter):
+        return LockwrightError(problem, f"choose from {', '.join(map(str, value_type.choices))}")
     context = getattr(error, "ctx", None)
     if context is not None:
-        where = context.command_path
+        command = context.command_path
     else:
-        # click does not always name the command of the option.
-        where = " ".join(["lockwright", *(word for word in arguments[:1] if word in COMMANDS)])
-    return LockwrightError(what[:1].lower() + what[1:], f"see '{where} --help'")
+        # click does not always have the context of the option.
+        command = " ".join(["lockwright", *(word for word in arguments[:1] if word in COMMANDS)])
+    return LockwrightError(problem[:1].lower() + problem[1:], f"see '{command} --help'")
 
 
 def _explain(error: LockwrightError) -> int:

@@ -10,7 +10,6 @@ class ProfileFigures:
     """A profile and the figures derived from it. An unknown figure is None."""
 
     def __init__(self, profile: Profile) -> None:
-        """Store the profile; figures are computed on first use."""
         self.profile = profile
         self.process = profile.process
         self.mutexes = profile.mutexes
@@ -38,11 +37,9 @@ class ProfileFigures:
         return known if isinstance(known, int) else None
 
     def per_second(self, number: float) -> float:
-        """Return a number per second of the run."""
         return number / self.seconds if self.seconds else 0.0
 
     def per_cpu_second(self, number: float) -> float | None:
-        """Return a number per second of processor time."""
         return number / self.cpu_ns * 1e9 if self.cpu_ns else None
 
     @cached_property
@@ -71,10 +68,8 @@ class ProfileFigures:
 
     def waiting_share(self, mutex: Mutex) -> float:
         """Return the share of waiters in the threads that could wait while one holds the mutex.
-
         Where threads share processors, woken threads wait for one while the mutex is free, so the
-        share is then at most that of the time in which it is held.
-        """
+        share is then at most that of the time in which it is held."""
         others = self.users(mutex) - 1
         share = min(1.0, self.waiters(mutex) / others) if others > 0 else 0.0
         known = self.over_subscribed and mutex.holding.count
@@ -98,7 +93,7 @@ class ProfileFigures:
 
     @cached_property
     def over_subscribed(self) -> bool:
-        """Whether more threads than processors run, so that they preempt each other."""
+        """True if more threads than processors run, so that they preempt each other."""
         if self.process.runnable is not None:
             return self.process.runnable >= thresholds.RUNNABLE * self.process.processors
         switches = self.per_cpu_second(self.process.involuntary)
@@ -118,7 +113,7 @@ class ProfileFigures:
 
     @cached_property
     def crowded(self) -> bool:
-        """Whether more threads than processors would be runnable if waiters polled."""
+        """True if more threads than processors would be runnable if waiters polled."""
         most = thresholds.RUNNABLE * self.process.processors
         return self.over_subscribed or self.polling_threads >= most
 

@@ -25,12 +25,9 @@ class _Question:
 def ask_questions(
     figures: ProfileFigures, diagnoses: Iterable[Diagnosis], locks: list[Lock], nodes: int | None
 ) -> tuple[tuple[Step, ...], tuple[str, ...]]:
-    """Return the steps with the locks that each leaves, and the conflicts.
-
-    A step that would leave no lock is set aside, so earlier questions take precedence: the papers
-    advise locks that park for a program with extreme contention and more threads than processors
-    (TOCS 2019, table 17).
-    """
+    """Return the steps with the locks that each leaves, and the conflicts. A step that would leave
+    no lock is set aside, so earlier questions take precedence: the papers advise locks that park
+    for a program with extreme contention and more threads than processors (TOCS 2019, table 17)."""
     fired = {diagnosis.key: diagnosis for diagnosis in diagnoses if diagnosis.fired}
     measurable = {diagnosis.key: diagnosis.measurable for diagnosis in diagnoses}
     left = list(locks)

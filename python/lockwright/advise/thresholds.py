@@ -22,7 +22,7 @@ HIGH = 10 / 63
 waiters (TOCS 2019) on 64 processors with a thread each, of which one holds the mutex."""
 
 EXTREME = 40 / 63
-"""See HIGH."""
+"""The upper end of the band that begins at HIGH."""
 
 TRIES_PER_ENTRY = 1.0
 """Failed trylocks per acquisition: above it, threads call trylock in a loop."""

@@ -33,9 +33,7 @@ def _columns(plan: Plan, idle: Idle | None) -> list[Column]:
             "those watts minus the idle machine's before the first run",
             lambda run: meters.above_idle(run.meters, idle),
         ),
-        Column(
-            "J per run", "joules of the whole run", lambda run: meters.total_joules(run.meters)
-        ),
+        Column("J per run", "joules of the whole run", lambda run: meters.total_joules(run.meters)),
     ]
     if plan.metric is not None and not plan.lower_is_better:
         unit = plan.unit

@@ -74,7 +74,6 @@ class Plan:
                     yield Slot(threads, number, lock)
 
     def argv(self, threads: int) -> list[str]:
-        """Return the command for that number of threads."""
         if threads == UNSPECIFIED:
             return list(self.command)
         return [template.expand(word, threads) for word in self.command]
@@ -115,7 +114,6 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> "Plan":
-        """Return the plan that `to_json` wrote."""
         fields = json.loads(text)
         for name in ("command", "locks", "threads", "reserves"):
             fields[name] = tuple(fields.get(name, ()))
@@ -136,9 +134,7 @@ class Plan:
 
 def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:
     """Return the locks that a comma-separated list names, and whether the baseline was added.
-
-    Raises LockwrightError if one is unknown or none is named.
-    """
+    Raises LockwrightError if one is unknown or none is named."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     names = []
     for part in parts:

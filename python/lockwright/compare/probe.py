@@ -14,9 +14,7 @@ from lockwright.preload.locks import BASELINE, Registry
 
 def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]:
     """Return the counts of a run under the counting baseline at the smallest number of threads.
-
-    Raises LockwrightError if the run fails, takes no mutex, or prints no metric.
-    """
+    Raises LockwrightError if the run fails, takes no mutex, or prints no metric."""
     threads = min(plan.threads)
     command = _command_text(plan, threads)
     with counters.counters_file() as path:

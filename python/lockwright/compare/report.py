@@ -14,12 +14,9 @@ from lockwright.run.record import Record
 
 @dataclass(frozen=True)
 class Report:
-    """The report on a comparison.
-
-    tables: summaries at each number of threads, in the plan's order, the best first; meter_tables:
-    energy and counters, likewise; remarks: on these. more: parts of the JSON file that only some
-    comparisons have.
-    """
+    """The report on a comparison. tables: summaries at each number of threads, in the plan's order,
+    the best first; meter_tables: energy and counters, likewise; remarks: on these. more: parts of
+    the JSON file that only some comparisons have."""
 
     comparison: Comparison
     title: str

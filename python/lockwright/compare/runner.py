@@ -52,11 +52,9 @@ class Runner:
         self._processes = ProcessRunner("repeat with --resume")
 
     def __enter__(self) -> "Runner":
-        """Return the runner itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
         self.close()
 
     def close(self) -> None:
@@ -71,10 +69,8 @@ class Runner:
         meters: Meters | None = None,
         timeout: float | None = None,
     ) -> Answer:
-        """Make one run with `library` preloaded and `extra` added to the environment.
-
-        meters: read around it. timeout: limit in seconds; None for the plan's.
-        """
+        """Make one run with `library` preloaded and `extra` added to the environment. meters: read
+        around it. timeout: limit in seconds; None for the plan's."""
         environment = preload(library, self._environment, self._program) | (extra or {})
         process = self._process(self._plan.argv(threads), environment, self._program)
         return self._run(threads, process, meters, timeout)

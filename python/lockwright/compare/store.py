@@ -84,7 +84,6 @@ class Store:
     """An open results file. Methods raise LockwrightError if the file cannot be used."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; create it and its directories as needed."""
         self.path = path
         with self._guard():
             self._connection = results.connect(path, _SCHEMA, _FORMAT)
@@ -103,7 +102,6 @@ class Store:
         return results.explain_errors(self.path, "with --resume")
 
     def close(self) -> None:
-        """Close the file, to which all added runs are committed already."""
         with self._guard():
             self._connection.close()
 
@@ -143,7 +141,6 @@ class Store:
             )
 
     def add(self, comparison: Comparison, record: Record) -> None:
-        """Add a run."""
         values = asdict(record) | {"meters": json.dumps(dict(record.meters))}
         names = ", ".join(_RUN_COLUMNS)
         marks = ", ".join("?" * len(_RUN_COLUMNS))

@@ -1,4 +1,4 @@
-"""This user's access to energy, performance counters and other processes."""
+"""Findings about this user's access to energy, performance counters and other processes."""
 
 from lockwright.machine.energy.find import Sources
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
@@ -14,8 +14,8 @@ def rapl(sources: Sources) -> Finding:
     """Return the finding about reading the energy of the processors."""
     effect = "--energy reports that nothing can be read; times are not affected"
     if sources.domains:
-        kinds = ", ".join(dict.fromkeys(each.kind for each in sources.domains))
-        interfaces = ", ".join(dict.fromkeys(each.interface for each in sources.domains))
+        kinds = ", ".join(dict.fromkeys(domain.kind for domain in sources.domains))
+        interfaces = ", ".join(dict.fromkeys(domain.interface for domain in sources.domains))
         missing = "".join(f"; {name}: {why}" for name, why in sources.absent.items())
         return Finding(
             "RAPL",
@@ -42,11 +42,8 @@ def rapl(sources: Sources) -> Finding:
 
 
 def perf(tree: Tree, hardware: str | None) -> Finding:
-    """Return the finding about hardware counters.
-
-    hardware: why the processor's cycles cannot be counted; "" if they can, None if it was not
-    tried.
-    """
+    """Return the finding about hardware counters. hardware: why the processor's cycles cannot be
+    counted; "" if they can, None if it was not tried."""
     level = tree.number("/proc/sys/kernel/perf_event_paranoid")
     effect = "--counters reports that cycles, instructions and cache misses are missing"
     if level is None:

@@ -1,4 +1,4 @@
-"""The limit that a control group sets on the processors' time."""
+"""The finding about a control group's limit on the processors' time."""
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -10,7 +10,7 @@ from lockwright.machine.procfs import Tree
 
 @dataclass(frozen=True)
 class Quota:
-    """A limit, in processors. throttled: how often it was used up, if known."""
+    """A limit, in processors. throttled: the number of times that it was used up, if known."""
 
     processors: float
     period_ms: float
@@ -40,22 +40,22 @@ def _mounts(tree: Tree) -> tuple[str | None, dict[str, str]]:
         words = line.split()
         if len(words) < 4:
             continue
-        _, place, kind, options = words[:4]
+        _, mount_point, kind, options = words[:4]
         if kind == "cgroup2":
-            unified = unified or place
+            unified = unified or mount_point
         elif kind == "cgroup":
             for option in options.split(","):
-                controllers.setdefault(option, place)
+                controllers.setdefault(option, mount_point)
     return unified, controllers
 
 
 def _upwards(mount: str, group: str) -> list[str]:
-    """Return the directories of a group and of its parents. For a group outside the mount, as in a
-    container, it is the mount alone."""
+    """Return the directories of a group and of its parents; for a group outside the mount, as in a
+    container, the mount alone."""
     inner = PurePosixPath(group.lstrip("/"))
-    below = [inner, *inner.parents] if group.strip("/") and ".." not in inner.parts else []
-    found = [f"{mount}/{each}" for each in below if str(each) != "."]
-    return [*found, mount]
+    groups = [inner, *inner.parents] if group.strip("/") and ".." not in inner.parts else []
+    folders = [f"{mount}/{group_path}" for group_path in groups if str(group_path) != "."]
+    return [*folders, mount]
 
 
 def _throttled(tree: Tree, folder: str) -> int | None:
@@ -70,63 +70,49 @@ def quotas(tree: Tree) -> list[Quota] | None:
     """Return all quotas in force, of v2 and v1, the lowest first; None if there are no groups."""
     group, groups = _memberships(tree)
     mount, mounts = _mounts(tree)
-    known = False
-    found = []
+    in_force = []
+
+    def add(folder: str, file: str, quota_us: int, period_us: int) -> None:
+        throttled = _throttled(tree, folder)
+        limit = Quota(quota_us / period_us, period_us / 1000, throttled, f"{folder}/{file}")
+        in_force.append(limit)
+
     if mount is not None and group is not None:
-        known = True
         for folder in _upwards(mount, group):
             words = (tree.text(f"{folder}/cpu.max") or "").split()
             if len(words) == 2 and words[0].isdecimal() and words[1].isdecimal() and int(words[1]):
-                quota, period = int(words[0]), int(words[1])
-                found.append(
-                    Quota(
-                        quota / period,
-                        period / 1000,
-                        _throttled(tree, folder),
-                        f"{folder}/cpu.max",
-                    )
-                )
+                add(folder, "cpu.max", int(words[0]), int(words[1]))
+    elif "cpu" not in mounts:
+        return None
     if "cpu" in mounts:
-        known = True
         for folder in _upwards(mounts["cpu"], groups.get("cpu", "/")):
             quota_us = tree.number(f"{folder}/cpu.cfs_quota_us")
             period_us = tree.number(f"{folder}/cpu.cfs_period_us")
             if quota_us is not None and quota_us > 0 and period_us:
-                found.append(
-                    Quota(
-                        quota_us / period_us,
-                        period_us / 1000,
-                        _throttled(tree, folder),
-                        f"{folder}/cpu.cfs_quota_us",
-                    )
-                )
-    return sorted(found, key=lambda quota: quota.processors) if known else None
+                add(folder, "cpu.cfs_quota_us", quota_us, period_us)
+    return sorted(in_force, key=lambda quota: quota.processors)
 
 
 def cgroup(tree: Tree) -> Finding:
     """Return the finding about a limit on the processors' time by a control group."""
-    found = quotas(tree)
-    if found is None:
+    in_force = quotas(tree)
+    if in_force is None:
         return Finding(
             "cgroup quota",
             ABSENT,
             "no control group with a quota is mounted",
             "nothing here limits the processors' time; a host may",
         )
-    if not found:
+    if not in_force:
         return Finding("cgroup quota", OK, "none", "no control group stops running threads")
-    tightest = found[0]
+    tightest = in_force[0]
     text = f"{tightest.processors:g} processors' time in each {tightest.period_ms:g} ms"
     if tightest.throttled:
         text += f", used up {tightest.throttled:,} times"
-    here = len(allowed(tree))
-    if here and tightest.processors >= here and not tightest.throttled:
-        return Finding(
-            "cgroup quota",
-            OK,
-            text,
-            f"more than the {here} processors can use, so it has no effect",
-        )
+    usable = len(allowed(tree))
+    if usable and tightest.processors >= usable and not tightest.throttled:
+        effect = f"more than the {usable} processors can use, so it has no effect"
+        return Finding("cgroup quota", OK, text, effect)
     return Finding(
         "cgroup quota",
         WARN,

@@ -1,4 +1,4 @@
-"""The clock source, and the cost of a clock read."""
+"""Findings about the clock source, and the cost of a clock read."""
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.procfs import Tree
@@ -9,8 +9,8 @@ FAST = ("tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter")
 """Sources that a program reads without a system call."""
 
 SYSTEM_CALL_NS = 100.0
-"""Nanoseconds above which a clock read is taken for a system call: the processor's counter takes
-some 20 to 40, a system call some hundreds."""
+"""Nanoseconds above which a clock read counts as a system call: the processor's counter takes some
+20 to 40, a system call some hundreds."""
 
 COARSE_NS = 1000
 """Timer resolution in ns above which short waits are rounded to ticks."""
@@ -73,9 +73,5 @@ def resolution(tree: Tree, nanoseconds: int | None) -> Finding:
             effect,
             "use a kernel with CONFIG_HIGH_RES_TIMERS, not started with highres=off",
         )
-    return Finding(
-        "timer resolution",
-        OK,
-        found,
-        "timeouts and sleeps may be longer by up to the slack",
-    )
+    effect = "timeouts and sleeps may be longer by up to the slack"
+    return Finding("timer resolution", OK, found, effect)

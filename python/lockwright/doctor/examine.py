@@ -1,4 +1,4 @@
-"""Examines every property of the machine that affects a measurement of locks."""
+"""The examination of all properties of the machine that affect a measurement of locks."""
 
 import os
 import time
@@ -15,8 +15,8 @@ from lockwright.machine.finding import WARN, Finding
 from lockwright.machine.procfs import Tree
 
 BRIEF = 0.25
-"""Seconds over which the load is sampled before a measurement. A hundredth of that is a clock tick
-of /proc/stat on four processors, and the load is sampled during the measurement too."""
+"""Seconds over which the load is sampled before a measurement; a hundredth of that is a clock tick
+of /proc/stat on four processors."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Observations:
 
 
 def examine(tree: Tree, observed: Observations) -> list[Finding]:
-    """Return all findings, in an order by subject and, within it, by effect on the figures."""
+    """Return all findings, by subject and, within it, by their effect on the figures."""
     return [
         processors.count_finding(tree),
         processors.smt_finding(tree),
@@ -78,7 +78,7 @@ def examine(tree: Tree, observed: Observations) -> list[Finding]:
 
 
 def observe(tree: Tree, seconds: float) -> Observations:
-    """Measure and query what files do not contain; the load is sampled for `seconds`."""
+    """Return the observations, with the load sampled for `seconds`."""
     from lockwright.machine import provenance
     from lockwright.machine.perf.event import hardware_refusal
 
@@ -106,9 +106,9 @@ def examine_this_machine(seconds: float = BRIEF) -> list[Finding]:
 def disturbances(findings: Sequence[Finding]) -> str:
     """Return the disturbances of a measurement, in one line; "" if there are none."""
     return ", ".join(
-        f"{each.name} ({each.found})"
-        for each in findings
-        if each.level == WARN and each.name not in access.NAMES
+        f"{finding.name} ({finding.found})"
+        for finding in findings
+        if finding.level == WARN and finding.name not in access.NAMES
     )
 
 

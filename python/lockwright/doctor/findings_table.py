@@ -1,4 +1,4 @@
-"""Prints findings as a table with a summary."""
+"""The findings as a table with a summary."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,27 +13,25 @@ _STYLES = {OK: "green", WARN: "yellow", ABSENT: "cyan"}
 
 
 def print_findings(console: Console, findings: Sequence[Finding], every: bool) -> None:
-    """Print a line for each finding, with the effect and the advice for those that are not ok.
-
-    every: with effect and advice for all.
-    """
-    width = max(len(each.name) for each in findings)
-    for each in findings:
-        line = Text(f"{each.level:<6}  ", style=_STYLES[each.level])
-        line.append(f"{each.name:<{width}}  ", style="bold")
-        line.append(each.found, style="default")
+    """Print a line for each finding, with the effect and the advice for those that are not ok, or
+    for `every` one."""
+    width = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        line = Text(f"{finding.level:<6}  ", style=_STYLES[finding.level])
+        line.append(f"{finding.name:<{width}}  ", style="bold")
+        line.append(finding.found, style="default")
         console.print(line, soft_wrap=True)
-        if every or each.level != OK:
-            print_wrapped(console, " " * 8, each.effect, "default")
-            if each.advice:
-                print_wrapped(console, f"{' ' * 8}-> ", each.advice, "default")
+        if every or finding.level != OK:
+            print_wrapped(console, " " * 8, finding.effect, "default")
+            if finding.advice:
+                print_wrapped(console, f"{' ' * 8}-> ", finding.advice, "default")
     console.print()
     print_wrapped(console, "", summary(findings), "bold")
 
 
 def summary(findings: Sequence[Finding]) -> str:
     """Return the number of findings of each level, and the conclusion."""
-    levels = Counter(each.level for each in findings)
+    levels = Counter(finding.level for finding in findings)
     counts = ", ".join(f"{levels[level]} {level}" for level in (OK, WARN, ABSENT))
     if levels[WARN]:
         return (

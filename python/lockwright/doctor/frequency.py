@@ -1,4 +1,4 @@
-"""The processors' clock rate, and whether it changes during a measurement."""
+"""Findings about the processors' clock rate and its changes during a measurement."""
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding, counted
 from lockwright.machine.procfs import Tree
@@ -11,8 +11,7 @@ _HOST = (
 
 
 def _policies(tree: Tree) -> list[str]:
-    found = tree.match(f"{_CPU}/cpufreq/policy*")
-    return found or tree.match(f"{_CPU}/cpu[0-9]*/cpufreq")
+    return tree.match(f"{_CPU}/cpufreq/policy*") or tree.match(f"{_CPU}/cpu[0-9]*/cpufreq")
 
 
 def governor(tree: Tree) -> Finding:

@@ -1,4 +1,4 @@
-"""Page sizes, and whether the kernel migrates pages during a measurement."""
+"""Findings about page sizes, and the kernel's migration of pages during a measurement."""
 
 import re
 
@@ -15,12 +15,12 @@ def huge_pages(tree: Tree) -> Finding:
         "some runs get huge pages and others do not, and a kernel thread merges pages meanwhile: "
         "the cost of sections that traverse memory varies from run to run"
     )
-    chosen = re.search(r"\[(\w+)\]", tree.text(f"{_HUGE}/enabled") or "")
-    if chosen is None:
+    match = re.search(r"\[(\w+)\]", tree.text(f"{_HUGE}/enabled") or "")
+    if match is None:
         return Finding(
             "huge pages", ABSENT, "this kernel has no transparent ones", "pages have one size"
         )
-    word = chosen[1]
+    word = match[1]
     if word == "always":
         return Finding("huge pages", WARN, word, effect, f"as root, echo madvise > {_HUGE}/enabled")
     return Finding(
@@ -38,16 +38,7 @@ def balancing(tree: Tree) -> Finding:
     if value is None:
         return Finding("NUMA balancing", ABSENT, "this kernel has none", "no pages are migrated")
     if value and len(nodes(tree)) > 1:
-        return Finding(
-            "NUMA balancing",
-            WARN,
-            "on",
-            effect,
-            "as root, sysctl kernel.numa_balancing=0",
-        )
-    return Finding(
-        "NUMA balancing",
-        OK,
-        "on, with one node" if value else "off",
-        "no pages are migrated",
-    )
+        advice = "as root, sysctl kernel.numa_balancing=0"
+        return Finding("NUMA balancing", WARN, "on", effect, advice)
+    state = "on, with one node" if value else "off"
+    return Finding("NUMA balancing", OK, state, "no pages are migrated")

@@ -1,4 +1,4 @@
-"""The kernel scheduler's sharing of the processors."""
+"""Findings about the kernel scheduler's sharing of the processors."""
 
 import gzip
 import re
@@ -19,7 +19,7 @@ SLICES = {
         f"{_SYSCTL}/sched_wakeup_granularity_ns",
     ),
 }
-"""Files of the time slice: base slice from Linux 6.6 on, the others before; sysctls before 5.13."""
+"""Files of the time slice: base slice since Linux 6.6, the others before; sysctls before 5.13."""
 
 
 def configured(tree: Tree, option: str) -> str | None:
@@ -31,8 +31,8 @@ def configured(tree: Tree, option: str) -> str | None:
             text = gzip.decompress(tree.path("/proc/config.gz").read_bytes()).decode()
         except (OSError, ValueError, EOFError):
             return None
-    found = re.search(rf"^{option}=(.*)$", text, re.MULTILINE)
-    return found[1].strip('"') if found else None
+    match = re.search(rf"^{option}=(.*)$", text, re.MULTILINE)
+    return match[1].strip('"') if match else None
 
 
 def slices(tree: Tree) -> Finding:
@@ -42,8 +42,8 @@ def slices(tree: Tree) -> Finding:
         "slice: that is the cost of one lock-holder preemption for FIFO queues and polling"
     )
     found = []
-    for name, places in SLICES.items():
-        value = next((n for place in places if (n := tree.number(place)) is not None), None)
+    for name, files in SLICES.items():
+        value = next((n for file in files if (n := tree.number(file)) is not None), None)
         if value is not None:
             found.append(f"{name} {value / 1e6:g} ms")
     fixed = tree.number(f"{_SYSCTL}/sched_rr_timeslice_ms")

@@ -1,4 +1,4 @@
-"""Properties of the kernel and the C library that locks use while they run."""
+"""Findings about functions of the kernel and the C library that locks use."""
 
 import ctypes
 import platform
@@ -16,15 +16,15 @@ _PRIVATE_EXPEDITED = 1 << 3
 
 @dataclass(frozen=True)
 class Signals:
-    """rseq: the C library has registered restartable sequences. membarrier: the kernel runs a
-    barrier on the processors of one process. None where unknown."""
+    """The functions of the system. rseq: the C library has registered restartable sequences;
+    membarrier: the kernel runs a barrier on the processors of one process. None where unknown."""
 
     rseq: bool | None = None
     membarrier: bool | None = None
 
 
 def query() -> Signals:
-    """Ask the C library and the kernel."""
+    """Return the functions of the C library and the kernel."""
     libc = ctypes.CDLL(None)
     try:
         rseq = ctypes.c_uint.in_dll(libc, "__rseq_size").value != 0
@@ -38,7 +38,7 @@ def query() -> Signals:
 
 
 def current_processor(signals: Signals) -> Finding:
-    """Return the finding about how a thread learns its processor."""
+    """Return the finding about how a thread determines its processor."""
     name = "current processor"
     if signals.rseq:
         return Finding(

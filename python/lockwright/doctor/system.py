@@ -1,4 +1,4 @@
-"""The platform of the programs: kernel, C library, compiler, virtual machine."""
+"""Findings about the platform: kernel, C library, compiler, virtual machine."""
 
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.procfs import Tree
@@ -35,24 +35,16 @@ def kernel(tree: Tree) -> Finding:
 
 def libc(version: str | None) -> Finding:
     """Return the finding about the C library. version: such as `glibc 2.36`, None for others."""
+    words = version.split()[-1].split(".")[:2] if version else []
+    if not version or tuple(int(word) for word in words if word.isdecimal()) < _OLDEST:
+        return Finding(
+            "C library",
+            WARN,
+            version or "not the GNU C library",
+            "the libraries with the locks cannot be loaded",
+            "measure on a system with glibc 2.34 or later",
+        )
     effect = "every ratio is relative to its mutex, which differs between versions"
-    if not version:
-        return Finding(
-            "C library",
-            WARN,
-            "not the GNU C library",
-            "the libraries with the locks cannot be loaded",
-            "measure on a system with glibc 2.34 or later",
-        )
-    numbers = tuple(int(part) for part in version.split()[-1].split(".")[:2] if part.isdecimal())
-    if numbers < _OLDEST:
-        return Finding(
-            "C library",
-            WARN,
-            version,
-            "the libraries with the locks cannot be loaded",
-            "measure on a system with glibc 2.34 or later",
-        )
     return Finding("C library", OK, version, effect)
 
 
@@ -85,11 +77,8 @@ def randomisation(tree: Tree) -> Finding:
         disabled = 0
     if value == 0 or disabled:
         how = "off" if value == 0 else "off for this process (setarch -R)"
-        advice = (
-            "as root, sysctl kernel.randomize_va_space=2"
-            if value == 0
-            else ("start it without setarch -R")
-        )
+        root = "as root, sysctl kernel.randomize_va_space=2"
+        advice = root if value == 0 else "start it without setarch -R"
         return Finding("address randomisation", WARN, how, effect, advice)
     return Finding(
         "address randomisation",
@@ -150,10 +139,7 @@ def virtualisation(tree: Tree) -> Finding:
 
 
 def preloaded(tree: Tree, variable: str | None) -> Finding:
-    """Return the finding about other preloaded libraries.
-
-    variable: LD_PRELOAD.
-    """
+    """Return the finding about other preloaded libraries. variable: LD_PRELOAD."""
     everywhere = " ".join((tree.text("/etc/ld.so.preload") or "").split())
     named = [
         f"{source}: {what}"

@@ -1,4 +1,4 @@
-"""Demangles C++ names."""
+"""The demangler of C++ names."""
 
 import ctypes
 

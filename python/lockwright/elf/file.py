@@ -49,11 +49,10 @@ class _Segment:
 
 
 class ElfFile:
-    """A file that may be ELF. Everything except the header is for 64-bit files only, and empty for
-    others, for unreadable files and for malformed tables."""
+    """A file that may be ELF. All but the header is for 64-bit files only, and empty for others,
+    for unreadable files and for malformed tables."""
 
     def __init__(self, path: Path) -> None:
-        """path: the file, which is read on demand; `load` caches it."""
         self.path = path
 
     @cached_property
@@ -101,9 +100,9 @@ class ElfFile:
         kind, machine = struct.unpack_from(self._order + "HH", self._head, 16)
         try:
             interpreter = None
-            for each in self._segments:
-                if each.kind == _PT_INTERP:
-                    text = self._bytes(each.offset, min(each.size, 4096))
+            for segment in self._segments:
+                if segment.kind == _PT_INTERP:
+                    text = self._bytes(segment.offset, min(segment.size, 4096))
                     interpreter = text.rstrip(b"\0").decode(errors="replace")
                     break
         except (struct.error, OverflowError, ValueError):
@@ -114,28 +113,28 @@ class ElfFile:
     @cached_property
     def sections(self) -> dict[str, tuple[int, int]]:
         """Offset and size in the file of each named section."""
-        found: dict[str, tuple[int, int]] = {}
+        sections: dict[str, tuple[int, int]] = {}
         try:
             if len(self._head) < 64 or not self._is_wide:
-                return found
+                return sections
             (table,) = struct.unpack_from(self._order + "Q", self._head, 40)
             size, count, names = struct.unpack_from(self._order + "HHH", self._head, 58)
             rows = self._bytes(table, size * count)
-            # Name, type, flags, address, offset, size; the rest is not needed.
+            # Name, type, flags, address, offset, size.
             headers = [
                 struct.unpack_from(self._order + "IIQQQQ", rows, size * i)
                 for i in range(count)
                 if size
             ]
             if not headers:
-                return found
+                return sections
             text = self._bytes(headers[names][4], min(headers[names][5], 1 << 20))
             for name, kind, _, _, offset, length in headers:
                 label = text[name:].split(b"\0", 1)[0].decode(errors="replace")
-                found[label] = (offset, 0 if kind == _SHT_NOBITS else length)
+                sections[label] = (offset, 0 if kind == _SHT_NOBITS else length)
         except (struct.error, IndexError, OverflowError, ValueError, OSError):
             return {}
-        return found
+        return sections
 
     @property
     def has_lines(self) -> bool:
@@ -143,8 +142,7 @@ class ElfFile:
         return ".debug_line" in self.sections
 
     def section(self, name: str, most: int = 1 << 24) -> bytes:
-        """Return the content of a section, at most `most` bytes; empty if there is no such
-        section."""
+        """Return the content of a section, at most `most` bytes; empty if the file has none."""
         offset, size = self.sections.get(name, (0, 0))
         try:
             return self._bytes(offset, min(size, most)) if size else b""
@@ -156,28 +154,27 @@ class ElfFile:
         none, or it has more than `most` bytes."""
         try:
             if self._is_wide:
-                for each in self._segments:
-                    if each.kind == kind and each.size <= most:
-                        return each.address, self._bytes(each.offset, each.size)
+                for row in self._segments:
+                    if row.kind == kind and row.size <= most:
+                        return row.address, self._bytes(row.offset, row.size)
         except (struct.error, OverflowError, ValueError, OSError):
             pass
         return 0, b""
 
     @cached_property
     def _dynamic(self) -> list[tuple[int, int]]:
-        """The tags and values of the dynamic section."""
         entries = self.section(".dynamic")
         return list(struct.iter_unpack(self._order + "QQ", entries[: len(entries) // 16 * 16]))
 
-    def _names(self, wanted: int) -> list[str]:
+    def _names(self, tag_of_names: int) -> list[str]:
         """Return the strings of the dynamic entries with a tag."""
         names = self.section(".dynstr")
-        found = [value for tag, value in self._dynamic if tag == wanted]
-        return [names[at:].split(b"\0", 1)[0].decode(errors="replace") for at in found]
+        offsets = [value for tag, value in self._dynamic if tag == tag_of_names]
+        return [names[offset:].split(b"\0", 1)[0].decode(errors="replace") for offset in offsets]
 
     @property
     def needed(self) -> list[str]:
-        """The names of the libraries it depends on, in order."""
+        """The names of the libraries that it depends on, in order."""
         return self._names(_DT_NEEDED)
 
     @property
@@ -187,33 +184,28 @@ class ElfFile:
 
     @property
     def is_program(self) -> bool:
-        """True if it is marked as a program, which the dynamic linker never preloads.
-
-        A library that can be run, such as the C library, is not marked.
-        """
+        """True if it is marked as a program, which the dynamic linker never preloads; a library
+        that can be run, such as the C library, is not marked."""
         return any(tag == _DT_FLAGS_1 and value & _DF_1_PIE for tag, value in self._dynamic)
 
     def symbols(self, table: str) -> Iterator[tuple[int, int, int, int, int, int]]:
-        """Yield the entries of a symbol table (.symtab or .dynsym).
-
-        Each has the offset of its name, kind, visibility, section (0 if defined elsewhere), address
-        and size.
-        """
+        """Yield the entries of a symbol table (.symtab or .dynsym): offset of the name, kind,
+        visibility, section (0 if defined elsewhere), address and size."""
         entries = self.section(table, 1 << 28)
         return struct.iter_unpack(self._order + "IBBHQQ", entries[: len(entries) // 24 * 24])
 
     def defines(self, name: str) -> bool:
-        """Return whether a library defines a name, rather than only referring to it."""
+        """Return whether a library defines a name instead of only referring to it."""
         names = self.section(".dynstr")
-        wanted = name.encode() + b"\0"
+        text = name.encode() + b"\0"
         return any(
-            where != 0 and names[at : at + len(wanted)] == wanted
-            for at, _, _, where, _, _ in self.symbols(".dynsym")
+            section != 0 and names[offset : offset + len(text)] == text
+            for offset, _, _, section, _, _ in self.symbols(".dynsym")
         )
 
 
 def load(path: Path) -> ElfFile:
-    """Return a file, cached until it changes. A missing file raises nothing here."""
+    """Return a file, cached until it changes. A missing file is no error here."""
     try:
         status = path.stat()
     except OSError:

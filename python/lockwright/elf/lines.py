@@ -1,8 +1,7 @@
 """Lines of a program's source from its debug information, in both directions.
 
 Addresses are mapped to lines, inlined functions included, by addr2line or llvm-addr2line where one
-is installed: they read large files fast, which pyelftools does not. The opposite direction needs
-pyelftools.
+is installed, which read large files faster than pyelftools; the opposite direction needs that.
 """
 
 import re
@@ -20,15 +19,15 @@ _SECONDS = 20
 
 @dataclass(frozen=True)
 class Line:
-    """A place in the source. function: "??" if unknown; source: file and line, "" if unknown."""
+    """A line of the source. function: "??" if unknown; source: file and line, "" if unknown."""
 
     function: str
     source: str
 
 
 def lines_of(path: Path, addresses: Sequence[int]) -> dict[int, list[Line]]:
-    """Return the source lines of each address in the file: inlined functions first, the innermost
-    first of all. Addresses without a known line are left out."""
+    """Return the source lines of each address in the file, inlined functions first and innermost
+    first. Addresses without a known line are left out."""
     reader = shutil.which("addr2line") or shutil.which("llvm-addr2line")
     if reader is None:
         return {}
@@ -38,46 +37,44 @@ def lines_of(path: Path, addresses: Sequence[int]) -> dict[int, list[Line]]:
     if answer.status is None:
         return {}
     answers = re.split(r"^0x[0-9a-f]+\n", answer.output, flags=re.MULTILINE)[1:]
-    found = {
+    by_address = {
         address: _lines(output.splitlines())
         for address, output in zip(addresses, answers, strict=False)
     }
-    return {address: lines for address, lines in found.items() if any(x.source for x in lines)}
+    return {address: lines for address, lines in by_address.items() if any(x.source for x in lines)}
 
 
 def _lines(answered: list[str]) -> list[Line]:
-    """answered: function and place alternately, the innermost first."""
-    found = []
-    for name, where in zip(answered[::2], answered[1::2], strict=False):
-        path, _, number = where.partition(" ")[0].rpartition(":")
+    """Return the lines. answered: function and source alternately, the innermost first."""
+    lines = []
+    for name, source in zip(answered[::2], answered[1::2], strict=False):
+        path, _, number = source.partition(" ")[0].rpartition(":")
         is_known = number.isdigit() and number != "0" and path != "??"
-        found.append(Line(name, f"{Path(path).name}:{number}" if is_known else ""))
-    return found
+        lines.append(Line(name, f"{Path(path).name}:{number}" if is_known else ""))
+    return lines
 
 
 def addresses_of(path: Path, source: str, line: int) -> list[tuple[int, int]]:
-    """Return the ranges of addresses in the file that come from a source line.
-
-    source: the last parts of the path of the source file, or all of it.
-    """
+    """Return the ranges of addresses in the file that come from a source line. source: the last
+    parts of the path of the source file, or all of it."""
     from elftools.common.exceptions import DWARFError, ELFError
     from elftools.elf.elffile import ELFFile
 
-    wanted = Path(source).parts
-    found: list[tuple[int, int]] = []
+    parts = Path(source).parts
+    ranges: list[tuple[int, int]] = []
     try:
         with path.open("rb") as file:
             for program in _programs(ELFFile(file).get_dwarf_info()):
                 files = [
                     number
                     for number, name in _files(program)
-                    if Path(name).parts[-len(wanted) :] == wanted
+                    if Path(name).parts[-len(parts) :] == parts
                 ]
                 if files:
-                    found += _ranges(program, set(files), line)
+                    ranges += _ranges(program, set(files), line)
     except (OSError, ELFError, DWARFError):
-        return found
-    return sorted(set(found))
+        return ranges
+    return sorted(set(ranges))
 
 
 def _programs(dwarf: Any) -> Iterator[Any]:
@@ -92,9 +89,7 @@ def _files(program: Any) -> Iterator[tuple[int, str]]:
     header = program.header
     # The numbers begin at 0 since DWARF 5.
     first = 0 if header["version"] >= 5 else 1
-    folders = [
-        bytes(each) if isinstance(each, bytes) else each for each in header["include_directory"]
-    ]
+    folders = header["include_directory"]
     for number, entry in enumerate(header["file_entry"], first):
         name = entry.name.decode(errors="replace")
         folder = entry.dir_index - (1 - first)

@@ -1,4 +1,4 @@
-"""Finds the symbol at an address of a program or a library."""
+"""The symbols of a program or a library, by address."""
 
 import struct
 from functools import cached_property
@@ -12,14 +12,10 @@ from lockwright.elf.demangle import demangled
 from lockwright.elf.file import load
 
 _SYMBOL = np.dtype(
-    [
-        ("name", "u4"),
-        ("info", "u1"),
-        ("other", "u1"),
-        ("section", "u2"),
-        ("value", "u8"),
-        ("size", "u8"),
-    ]
+    {
+        "names": ["name", "info", "other", "section", "value", "size"],
+        "formats": ["u4", "u1", "u1", "u2", "u8", "u8"],
+    }
 )
 _OBJECT, _FUNCTION, _INDIRECT = 1, 2, 10
 _EH_FRAME = 0x6474E550
@@ -30,16 +26,15 @@ class SymbolTable:
     """The symbols of a file, by their addresses."""
 
     def __init__(self, path: Path) -> None:
-        """path: the file, which is read on demand."""
         self.path = path
 
     def find(self, offset: int) -> tuple[str, int] | None:
         """Return the symbol that contains an offset, and the offset from its start, or None."""
         symbols, names = self._table
-        at = int(np.searchsorted(symbols["value"], offset, side="right")) - 1
-        if at < 0:
+        index = int(np.searchsorted(symbols["value"], offset, side="right")) - 1
+        if index < 0:
             return None
-        symbol = symbols[at]
+        symbol = symbols[index]
         value, size = int(symbol["value"]), int(symbol["size"])
         if size and offset >= value + size:
             return None
@@ -48,10 +43,10 @@ class SymbolTable:
         return demangled(raw), offset - value
 
     def begin(self, offset: int) -> int | None:
-        """Return the start of the function that contains an offset, by the unwind tables, which
-        also a file without symbols has; None if they do not cover it."""
-        at = int(np.searchsorted(self._begins, offset, side="right")) - 1
-        return int(self._begins[at]) if at >= 0 else None
+        """Return the start of the function that contains an offset, by the unwind tables, which a
+        file without symbols has too; None if they do not cover it."""
+        index = int(np.searchsorted(self._begins, offset, side="right")) - 1
+        return int(self._begins[index]) if index >= 0 else None
 
     @cached_property
     def _begins(self) -> NDArray[np.int64]:
@@ -67,8 +62,8 @@ class SymbolTable:
     @cached_property
     def _table(self) -> tuple[NDArray[Any], bytes]:
         """Functions and variables by their offsets, and the string table of their names."""
-        places = [(path, ".symtab", ".strtab") for path in (self.path, *self._separate())]
-        for path, table, names in (*places, (self.path, ".dynsym", ".dynstr")):
+        tables = [(path, ".symtab", ".strtab") for path in (self.path, *self._separate())]
+        for path, table, names in (*tables, (self.path, ".dynsym", ".dynstr")):
             data = load(path).section(table, _MOST_BYTES)
             size = _SYMBOL.itemsize
             symbols = np.frombuffer(data[: len(data) // size * size], _SYMBOL)

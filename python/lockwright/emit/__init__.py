@@ -1,1 +1,1 @@
-"""Files that put a lock under a program where no one types `lockwright run`."""
+"""Files that put a lock under a program that is not started by `lockwright run`."""

@@ -1,4 +1,4 @@
-"""The library of a lock, and what a program needs to load it."""
+"""The library of a lock, and its requirements."""
 
 import re
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Library:
-    """The library of a lock. path: where the program finds it; settings: variables of the lock's
+    """The library of a lock. path: in the program's file system; settings: variables of the lock's
     parameters."""
 
     lock: str
@@ -38,5 +38,5 @@ def least_glibc(path: Path) -> str:
             for _, auxiliaries in section.iter_versions()
             for auxiliary in auxiliaries
         ]
-    versions = [found[1] for name in names if (found := re.fullmatch(r"GLIBC_([0-9.]+)", name))]
+    versions = [match[1] for name in names if (match := re.fullmatch(r"GLIBC_([0-9.]+)", name))]
     return max(versions, key=lambda text: [int(part) for part in text.split(".")], default="")

@@ -1,4 +1,4 @@
-"""The text for each place: a wrapper script, a systemd drop-in, a Dockerfile, a pod patch."""
+"""The texts of a wrapper script, a systemd drop-in, lines of a Dockerfile and a pod patch."""
 
 import shlex
 from dataclasses import replace
@@ -31,7 +31,7 @@ def _appending(variable: str, entry: str) -> str:
 
 
 def systemd(library: Library, unit: str, preloaded: str = "") -> str:
-    """Return a drop-in for a unit. preloaded: what the unit already has in LD_PRELOAD."""
+    """Return a drop-in for a unit. preloaded: the unit's present LD_PRELOAD."""
     words = ":".join(word for word in (library.entry, preloaded) if word)
     variables = {"LD_PRELOAD": words}
     if library.search:

@@ -9,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from lockwright.export.labels import line_of, site_name, thread_name
+from lockwright.export.labels import line_of, site_name, site_of, thread_name
 from lockwright.profile.record import Frame, Moment, Profile, Site
 
 _VERSION = 62
 """Version of the processed format, in which the tables of all threads are shared."""
 
 _RAW_VERSION = 24
-"""Version of the format that Firefox itself writes, which a file has to name too."""
+"""Version of the format that Firefox itself writes, which a file has to have too."""
 
 _INTERVAL = 1
 """Phase of a marker with a start and an end."""
@@ -29,10 +29,10 @@ _LIBRARY = 1
 
 
 def firefox_json(profile: Profile) -> str:
-    """Return one track over the whole run, whose samples are the stacks of waiters weighted by the
-    time waited; and one for each thread of the timeline, with markers for its waits and holds."""
+    """Return a track over the entire run, whose samples are the stacks of waiters weighted by the
+    time waited, and one for each thread of the timeline, with markers for its waits and holds."""
     shared = _Shared()
-    threads = [_whole_run(profile, shared), *_threads(profile, shared)]
+    threads = [_all_waiting(profile, shared), *_threads(profile, shared)]
     document = {
         "meta": _meta(profile),
         "libs": shared.libs,
@@ -143,10 +143,10 @@ class _Shared:
                 prefix=[prefix for _, prefix in self._stacks],
             ),
             "frameTable": _table(
-                func=[each[0] for each in frames],
-                address=[each[1] for each in frames],
-                line=[each[2] for each in frames],
-                category=[each[3] for each in frames],
+                func=[function for function, _, _, _ in frames],
+                address=[address for _, address, _, _ in frames],
+                line=[line for _, _, line, _ in frames],
+                category=[category for _, _, _, category in frames],
                 subcategory=[0] * len(frames),
                 inlineDepth=[0] * len(frames),
                 innerWindowID=[0] * len(frames),
@@ -185,31 +185,29 @@ def _table(**columns: Sequence[Any]) -> dict[str, Any]:
     return {**columns, "length": lengths.pop()}
 
 
-def _whole_run(profile: Profile, shared: _Shared) -> dict[str, Any]:
-    """Return the track over the whole run. The stacks have no times: they are spread evenly over
-    it."""
-    found = [
+def _all_waiting(profile: Profile, shared: _Shared) -> dict[str, Any]:
+    """Return the track over the entire run. The stacks, which have no times, are spread evenly."""
+    stacks = [
         (shared.stack(site, mutex.name), site.waited)
         for mutex in profile.mutexes
         for site in mutex.sites
         if site.waited > 0
     ]
-    step = profile.process.duration / max(len(found), 1)
-    samples = [(place * step, stack, waited) for place, (stack, waited) in enumerate(found)]
+    step = profile.process.duration / max(len(stacks), 1)
+    samples = [(index * step, stack, waited) for index, (stack, waited) in enumerate(stacks)]
     return _thread(profile, "all waiting", "all", samples, _markers([], profile, shared), True)
 
 
 def _threads(profile: Profile, shared: _Shared) -> Iterable[dict[str, Any]]:
     moments: dict[int, list[Moment]] = {}
-    for moment in sorted(profile.timeline, key=lambda each: each.begin):
+    for moment in sorted(profile.timeline, key=lambda moment: moment.begin):
         moments.setdefault(moment.thread, []).append(moment)
     for thread, of_thread in sorted(moments.items()):
         samples = []
         for moment in of_thread:
             if moment.kind == "wait":
                 mutex = profile.mutexes[moment.mutex]
-                site = mutex.sites[moment.site] if 0 <= moment.site < len(mutex.sites) else None
-                stack = shared.stack(site, mutex.name)
+                stack = shared.stack(site_of(profile, moment), mutex.name)
                 samples.append((moment.begin, stack, moment.end - moment.begin))
         name = thread_name(profile, thread)
         markers = _markers(of_thread, profile, shared)
@@ -224,8 +222,8 @@ def _thread(
     markers: dict[str, Any],
     main: bool,
 ) -> dict[str, Any]:
-    """samples: time, stack and weight of each, times and weights in ns."""
-    times = [when / 1e6 for when, _, _ in samples]
+    """Return the track of a thread. samples: time, stack and weight of each, in ns."""
+    times = [time / 1e6 for time, _, _ in samples]
     before = [0.0, *times]
     return {
         "name": name,

@@ -40,11 +40,11 @@ FORMATS = {
 
 
 def format_of(path: Path) -> str:
-    """Return the format that a file's name ends in. Raises LockwrightError if it is unknown."""
-    for name, each in FORMATS.items():
-        if path.name.lower().endswith(each.endings):
+    """Return the format of a file by its ending. Raises LockwrightError if it is unknown."""
+    for name, form in FORMATS.items():
+        if path.name.lower().endswith(form.endings):
             return name
-    endings = ", ".join(each.endings[0] for each in FORMATS.values())
+    endings = ", ".join(form.endings[0] for form in FORMATS.values())
     raise LockwrightError(
         f"the name {path.name} does not say which format is wanted",
         f"choose one with --format, or let the name end in one of {endings}",

@@ -9,7 +9,7 @@ from lockwright.export.labels import site_name, thread_name
 from lockwright.profile.record import Moment, Profile
 
 _COUNTED = 5
-"""Mutexes whose number of waiters is drawn as a line."""
+"""Number of mutexes whose number of waiters is drawn as a line."""
 
 _LANES = 16
 """Track numbers reserved for each thread: moments that overlap without nesting are on separate
@@ -17,8 +17,8 @@ tracks."""
 
 
 def perfetto_json(profile: Profile) -> str:
-    """Return a track for each thread with its waiting and holding, and one for the waiters of each
-    of the first mutexes."""
+    """Return a track for each thread with its waits and holds, and one for the waiters of each of
+    the first mutexes."""
     threads: dict[int, list[Moment]] = {}
     for moment in profile.timeline:
         threads.setdefault(moment.thread, []).append(moment)
@@ -41,15 +41,12 @@ def perfetto_json(profile: Profile) -> str:
 
 
 def lanes(moments: Iterable[Moment]) -> list[list[Moment]]:
-    """Return the moments of one thread in lists, within each of which any two are disjoint or
-    nested.
-
-    A thread may release mutexes in another order than it took them.
-    """
-    found: list[list[Moment]] = []
+    """Return the moments of one thread in lists, within which any two are disjoint or nested, since
+    a thread may release mutexes in another order than it took them."""
+    tracks: list[list[Moment]] = []
     open_in: list[list[Moment]] = []
-    for moment in sorted(moments, key=lambda each: (each.begin, -each.end)):
-        for lane, unfinished in zip(found, open_in, strict=True):
+    for moment in sorted(moments, key=lambda moment: (moment.begin, -moment.end)):
+        for lane, unfinished in zip(tracks, open_in, strict=True):
             while unfinished and unfinished[-1].end <= moment.begin:
                 unfinished.pop()
             if not unfinished or moment.end <= unfinished[-1].end:
@@ -57,9 +54,9 @@ def lanes(moments: Iterable[Moment]) -> list[list[Moment]]:
                 unfinished.append(moment)
                 break
         else:
-            found.append([moment])
+            tracks.append([moment])
             open_in.append([moment])
-    return found
+    return tracks
 
 
 def _name_event(profile: Profile, what: str, track: int, name: str) -> dict[str, Any]:
@@ -102,13 +99,13 @@ def _waiters(profile: Profile) -> list[dict[str, Any]]:
     events = []
     for mutex, steps in sorted(changes.items()):
         waiting = 0
-        for when, change in sorted(steps.items()):
+        for time, change in sorted(steps.items()):
             waiting += change
             events.append(
                 {
                     "ph": "C",
                     "name": f"waiters of {profile.mutexes[mutex].name}",
-                    "ts": _microseconds(when),
+                    "ts": _microseconds(time),
                     "pid": profile.pid,
                     "args": {"waiters": waiting},
                 }

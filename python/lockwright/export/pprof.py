@@ -20,12 +20,11 @@ _KINDS = (
 """The kinds of values; the first two are those of Go's mutex profiles."""
 
 _APART = 1 << 40
-"""Distance between the address ranges of two files in bytes: offsets of all files begin at 0."""
+"""Distance between the address ranges of two files in bytes."""
 
 
 def pprof_bytes(profile: Profile) -> bytes:
-    """Return a sample for each stack, with a label for its mutex; time waited is the default
-    view."""
+    """Return a sample for each stack, with a label for its mutex; the default is time waited."""
     table = _Table()
     kinds = [message((1, table.text(kind)), (2, table.text(unit))) for kind, unit in _KINDS]
     key = table.text("mutex")
@@ -33,11 +32,9 @@ def pprof_bytes(profile: Profile) -> bytes:
     for mutex in profile.mutexes:
         label = message((1, key), (2, table.text(mutex.name)))
         for site in mutex.sites:
-            places = [table.location(frame) for frame in site.stack]
-            values = [site.contended, site.waited, site.acquisitions, site.held]
-            samples.append(
-                message((1, places), (2, [round(value) for value in values]), (3, label))
-            )
+            locations = [table.location(frame) for frame in site.stack]
+            figures = (site.contended, site.waited, site.acquisitions, site.held)
+            samples.append(message((1, locations), (2, list(map(round, figures))), (3, label)))
     comment = table.text("lockwright: time that threads waited for mutexes")
     document = (
         repeated(1, kinds)
@@ -89,10 +86,10 @@ class _Table:
         if frame not in self._locations:
             number = self._locations[frame] = len(self._locations) + 1
             file, line = line_of(frame.source)
-            of = message((1, self._function(frame.symbol or frame.label, file)), (2, line))
+            source = message((1, self._function(frame.symbol or frame.label, file)), (2, line))
             module = self._module(frame)
             address = module * _APART + frame.offset
-            self.locations.append(message((1, number), (2, module), (3, address), (4, of)))
+            self.locations.append(message((1, number), (2, module), (3, address), (4, source)))
         return self._locations[frame]
 
     def _function(self, name: str, file: str) -> int:
@@ -111,8 +108,7 @@ class _Table:
         return number
 
     def mappings(self) -> list[bytes]:
-        """Return the loaded files, marked as having functions and lines, so that pprof does not
-        look them up."""
+        """Return the loaded files, marked as resolved so that pprof does not look up functions."""
         return [
             message(
                 (1, number),

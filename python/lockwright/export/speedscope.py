@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-from lockwright.export.labels import line_of, thread_name
-from lockwright.profile.record import Frame, Moment, Profile, Site
+from lockwright.export.labels import line_of, site_of, thread_name
+from lockwright.profile.record import Moment, Profile, Site
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
 def speedscope_json(profile: Profile) -> str:
-    """Return two profiles over all stacks, of time waited and of time held; and one of the waiting
+    """Return two profiles over all stacks, of time waited and of time held, and one of the waiting
     of each thread of the timeline, in order of time."""
     table = _Table()
     profiles = [
@@ -30,29 +30,27 @@ def speedscope_json(profile: Profile) -> str:
 
 
 class _Table:
-    """The frames that all profiles of the file share."""
+    """The frames, which all profiles of the file share."""
 
     def __init__(self) -> None:
         self.frames: list[dict[str, Any]] = []
-        self._known: dict[tuple[str, str], int] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
 
     def stack(self, site: Site | None, mutex: str) -> list[int]:
         """Return the frames of a stack, the outermost first, and the mutex last."""
         frames = reversed(site.stack) if site else ()
-        return [*(self._frame(each) for each in frames), self._frame_number(mutex, "")]
+        known = [self._number(frame.symbol or frame.label, frame.source) for frame in frames]
+        return [*known, self._number(mutex, "")]
 
-    def _frame(self, frame: Frame) -> int:
-        return self._frame_number(frame.symbol or frame.label, frame.source)
-
-    def _frame_number(self, name: str, source: str) -> int:
+    def _number(self, name: str, source: str) -> int:
         key = (name, source)
-        if key not in self._known:
-            self._known[key] = len(self.frames)
+        if key not in self._numbers:
+            self._numbers[key] = len(self.frames)
             file, line = line_of(source)
             self.frames.append(
                 {"name": name} | ({"file": file} if file else {}) | ({"line": line} if line else {})
             )
-        return self._known[key]
+        return self._numbers[key]
 
 
 def _sampled(profile: Profile, table: _Table, name: str, weight: Any) -> dict[str, Any]:
@@ -75,7 +73,7 @@ def _sampled(profile: Profile, table: _Table, name: str, weight: Any) -> dict[st
 
 def _threads(profile: Profile, table: _Table) -> list[dict[str, Any]]:
     waits: dict[int, list[Moment]] = {}
-    for moment in sorted(profile.timeline, key=lambda each: each.begin):
+    for moment in sorted(profile.timeline, key=lambda moment: moment.begin):
         if moment.kind == "wait":
             waits.setdefault(moment.thread, []).append(moment)
     return [
@@ -97,9 +95,7 @@ def _events(profile: Profile, table: _Table, moments: list[Moment]) -> list[dict
     events: list[dict[str, Any]] = []
     last = 0.0
     for moment in moments:
-        mutex = profile.mutexes[moment.mutex]
-        site = mutex.sites[moment.site] if 0 <= moment.site < len(mutex.sites) else None
-        stack = table.stack(site, mutex.name)
+        stack = table.stack(site_of(profile, moment), profile.mutexes[moment.mutex].name)
         begin = max(moment.begin, last)
         last = max(moment.end, begin)
         events += [{"type": "O", "at": begin, "frame": frame} for frame in stack]

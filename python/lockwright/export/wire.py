@@ -6,11 +6,8 @@ Value = int | str | bytes | list[int]
 
 
 def message(*fields: tuple[int, Value]) -> bytes:
-    """Return the encoded fields, by their numbers: whole numbers as varints, lists of them packed,
-    the rest by length.
-
-    Default values, 0 or empty, are left out, as in proto3.
-    """
+    """Return the encoded fields, by their numbers: integers as varints, lists of them packed, other
+    values by length. Default values, 0 or empty, are left out, as in proto3."""
     return b"".join(_field(number, value) for number, value in fields if value)
 
 
@@ -34,9 +31,9 @@ def _by_length(number: int, value: bytes | str) -> bytes:
 
 def _varint(value: int) -> bytes:
     value &= (1 << 64) - 1
-    found = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    encoded.append(value)
+    return bytes(encoded)

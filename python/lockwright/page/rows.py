@@ -9,7 +9,7 @@ Cell = tuple[str, str]
 
 
 class Row(NamedTuple):
-    """A row of a table. kind: its CSS class. link: target of the link in the first cell."""
+    """A row of a table. kind: its CSS class; link: the target of the link in the first cell."""
 
     cells: Iterable[Cell]
     kind: str = ""

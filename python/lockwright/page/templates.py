@@ -1,4 +1,4 @@
-"""Fills the Jinja2 templates of reports; each report is one file with its styles, scripts and data.
+"""The Jinja2 templates of reports, each of which is one file with its styles, scripts and data.
 
 A template lies beside the module that fills it, and is named by its path in the package. It extends
 page/frame.html, sets `parts` to its additional styles and scripts, and fills the block `body`;
@@ -19,28 +19,25 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 def fill(template: str, data: Mapping[str, object], **values: object) -> str:
-    """Return the file as text.
-
-    template: path in the package, as in "compare/page/page.html". data: the data of the scripts,
-    with `locks` and `baseline`. values: the variables of the template. Raises ValueError for
-    numbers in data that are not finite.
-    """
+    """Return the file as text. template: path in the package, as in "compare/page/page.html". data:
+    the data of the scripts, with `locks` and `baseline`. values: the variables of the template.
+    Raises ValueError for numbers in data that are not finite."""
     return _environment().get_template(template).render(data=data, **values)
 
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(_PACKAGE),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    made.globals |= {"numbers": numbers, "source": _source, "plotly": _plotly}
-    made.filters["shell"] = shlex.join
-    return made
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    environment.globals |= {"numbers": numbers, "source": _source, "plotly": _plotly}
+    environment.filters["shell"] = shlex.join
+    return environment
 
 
 def _source(path: str) -> Markup:

@@ -1,1 +1,1 @@
-"""A plan: which lock each mutex of a program gets."""
+"""Plans, which assign locks to the mutexes of a program."""

@@ -26,8 +26,8 @@ class Compiled:
 
 
 def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
-    """Return the compiled plan. Raises LockwrightError if two entries claim the same mutex, or if
-    the text is too long."""
+    """Return the compiled plan. Raises LockwrightError if two entries apply to the same mutex, or
+    if the text is too long."""
     for index, rule in enumerate(rules):
         for other in rules[:index]:
             if rule.overlaps(other):
@@ -62,6 +62,5 @@ def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
 
 
 def compile_for(plan: Plan, program: Path) -> Compiled:
-    """Return a plan compiled for a program. Raises LockwrightError if an entry matches nothing in
-    it."""
+    """Return a plan compiled for a program. Raises LockwrightError if an entry matches nothing."""
     return compiled(plan, resolve(plan, program))

@@ -26,8 +26,8 @@ class Symbol:
 
     @cached_property
     def name(self) -> str:
-        """The name as in the source, with parameters for a C++ function, as far as the compiler
-        retains it."""
+        """The name as in the source, as far as the compiler retains it; with parameters for a C++
+        function."""
         return demangled(re.sub(r"(\.[a-z]*\.?\d+|\.cold|\.part)+$", "", self.raw))
 
     def is_called(self, name: str) -> bool:
@@ -57,25 +57,26 @@ class File:
         """Return whether the name is the file's path, one of its names, or one without version."""
         if "/" in name:
             return Path(name).resolve() == self.path.resolve()
-        return any(each == name or each.startswith(f"{name}.") for each in self.names)
+        return any(own == name or own.startswith(f"{name}.") for own in self.names)
 
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
-        """The variables and functions of the file."""
-        found = []
+        symbols = []
         for table, names in ((".symtab", ".strtab"), (".dynsym", ".dynstr")):
             text = load(self.path).section(names, 1 << 28)
             for offset, info, _, section, value, size in load(self.path).symbols(table):
                 if info & 15 in (_VARIABLE, _FUNCTION) and section != _UNDEFINED:
                     raw = text[offset : text.find(b"\0", offset)].decode(errors="replace")
                     is_function = info & 15 == _FUNCTION
-                    found.append(Symbol(raw, value, value + max(size, 1), is_function))
-        return tuple(dict.fromkeys(found))
+                    symbols.append(Symbol(raw, value, value + max(size, 1), is_function))
+        return tuple(dict.fromkeys(symbols))
 
     def symbols_named(self, name: str, *, function: bool) -> list[Symbol]:
         """Return the variables or functions that a name may stand for."""
         return [
-            each for each in self.symbols if each.is_function == function and each.is_called(name)
+            symbol
+            for symbol in self.symbols
+            if symbol.is_function == function and symbol.is_called(name)
         ]
 
 
@@ -83,7 +84,6 @@ class Program:
     """A program and the libraries that it is linked with, in the order of their search."""
 
     def __init__(self, path: Path) -> None:
-        """Store the path. The dynamic linker lists the libraries without starting the program."""
         self.path = path
 
     @cached_property
@@ -96,10 +96,10 @@ class Program:
         if "/" in name:
             path = Path(name)
             return File(path) if path.is_file() else None
-        known = next((each for each in self.files if each.is_called(name)), None)
+        known = next((file for file in self.files if file.is_called(name)), None)
         # A script may start another program, which is found in PATH.
-        found = None if known else shutil.which(name)
-        return File(Path(found)) if found else known
+        path_in_path = None if known else shutil.which(name)
+        return File(Path(path_in_path)) if path_in_path else known
 
 
 def _linked(program: Path) -> Iterator[Path]:
@@ -117,7 +117,5 @@ def nearest_name(name: str, symbols: Iterable[Symbol]) -> str | None:
     """Return the name among the symbols that is most similar to `name`."""
     from difflib import get_close_matches
 
-    names = {each.raw for each in symbols if not each.raw.startswith("_Z")}
-    names |= {each.name for each in symbols if each.raw.startswith("_Z")}
-    found = get_close_matches(name, names, n=1)
-    return found[0] if found else None
+    names = {symbol.name if symbol.raw.startswith("_Z") else symbol.raw for symbol in symbols}
+    return next(iter(get_close_matches(name, names, n=1)), None)

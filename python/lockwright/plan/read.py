@@ -10,18 +10,18 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BASELINE, Registry
 
 _HOW = "docs/plans.md describes the keys of a plan"
-_TOP = ("lock", "mutex")
+_TOP_KEYS = ("lock", "mutex")
 _KEYS = ("lock", "symbol", "site", "library", "rank", "profile", "ordinal")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One `[[mutex]]` table: a choice of mutexes, and the locks that they get in rotation.
+    """A `[[mutex]]` table: a choice of mutexes, and the locks that they get in rotation.
 
-    symbol: the variable that contains the mutexes. site: the code that initialises them, or uses
-    them first. in_library: the file of the symbol or site; alone, the file that contains or
-    initialises the mutexes. profile, rank: a profile and the rank of the mutex in it, from 1.
-    ordinal: the index of the mutex among those found, from 0; None for all of them.
+    symbol: the variable that contains the mutexes; site: the code that initialises them, or uses
+    them first; in_library: the file of the symbol or site, or alone, of the mutexes or their
+    initialisers. profile, rank: a profile and the rank of the mutex in it, from 1. ordinal: the
+    index of the mutex among those found, from 0; None for all of them.
     """
 
     number: int
@@ -35,19 +35,15 @@ class Entry:
 
     @property
     def description(self) -> str:
-        """The entry in a few words."""
-        words = [
-            f"{name} {value}"
-            for name, value in (
-                ("symbol", self.symbol),
-                ("site", self.site),
-                ("library", self.in_library),
-                ("rank", self.rank),
-                ("ordinal", self.ordinal),
-            )
-            if value is not None
-        ]
-        return ", ".join(words)
+        """The entry in words."""
+        keys = {
+            "symbol": self.symbol,
+            "site": self.site,
+            "library": self.in_library,
+            "rank": self.rank,
+            "ordinal": self.ordinal,
+        }
+        return ", ".join(f"{name} {value}" for name, value in keys.items() if value is not None)
 
 
 @dataclass(frozen=True)
@@ -66,8 +62,7 @@ class Plan:
 
 
 def read(path: Path, registry: Registry) -> Plan:
-    """Return the plan of a file. Raises LockwrightError if the file is no plan, or names unknown
-    locks."""
+    """Return the plan of a file. Raises LockwrightError if it is no plan, or has unknown locks."""
     try:
         with path.open("rb") as file:
             document = tomllib.load(file)
@@ -77,9 +72,9 @@ def read(path: Path, registry: Registry) -> Plan:
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LockwrightError(f"{path} is not TOML: {error}", _HOW) from error
-    _check_keys(str(path), document, _TOP)
+    _check_keys(str(path), document, _TOP_KEYS)
     tables = document.get("mutex", [])
-    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise LockwrightError(f"{path}: mutex is not a table", "begin each with [[mutex]]")
     if not tables and "lock" not in document:
         raise LockwrightError(
@@ -88,44 +83,45 @@ def read(path: Path, registry: Registry) -> Plan:
     return Plan(
         path,
         _locks(str(path), document.get("lock", BASELINE), registry),
-        tuple(_entry(path, number, each, registry) for number, each in enumerate(tables, 1)),
+        tuple(_entry(path, number, table, registry) for number, table in enumerate(tables, 1)),
     )
 
 
-def where(plan: Path, number: int) -> str:
+def entry_context(plan: Path, number: int) -> str:
     """Return the position of an entry for an error message."""
     return f"{plan}, [[mutex]] {number}"
 
 
 def _entry(path: Path, number: int, table: Mapping[str, Any], registry: Registry) -> Entry:
-    here = where(path, number)
-    _check_keys(here, table, _KEYS)
+    context = entry_context(path, number)
+    _check_keys(context, table, _KEYS)
     if "lock" not in table:
-        raise LockwrightError(f"{here} has no lock", 'give it one, as in lock = "mcs-stp"')
-    text = {key: _text(here, table, key) for key in ("symbol", "site", "library", "profile")}
-    rank, ordinal = (_number(here, table, key, least) for key, least in _LEAST.items())
-    given = [key for key in ("symbol", "site", "rank") if key in table]
-    if not given and text["library"] is None and ordinal is None:
+        raise LockwrightError(f"{context} has no lock", 'give it one, as in lock = "mcs-stp"')
+    text = {key: _text(context, table, key) for key in ("symbol", "site", "library", "profile")}
+    rank, ordinal = (_number(context, table, key, least) for key, least in _LEAST.items())
+    choices = [key for key in ("symbol", "site", "rank") if key in table]
+    if not choices and text["library"] is None and ordinal is None:
         raise LockwrightError(
-            f"{here} does not say which mutex", "give it a symbol, site, library, rank or ordinal"
+            f"{context} does not say which mutex",
+            "give it a symbol, site, library, rank or ordinal",
         )
-    if len(given) > 1:
+    if len(choices) > 1:
         raise LockwrightError(
-            f"{here} has both a {given[0]} and a {given[1]}", "write a table for each"
+            f"{context} has both a {choices[0]} and a {choices[1]}", "write a table for each"
         )
     if (rank is None) != (text["profile"] is None):
         missing = "rank" if rank is None else "profile"
         raise LockwrightError(
-            f"{here} has no {missing}", "a rank is one of a profile's mutexes: give both"
+            f"{context} has no {missing}", "a rank is one of a profile's mutexes: give both"
         )
     if rank is not None and (ordinal is not None or text["library"] is not None):
         raise LockwrightError(
-            f"{here} has more than a rank", "the profile contains the rest: leave it out"
+            f"{context} has more than a rank", "the profile contains the rest: leave it out"
         )
     profile = text["profile"]
     return Entry(
         number,
-        _locks(here, table["lock"], registry),
+        _locks(context, table["lock"], registry),
         symbol=text["symbol"],
         site=text["site"],
         in_library=text["library"],
@@ -138,41 +134,41 @@ def _entry(path: Path, number: int, table: Mapping[str, Any], registry: Registry
 _LEAST = {"rank": 1, "ordinal": 0}
 
 
-def _check_keys(here: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
+def _check_keys(context: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
     from difflib import get_close_matches
 
     for key in table:
         if key not in known:
             near = get_close_matches(key, known, n=1)
             todo = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
-            raise LockwrightError(f"{here}: a plan has no '{key}' there", todo)
+            raise LockwrightError(f"{context}: a plan has no '{key}' there", todo)
 
 
-def _text(here: str, table: Mapping[str, Any], key: str) -> str | None:
+def _text(context: str, table: Mapping[str, Any], key: str) -> str | None:
     value = table.get(key)
     if value is not None and not (isinstance(value, str) and value):
-        raise LockwrightError(f"{here}: {key} must be a string", f'write it as {key} = "…"')
+        raise LockwrightError(f"{context}: {key} must be a string", f'write it as {key} = "…"')
     return value
 
 
-def _number(here: str, table: Mapping[str, Any], key: str, least: int) -> int | None:
+def _number(context: str, table: Mapping[str, Any], key: str, least: int) -> int | None:
     value = table.get(key)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise LockwrightError(f"{here}: {key} must be a whole number, at least {least}", _HOW)
+        raise LockwrightError(f"{context}: {key} must be a whole number, at least {least}", _HOW)
     return value
 
 
-def _locks(here: str, value: Any, registry: Registry) -> tuple[str, ...]:
+def _locks(context: str, value: Any, registry: Registry) -> tuple[str, ...]:
     names = value if isinstance(value, list) else [value]
     if not names or not all(isinstance(name, str) for name in names):
-        raise LockwrightError(f"{here}: lock is not the name of a lock", "see 'lockwright list'")
+        raise LockwrightError(f"{context}: lock is not the name of a lock", "see 'lockwright list'")
     for name in names:
         if name == BASELINE:
             continue
         try:
             registry.find(name)
         except LockwrightError as error:
-            raise LockwrightError(f"{here}: {error.what}", error.todo) from error
+            raise LockwrightError(f"{context}: {error.what}", error.todo) from error
     return tuple(names)

@@ -1,13 +1,12 @@
 """The resolution of a plan's entries to files of a program, and ranges of addresses in them."""
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
 from lockwright.elf.file import load
 from lockwright.plan.program_files import File, Program, nearest_name
-from lockwright.plan.read import Entry, Plan, where
+from lockwright.plan.read import Entry, Plan, entry_context
 from lockwright.plan.rules import (
     BY_ANY,
     BY_FIRST_USE,
@@ -25,80 +24,78 @@ _LINE = re.compile(r"(?P<source>.+):(?P<line>[0-9]+)")
 _OFFSET = re.compile(r"(?P<file>.+)\+0x(?P<offset>[0-9a-fA-F]+)")
 
 _LONGEST_CALL = 6
-"""Bytes of the longest call instruction: a call may be named by its own address or its return
+"""Bytes of the longest call: a site may be named by the address of the call or by its return
 address."""
 
 
 def resolve(plan: Plan, program: Path) -> list[Rule]:
-    """Return a rule for each entry, in the plan's order.
-
-    Raises LockwrightError if the program has no such variable, function, line or library.
-    """
+    """Return a rule for each entry, in the plan's order. Raises LockwrightError if the program has
+    no such variable, function, line or library."""
     files = Program(program)
-    return [_rule(where(plan.path, entry.number), entry, files) for entry in plan.entries]
+    return [_rule(entry_context(plan.path, entry.number), entry, files) for entry in plan.entries]
 
 
-def _rule(here: str, entry: Entry, program: Program) -> Rule:
+def _rule(context: str, entry: Entry, program: Program) -> Rule:
     if entry.rank is not None:
-        return _rule_of_rank(here, entry)
+        return _rule_of_rank(context, entry)
     if entry.symbol is not None:
         by, ranges = (
             BY_VARIABLE,
-            _ranges_of_symbol(here, entry.symbol, entry.in_library, program, False),
+            _ranges_of_symbol(context, entry.symbol, entry.in_library, program, False),
         )
     elif entry.site is not None:
-        by, ranges = BY_SITE, _site(here, entry.site, entry.in_library, program)
+        by, ranges = BY_SITE, _site(context, entry.site, entry.in_library, program)
     elif entry.in_library is not None:
-        by, ranges = BY_LIBRARY, [Range(_file(here, entry.in_library, program).names, 0, END)]
+        by, ranges = BY_LIBRARY, [Range(_file(context, entry.in_library, program).names, 0, END)]
     else:
         by, ranges = BY_ANY, []
     return Rule(entry, by, tuple(ranges), entry.ordinal)
 
 
-def _file(here: str, name: str, program: Program) -> File:
-    found = program.file(name)
-    if found is None:
+def _file(context: str, name: str, program: Program) -> File:
+    file = program.file(name)
+    if file is None:
         from difflib import get_close_matches
 
-        known = [each.path.name for each in program.files]
+        known = [known_file.path.name for known_file in program.files]
         near = get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}? " if near else ""
         raise LockwrightError(
-            f"{here}: {program.path.name} is not linked with '{name}'",
+            f"{context}: {program.path.name} is not linked with '{name}'",
             f"{hint}A file that is loaded later is named by its path",
         )
-    return found
+    return file
 
 
-def _site(here: str, site: str, library: str | None, program: Program) -> list[Range]:
+def _site(context: str, site: str, library: str | None, program: Program) -> list[Range]:
     offset = _OFFSET.fullmatch(site)
     if offset is not None:
         address = int(offset["offset"], 16)
-        names = _file(here, offset["file"], program).names
+        names = _file(context, offset["file"], program).names
         return [Range(names, max(0, address - 1), address + _LONGEST_CALL)]
     line = _LINE.fullmatch(site)
     if line is not None:
-        return _ranges_of_line(here, line["source"], int(line["line"]), library, program)
-    return _ranges_of_symbol(here, site, library, program, True)
+        return _ranges_of_line(context, line["source"], int(line["line"]), library, program)
+    return _ranges_of_symbol(context, site, library, program, True)
 
 
 def _ranges_of_symbol(
-    here: str, name: str, library: str | None, program: Program, function: bool
+    context: str, name: str, library: str | None, program: Program, is_function: bool
 ) -> list[Range]:
     """Return the ranges of the matching symbols in the first file that has any."""
     in_file = _IN_FILE.fullmatch(name)
     if in_file is not None and library is None:
         library, name = in_file["file"], in_file["name"]
-    files = program.files if library is None else [_file(here, library, program)]
+    files = program.files if library is None else [_file(context, library, program)]
     for file in files:
-        found = file.symbols_named(name, function=function)
-        if found:
-            return [Range(file.names, each.begin, each.end) for each in found]
-    what = "function" if function else "variable"
-    known = (each for each in files[0].symbols if each.is_function == function)
+        symbols = file.symbols_named(name, function=is_function)
+        if symbols:
+            return [Range(file.names, symbol.begin, symbol.end) for symbol in symbols]
+    what = "function" if is_function else "variable"
+    known = (symbol for symbol in files[0].symbols if symbol.is_function == is_function)
     near = nearest_name(name, known)
     raise LockwrightError(
-        f"{here}: {files[0].path.name} has no {what} '{name}'", _advice(near, files[0])
+        f"{context}: {files[0].path.name} has no {what} '{name}'", _advice(near, files[0])
     )
 
 
@@ -111,35 +108,32 @@ def _advice(near: str | None, file: File) -> str:
 
 
 def _ranges_of_line(
-    here: str, source: str, line: int, library: str | None, program: Program
+    context: str, source: str, line: int, library: str | None, program: Program
 ) -> list[Range]:
     from lockwright.elf.lines import addresses_of
 
     in_file = _IN_FILE.fullmatch(source)
     if in_file is not None and library is None:
         library, source = in_file["file"], in_file["name"]
-    files = program.files if library is None else [_file(here, library, program)]
+    files = program.files if library is None else [_file(context, library, program)]
     searched = [file for file in files if load(file.path).has_lines]
     for file in searched:
-        found = addresses_of(file.path, source, line)
-        if found:
-            return [Range(file.names, begin, end) for begin, end in found]
+        ranges = addresses_of(file.path, source, line)
+        if ranges:
+            return [Range(file.names, begin, end) for begin, end in ranges]
     if not searched:
         raise LockwrightError(
-            f"{here}: {files[0].path.name} has no line numbers",
+            f"{context}: {files[0].path.name} has no line numbers",
             "build it with -g, or name the function or the offset",
         )
+    names = ", ".join(dict.fromkeys(file.path.name for file in searched))
     raise LockwrightError(
-        f"{here}: no code of {_listed(file.path.name for file in searched)} is of {source}:{line}",
+        f"{context}: no code of {names} is of {source}:{line}",
         "name the line of the call that initialises the mutex, or that takes it first",
     )
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(names))
-
-
-def _rule_of_rank(here: str, entry: Entry) -> Rule:
+def _rule_of_rank(context: str, entry: Entry) -> Rule:
     from lockwright.profile import record
 
     assert entry.profile is not None
@@ -147,14 +141,14 @@ def _rule_of_rank(here: str, entry: Entry) -> Rule:
     profile = record.read(entry.profile)
     if entry.rank > len(profile.mutexes):
         raise LockwrightError(
-            f"{here}: {entry.profile.name} has {len(profile.mutexes)} mutexes, and none of rank "
+            f"{context}: {entry.profile.name} has {len(profile.mutexes)} mutexes, and none of rank "
             f"{entry.rank}",
             "the rank of the one that costs most is 1",
         )
     place = profile.mutexes[entry.rank - 1].place
     if not place.frame.module:
         raise LockwrightError(
-            f"{here}: the profile does not say where the mutex of rank {entry.rank} comes from",
+            f"{context}: the profile does not say where the mutex of rank {entry.rank} comes from",
             "name it by its symbol or site",
         )
     by = {record.OBJECT: BY_VARIABLE, record.CREATED: BY_INITIALISER}.get(place.kind, BY_FIRST_USE)

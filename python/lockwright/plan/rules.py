@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from lockwright.plan.read import Entry
 
 BY_VARIABLE, BY_INITIALISER, BY_FIRST_USE, BY_LIBRARY, BY_ANY = 1, 2, 4, 8, 16
-"""How a range applies to a mutex: `match` in src/preload/mixed/plan.hpp."""
+"""The kinds of matches of a range with a mutex: `match` in src/preload/mixed/plan.hpp."""
 
 BY_SITE = BY_INITIALISER | BY_FIRST_USE
 
@@ -33,7 +33,7 @@ class Rule:
 
     @property
     def precedence(self) -> int:
-        """The rank of the rule, 0 first: variable, then site, then library, then any."""
+        """The rank of the rule, 0 first, in the order variable, site, library, any."""
         order = (BY_VARIABLE, BY_SITE, BY_LIBRARY, BY_ANY)
         return next(level for level, bits in enumerate(order) if self.by & bits)
 

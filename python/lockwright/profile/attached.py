@@ -46,13 +46,10 @@ class Wait:
 
 @dataclass
 class Samples:
-    """Sums over the samples, by the address of the mutex.
-
-    waits: finished waits, with their threads. waiters: waiting threads, summed over the samples;
-    waited: samples with any waiter; most: waiters in one sample. owned: mutexes with an owner in
-    the process in any sample. names: of threads. count: of samples. threads: summed over the
-    samples.
-    """
+    """Sums over the samples, by the address of the mutex. waits: finished waits, with their
+    threads. waiters: waiting threads, summed over the samples; waited: samples with any waiter;
+    most: waiters in one sample. owned: mutexes with an owner in the process in any sample. names:
+    of threads. count: of samples. threads: summed over the samples."""
 
     waits: list[tuple[int, Wait]] = field(default_factory=list)
     waiters: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))

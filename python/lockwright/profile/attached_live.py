@@ -15,7 +15,6 @@ class AttachedLive:
     """The sums of the samples since the last call, which clears them."""
 
     def __init__(self, target: Attached) -> None:
-        """Begin the first interval. target: the process, which the caller samples."""
         self._target = target
         self._before = 0.0
         self._names: dict[int, str] = {}

@@ -93,7 +93,6 @@ class Buffer:
         layouts().check(_BUFFER, self._bytes[:64])
 
     def __getitem__(self, name: str) -> Any:
-        """Return a field or a table."""
         return self._mapped[name]
 
     @property
@@ -204,7 +203,6 @@ class Buffer:
 
     @property
     def stacks(self) -> Rows:
-        """The stacks that were walked."""
         stacks = self["stacks"]
         walked: Rows = stacks[stacks["frames"] != 0]
         return walked
@@ -246,7 +244,6 @@ class Buffers:
         self._others: dict[Path, Buffer] = {}
 
     def all(self) -> list[Buffer]:
-        """Return all buffers so far."""
         # Lookups of missing files in /dev/shm are expensive: 25 a second slow a program whose
         # threads only contend by some per cent.
         for path in further_files(self._path, int(self.first["files"])):

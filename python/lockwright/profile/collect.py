@@ -43,11 +43,9 @@ def profile_command(
     environment: dict[str, str] | None = None,
     on_sample: Callable[[Buffer], None] | None = None,
 ) -> Profiled:
-    """Run a command in the foreground to its end, and profile its mutexes.
-
-    on_sample: called 25 times a second with the buffer so far. Raises LockwrightError if the
-    command cannot be run under the profiler.
-    """
+    """Run a command in the foreground to its end, and profile its mutexes. on_sample: called 25
+    times a second with the buffer so far. Raises LockwrightError if the command cannot be run under
+    the profiler."""
     from lockwright.profile.convert import to_profile
 
     program = binary.find(command[0])

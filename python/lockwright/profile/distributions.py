@@ -12,11 +12,8 @@ from lockwright.profile.record import Distribution
 def distribution(
     count: float, total: float, samples: int, weights: NDArray[Any] | None, nanoseconds: float
 ) -> Distribution:
-    """Return a distribution with known count and total.
-
-    total: in ticks of `nanoseconds` each. weights: of the histogram's buckets; None where there is
-    only the sum.
-    """
+    """Return a distribution with known count and total. total: in ticks of `nanoseconds` each.
+    weights: of the histogram's buckets; None where there is only the sum."""
     total_weight = float(weights.sum()) if weights is not None else 0.0
     if weights is None or not total_weight:
         return Distribution(float(count), total * nanoseconds, samples)

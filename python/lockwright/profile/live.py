@@ -15,13 +15,10 @@ from lockwright.profile.watch import Samples
 
 @dataclass(frozen=True)
 class Row:
-    """A mutex during the last interval.
-
-    lost: ns waited per second, summed over threads; waiting: number of threads now; contended:
-    share of the acquisitions; rate: acquisitions per second; both None if unknown. holder: call
-    site of the holds with the longest waits of others, or "" if unknown; where holds are unknown,
-    the call site with the longest waits.
-    """
+    """A mutex during the last interval. lost: ns waited per second, summed over threads; waiting:
+    number of threads now; contended: share of the acquisitions; rate: acquisitions per second; both
+    None if unknown. holder: call site of the holds with the longest waits of others, or "" if
+    unknown; where holds are unknown, the call site with the longest waits."""
 
     name: str
     lost: float
@@ -33,11 +30,8 @@ class Row:
 
 @dataclass(frozen=True)
 class State:
-    """The program during the last interval.
-
-    elapsed: ns since its first mutex; threads: their number; lost: as in a Row, over all mutexes;
-    rows: in descending order of lost.
-    """
+    """The program during the last interval. elapsed: ns since its first mutex; threads: their
+    number; lost: as in a Row, over all mutexes; rows: in descending order of lost."""
 
     elapsed: float
     threads: int

@@ -13,11 +13,8 @@ from lockwright.profile.wrappers import Call
 def with_lines(
     mutexes: Sequence[Mutex], symbols: Symbols, releases: Callable[[int], dict[int, Frame]]
 ) -> list[Mutex]:
-    """Return the mutexes with source lines, wrappers and names.
-
-    releases: by the index of a mutex and the number of its site, the frame that released the
-    acquisitions of that site.
-    """
+    """Return the mutexes with source lines, wrappers and names. releases: by the index of a mutex
+    and the number of its site, the frame that released the acquisitions of that site."""
     released = [releases(index) for index in range(len(mutexes))]
     frames = {frame for mutex in mutexes for site in mutex.sites for frame in site.stack}
     frames |= {frame for mutex in mutexes for frame in (mutex.place.frame, *mutex.place.stack)}

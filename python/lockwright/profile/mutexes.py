@@ -82,7 +82,6 @@ class Mutexes:
         return self._sites.number(self._index.get(record, -1), caller)
 
     def name_of_record(self, record: int) -> str:
-        """Return the name of the mutex of one record."""
         row = self._buffer.records[record]
         is_single = not is_shared(row)
         return name_of(self._place(row, is_single), is_single)

@@ -15,11 +15,8 @@ from lockwright.profile.buffer import HOLD, WAIT, Buffer, Rows, is_shared, lower
 
 @dataclass(frozen=True)
 class OpenInterval:
-    """An unfinished wait or hold.
-
-    kind: WAIT or HOLD; record, thread: their numbers; caller: of the lock function, 0 if unknown;
-    begin, end: in ticks of the clock.
-    """
+    """An unfinished wait or hold. kind: WAIT or HOLD; record, thread: their numbers; caller: of the
+    lock function, 0 if unknown; begin, end: in ticks of the clock."""
 
     kind: str
     record: int

@@ -9,12 +9,9 @@ from lockwright.profile.buffer import Buffer, Buffers, table_size
 
 @dataclass(frozen=True)
 class OtherProcesses:
-    """Sums over these processes.
-
-    taken: acquisitions; is_exact: whether that is exact or an upper bound. waited: ns, summed over
-    their threads. unseen: processes with many acquisitions or waits but without a buffer; alive:
-    processes that still run.
-    """
+    """Sums over these processes. taken: acquisitions; is_exact: whether that is exact or an upper
+    bound. waited: ns, summed over their threads. unseen: processes with many acquisitions or waits
+    but without a buffer; alive: processes that still run."""
 
     count: int
     taken: float

@@ -9,12 +9,10 @@ from lockwright.profile.watch import Samples
 
 @dataclass(frozen=True)
 class ProfiledRun:
-    """Facts about a run that are not in its buffer.
-
-    status: of wait(); ended_ns: monotonic; usage: of the program and the children that it waited
-    for; became: the last program of the process, if that did not load the profiler and no mutex was
-    recorded; was_loaded: whether the profiler was loaded at all.
-    """
+    """Facts about a run that are not in its buffer. status: of wait(); ended_ns: monotonic; usage:
+    of the program and the children that it waited for; became: the last program of the process, if
+    that did not load the profiler and no mutex was recorded; was_loaded: whether the profiler was
+    loaded at all."""
 
     command: tuple[str, ...]
     program: str

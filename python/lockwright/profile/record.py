@@ -61,7 +61,6 @@ class Frame:
 
     @property
     def short_label(self) -> str:
-        """The label with a shortened function name."""
         return replace(self, symbol=brief(self.symbol)).label
 
 
@@ -93,12 +92,9 @@ TYPES = ("normal", "recursive", "error-checking", "adaptive")
 
 @dataclass(frozen=True)
 class Place:
-    """The identity of a mutex across runs.
-
-    kind: OBJECT, CREATED or FIRST_TAKEN. ordinal: index among the mutexes of that frame in the
-    order of their creation; -1 for all of them together. stack: of the call, where it was walked,
-    from `frame` outwards. wrappers: as in a Site.
-    """
+    """The identity of a mutex across runs. kind: OBJECT, CREATED or FIRST_TAKEN. ordinal: index
+    among the mutexes of that frame in the order of their creation; -1 for all of them together.
+    stack: of the call, where it was walked, from `frame` outwards. wrappers: as in a Site."""
 
     kind: str
     frame: Frame
@@ -109,12 +105,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Site:
-    """A stack from which a mutex was taken.
-
-    stack[0] is the caller of the lock function, and the last frame the outermost known. waited,
-    held: ns, of acquisitions from this stack. wrappers: number of innermost frames whose functions
-    lock the mutex for their callers.
-    """
+    """A stack from which a mutex was taken. stack[0] is the caller of the lock function, and the
+    last frame the outermost known. waited, held: ns, of acquisitions from this stack. wrappers:
+    number of innermost frames whose functions lock the mutex for their callers."""
 
     stack: tuple[Frame, ...]
     acquisitions: float
@@ -131,10 +124,8 @@ class Site:
 
 @dataclass(frozen=True)
 class Block:
-    """Waits at one site for holds of another.
-
-    waiter, holder: indices into the mutex's sites; holder is -1 if unknown. waited: ns.
-    """
+    """Waits at one site for holds of another. waiter, holder: indices into the mutex's sites;
+    holder is -1 if unknown. waited: ns."""
 
     holder: int
     waiter: int
@@ -336,7 +327,6 @@ class Profile:
         return sum(mutex.lost for mutex in self.mutexes)
 
     def to_json(self) -> str:
-        """Return a line of JSON, which `from_json` reads."""
         document = {"format": FORMAT, **dataclasses.asdict(self)}
         return json.dumps(document, separators=(",", ":"), allow_nan=False)
 

@@ -44,11 +44,9 @@ class Sites:
     def sites_and_blocks(
         self, index: int, group: list[int], details: NDArray[Any], waits: Waits
     ) -> tuple[tuple[Site, ...], tuple[Block, ...]]:
-        """Return the sites of a mutex, and the waits at one for holds of another.
-
-        group: the records of the mutex; waits: the total, which is distributed over the sites in
-        proportion to the samples.
-        """
+        """Return the sites of a mutex, and the waits at one for holds of another. group: the
+        records of the mutex; waits: the total, which is distributed over the sites in proportion to
+        the samples."""
         callers, pairs, releasers = _summed(details)
         if not callers:
             self._add_only_caller(group, callers)

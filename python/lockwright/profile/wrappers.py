@@ -40,9 +40,7 @@ def wrapper_counts(
     calls: Sequence[Call], function_of: Callable[[Frame], Key | None] = function_key
 ) -> list[int]:
     """Return the number of innermost frames of each stack that are wrappers; the last never is.
-
-    function_of: the function of a frame, None if unknown.
-    """
+    function_of: the function of a frame, None if unknown."""
     depths = [_past_known(call.stack, 0) for call in calls]
     for level in range(_LEVELS):
         groups: defaultdict[Key, list[int]] = defaultdict(list)

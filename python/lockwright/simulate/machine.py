@@ -94,12 +94,9 @@ _TABLES = (*_ACCESSES, "memory")
 
 @dataclass(frozen=True)
 class Machine:
-    """A simulated machine.
-
-    figures: values by names such as `kernel.wake_ns`. sources: the source of each section's
-    figures. ranges: the lowest and the highest value of the figures that are ranges; `figures` has
-    their middle.
-    """
+    """A simulated machine. figures: values by names such as `kernel.wake_ns`. sources: of each
+    section's figures. ranges: the lowest and the highest value of the figures that are ranges;
+    `figures` has their middle."""
 
     name: str
     title: str
@@ -115,15 +112,11 @@ class Machine:
 
     @property
     def nodes(self) -> int:
-        """The number of NUMA nodes."""
         return int(self.figures["shape.packages"] * self.figures["shape.nodes_per_package"])
 
     def range_ends(self) -> list[tuple[str, "Machine"]]:
         """Return the machine at the lowest and the highest value of each range, with labels such as
-        `kernel.wake_ns = 1200`.
-
-        The costs of loads, stores and read-modify-writes over one distance change together.
-        """
+        `kernel.wake_ns = 1200`. The costs of all accesses over one distance change together."""
         groups: dict[str, list[str]] = {}
         for name in self.ranges:
             section, _, figure = name.partition(".")
@@ -137,7 +130,7 @@ class Machine:
         return machines
 
     def simulator_input(self) -> str:
-        """Return the text that the simulator reads: whole numbers, picoseconds and microwatts."""
+        """Return the text that the simulator reads: integers, picoseconds and microwatts."""
         lines = [f"{name} {int(self.figures[f'shape.{name}'])}" for name in _SHAPE]
         cycle = 1000 / self.figures["clock.ghz"]
         lines.append(f"cycle {round(cycle)}")
@@ -224,7 +217,7 @@ def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
     sections: dict[str, tuple[str, ...]] = {"shape": (*_SHAPE, "two_hops")}
     sections |= {section: tuple(names) for section, names in _FIGURES.items()}
     sections |= {table: tuple(f"{level}_ns" for level in _LEVELS[1:]) for table in _TABLES}
-    _refuse_unknown(document, {"title", *sections}, where, "section")
+    _check_keys(document, {"title", *sections}, where, "section")
     title = document.get("title")
     if not isinstance(title, str):
         raise LockwrightError(f"{where}: 'title' is missing", "describe the machine in a line")
@@ -239,7 +232,7 @@ def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
                 figures |= _OPTIONAL[section]
                 continue
             raise LockwrightError(f"{where}: section [{section}] is missing", f"see {PAGE}")
-        _refuse_unknown(table, {"source", *names}, f"{where}: [{section}]", "figure")
+        _check_keys(table, {"source", *names}, f"{where}: [{section}]", "figure")
         if not isinstance(table.get("source"), str):
             raise LockwrightError(
                 f"{where}: [{section}] has no 'source'", "name the source of its figures"
@@ -264,7 +257,7 @@ def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
     return machine
 
 
-def _refuse_unknown(table: Mapping[str, Any], known: set[str], where: str, what: str) -> None:
+def _check_keys(table: Mapping[str, Any], known: set[str], where: str, what: str) -> None:
     for key in table:
         if key not in known:
             hint = nearest_hint(key, sorted(known), f"{PAGE} lists them")
@@ -322,7 +315,7 @@ def _check_shape(figures: Mapping[str, float], where: str) -> None:
 def _require(
     section: str, names: tuple[str, ...], figures: Mapping[str, float], hops: bool, where: str
 ) -> None:
-    """Raise LockwrightError if a figure is missing that the machine's shape requires."""
+    """Check a section for the figures that the machine's shape requires."""
     required: Mapping[str, bool] = dict.fromkeys(names, True)
     if section == "shape":
         return

@@ -16,8 +16,8 @@ def simulate_ends(
     on_end: Callable[[Cell], None],
     results: dict[str, Results],
 ) -> None:
-    """Simulate the cells at each end of each range of the machine, and add the results to `results`
-    by the end's label, also those before an interrupt."""
+    """Simulate the cells at each end of each range of the machine, and add the results, also those
+    before an interrupt, to `results` by the end's label."""
     for label, machine in orders.machine.range_ends():
         at_end = replace(orders, machine=machine, trace=None)
         try:

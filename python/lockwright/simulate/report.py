@@ -18,8 +18,8 @@ BASELINE = "pthread"
 
 @dataclass(frozen=True)
 class OpenPair:
-    """Two locks, the first of which has more throughput in the middle of all ranges, but not at all
-    ends. ends: the exceptions, as `kernel.wake_ns = 1200`."""
+    """Two locks, of which `faster` has more throughput in the middle of all ranges, but not at the
+    `ends`, such as `kernel.wake_ns = 1200`."""
 
     threads: int
     faster: str
@@ -48,7 +48,7 @@ FIGURES = {
     "ratio": Figure("ratio", f"throughput over that of {BASELINE} with as many threads"),
     "transfers": Figure("transfers", "cache lines moved per acquisition, from any distance"),
     "transfers_far": Figure("far", "of these, from another package"),
-    "invalidations": Figure("inval.", "copies taken away per acquisition"),
+    "invalidations": Figure("inval.", "copies invalidated per acquisition"),
     "handovers_far": Figure("moves", "share of the acquisitions for which the lock left its node"),
     "lwss": Figure("LWSS", "different holders in 1000 acquisitions"),
     "mttr": Figure("MTTR", "median acquisitions of others until a thread's next one"),
@@ -90,7 +90,7 @@ def figures(line: Line) -> dict[str, float]:
 
 
 def integers(line: Line, name: str) -> list[int]:
-    """Return a list of whole numbers of a result."""
+    """Return a list of integers of a result."""
     value = line[name]
     assert isinstance(value, list)
     return value
@@ -151,7 +151,7 @@ def heading(orders: Orders) -> str:
 
 
 def empty_table(title: str, first_column: str) -> Table:
-    """Return a table with that title and its left-aligned first column."""
+    """Return a table with its title and its left-aligned first column."""
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column(first_column, no_wrap=True)
     return table

@@ -1,4 +1,4 @@
-"""Runs lockwright-simulate, on all processors at once, and returns its results."""
+"""Runs of lockwright-simulate, on all processors at once, and their results."""
 
 import json
 import os
@@ -47,7 +47,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Orders:
-    """The options that all cells of a run share. parameters: options of the workload."""
+    """The options that all cells of a run share. parameters: of the workload."""
 
     machine: Machine
     workload: str
@@ -144,8 +144,8 @@ def run(
     timeout: float,
     on_end: Callable[[Cell], None] = lambda cell: None,
 ) -> Results:
-    """Simulate the cells, as many at a time as there are processors. Raises Interrupted with the
-    results so far for every exception."""
+    """Simulate the cells, as many at a time as there are processors. Raises Interrupted, with the
+    results so far, on every exception."""
     results = Results()
 
     def store(job: Job, line: Line | None, failure: str) -> None:
@@ -160,7 +160,7 @@ def run(
     except BaseException as interrupt:
         raise Interrupted(results) from interrupt
     finally:
-        # Not in the order in which they ended: the same seed gives the same files.
+        # The order of `cells`, so that the same seed gives the same files.
         results.lines = {cell: results.lines[cell] for cell in cells if cell in results.lines}
     return results
 
@@ -168,11 +168,8 @@ def run(
 def run_jobs(
     jobs: Sequence[Job], timeout: float, on_end: Callable[[Job, Line | None, str], None]
 ) -> None:
-    """Simulate the jobs, as many at a time as there are processors.
-
-    on_end: called at the end of each job with the job and its result, or None and the reason for
-    its failure. An interrupt also ends the programs.
-    """
+    """Simulate the jobs, as many at a time as there are processors. on_end: called at the end of
+    each job with its result, or None and the reason for its failure."""
     processors = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         descriptions: dict[int, Path] = {}
@@ -203,7 +200,7 @@ def run_jobs(
 
 
 class Interrupted(Exception):
-    """The run was interrupted; `results` has those of the cells that had ended."""
+    """The interruption of a run, with the results of the cells that had ended."""
 
     def __init__(self, results: Results) -> None:
         super().__init__("stopped")
@@ -211,7 +208,7 @@ class Interrupted(Exception):
 
 
 class _Failed(Exception):
-    pass
+    """The failure of a simulation, with its reason."""
 
 
 def _simulate(job: Job, description: Path, timeout: float) -> Line:

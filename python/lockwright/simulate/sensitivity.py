@@ -34,7 +34,7 @@ class Effect:
 
 
 def varied(orders: Orders) -> list[str]:
-    """Return the names of the machine's figures that are varied."""
+    """Return the names of the figures to vary."""
     return [
         name
         for name, value in orders.machine.figures.items()

@@ -1,8 +1,7 @@
 """A test of whether two methods of measurement agree, by the signed ranks of their differences.
 
-A disturbed run may be off by a factor. Ranks are robust against that, means are not; they only
-require differences that are symmetric about their centre, as are those of pairs whose order
-alternates.
+Ranks are robust against disturbed runs, which may be off by a factor, and means are not. They
+require differences that are symmetric about their centre, as those of pairs whose order alternates.
 """
 
 import math
@@ -31,8 +30,8 @@ class Equivalence:
     centre: the median of the means of any two of them, a difference and itself included (Hodges and
     Lehmann, 1963). low, high: its 90 % interval (Tukey; Hollander and Wolfe, Nonparametric
     Statistical Methods, 3.3), None where there are fewer than five differences, which have none.
-    p_value: of the hypothesis that the centre is at the limit or beyond it, either way: two
-    one-sided tests (Schuirmann, 1987), of Wilcoxon's signed ranks, exact; the larger p.
+    p_value: of the hypothesis that the centre is at either limit or beyond: two one-sided tests
+    (Schuirmann, 1987), of Wilcoxon's signed ranks, exact; the larger p.
     """
 
     centre: float
@@ -44,7 +43,7 @@ class Equivalence:
 
     @property
     def verdict(self) -> str:
-        """INSIDE: shown to be within the limit; OUTSIDE: shown to be beyond; OPEN: neither."""
+        """INSIDE if shown to be within the limit, OUTSIDE if shown to be beyond, otherwise OPEN."""
         if self.low is None or self.high is None:
             return OPEN
         if self.p_value <= ERROR:
@@ -80,9 +79,7 @@ def equivalence(differences: Sequence[float], limit: float = LIMIT) -> Equivalen
 
 def _at_most(number: int) -> "NDArray[np.float64]":
     """Return the chances that the sum of a subset of the ranks 1 to `number` is at most 0, 1, ...
-
-    All 2 ** number subsets are equally likely if the centre is 0.
-    """
+    All 2 ** number subsets are equally likely if the centre is 0."""
     import numpy as np
 
     chances = np.zeros(number * (number + 1) // 2 + 1)

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 CONFIDENCE = 0.95
-"""Two-sided coverage of every interval shown."""
+"""Two-sided coverage of every interval."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """The ratio to the baseline, above 1 if better, with its confidence interval.
-
-    low, high and deviation (of the logarithms of the rounds' ratios) are None where fewer than
-    two rounds are paired. shown: whether it is shown to differ from 1, see `with_significance`.
-    """
+    """The ratio to the baseline, above 1 if better, with its confidence interval. low, high and
+    deviation (of the logarithms of the rounds' ratios) are None where fewer than two rounds are
+    paired. shown: whether it is shown to differ from 1, see `with_significance`."""
 
     value: float
     low: float | None
@@ -26,17 +24,17 @@ class Ratio:
 
     @property
     def better(self) -> bool:
-        """Whether it is shown to be better than the baseline."""
+        """True if it is shown to be better than the baseline."""
         return self.shown and self.value > 1
 
     @property
     def worse(self) -> bool:
-        """Whether it is shown to be worse than the baseline."""
+        """True if it is shown to be worse than the baseline."""
         return self.shown and self.value < 1
 
 
 def spread(values: Sequence[float]) -> float | None:
-    """Return the relative standard deviation: sample (n - 1) over mean. None for fewer than two
+    """Return the relative standard deviation, sample (n - 1) over mean; None for fewer than two
     values."""
     if len(values) < 2:
         return None
@@ -54,12 +52,9 @@ def t_quantile(degrees: float, confidence: float = CONFIDENCE) -> float:
 def paired_ratio(
     values: Sequence[float], baseline: Sequence[float], lower_is_better: bool
 ) -> Ratio | None:
-    """Return the geometric mean of per-round ratios, with a t interval on their logarithms.
-
-    values and baseline are of the same rounds in the same order. Above 1 is better than the
-    baseline, whether low or high values are good. None if there is no round, or if a value is
-    not positive and so has no logarithm.
-    """
+    """Return the geometric mean of per-round ratios, with a t interval on their logarithms. values
+    and baseline are of the same rounds in the same order. Above 1 is better than the baseline,
+    whether low or high values are good. None if there is no round, or a value is not positive."""
     if not values or min(*values, *baseline) <= 0:
         return None
     sign = -1 if lower_is_better else 1
@@ -96,7 +91,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
 def with_significance(ratios: Sequence[Ratio | None]) -> list[Ratio | None]:
     """Return the ratios of all locks to one baseline, with `shown` set.
 
-    The best of many locks is partly so by chance, and a few runs may agree by chance. So two
+    One of many locks may be the best by chance, and a few runs may agree by chance. So two
     intervals must exclude 1: the lock's own, and one with the median lock's deviation where that
     is larger, whose 5 % of error is shared among the locks (Bonferroni). Its degrees of freedom
     are those of k deviations of n - 1 each, of which any two are correlated by 1/4 because they
@@ -120,11 +115,9 @@ def with_significance(ratios: Sequence[Ratio | None]) -> list[Ratio | None]:
 
 
 def modified_z_scores(values: Sequence[float]) -> list[float]:
-    """Return modified z-scores: the distance from the median in robust standard deviations.
-
-    The robust standard deviation is 1.4826 times the median absolute deviation (Rousseeuw and
-    Croux, 1993). All 0 where more than half of the values are equal.
-    """
+    """Return modified z-scores: the distance from the median in robust standard deviations. The
+    robust standard deviation is 1.4826 times the median absolute deviation (Rousseeuw and Croux,
+    1993). All 0 where more than half of the values are equal."""
     middle = statistics.median(values)
     scale = 1.4826 * statistics.median(abs(value - middle) for value in values)
     return [(value - middle) / scale if scale else 0.0 for value in values]

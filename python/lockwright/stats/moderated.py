@@ -1,7 +1,7 @@
 """Moderated variances of a few runs, estimated with those of other locks (Smyth, 2004).
 
-The variance of three runs of a lock is uncertain; those of eleven other locks with the same program
-and thread count help to estimate it. The variances of the locks are modelled as scattered about a
+The variance of a few runs of a lock is uncertain; those of other locks with the same program and
+thread count help to estimate it. The variances of the locks are modelled as scattered about a
 common one, s0^2, like an inverse chi-squared variable with d0 degrees of freedom: where they
 differ no more than by chance, d0 is large and the common one dominates; where they do differ, d0
 is small and each lock retains its own. Both are estimated from the runs (G. K. Smyth, Linear models
@@ -15,16 +15,14 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 
 _FEWEST = 3
-"""Fewest variances from which their scatter is estimated."""
+"""Least number of variances from which their scatter is estimated."""
 
 
 def moderated(variances: Vector, degrees: Vector) -> tuple[Vector, Vector]:
     """Return variances (d0 s0^2 + d s^2) / (d0 + d) and their degrees of freedom, d0 + d.
-
     variances: s^2 of the runs of each lock, above 0; degrees: their number less one; NaN for locks
     that are left out. No lock gets more degrees than all have together. Fewer than three variances
-    are returned as they are.
-    """
+    are returned as they are."""
     known = ~np.isnan(variances) & ~np.isnan(degrees)
     if known.sum() < _FEWEST:
         return variances, degrees

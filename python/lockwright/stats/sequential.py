@@ -10,11 +10,9 @@ ERROR = 0.05
 
 _SCALE = 5.0
 """Standard deviation of the normal mixture over differences, in standard deviations of one value.
-
-The interval is valid for any value of it. A small one makes it narrow after many values, a large
-one after few: with 5, a single difference of 14 standard deviations is detected after four values,
-one of 2 after ten.
-"""
+The interval is valid for any scale: a small one makes it narrow after many values, a large one
+after few. With 5, a difference of 14 standard deviations is detected after four values, one of 2
+after ten."""
 
 
 @dataclass(frozen=True)
@@ -64,23 +62,21 @@ def shared_deviation(series: Sequence[Sequence[float]]) -> SharedDeviation | Non
     """Return the median deviation of series of differences from the same baseline, so that any two
     are correlated by 1/4 in their squares: with k of n values, k (n - 1) / (1 + (k - 1) / 4)
     degrees of freedom. None where no series has two values."""
-    long = [each for each in series if len(each) > 1]
-    if not long:
+    long_series = [values for values in series if len(values) > 1]
+    if not long_series:
         return None
-    degrees = statistics.median(len(each) - 1 for each in long)
-    count = len(long)
+    degrees = statistics.median(len(values) - 1 for values in long_series)
+    count = len(long_series)
     return SharedDeviation(
-        statistics.median(statistics.stdev(each) for each in long),
+        statistics.median(statistics.stdev(values) for values in long_series),
         count * degrees / (1 + (count - 1) / 4),
     )
 
 
 def _reach(number: int, degrees: float, error: float) -> float:
     """Return half the interval's width in standard deviations of one value; infinite for too few.
-
-    With n values, d degrees of freedom and the mixture's variance v, the ratio is
-    (1 + n v)^(-1/2) ((1 + x) / (1 + x / (1 + n v)))^((d + 1) / 2), where x = t^2 / d.
-    """
+    With n values, d degrees of freedom and the mixture's variance v, the ratio is (1 + n v)^(-1/2)
+    ((1 + x) / (1 + x / (1 + n v)))^((d + 1) / 2), where x = t^2 / d."""
     spread = 1 + number * _SCALE**2
     bound = math.exp(2 / (degrees + 1) * (0.5 * math.log(spread) - math.log(error)))
     if bound >= spread:

@@ -28,11 +28,8 @@ def spread(values: Sequence[float]) -> Spread | None:
 
 
 def format_spread(figures: Spread | None, unit: float = 1.0) -> str:
-    """Return `median ±p %` in multiples of `unit`; "-" for None.
-
-    p is half the distance between the quartiles, in per cent of the median; it is left out
-    where there is no distance.
-    """
+    """Return `median ±p %` in multiples of `unit`; "-" for None. p is half the distance between the
+    quartiles in per cent of the median, and left out if it is 0."""
     return _with_spread(figures, unit, plain)
 
 

@@ -34,11 +34,9 @@ class Choices:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The result of an analysis.
-
-    notes: remarks about the data. rules: the meaning of `better` for each machine and metric.
-    answers: to the questions of the papers. parts: one for each machine and metric.
-    """
+    """The result of an analysis. notes: remarks about the data. rules: the meaning of `better` for
+    each machine and metric. answers: to the questions of the papers. parts: one for each machine
+    and metric."""
 
     tables: tuple[Table, ...]
     notes: tuple[str, ...]
@@ -48,10 +46,8 @@ class Analysis:
 
 
 def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
-    """Return every analysis of the published study (TOCS 2019) that the data allow.
-
-    Raises LockwrightError for a bad choice.
-    """
+    """Return every analysis of the published study (TOCS 2019) that the data allow. Raises
+    LockwrightError for a bad choice."""
     choices = choices or Choices()
     notes = list(data.notes)
     parts = list(_parts(data, choices, notes))

@@ -23,12 +23,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Facts:
-    """The tables for the answers on one machine and metric.
-
-    best, harmful, better (each lock against each at max): empty, and changes None, where no
-    application is lock-sensitive. shown: whether the rule uses intervals, so that differences may
-    exist that the runs do not show. unfinished: None where all runs have a figure.
-    """
+    """The tables for the answers on one machine and metric. best, harmful, better (each lock
+    against each at max): empty, and changes None, where no application is lock-sensitive. shown:
+    whether the rule uses intervals, so that differences may exist that the runs do not show.
+    unfinished: None where all runs have a figure."""
 
     about: str
     effect: pd.DataFrame

@@ -17,11 +17,9 @@ def best_lock_ratio(
     mixed: Mapping[str, Sequence[str]] | None = None,
 ) -> pd.DataFrame:
     """Return the ratios, a row per application, a column per lock: its average over the counts,
-    divided by that of the best lock at each count.
-
-    counts: the range; all by default. mixed: columns that are means of locks, see EXPECTED; they
-    do not count as best. NaN for a lock that was not run at some count.
-    """
+    divided by that of the best lock at each count. counts: the range; all by default. mixed:
+    columns that are means of locks, see EXPECTED; they do not count as best. NaN for a lock that
+    was not run at some count."""
     lines = {}
     for application in cells.applications:
         part = cells.mean.loc[application]

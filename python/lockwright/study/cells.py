@@ -19,12 +19,10 @@ Table 9)."""
 
 @dataclass(frozen=True)
 class Row:
-    """The figures of one application's locks; NaN for a lock that was not run.
-
-    mean: arithmetic mean of the runs. log: mean of their logarithms; variance: of that mean. error:
-    standard error of the arithmetic mean, as a share of it. Both errors are moderated by those of
-    the other locks (see moderated); degrees and error_degrees: of freedom. NaN for a single run.
-    """
+    """The figures of one application's locks; NaN for a lock that was not run. mean: arithmetic
+    mean of the runs. log: mean of their logarithms; variance: of that mean. error: standard error
+    of the arithmetic mean, as a share of it. Both errors are moderated by those of the other locks
+    (see moderated); degrees and error_degrees: of freedom. NaN for a single run."""
 
     mean: Vector
     log: Vector
@@ -46,7 +44,6 @@ class Cells:
     error_degrees: pd.DataFrame
 
     def row(self, key: object) -> Row:
-        """Return a row of the frames."""
         frames = (getattr(self, cell_field.name) for cell_field in fields(self))
         return Row(*(frame.loc[key].to_numpy(dtype=float) for frame in frames))
 
@@ -55,7 +52,6 @@ class Cells:
 
     @property
     def locks(self) -> list[str]:
-        """All locks."""
         return list(self.mean.columns)
 
     @property
@@ -64,11 +60,9 @@ class Cells:
         return list(self.mean.index.get_level_values(0).unique())
 
     def only(self, applications: list[str]) -> "Cells":
-        """Return the rows of some applications."""
         return self._changed(lambda frame: frame.loc[applications])
 
     def of_locks(self, locks: list[str]) -> "Cells":
-        """Return the columns of some locks."""
         return self._changed(lambda frame: frame[locks])
 
     def at(self, point: str) -> "Cells":
@@ -116,12 +110,10 @@ def _pick(frame: pd.DataFrame, counts_of_applications: pd.DataFrame) -> pd.DataF
 
 
 def condense(sample: Sample) -> Cells:
-    """Return the cells of a sample.
-
-    Timers have a resolution: runs of equal length may differ by as much as the smallest step
-    between two runs of that application and count. A value that was rounded to such steps may be
-    off by half of one, so no mean has a smaller standard error than that.
-    """
+    """Return the cells of a sample. Timers have a resolution: runs of equal length may differ by as
+    much as the smallest step between two runs of that application and count. A value that was
+    rounded to such steps may be off by half of one, so no mean has a smaller standard error than
+    that."""
     frame = sample.frame.assign(log=np.log(sample.frame.value))
     keys = ["application", COUNT, "lock"]
     ordered = frame.sort_values(["application", COUNT, "log"])

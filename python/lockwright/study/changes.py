@@ -25,11 +25,9 @@ def usual_counts(cells: Cells) -> list[int]:
 
 def changes(cells: Cells, rule: Rule, counts: Sequence[int]) -> pd.DataFrame:
     """Return the share of lock pairs whose relation changes with the count (Tables 13, 66-71, 88).
-
     A row per application. Columns: each two consecutive counts, as `1/2`, and all counts, as
     `1/2/4`: the pairs whose relation is not the same at all of them. `reversed`: pairs of which
-    each lock is better at some count. NaN where an application was not run at a count.
-    """
+    each lock is better at some count. NaN where an application was not run at a count."""
     groups = [*pairwise(counts)] + ([tuple(counts)] if len(counts) > 2 else [])
     lines = {}
     for application in cells.applications:
@@ -48,10 +46,8 @@ def changes(cells: Cells, rule: Rule, counts: Sequence[int]) -> pd.DataFrame:
 
 def between(first: Cells, second: Cells, rule: Rule, point: str) -> float:
     """Return the mean share of lock pairs whose relation differs between two cells (Tables 72, 90).
-
     The cells are of two machines, or of two metrics of one; the mean is over the applications and
-    locks of both.
-    """
+    locks of both."""
     applications = [name for name in first.applications if name in set(second.applications)]
     locks = [lock for lock in first.locks if lock in set(second.locks)]
     parts = [cells.of_locks(locks).at(point) for cells in (first, second)]

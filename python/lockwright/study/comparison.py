@@ -23,11 +23,9 @@ def as_runs(
     application: str,
     complaint: Callable[[str, str], LockwrightError],
 ) -> tuple[list[str], list[list[str]]]:
-    """Return heading and rows in the form of a study file, in the same order.
-
-    Warm-up runs have the outcome WARM_UP. The metric is found by its unit; with an unknown unit its
-    name is `value`. complaint: makes an error from the fault and the advice.
-    """
+    """Return heading and rows in the form of a study file, in the same order. Warm-up runs have the
+    outcome WARM_UP. The metric is found by its unit; with an unknown unit its name is `value`.
+    complaint: makes an error from the fault and the advice."""
     indices = {name: heading.index(name) for name in _OURS}
     units = sorted({row[indices["unit"]] for row in rows})
     if len(units) > 1:

@@ -62,7 +62,6 @@ class Sample:
 
     @property
     def title(self) -> str:
-        """Machine and metric in words."""
         return f"{self.machine}, {self.metric}"
 
 
@@ -84,7 +83,6 @@ class DataSet:
 
     @property
     def metrics(self) -> list[str]:
-        """All metrics of the data."""
         return list(dict.fromkeys(m for source in self.sources for m in source.metrics))
 
     def direction(self, metric: str) -> str:

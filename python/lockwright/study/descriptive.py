@@ -81,10 +81,8 @@ def _share_of_applications(
 
 
 def pairwise(cells: Cells, rule: Rule, point: str) -> pd.DataFrame:
-    """Return the share of the common applications where the row's lock beats the column's.
-
-    The column `average` is the mean over the other locks (Fig. 3, Tables 38-51, 80-83).
-    """
+    """Return the share of the common applications where the row's lock beats the column's. The
+    column `average` is the mean over the other locks (Fig. 3, Tables 38-51, 80-83)."""
     at_point = cells.at(point)
     locks = at_point.locks
     wins = np.zeros((len(locks), len(locks)))
@@ -103,9 +101,7 @@ def pairwise(cells: Cells, rule: Rule, point: str) -> pd.DataFrame:
 
 def variability(sample: Sample) -> pd.DataFrame:
     """Return the share of configurations whose relative standard deviation is above each of LIMITS.
-
-    A row per lock, and one for all. Configurations with a single run are left out.
-    """
+    A row per lock, and one for all. Configurations with a single run are left out."""
     groups = sample.frame.groupby(_KEYS).value
     relative = (groups.std(ddof=1) / groups.mean()).dropna()
     lines = {lock: _shares(part) for lock, part in relative.groupby(level="lock")}

@@ -25,13 +25,10 @@ def relative_deviation(means: pd.DataFrame) -> pd.Series:
 
 
 def effect(cells: Cells, rule: Rule) -> pd.DataFrame:
-    """Return a row per application: gain and R.Dev at one, max and opt, and `sensitive`.
-
-    Where the rule has intervals, there are columns _quiet, _low and _high for each figure: without
-    the noise of the runs, and the 95 % interval of that (see noise_limits). An application is
-    sensitive only if its entire interval of R.Dev at max is above SENSITIVE, and `undecided` if
-    only a part is.
-    """
+    """Return a row per application: gain and R.Dev at one, max and opt, and `sensitive`. Where the
+    rule has intervals, there are columns _quiet, _low and _high for each figure: without the noise
+    of the runs, and the 95 % interval of that (see noise_limits). An application is sensitive only
+    if its entire interval of R.Dev at max is above SENSITIVE, and `undecided` if only a part is."""
     columns = {}
     for point in POINTS:
         means = cells.at(point).mean

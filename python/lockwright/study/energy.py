@@ -10,10 +10,8 @@ from lockwright.study.rules import TOLERANCE
 
 
 def correlation(paired: pd.DataFrame) -> pd.DataFrame:
-    """Return Pearson's r of throughput and TPP per application, over its means (Table 16).
-
-    paired: columns application, count, lock, throughput and tpp, a row per run.
-    """
+    """Return Pearson's r of throughput and TPP per application, over its means (Table 16). paired:
+    columns application, count, lock, throughput and tpp, a row per run."""
     means = paired.groupby(["application", COUNT, "lock"])[["throughput", "tpp"]].mean()
     coefficients = {}
     for application, part in means.groupby(level=0):
@@ -38,11 +36,8 @@ def gain_difference(tpp: Cells, throughput: Cells) -> pd.DataFrame:
 
 def shift(tpp: Cells, throughput: Cells) -> pd.DataFrame:
     """Return the share of pairs whose best count in TPP is below, equal to or above that in
-    throughput.
-
-    Where the two counts differ, throughput and TPP are each compared between them: if either
-    differs by less than 5 %, the counts are taken as the same (Table 15).
-    """
+    throughput. Where the two counts differ, throughput and TPP are each compared between them: if
+    either differs by less than 5 %, the counts are taken as the same (Table 15)."""
     first, second = throughput.counts("opt"), tpp.counts("opt")
     signs_of_pairs = []
     for application in first.index.intersection(second.index):

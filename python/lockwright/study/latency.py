@@ -27,11 +27,9 @@ def _configurations_at(means: pd.DataFrame, point: str) -> pd.DataFrame:
 
 
 def against_throughput(runs: pd.DataFrame, point: str, baseline: str) -> pd.DataFrame:
-    """Return latency and execution time of each lock, as multiples of the baseline's.
-
-    A row per application and lock, least latency first; at opt, each lock is at the count of its
-    best throughput. Applications that were not run with the baseline there are left out.
-    """
+    """Return latency and execution time of each lock, as multiples of the baseline's. A row per
+    application and lock, least latency first; at opt, each lock is at the count of its best
+    throughput. Applications that were not run with the baseline there are left out."""
     at_point = _configurations_at(_means(runs), point)
     if baseline not in at_point.index.get_level_values("lock"):
         return pd.DataFrame(columns=["application", "lock", "count", "latency", "time"])
@@ -45,10 +43,8 @@ def against_throughput(runs: pd.DataFrame, point: str, baseline: str) -> pd.Data
 
 
 def growth(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return by what factors latency and execution time grow to max: from one, and from opt.
-
-    Each is the mean of the ratios over all applications and locks that were run at both.
-    """
+    """Return by what factors latency and execution time grow to max: from one, and from opt. Each
+    is the mean of the ratios over all applications and locks that were run at both."""
     means = _means(runs)
     last = _configurations_at(means, "max")
     lines = {}

@@ -28,12 +28,10 @@ class MachineMetric:
 
     @cached_property
     def effect(self) -> pd.DataFrame:
-        """See effect.effect."""
         return effect.effect(self.cells, self.rule)
 
     @cached_property
     def unfinished(self) -> pd.DataFrame:
-        """See descriptive.unfinished."""
         return descriptive.unfinished(self.sample)
 
     @cached_property
@@ -43,22 +41,19 @@ class MachineMetric:
 
     @cached_property
     def best(self) -> pd.DataFrame:
-        """See descriptive.best_share."""
         return descriptive.best_share(self.sensitive, self.rule)
 
     @cached_property
     def harmful(self) -> pd.DataFrame:
-        """See descriptive.harmful_share."""
         return descriptive.harmful_share(self.sensitive, self.rule)
 
     @cached_property
     def matrices(self) -> dict[str, pd.DataFrame]:
-        """See descriptive.pairwise, at each of POINTS."""
         return {point: descriptive.pairwise(self.sensitive, self.rule, point) for point in POINTS}
 
     @cached_property
     def changes(self) -> pd.DataFrame | None:
-        """See changes.changes; None where there are fewer than two counts."""
+        """The table of changes; None where there are fewer than two counts."""
         ran = set(self.sensitive.mean.index.get_level_values(1))
         if len(ran) < 2:
             return None

@@ -22,12 +22,9 @@ _TODO = (
 
 def read(paths: Sequence[Path], better: Mapping[str, str] | None = None) -> DataSet:
     """Return the data of files, and of all *.csv in directories. Raises LockwrightError for the
-    first bad line.
-
-    A file is CSV, or the SQLite file of `lockwright study run`. better: 'higher' or 'lower' for
-    metrics that are not known by name. A file without a column of machines is of one machine, named
-    as the file; NAME-MORE.csv beside NAME.csv adds metrics to the machine NAME.
-    """
+    first bad line. A file is CSV, or the SQLite file of `lockwright study run`. better: 'higher' or
+    'lower' for metrics that are not known by name. A file without a column of machines is of one
+    machine, named as the file; NAME-MORE.csv beside NAME.csv adds metrics to the machine NAME."""
     files = list(_files(paths))
     stems = [file.stem for file in files]
     notes: list[str] = []

@@ -31,7 +31,6 @@ class Table:
     aside: bool = False
 
     def columns(self) -> list[str]:
-        """Return all headings."""
         return [self.heading, *map(str, self.frame.columns)]
 
     def rows(self) -> list[list[str]]:

@@ -28,7 +28,7 @@ class Rule(Protocol):
 
     @property
     def intervals(self) -> bool:
-        """Whether the rule uses repetitions, so that figures have intervals."""
+        """True if the rule uses repetitions, so that figures have intervals."""
 
     @property
     def meaning(self) -> str:
@@ -55,12 +55,10 @@ class Margin:
 
     @property
     def intervals(self) -> bool:
-        """False: the rule compares means only."""
         return False
 
     @property
     def meaning(self) -> str:
-        """The rule as one sentence."""
         return f"better: the mean is more than {100 * self.tolerance:g} % above the other"
 
     def better(self, row: Row) -> Flags:
@@ -77,11 +75,9 @@ class Margin:
         return np.asarray(_greatest(row) / row.mean - 1 > HARM)
 
     def same(self, rows: Sequence[Row]) -> Flags:
-        """Return where all are better, all worse or all equal, that is within 5 % of the better.
-
-        A ratio between 1.05 and 1 / 0.95 counts as either, since only overlapping margins reproduce
-        the published counts of changes.
-        """
+        """Return where all are better, all worse or all equal, that is within 5 % of the better. A
+        ratio between 1.05 and 1 / 0.95 counts as either, since only overlapping margins reproduce
+        the published counts of changes."""
         ratios = np.stack([_ratios(row) for row in rows])
         low, high = 1 - self.tolerance, 1 / (1 - self.tolerance)
         better = (ratios > 1 + self.tolerance).all(axis=0)
@@ -92,21 +88,17 @@ class Margin:
 
 @dataclass(frozen=True)
 class Shown:
-    """The rule that the runs have to show a difference, with one error for all pairs of a row.
-
-    Each ordered pair has a one-sided Welch's t test on the logarithms of the runs, with moderated
+    """The rule that the runs have to show a difference, with one error for all pairs of a row. Each
+    ordered pair has a one-sided Welch's t test on the logarithms of the runs, with moderated
     variances (see moderated); Holm's step-down (Holm, 1979) shares the 5 % of error among the
-    pairs. A lock with a single run shows nothing.
-    """
+    pairs. A lock with a single run shows nothing."""
 
     @property
     def intervals(self) -> bool:
-        """True: the rule uses repetitions."""
         return True
 
     @property
     def meaning(self) -> str:
-        """The rule as one sentence."""
         return (
             f"better: shown by the runs with {numbers.percent(CONFIDENCE)} confidence for all "
             "pairs of a line together (Welch, Holm)"

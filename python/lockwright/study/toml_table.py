@@ -65,7 +65,6 @@ class Table:
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """Return a boolean."""
         return bool(self.value(name, bool, "true or false", default))
 
     def number(
@@ -86,7 +85,6 @@ class Table:
         return value
 
     def texts(self, name: str, default: Any = ...) -> tuple[str, ...]:
-        """Return a list of strings."""
         values = self.value(name, list, "a list of texts", default)
         if not all(isinstance(text, str) for text in values):
             raise self.complaint(name, "must be a list of strings", "write it as ['a', 'b']")

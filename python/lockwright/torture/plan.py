@@ -23,11 +23,8 @@ TOPOLOGY = "LOCKWRIGHT_TOPOLOGY"
 
 @dataclass(frozen=True)
 class Run:
-    """One lock for `seconds`.
-
-    topology: the declared NUMA nodes; None for those of the machine. numbers: environment variables
-    that set numbers of the lock.
-    """
+    """A run of one lock for `seconds`. topology: the declared NUMA nodes; None for those of the
+    machine. numbers: environment variables that set numbers of the lock."""
 
     lock: Lock
     seconds: float
@@ -37,12 +34,11 @@ class Run:
     @property
     def label(self) -> str:
         """The lock and the differences from a run without variables."""
-        where = f" on {self.topology}" if self.topology is not None else ""
-        return f"{self.lock.name}{where}{', least numbers' if self.numbers else ''}"
+        machine = f" on {self.topology}" if self.topology is not None else ""
+        return f"{self.lock.name}{machine}{', least numbers' if self.numbers else ''}"
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment variables of the run."""
         declared = {TOPOLOGY: self.topology} if self.topology is not None else {}
         return {**declared, **self.numbers}
 
@@ -53,14 +49,11 @@ def chosen_locks(name: str, known: Registry) -> list[Lock]:
 
 
 def planned_runs(chosen: Sequence[Lock], seconds: float) -> list[Run]:
-    """Return the runs, which share the time so that each lock gets the same.
-
-    A NUMA-aware lock runs on this machine, on two nodes that threads move between, and on more
-    nodes than most machines have. A lock with numbers also runs with their smallest values: waiters
-    then park at once, and rare paths become frequent. Neither is done if the user has set the
-    topology or the numbers.
-    """
-    each = seconds / len(chosen)
+    """Return the runs, which share the time so that each lock gets the same. A NUMA-aware lock runs
+    on this machine, on two nodes that threads move between, and on more nodes than most machines
+    have. A lock with numbers also runs with their smallest values: waiters then park at once, and
+    rare paths become frequent. Neither is done if the user has set the topology or the numbers."""
+    seconds_of_lock = seconds / len(chosen)
     planned = []
     for lock in chosen:
         machines: list[str | None] = [None]
@@ -69,17 +62,18 @@ def planned_runs(chosen: Sequence[Lock], seconds: float) -> list[Run]:
         variants = [Run(lock, 0, machine) for machine in machines]
         if least := _least_numbers(lock):
             variants.append(Run(lock, 0, machines[-1], least))
-        planned += [replace(run, seconds=each / len(variants)) for run in variants]
+        planned += [replace(run, seconds=seconds_of_lock / len(variants)) for run in variants]
     return planned
 
 
 def _least_numbers(lock: Lock) -> dict[str, str]:
-    if any(os.environ.get(name) for each in lock.tunables for name in (each.variable, each.shared)):
+    names = (name for tunable in lock.tunables for name in (tunable.variable, tunable.shared))
+    if any(os.environ.get(name) for name in names):
         return {}
     # "One in 0" means never: a waiter of the passive set would stay there.
     return {
-        each.variable: str(max(each.least, 1) if each.unit == "one in" else each.least)
-        for each in lock.tunables
+        tunable.variable: str(max(tunable.least, 1) if tunable.unit == "one in" else tunable.least)
+        for tunable in lock.tunables
     }
 
 
@@ -118,12 +112,13 @@ def is_fifo(lock: Lock) -> bool:
 
 
 def most_handovers_aside(lock: Lock, environment: Mapping[str, str]) -> int:
-    """Return after about how many handovers the lock admits a thread of the passive set."""
+    """Return the approximate number of handovers after which the lock admits a thread of the
+    passive set."""
     most = 1000
-    for each in lock.tunables:
-        if each.unit == "one in" or each.name in ("batch", "promotion", "patience"):
-            given = environment.get(each.variable) or environment.get(each.shared)
-            most = max(most, int(given or each.default))
+    for tunable in lock.tunables:
+        if tunable.unit == "one in" or tunable.name in ("batch", "promotion", "patience"):
+            setting = environment.get(tunable.variable) or environment.get(tunable.shared)
+            most = max(most, int(setting or tunable.default))
     return most
 
 

@@ -22,7 +22,7 @@ from lockwright.torture.run import Finding, Options
 
 
 class Display:
-    """A live line on a terminal; a plain line for each run elsewhere."""
+    """The progress: a live line on a terminal, a plain line for each run elsewhere."""
 
     def __init__(self, planned: Sequence[Run], bar: Progress) -> None:
         self._left = sum(run.seconds for run in planned)
@@ -32,7 +32,6 @@ class Display:
         self._since = 0.0
 
     def begin(self, run: Run) -> None:
-        """Show that a run starts."""
         self._run, self._since = run, time.monotonic()
         self.phase("")
 
@@ -46,7 +45,6 @@ class Display:
         self._bar.update(self._task, completed=(self._bar.tasks[0].total or 0) - left)
 
     def end(self, finding: Finding) -> None:
-        """Show that the run has ended."""
         assert self._run is not None
         self._left -= self._run.seconds
         if self._bar.disable:

@@ -13,8 +13,8 @@ from lockwright.run.record import describe_status
 from lockwright.run.tools import Line
 
 GRACE = 60.0
-"""Seconds after its planned end at which a run is killed. lockwright-torture itself ends phases
-that hang, so this is for an overloaded machine and for faults of that program."""
+"""Seconds after its planned end at which a run is killed. lockwright-torture ends phases that hang
+itself, so this is for an overloaded machine and for faults of that program."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of one run.
-
-    failure: None if the lock passed. state: of the threads at the failure, as text.
-    """
+    """The result of one run. failure: None if the lock passed; state: of the threads then."""
 
     seconds: float
     final: Line | None = None
@@ -55,12 +52,10 @@ def torture(
     on_phase: Callable[[str], None] = lambda what: None,
     emulator: Sequence[str] = (),
 ) -> Finding:
-    """Torture the lock in `library` for `seconds`, and leave no process running in any case.
-
-    handovers_aside: for how many handovers the lock may leave a thread in the passive set.
-    on_phase: called with the description of each phase. emulator: the words that call qemu, for a
-    library of another processor. Raises LockwrightError if another library served the calls.
-    """
+    """Torture the lock in `library` for `seconds`, and leave no process running. handovers_aside:
+    number of handovers for which the lock may leave a thread in the passive set. on_phase: called
+    with the description of each phase. emulator: the words that call qemu, for a library of another
+    processor. Raises LockwrightError if another library served the calls."""
     # qemu passes it to the program: it cannot load a library of another processor itself.
     set_up = (
         {**environment, "QEMU_SET_ENV": f"LD_PRELOAD={library}"}
@@ -75,14 +70,8 @@ def torture(
             str(tools.find("lockwright-torture", "torturing")),
             *("--seed", str(options.seed), "--seconds", f"{seconds:.3f}"),
             *("--patience", f"{options.patience:g}", "--parent", str(runner.pid)),
-            *(
-                "--parks",
-                str(int(parks)),
-                "--fifo",
-                str(int(fifo)),
-                "--turns",
-                str(handovers_aside),
-            ),
+            *("--parks", str(int(parks)), "--fifo", str(int(fifo))),
+            *("--turns", str(handovers_aside)),
         ]
         if options.phase is not None:
             command += ["--phase", str(options.phase)]

@@ -9,13 +9,13 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BASELINE, Lock, Registry
 
 NAMED, ADVISED, FAMILY = "named", "advised", "family"
-"""Why a lock takes part: the user or the advice named it, or it represents its family."""
+"""Reasons why a lock takes part: the user or the advice named it, or it represents its family."""
 
 DIVERSE = 3
 """Number of families whose races show that a program is not lock-sensitive."""
 
 _FIRST = 3
-"""Ranks up to this count as the first to try."""
+"""The last rank that counts as one of the first to try."""
 
 
 @dataclass(frozen=True)
@@ -52,67 +52,65 @@ def named_candidates(locks: Iterable[str]) -> tuple[Candidate, ...]:
 
 
 def advised_candidates(
-    shortlist: Sequence[tuple[str, str]], known: Registry, most: int | None = None
+    shortlist: Sequence[tuple[str, str]], registry: Registry, most: int | None = None
 ) -> tuple[Candidate, ...]:
     """Return the locks of a shortlist, with reasons, and one lock of each family without one there.
-
-    most: the largest number of these others.
-    """
-    chosen = [
+    most: the largest number of these others."""
+    advised = [
         Candidate(lock, ADVISED, reason)
         for lock, reason in shortlist
-        if lock != BASELINE and _is_usable(lock, known)
+        if lock != BASELINE and _is_usable(lock, registry)
     ]
-    families = {family_of(known.find(each.lock)) for each in chosen}
+    families = {family_of(registry.find(candidate.lock)) for candidate in advised}
     others = []
-    for lock in representatives(lock for lock in known if _is_usable(lock.name, known)):
+    for lock in representatives(lock for lock in registry if _is_usable(lock.name, registry)):
         if family_of(lock) not in families:
-            doubt = "in case the advice is wrong: " if chosen else ""
+            doubt = "in case the advice is wrong: " if advised else ""
             description = family_of(lock).description
             others.append(Candidate(lock.name, FAMILY, f"{doubt}one of its family, {description}"))
-    return (*chosen, *others[:most])
+    return (*advised, *others[:most])
 
 
 def representatives(locks: Iterable[Lock]) -> list[Lock]:
-    """Return one lock of each family: of those that survive over-subscription, if any, the lock
-    with the most use cases in which it is among the first to try; then the smaller, then the first
-    in the registry. Families that park come first, then categories in the registry's order."""
-    known = [lock for lock in locks if lock.name != BASELINE]
-    categories = list(dict.fromkeys(lock.category for lock in known))
-    chosen: dict[Family, Lock] = {}
-    for lock in sorted(known, key=_sort_key):
-        chosen.setdefault(family_of(lock), lock)
+    """Return one lock of each family: one that survives over-subscription, if any; among these,
+    that with the most use cases in which it is among the first to try, then the smallest. Families
+    that park come first, then categories in the registry's order."""
+    candidates = [lock for lock in locks if lock.name != BASELINE]
+    categories = list(dict.fromkeys(lock.category for lock in candidates))
+    by_family: dict[Family, Lock] = {}
+    for lock in sorted(candidates, key=_sort_key):
+        by_family.setdefault(family_of(lock), lock)
     return sorted(
-        chosen.values(),
+        by_family.values(),
         key=lambda lock: (not lock.parking, categories.index(lock.category), lock.yields),
     )
 
 
 def _sort_key(lock: Lock) -> tuple[object, ...]:
-    first = sorted(each.rank for each in lock.suits if each.rank <= _FIRST)
+    first = sorted(case.rank for case in lock.suits if case.rank <= _FIRST)
     size = (lock.bytes_per_mutex_outside, lock.bytes_per_node)
     return not lock.survives_oversubscription, -len(first), first, size
 
 
-def other_family_members(locks: Iterable[str], known: Registry) -> tuple[str, ...]:
+def other_family_members(locks: Iterable[str], registry: Registry) -> tuple[str, ...]:
     """Return all other locks of the families of `locks`, which perform alike within some per
     cent."""
     chosen = {BASELINE, *locks}
-    families = {family_of(known.find(lock)) for lock in chosen}
+    families = {family_of(registry.find(lock)) for lock in chosen}
     return tuple(
         name
-        for name in known.names
+        for name in registry.names
         if name not in chosen
-        and family_of(known.find(name)) in families
-        and _is_usable(name, known)
+        and family_of(registry.find(name)) in families
+        and _is_usable(name, registry)
     )
 
 
-def _is_usable(lock: str, known: Registry) -> bool:
+def _is_usable(lock: str, registry: Registry) -> bool:
     """Return whether the environment variables admit the lock: a large one cannot replace
     pthread_spinlock_t."""
     try:
-        known.check_environment(lock, os.environ)
+        registry.check_environment(lock, os.environ)
     except LockwrightError:
         return False
     return True

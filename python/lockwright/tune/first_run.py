@@ -1,4 +1,4 @@
-"""The run before the race, which shows that the program works and what its mutexes cost."""
+"""The run before the race, which shows that the program works and the cost of its mutexes."""
 
 import os
 import tempfile
@@ -15,10 +15,8 @@ from lockwright.profile.record import Profile
 
 
 def profile_first_run(plan: Plan, runner: Runner) -> Profile | None:
-    """Return the profile of one run at the largest number of threads; None if it is empty.
-
-    Raises LockwrightError if the run takes too long, or shows no metric.
-    """
+    """Return the profile of one run at the largest number of threads; None if it is empty. Raises
+    LockwrightError if the run takes too long, or shows no metric."""
     threads = max(plan.threads)
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         file = Path(folder) / "profile.json"
@@ -40,6 +38,6 @@ def profile_first_run(plan: Plan, runner: Runner) -> Profile | None:
 def lock_counts(profile: Profile) -> dict[str, int]:
     """Return the counts of the first run that a comparison stores."""
     return {
-        "mutexes": sum(each.instances for each in profile.mutexes),
+        "mutexes": sum(mutex.instances for mutex in profile.mutexes),
         "acquisitions": round(profile.process.lock_calls),
     }

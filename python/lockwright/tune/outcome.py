@@ -20,8 +20,8 @@ from lockwright.tune.race import Exit, RaceRuns, Standing
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome at one number of threads. ending: why the race ended; rows: the best lock first;
-    bound: the largest ratio to the baseline that any lock may have, None where unknown."""
+    """The outcome at one number of threads. ending: of the race; rows: the best lock first; bound:
+    the largest ratio to the baseline that any lock may have, None where unknown."""
 
     threads: int
     standing: Standing
@@ -31,11 +31,10 @@ class Outcome:
 
     @property
     def best(self) -> Summary | None:
-        """The row of the lock that won, or leads; None if none is left."""
+        """The row of the winning or leading lock; None if no lock is left."""
         return next((row for row in self.rows if row.lock == self.standing.best), None)
 
     def row(self, lock: str) -> Summary:
-        """Return the row of a lock."""
         return next(row for row in self.rows if row.lock == lock)
 
 
@@ -47,15 +46,15 @@ def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) ->
     for row in stats.summarise(plan, records, threads):
         if not race_runs.has_entered(row.lock):
             continue
-        gone = standing.dropped.get(row.lock)
+        dropped_out = standing.dropped.get(row.lock)
         killed = race_runs.killed(row.lock)
-        complete = gone is None or gone.how in (race.WORSE, race.BEHIND, race.NO_GAIN)
+        complete = dropped_out is None or dropped_out.how in (race.WORSE, race.BEHIND, race.NO_GAIN)
         rows.append(
             replace(
                 row,
                 wanted=len(row.values) if complete and row.values else plan.runs,
                 ratio=_ratio(race_runs, row),
-                fate=_fate(plan, killed, gone),
+                fate=_fate(plan, killed, dropped_out),
                 limit=round(max(killed), 2) if killed else None,
                 mark="",
             )
@@ -68,7 +67,7 @@ def _bound(race_runs: RaceRuns, standing: Standing) -> float | None:
     """Return the largest ratio to the baseline that a lock may have. Locks that are shown to be
     worse than another, or too slow, cannot have it."""
     behind = [
-        lock for lock, gone in standing.dropped.items() if gone.how in (race.BEHIND, race.NO_GAIN)
+        lock for lock, out in standing.dropped.items() if out.how in (race.BEHIND, race.NO_GAIN)
     ]
     ends = [
         race_runs.lead(lock, BASELINE, shared=True).high
@@ -97,36 +96,36 @@ def _ratio(race_runs: RaceRuns, row: Summary) -> Ratio | None:
 
 def _ranked(plan: Plan, standing: Standing, rows: Sequence[Summary]) -> list[Summary]:
     """Return the remaining locks in their order, then the others; the leader has the star."""
-    place = {lock: number for number, lock in enumerate(standing.remaining)}
+    ranks = {lock: number for number, lock in enumerate(standing.remaining)}
     best = standing.best
-    ranked = sorted(rows, key=lambda row: place.get(row.lock, len(place)))
+    ranked = sorted(rows, key=lambda row: ranks.get(row.lock, len(ranks)))
     return [
         replace(row, mark="*" if row.lock == best else row.mark.replace("*", "=")) for row in ranked
     ]
 
 
-def _fate(plan: Plan, killed: Sequence[float], gone: Exit | None) -> str:
-    """Return why a lock dropped out or had runs killed, or "". killed: the seconds after which runs
-    of the lock were killed."""
-    if gone is not None and gone.how == race.WORSE:
-        rounds = f"{gone.after} round{'' if gone.after == 1 else 's'}"
-        return f"dropped after {rounds}: shown to be worse than {gone.than}"
-    if gone is not None and gone.how == race.NO_GAIN:
+def _fate(plan: Plan, killed: Sequence[float], out: Exit | None) -> str:
+    """Return why a lock dropped out or had runs killed, or "". killed: the seconds after which
+    they were."""
+    if out is not None and out.how == race.WORSE:
+        rounds = f"{out.after} round{'' if out.after == 1 else 's'}"
+        return f"dropped after {rounds}: shown to be worse than {out.than}"
+    if out is not None and out.how == race.NO_GAIN:
         return (
-            f"dropped after {gone.after} rounds: shown to be no better than {BASELINE} by more than"
+            f"dropped after {out.after} rounds: shown to be no better than {BASELINE} by more than"
             f" {numbers.percent(plan.margin)}"
         )
-    if gone is not None and gone.how == race.BEHIND:
+    if out is not None and out.how == race.BEHIND:
         return "set aside for want of time: behind, though not shown to be worse"
-    if gone is not None and gone.how == race.FAILED:
-        return f"dropped: a run failed ({gone.note[:120]})"
+    if out is not None and out.how == race.FAILED:
+        return f"dropped: a run failed ({out.note[:120]})"
     if not killed:
         return ""
     if max(killed) >= plan.timeout:
         limit = f"{plan.timeout:g} s (--timeout)"
     else:
         limit = f"{race.TOO_SLOW:g} times the best lock's time"
-    if gone is not None:
+    if out is not None:
         return f"dropped: did not finish within {limit}"
     return f"{len(killed)} run{'' if len(killed) == 1 else 's'} killed after {limit}"
 
@@ -149,12 +148,12 @@ def interim_sentence(plan: Plan, result: Outcome) -> str:
 
 def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) -> Verdict:
     """Return the verdict on all numbers of threads. preparation: of the race, with the advice."""
-    texts = [_sentence(plan, each, preparation) for each in outcomes]
+    texts = [_sentence(plan, result, preparation) for result in outcomes]
     if not preparation.sensitive:
         texts.insert(0, preparation.sentence.rstrip("."))
-    gains = [each for each in outcomes if gained(each)]
+    gains = [result for result in outcomes if gained(result)]
     chosen = max(
-        gains or [each for each in outcomes if _is_promising(plan, each, preparation)],
+        gains or [result for result in outcomes if _is_promising(plan, result, preparation)],
         key=_threads,
         default=None,
     )
@@ -238,9 +237,11 @@ def _few_runs_text(plan: Plan, result: Outcome) -> str:
     runs = max(len(row.values) for row in rivals)
     names = ", ".join(row.lock for row in rivals)
     ends = " to ".join(dict.fromkeys(numbers.ratio(end) for end in (min(values), max(values))))
-    each = "one run" if runs == 1 else f"{runs} runs"
+    runs_text = "one run" if runs == 1 else f"{runs} runs"
     good = "fast" if plan.metric is None else "good"
-    return f"in {each} each, {names} were {ends} times as {good} as {BASELINE}: too few to decide"
+    return (
+        f"in {runs_text} each, {names} were {ends} times as {good} as {BASELINE}: too few to decide"
+    )
 
 
 def _rivals(plan: Plan, result: Outcome) -> str:

@@ -31,10 +31,10 @@ def costly_mutexes(profile: Profile) -> tuple[int, ...]:
 
 def lock_of_other_mutexes(known: Registry) -> str:
     """Return the lock of all other mutexes: the smallest light lock whose waiters park."""
-    fitting = [lock for lock in known if lock.light and lock.parking and lock.name != BASELINE]
+    light = [lock for lock in known if lock.light and lock.parking and lock.name != BASELINE]
     sizes = {
         lock.name: (lock.bytes_per_mutex_outside, lock.bytes_per_node, lock.bytes_in_place)
-        for lock in fitting
+        for lock in light
     }
     return min(sizes, key=sizes.__getitem__, default=BASELINE)
 
@@ -57,19 +57,15 @@ class Layout:
 
     @property
     def summary(self) -> str:
-        """The assignment in a few words."""
-        each = ", ".join(f"{lock} at rank {rank}" for rank, lock in sorted(self.locks.items()))
-        return f"{each}, {self.rest} elsewhere"
+        chosen = ", ".join(f"{lock} at rank {rank}" for rank, lock in sorted(self.locks.items()))
+        return f"{chosen}, {self.rest} elsewhere"
 
 
 def plan_variables(
     layout: Layout, profile: Path, program: Path, known: Registry, file: Path
 ) -> dict[str, str]:
-    """Return the environment variables that give the mixed library a layout. file: where the plan
-    is written first.
-
-    Raises LockwrightError if the mutexes cannot be named.
-    """
+    """Return the environment variables that give the mixed library a layout, which is first written
+    to `file`. Raises LockwrightError if the mutexes cannot be named."""
     file.write_text(layout.text(profile), encoding="utf-8")
     return {VARIABLE: compile_for(read(file, known), program).text}
 
@@ -82,11 +78,9 @@ None if none was better than that lock."""
 def search_layout(
     ranks: Sequence[int], single: str, rest: str, shortlist: Sequence[str], attempt: Attempt
 ) -> Layout | None:
-    """Return the best layout by a greedy search, or None if none beats the single lock.
-
-    All costly mutexes get the best single lock; then the locks of the shortlist are tried for one
-    mutex after the other, the most costly first. rest: the lock of all other mutexes.
-    """
+    """Return the best layout by a greedy search, or None if none beats the single lock. All costly
+    mutexes get the best single lock; then the locks of the shortlist are tried for each mutex, the
+    most costly first. rest: the lock of all other mutexes."""
     best = Layout(dict.fromkeys(ranks, rest if single == BASELINE else single), rest)
     won = False
     for rank in ranks:

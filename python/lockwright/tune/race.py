@@ -1,4 +1,4 @@
-"""The standing of a race at one number of threads, by the runs made so far.
+"""The state of a race at one number of threads, by the runs made so far.
 
 Successive elimination (Even-Dar, Mannor and Mansour, Action elimination and stopping conditions for
 the multi-armed bandit, Journal of Machine Learning Research 7, 2006): all remaining locks run once
@@ -28,15 +28,16 @@ LEAST_LIMIT = 1.0
 """Seconds that a run may take in any case."""
 
 LEAST_ROUNDS = 5
-"""Fewest rounds of the best lock and of the baseline, so that the gain is reasonably certain."""
+"""Least number of rounds of the best lock and of the baseline, for a reasonably certain gain."""
 
 ONE_LEFT, ALL_NEAR, TIME_UP, ROUNDS_UP, NONE_LEFT = range(5)
-"""Why a race ended: one lock is left; no remaining lock can be better than the best by more than
-the margin, or none can gain; the budget is used up; the rounds are used up; no lock is left."""
+"""Reasons for the end of a race: one lock is left; no remaining lock can be better than the best by
+more than the margin, or none can gain; the budget is used up; the rounds are used up; no lock is
+left."""
 
 WORSE, SLOW, FAILED, BEHIND, NO_GAIN = "worse", "slow", "failed", "behind", "no gain"
-"""How a lock drops out: it is shown to be worse than another; its runs do not end in time; a run
-fails; it is set aside; or it is shown to beat the baseline by no more than the margin."""
+"""Reasons why a lock drops out: it is shown to be worse than another; its runs do not end in time;
+a run fails; it is set aside; or it is shown to beat the baseline by no more than the margin."""
 
 CUTS = (1 / 3, 2 / 3)
 """Shares of the budget after which the worse half of the remaining locks is set aside, so that the
@@ -45,15 +46,15 @@ halving: Karnin, Koren and Somekh, Almost optimal exploration in multi-armed ban
 Conference on Machine Learning, 2013)."""
 
 _RESERVES_SHARE = 0.2
-"""Share of the chance of error for comparisons with reserves. Reserves are many and any of them may
-join; a small share leaves the intervals of the others hardly wider."""
+"""Share of the chance of error for comparisons with reserves; a small share leaves the intervals of
+the others hardly wider."""
 
 _SWEEPS = 20
 """Iterations of a fit, each of which at least halves the residual."""
 
 
 class Exit(NamedTuple):
-    """How a lock dropped out. after: rounds; than: the lock that it is shown to be worse than."""
+    """The exit of a lock. how: the reason; after: rounds; than: the lock that is better."""
 
     how: str
     after: int
@@ -63,7 +64,7 @@ class Exit(NamedTuple):
 
 @dataclass(frozen=True)
 class Standing:
-    """The state of a race. remaining: the locks in it, the best first; dropped: the others."""
+    """The state of a race. remaining: locks, the best first; dropped: the others."""
 
     remaining: tuple[str, ...]
     dropped: Mapping[str, Exit]
@@ -71,7 +72,7 @@ class Standing:
 
     @property
     def best(self) -> str | None:
-        """The lock that leads; None if all have dropped out."""
+        """The leading lock; None if all have dropped out."""
         return self.remaining[0] if self.remaining else None
 
 
@@ -104,19 +105,17 @@ class RaceRuns:
         )
 
     def _value(self, run: Record) -> float:
-        """Return the value of a run; 0 if it has none. A killed run counts with its time: without
-        it, the lock would look better than it is."""
+        """Return the value of a run; 0 if it has none. A killed run counts with its time, without
+        which the lock would seem better than it is."""
         if run.outcome == record.TIMEOUT and self._plan.metric is None:
             return run.wall
         return run.value or 0.0
 
     def lead(self, lock: str, other: str, shared: bool = False) -> Interval:
-        """Return the logarithm of the ratio by which a lock is better than another.
-
-        shared: whether the deviation of all locks is used where it is larger than that of these two
-        and has more degrees of freedom, which decides earlier. The final result on a lock uses its
-        own runs alone, unless they are too few.
-        """
+        """Return the logarithm of the ratio by which a lock is better than another. shared: whether
+        the deviation of all locks is used where it is larger than that of these two and has more
+        degrees of freedom, which decides earlier. The final result on a lock uses its own runs
+        alone, unless they are too few."""
         values = self._differences(lock, other)
         no_reserve = self._reserves.isdisjoint((lock, other))
         error = self._error if no_reserve else self._error_of_reserves
@@ -127,25 +126,25 @@ class RaceRuns:
         return [first[number] - second[number] for number in sorted(first.keys() & second.keys())]
 
     def exit(self, lock: str) -> Exit | None:
-        """Return how a lock dropped out by its own runs; None if it did not."""
+        """Return the exit of a lock by its own runs; None if it remains."""
         runs = self._runs[lock]
-        bad = [r for r in runs if r.value is None or r.value <= 0]
-        failed = [r for r in bad if r.outcome != record.TIMEOUT]
+        unfinished = [r for r in runs if r.value is None or r.value <= 0]
+        failed = [r for r in unfinished if r.outcome != record.TIMEOUT]
         if failed:
             return Exit(
                 FAILED, failed[0].round, note=failed[0].note or "its figure is not positive"
             )
-        finished = len(runs) - len(bad)
-        # Other load on the processors may be why the run did not end in time.
-        disturbed = any(r.others is not None and r.others > BUSY for r in bad)
-        if len(bad) > finished and (len(bad) > 1 or not disturbed):
-            return Exit(SLOW, bad[-1].round)
+        finished = len(runs) - len(unfinished)
+        # Other load on the processors may have delayed the run.
+        disturbed = any(r.others is not None and r.others > BUSY for r in unfinished)
+        if len(unfinished) > finished and (len(unfinished) > 1 or not disturbed):
+            return Exit(SLOW, unfinished[-1].round)
         return None
 
     def standing(self) -> Standing:
         """Return the remaining and the dropped locks."""
         entered = [lock for lock in self._plan.locks if lock not in self._waiting]
-        dropped = {lock: gone for lock in entered if (gone := self.exit(lock)) is not None}
+        dropped = {lock: out for lock in entered if (out := self.exit(lock)) is not None}
         running = [lock for lock in entered if lock not in dropped]
         for lock in running:
             if (beaten := self._beaten(lock, running)) is not None:
@@ -180,7 +179,7 @@ class RaceRuns:
         return [number for number in due if number > 1]
 
     def _ranked(self, locks: Sequence[str], rounds: int | None = None) -> list[str]:
-        """Return the locks sorted by their rounds up to that one, the best first."""
+        """Return the locks by their scores in rounds up to that one, the best first."""
         scores = self._scores(locks, rounds)
         return sorted(locks, key=lambda lock: -scores[lock])
 
@@ -193,8 +192,8 @@ class RaceRuns:
         return Exit(WORSE, len(self._logs[lock]), than=other)
 
     def _cannot_gain(self, lock: str) -> bool:
-        """Return whether it is shown that a lock gains nothing over the baseline. The interval is
-        also used to drop it as worse, so the chance of error does not grow."""
+        """Return whether a lock is shown to gain nothing over the baseline. The interval is also
+        used to drop it as worse, so the chance of error does not grow."""
         if lock == BASELINE or self.rounds_of(lock) < LEAST_ROUNDS:
             return False
         return self.lead(lock, BASELINE, shared=True).high <= math.log1p(self._plan.margin)
@@ -235,7 +234,7 @@ class RaceRuns:
         return [r.wall for r in self._runs[lock] if r.outcome == record.TIMEOUT]
 
     def ended(self, standing: Standing) -> int | None:
-        """Return ONE_LEFT, ALL_NEAR or NONE_LEFT if the race is decided; else None."""
+        """Return ONE_LEFT, ALL_NEAR or NONE_LEFT if the race is decided; otherwise None."""
         best = standing.best
         if best is None:
             return NONE_LEFT
@@ -244,10 +243,10 @@ class RaceRuns:
         margin = math.log1p(self._plan.margin)
         others = [lock for lock in standing.remaining if lock != best]
         if not others:
-            useless = any(gone.how == NO_GAIN for gone in standing.dropped.values())
+            useless = any(out.how == NO_GAIN for out in standing.dropped.values())
             return ALL_NEAR if best == BASELINE and useless else ONE_LEFT
         near = all(self.lead(lock, best, shared=True).high <= margin for lock in others)
-        # Whether the best one gains over the baseline has to be decided, too.
+        # The gain of the best lock over the baseline has to be decided, too.
         if BASELINE in others:
             near = near and self.lead(best, BASELINE).high <= margin
         return ALL_NEAR if near else None
@@ -269,5 +268,5 @@ class RaceRuns:
         walls = [r.wall for r in self._runs[lock]]
         if walls:
             return statistics.median(walls)
-        known = [r.wall for runs in self._runs.values() for r in runs if r.value is not None]
-        return statistics.median(known) if known else 0.0
+        finished = [r.wall for runs in self._runs.values() for r in runs if r.value is not None]
+        return statistics.median(finished) if finished else 0.0

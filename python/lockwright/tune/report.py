@@ -37,36 +37,36 @@ def make_report(
     endings: Mapping[int, int],
     meters: Meters | None = None,
 ) -> Report:
-    """Return the report. endings: why the race at a number of threads ended; a race without an
-    entry was stopped."""
+    """Return the report. endings: of the races, by the number of threads; a race without one was
+    stopped."""
     plan = comparison.plan
-    begun = [each for each in plan.threads if any(r.threads == each for r in records)]
-    outcomes = [outcome(plan, records, each, endings.get(each, race.TIME_UP)) for each in begun]
+    begun = [count for count in plan.threads if any(r.threads == count for r in records)]
+    outcomes = [outcome(plan, records, count, endings.get(count, race.TIME_UP)) for count in begun]
     preparation = Preparation.from_facts(comparison.provenance)
     races = [
         {
-            "threads": each.threads or None,
-            "best": each.standing.best,
-            "gain_shown": gained(each),
-            "bound": each.bound,
-            "no_gain": no_gain(plan, each),
-            "ended": ENDINGS[each.ending],
-            "left": each.standing.remaining,
-            "joined": [row.lock for row in each.rows if row.lock in plan.reserves],
-            "dropped": {lock: gone._asdict() for lock, gone in each.standing.dropped.items()},
+            "threads": result.threads or None,
+            "best": result.standing.best,
+            "gain_shown": gained(result),
+            "bound": result.bound,
+            "no_gain": no_gain(plan, result),
+            "ended": ENDINGS[result.ending],
+            "left": result.standing.remaining,
+            "joined": [row.lock for row in result.rows if row.lock in plan.reserves],
+            "dropped": {lock: out._asdict() for lock, out in result.standing.dropped.items()},
         }
-        for each in outcomes
+        for result in outcomes
     ]
-    found = decide(plan, outcomes, preparation)
+    verdict = decide(plan, outcomes, preparation)
     comparison = _entered(comparison, records)
     plan = comparison.plan
     return Report(
         comparison,
         title,
         records,
-        [each.rows for each in outcomes],
+        [result.rows for result in outcomes],
         warnings.collect(plan, records),
-        found,
+        verdict,
         metered.tables(plan, records, meters.idle if meters else None),
         meters.notes() if meters else [],
         {FACTS: asdict(preparation) | {"races": races}},

@@ -1,4 +1,5 @@
-"""The rounds of a race: every remaining lock runs once in each, and each run is stored at once."""
+"""The rounds of a race, in each of which every remaining lock runs once; each run is stored at
+once."""
 
 import random
 import time
@@ -17,7 +18,7 @@ from lockwright.tune.race import ROUNDS_UP, TIME_UP, RaceRuns, Standing
 
 _SEED = 20
 _FIRST_REPORT = 10.0
-"""Seconds after which the standing is first reported; then each time they have doubled."""
+"""Seconds after which the state is first reported; then each time they have doubled."""
 
 
 class Session:
@@ -26,13 +27,12 @@ class Session:
     def __init__(
         self, comparison: Comparison, store: Store, registry: Registry, runner: Runner
     ) -> None:
-        """Read the stored runs. The runner is used until the session ends."""
         self.comparison = comparison
         self._store = store
         self._runner = runner
         self._plan: Plan = comparison.plan
         self._registry = registry
-        self._libraries = {each: self._plan.path_of(each, registry) for each in self._plan.locks}
+        self._libraries = {lock: self._plan.path_of(lock, registry) for lock in self._plan.locks}
         self.records: list[Record] = store.records(comparison)
         self.endings: dict[int, int] = {}
 
@@ -40,8 +40,8 @@ class Session:
         """Make runs for at most `seconds`, shared among the numbers of threads."""
         end = clock() + seconds
         with Display(len(self.records), len(self.records)) as display:
-            for place, threads in enumerate(self._plan.threads):
-                remaining = len(self._plan.threads) - place
+            for index, threads in enumerate(self._plan.threads):
+                remaining = len(self._plan.threads) - index
                 until = clock() + max(0.0, end - clock()) / remaining
                 self.endings[threads] = self._race(threads, until, clock, display)
 
@@ -61,7 +61,7 @@ class Session:
             if joining:
                 print_line(f"of the leading family, also trying {', '.join(joining)}")
             if number > 1 and clock() >= next_report:
-                self._report_standing(threads)
+                self._report_state(threads)
                 next_report = clock() + (clock() - began)
             for lock in _order(self._plan, threads, number, (*standing.remaining, *joining)):
                 now = RaceRuns(self._plan, threads, self.records)
@@ -81,8 +81,8 @@ class Session:
     def _joining(
         self, race_runs: RaceRuns, standing: Standing, ended: int | None
     ) -> tuple[str, ...]:
-        """Return the reserves that join: those of the best lock's family, if that lock is better
-        than the baseline, once the race of the others is decided or a first cut was made."""
+        """Return the reserves that join: the best lock's family, if that lock is better than the
+        baseline, once the race of the others is decided or a first cut was made."""
         reserves = self._plan.reserves
         best = next((lock for lock in standing.remaining if lock != BASELINE), None)
         if best is None or not reserves or any(map(race_runs.has_entered, reserves)):
@@ -96,9 +96,9 @@ class Session:
         family = family_of(self._registry.find(best))
         return tuple(lock for lock in reserves if family_of(self._registry.find(lock)) == family)
 
-    def _report_standing(self, threads: int) -> None:
-        """Print the result so far: most programs are not lock-sensitive, and the user should see
-        early that there is little to gain."""
+    def _report_state(self, threads: int) -> None:
+        """Print the result so far, since most programs are not lock-sensitive, and the user can
+        then stop early."""
         interim = outcome(self._plan, self.records, threads, TIME_UP)
         if sentence := interim_sentence(self._plan, interim):
             print_line(f"so far{at_threads(threads)}: {sentence}")
@@ -120,9 +120,8 @@ class Session:
 
 
 def _order(plan: Plan, threads: int, number: int, remaining: Sequence[str]) -> Sequence[str]:
-    """Return the locks in the order of a round. The first round begins with the baseline, then has
-    the locks as chosen, so that a good one soon bounds the time of the others; later rounds are
-    shuffled."""
+    """Return the locks in the order of a round: in the first, the baseline and then the locks as
+    chosen, so that a good one soon bounds the time of the others; in later rounds, shuffled."""
     running = set(remaining) | {BASELINE}
     order = [lock for lock in plan.locks if lock in running]
     if number > 1:

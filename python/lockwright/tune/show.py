@@ -8,23 +8,23 @@ from lockwright.compare.report import Report
 from lockwright.tune.preparation import Preparation
 
 
-def show(console: Console, made: Report) -> None:
+def show(console: Console, report: Report) -> None:
     """Print the advice, the locks that took part with the reasons, and the tables."""
-    preparation, plan = Preparation.from_facts(made.comparison.provenance), made.comparison.plan
+    preparation, plan = Preparation.from_facts(report.comparison.provenance), report.comparison.plan
     if preparation.sentence and preparation.sensitive:
         print_wrapped(console, "its profile: ", preparation.sentence, "")
         console.print()
     print_wrapped(console, "", "locks that were tried", "bold")
     joined = [(lock, "one of the family of the lock that led") for lock in plan.reserves]
-    print_terms(console, [(each.lock, each.reason) for each in preparation.candidates] + joined)
+    print_terms(console, [(lock.lock, lock.reason) for lock in preparation.candidates] + joined)
     console.print()
-    table.show(console, made)
+    table.show(console, report)
 
 
-def print_verdict(console: Console, made: Report, use: str) -> None:
+def print_verdict(console: Console, report: Report, use: str) -> None:
     """Print the sentence and the command that uses the best lock, or the changes to the program
     that may help instead."""
-    if made.verdict.command is None:
-        for change in Preparation.from_facts(made.comparison.provenance).changes:
+    if report.verdict.command is None:
+        for change in Preparation.from_facts(report.comparison.provenance).changes:
             print_wrapped(console, "What may help instead: ", change, "")
-    table.print_verdict(console, made.verdict, use)
+    table.print_verdict(console, report.verdict, use)

@@ -1,8 +1,7 @@
 """The report of a profile: one HTML file that needs no other file and no network.
 
-page.html, mutexes.html and advice.html have its structure, page.css its style. Of the scripts,
-page.js draws the distributions, flame.js the stacks of waiters, blocking.js the holders and
-waiters, and timeline.js the threads.
+Its scripts: page.js draws the distributions, flame.js the stacks of waiters, blocking.js the
+holders and waiters, and timeline.js the threads.
 """
 
 import shlex
@@ -18,8 +17,7 @@ from lockwright.profile.record import Profile
 
 
 def write(profile: Profile, path: Path, option: str = "-o") -> None:
-    """Write the report to a file. option: the one that named it. Raises LockwrightError on
-    failure."""
+    """Write the report to a file, which `option` named. Raises LockwrightError on failure."""
     files.write(path, render(profile), option)
 
 

@@ -20,9 +20,9 @@ from lockwright.profile.record import (
 _Waited = TypeVar("_Waited", Site, Block)
 
 WORST = 5
-"""Number of mutexes with a card; their sections are open if they have at least _MUCH."""
+"""Number of mutexes with a card; their sections are open if they have at least _OPEN_SHARE."""
 
-_MUCH = 0.01
+_OPEN_SHARE = 0.01
 """Share of all waiting."""
 
 SECTIONS = 25
@@ -31,14 +31,10 @@ SECTIONS = 25
 ROWS = 500
 """Number of mutexes in the table."""
 
-_PLACES = 12
+_SITES = 12
 """Number of call sites, and pairs of them, in the tables of a mutex."""
 
-_BY = {
-    OBJECT: "a variable",
-    CREATED: "initialised at",
-    FIRST_TAKEN: "first taken at",
-}
+_ORIGINS = {OBJECT: "a variable", CREATED: "initialised at", FIRST_TAKEN: "first taken at"}
 
 COLUMNS = (
     "mutex",
@@ -59,17 +55,17 @@ def share_of_waiting(profile: Profile, mutex: Mutex) -> str:
     return f"{numbers.share(mutex.lost / profile.lost)} of all waiting" if profile.lost else ""
 
 
-def is_open(profile: Profile, place: int) -> bool:
+def is_open(profile: Profile, index: int) -> bool:
     """Return whether the section of the mutex at this index is open initially."""
-    return place < WORST and profile.mutexes[place].lost >= _MUCH * profile.lost
+    return index < WORST and profile.mutexes[index].lost >= _OPEN_SHARE * profile.lost
 
 
 def rows(profile: Profile) -> list[Row]:
     """Return a row for each mutex, up to ROWS."""
-    return [_row(place, mutex) for place, mutex in enumerate(profile.mutexes[:ROWS])]
+    return [_row(index, mutex) for index, mutex in enumerate(profile.mutexes[:ROWS])]
 
 
-def _row(place: int, mutex: Mutex) -> Row:
+def _row(index: int, mutex: Mutex) -> Row:
     share, taken = mutex.contended_share, mutex.acquisitions > 0
     name = mutex.name if mutex.instances == 1 else f"{mutex.name} (x{mutex.instances:,})"
     cells = [
@@ -82,11 +78,11 @@ def _row(place: int, mutex: Mutex) -> Row:
         (f"{mutex.waiters_mean:.2g}", repr(mutex.waiters_mean)),
         (str(mutex.threads), str(mutex.threads)),
     ]
-    return Row(cells, link=f"#mutex-{place}" if place < SECTIONS else "")
+    return Row(cells, link=f"#mutex-{index}" if index < SECTIONS else "")
 
 
-def _median_and_p99(found: Distribution) -> list[Cell]:
-    return [_time(value, found.count > 0) for value in (found.p50, found.p99)]
+def _median_and_p99(distribution: Distribution) -> list[Cell]:
+    return [_time(value, distribution.count > 0) for value in (distribution.p50, distribution.p99)]
 
 
 def _time(ns: float, known: bool) -> Cell:
@@ -96,40 +92,37 @@ def _time(ns: float, known: bool) -> Cell:
 def facts(mutex: Mutex) -> dict[str, str]:
     """Return the figures of a mutex by their names."""
     place = mutex.place
-    found = {"kind": _kind(mutex), "where": f"{_BY[place.kind]} {_frame(place.frame)}"}
+    figures = {"kind": _kind(mutex), "where": f"{_ORIGINS[place.kind]} {_frame(place.frame)}"}
     if place.stack[1:]:
-        found["called from"] = " ← ".join(frame.label for frame in place.stack[1:])
-    found["acquisitions"] = (
+        figures["called from"] = " ← ".join(frame.label for frame in place.stack[1:])
+    figures["acquisitions"] = (
         f"not known from outside; {numbers.count(mutex.contended)} waits of {mutex.threads} threads"
         if not mutex.acquisitions
         else f"{numbers.count(mutex.acquisitions)} by {mutex.threads} threads;"
         f" {numbers.count(mutex.contended)} found it held ({numbers.share(mutex.contended_share)})"
     )
-    for name, each in (
-        ("waiting", mutex.waiting),
-        ("holding", mutex.holding),
-        ("handover", mutex.hand_over),
-    ):
-        found[name] = _distribution(each)
-    found["waiters"] = (
+    figures["waiting"] = _distribution(mutex.waiting)
+    figures["holding"] = _distribution(mutex.holding)
+    figures["handover"] = _distribution(mutex.hand_over)
+    figures["waiters"] = (
         f"{mutex.waiters_mean:.2g} on average while it was in use, {mutex.waiters_most} at most;"
         f" {mutex.sampled_times:,} samples"
         if mutex.sampled_times
         else "not sampled"
     )
     if mutex.acquisitions:
-        found["changes of the owner"] = numbers.share(mutex.owner_changes)
-        found["holder preempted"] = f"in {numbers.share(mutex.preempted_holds)} of holds"
+        figures["changes of the owner"] = numbers.share(mutex.owner_changes)
+        figures["holder preempted"] = f"in {numbers.share(mutex.preempted_holds)} of holds"
     if mutex.trylocks:
-        found["trylock"] = (
+        figures["trylock"] = (
             f"{numbers.count(mutex.trylocks)} calls, {numbers.count(mutex.failed_trylocks)} failed"
         )
     if mutex.cond_waits or mutex.cond_signals:
-        found["condition variables"] = (
+        figures["condition variables"] = (
             f"{numbers.count(mutex.cond_waits)} waits, {numbers.count(mutex.cond_signals)} signals,"
             f" {numbers.count(mutex.futile_wakeups)} futile wake-ups"
         )
-    return found
+    return figures
 
 
 def _kind(mutex: Mutex) -> str:
@@ -139,13 +132,13 @@ def _kind(mutex: Mutex) -> str:
     return f"{kind}, at {mutex.address:#x}"
 
 
-def _distribution(found: Distribution) -> str:
-    if not found.count:
+def _distribution(durations: Distribution) -> str:
+    if not durations.count:
         return "none"
     return (
-        f"{numbers.time(found.total)} in all; p50 {numbers.time(found.p50)},"
-        f" p90 {numbers.time(found.p90)}, p99 {numbers.time(found.p99)},"
-        f" at most {numbers.time(found.most)}; {found.samples:,} timed"
+        f"{numbers.time(durations.total)} in all; p50 {numbers.time(durations.p50)},"
+        f" p90 {numbers.time(durations.p90)}, p99 {numbers.time(durations.p99)},"
+        f" at most {numbers.time(durations.most)}; {durations.samples:,} timed"
     )
 
 
@@ -153,9 +146,9 @@ def _frame(frame: Frame) -> str:
     return f"{frame.label} in {frame.module}" if frame.module else frame.label
 
 
-def worst(found: Iterable[_Waited]) -> list[_Waited]:
-    """Return those with the most waiting, up to _PLACES."""
-    return sorted(found, key=lambda each: -each.waited)[:_PLACES]
+def worst(items: Iterable[_Waited]) -> list[_Waited]:
+    """Return the sites or blocks with the most waiting, up to _SITES."""
+    return sorted(items, key=lambda item: -item.waited)[:_SITES]
 
 
 def site_rows(mutex: Mutex, sites: Iterable[Site]) -> list[Row]:

@@ -1,11 +1,11 @@
-"""The figures of the process as a whole."""
+"""The figures of the process."""
 
 from lockwright.base import numbers
 from lockwright.profile.record import Creation, Process, Profile
 
 
 def sentence(profile: Profile) -> str:
-    """Return the time lost to waiting and the number of mutexes, as a sentence."""
+    """Return a sentence on the time lost by waiting and the number of mutexes."""
     process = profile.process
     if not profile.mutexes:
         if not profile.is_preloaded:
@@ -16,13 +16,13 @@ def sentence(profile: Profile) -> str:
         return (
             f"No thread waited for any of the {numbers.count(len(profile.mutexes))} mutexes taken."
         )
-    many = "one mutex" if len(waited) == 1 else f"{numbers.count(len(waited))} mutexes"
-    total = f"Threads waited {numbers.time(profile.lost)} in all for {many}"
-    given = process.threads_mean * process.duration
-    if given <= 0:
+    contended = "one mutex" if len(waited) == 1 else f"{numbers.count(len(waited))} mutexes"
+    total = f"Threads waited {numbers.time(profile.lost)} in all for {contended}"
+    thread_time = process.threads_mean * process.duration
+    if thread_time <= 0:
         return f"{total}."
     return (
-        f"{total}: {numbers.share(min(1.0, profile.lost / given))} of the time that"
+        f"{total}: {numbers.share(min(1.0, profile.lost / thread_time))} of the time that"
         f" {numbers.count(process.threads_mean)} threads had in {numbers.time(process.duration)}."
     )
 
@@ -33,10 +33,10 @@ _KNOWN_FROM_OUTSIDE = ("threads", "processors", "processor time", "page faults")
 def facts(profile: Profile) -> dict[str, str]:
     """Return the figures of the process by their names."""
     process = profile.process
-    found = _activity(process) | _creation(process)
+    figures = _activity(process) | _creation(process)
     if not profile.is_preloaded:
-        found = {name: found[name] for name in _KNOWN_FROM_OUTSIDE}
-    return found
+        figures = {name: figures[name] for name in _KNOWN_FROM_OUTSIDE}
+    return figures
 
 
 def _activity(process: Process) -> dict[str, str]:
@@ -46,7 +46,7 @@ def _activity(process: Process) -> dict[str, str]:
         total = f"{numbers.count(number)}{what}"
         return f"{total}, {numbers.count(number / seconds)} a second" if seconds > 0 else total
 
-    found = {
+    figures = {
         "threads": f"{process.threads_most} at most, {process.threads_mean:.3g} on average",
         "processors": str(process.processors),
         "processor time": f"{numbers.time(process.cpu_user)} in the program,"
@@ -60,31 +60,31 @@ def _activity(process: Process) -> dict[str, str]:
         " a disk",
         "mappings made and removed": rate(process.mmap_calls),
     }
-    unseen = {
+    unprofiled = {
         "reader-writer locks": process.rwlock_calls,
         "spin locks": process.spin_calls,
         "shared, robust and priority mutexes": process.unprofiled_calls,
     }
-    for what, calls in unseen.items():
+    for what, calls in unprofiled.items():
         if calls:
-            found[what] = f"{rate(calls, ' calls')}, not profiled"
-    return found
+            figures[what] = f"{rate(calls, ' calls')}, not profiled"
+    return figures
 
 
 def _creation(process: Process) -> dict[str, str]:
-    created: Creation = process.creation
-    if not created.created:
+    creation: Creation = process.creation
+    if not creation.created:
         return {"mutexes created by calls": "none"}
     total = (
-        f"{numbers.count(created.created)} created, {numbers.count(created.destroyed)} destroyed,"
-        f" {numbers.count(created.alive_most)} at one time"
+        f"{numbers.count(creation.created)} created, {numbers.count(creation.destroyed)} destroyed,"
+        f" {numbers.count(creation.alive_most)} at one time"
     )
-    by = (
-        f"{created.creators} thread{'s' if created.creators != 1 else ''}; the busiest made"
-        f" {numbers.share(created.by_most)}"
+    creators = (
+        f"{creation.creators} thread{'s' if creation.creators != 1 else ''}; the busiest made"
+        f" {numbers.share(creation.by_most)}"
     )
     return {
         "mutexes created by calls": total,
-        "created by": by,
-        "created in the first tenth": numbers.share(created.early),
+        "created by": creators,
+        "created in the first tenth": numbers.share(creation.early),
     }

@@ -35,11 +35,9 @@ _POLL = 0.3
 
 @dataclass
 class _Machine:
-    """A worker. address: '' while it is absent; refused: why it takes no part, or ''.
-
-    future: of the current call, whose kind is `call`; slot: the run that is under way, or that
-    waits for a probe; known: whether its facts have been checked.
-    """
+    """A worker. address: '' while it is absent; refused: why it takes no part, or ''. future: of
+    the current call, whose kind is `call`; slot: the run that is under way, or that waits for a
+    probe; known: whether its facts have been checked."""
 
     name: str
     schedule: Schedule
@@ -53,11 +51,8 @@ class _Machine:
 
 
 def carry_out(plan: Plan, store: Store, address: str, patience: float) -> str:
-    """Make all missing runs. Return what is left and why, or "".
-
-    patience: seconds to wait for workers while no run is possible. Raises LockwrightError if no
-    scheduler answers.
-    """
+    """Make all missing runs. Return what is left and why, or "". patience: seconds to wait for
+    workers while no run is possible. Raises LockwrightError if no scheduler answers."""
     with _client(address) as client:
         return _Fleet(plan, store, client).carry_out(patience)
 
@@ -140,7 +135,6 @@ class _Fleet:
         return [m for m in self._machines.values() if m.address and not m.refused]
 
     def _update_machines(self) -> None:
-        """Update the machines from the scheduler's list of workers."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         present = {str(worker["name"]): (address, worker) for address, worker in workers.items()}
         for name, (address, about) in present.items():
@@ -317,7 +311,6 @@ class _Fleet:
         display.announce(busy or machines, f"{machines}, {share} % done", max(times, default=None))
 
     def _unfinished(self) -> str:
-        """Return why runs are left."""
         if not self._machines:
             return "no machine has joined: start 'lockwright study worker' on each"
         if self._plan.machines == ANY:

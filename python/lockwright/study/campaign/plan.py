@@ -36,10 +36,8 @@ class Member:
 
 @dataclass(frozen=True)
 class Configuration:
-    """The conditions of a run that are repeated.
-
-    threads: 0 for the number of processors; nodes: number of NUMA nodes to use, 0 for all.
-    """
+    """The conditions of a run that are repeated. threads: 0 for the number of processors; nodes:
+    number of NUMA nodes to use, 0 for all."""
 
     program: str
     lock: str
@@ -94,7 +92,6 @@ class Plan:
     everything: bool = False
 
     def member(self, name: str) -> Member:
-        """Return the member whose program has that name."""
         return next(member for member in self.members if member.program.name == name)
 
     def configurations(self) -> list[Configuration]:

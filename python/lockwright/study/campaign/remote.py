@@ -72,9 +72,7 @@ def _default_folders() -> Folders:
 
 def serve(address: str, name: str, folders: Folders) -> int:
     """Make the runs of a scheduler until it ends or a signal arrives; return the exit status.
-
-    Raises LockwrightError if no scheduler answers.
-    """
+    Raises LockwrightError if no scheduler answers."""
     global _folders
     _folders = folders
     return asyncio.run(_serve(address, name))

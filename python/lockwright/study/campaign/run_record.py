@@ -29,23 +29,21 @@ class RunRecord:
 
     @property
     def finished(self) -> bool:
-        """Whether its value counts, unless it is a warm-up run."""
+        """True if its value counts, unless it is a warm-up run."""
         return self.result.outcome == record.FINISHED
 
     @property
     def final(self) -> bool:
-        """Whether its configuration is left out."""
+        """True if its configuration is left out."""
         return self.result.outcome == LEFT_OUT
 
 
 @dataclass(frozen=True)
 class Probe:
-    """The first run of a setting on a machine, under the counting baseline.
-
-    setting: a configuration without a lock; problem: why it cannot be run there, or empty; counts:
-    of the program's lock operations; sums: of the outputs that must be the same under every lock;
-    version: of the program.
-    """
+    """The first run of a setting on a machine, under the counting baseline. setting: a
+    configuration without a lock; problem: why it cannot be run there, or empty; counts: of the
+    program's lock operations; sums: of the outputs that must be the same under every lock; version:
+    of the program."""
 
     machine: str
     setting: Configuration

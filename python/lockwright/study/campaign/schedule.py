@@ -14,10 +14,8 @@ _GIVE_UP = 2
 
 
 class Schedule:
-    """The runs of one machine or, if machines share them, of all.
-
-    A slot that `next` returned is under way until `done` or `lost` is called for it.
-    """
+    """The runs of one machine or, if machines share them, of all. A slot that `next` returned is
+    under way until `done` or `lost` is called for it."""
 
     def __init__(self, plan: Plan, runs: Iterable[RunRecord] = ()) -> None:
         """Begin with the first round. runs: those of earlier sessions."""
@@ -42,10 +40,8 @@ class Schedule:
         self._runs[run.slot.configuration].append(run)
 
     def next(self, able: Callable[[Configuration], bool] = lambda _: True) -> Slot | None:
-        """Return a slot that can be run now; None while there is none.
-
-        able: whether the calling machine can run a configuration; other slots stay in the round.
-        """
+        """Return a slot that can be run now; None while there is none. able: whether the calling
+        machine can run a configuration; other slots stay in the round."""
         while True:
             for queue in (self._lost, self._queue):
                 for slot in list(queue):
@@ -77,7 +73,6 @@ class Schedule:
 
     @property
     def finished(self) -> bool:
-        """Whether all runs have ended."""
         return not self._running and not any(True for _ in self.remaining())
 
     def remaining(self) -> Iterable[Slot]:

@@ -106,10 +106,8 @@ class Local:
 
 
 def bad_endings(plan: Plan, runs: Iterable[RunRecord]) -> list[str]:
-    """Return a line for each run that ended in a fault, if the plan tests endings.
-
-    A polling lock that is slow with more threads than processors is no fault.
-    """
+    """Return a line for each run that ended in a fault, if the plan tests endings. A polling lock
+    that is slow with more threads than processors is no fault."""
     lines = []
     for run in runs if plan.endings else ():
         configuration, result = run.slot.configuration, run.result

@@ -78,15 +78,12 @@ class Site:
             trial.clear_abandoned(folder)
 
     def __enter__(self) -> "Site":
-        """Return the site."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the site."""
         self.close()
 
     def close(self) -> None:
-        """End all processes."""
         self._processes.close()
         # Fails while another study has files there.
         with contextlib.suppress(OSError):

@@ -81,7 +81,6 @@ class Store:
     """An open file of a study. Methods raise LockwrightError if access to the file fails."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file; create it and its directories as needed."""
         self.path = path
         self._sittings: dict[str, int] = {}
         with self._guard():
@@ -92,15 +91,12 @@ class Store:
         return results.explain_errors(self.path, "the same command")
 
     def close(self) -> None:
-        """Close the file, to which all additions are committed already."""
         with self._guard():
             self._connection.close()
 
     def begin(self, plan: Plan) -> bool:
         """Register this process as the one that runs the study; return whether it is resumed.
-
-        Raises LockwrightError if the file is of another plan, or of a study under way.
-        """
+        Raises LockwrightError if the file is of another plan, or of a study under way."""
         this_process = results.this_process()
         with self._guard():
             self._connection.execute("BEGIN IMMEDIATE")
@@ -172,7 +168,6 @@ class Store:
             )
 
     def probes(self) -> list[Probe]:
-        """Return all probes."""
         with self._guard():
             rows = self._connection.execute("SELECT probe FROM probe ORDER BY rowid").fetchall()
         return [probe_of(json.loads(row["probe"])) for row in rows]
@@ -204,7 +199,6 @@ class Store:
         return [(row["place"], _run_record(row)) for row in rows]
 
     def finish(self) -> None:
-        """Record that the study is finished."""
         with self._guard():
             self._connection.execute("UPDATE study SET finished = ?", (results.now(),))
 

@@ -35,11 +35,9 @@ class Input:
 
 @dataclass(frozen=True)
 class Metric:
-    """A number to read. reader: `wall`, `regex`, `json` or the name of a built-in reader.
-
-    source: OUTPUT or a file; better: HIGHER or LOWER; skip: number of values left out at the start,
-    as during warm-up; take: one of TAKES, for the others.
-    """
+    """A number to read. reader: `wall`, `regex`, `json` or the name of a built-in reader. source:
+    OUTPUT or a file; better: HIGHER or LOWER; skip: number of values left out at the start, as
+    during warm-up; take: one of TAKES, for the others."""
 
     reader: str
     pattern: str
@@ -52,12 +50,10 @@ class Metric:
 
 @dataclass(frozen=True)
 class Server:
-    """The server of the measured command.
-
-    ready_command, ready_pattern: tests that it is ready, at most one of them; without, `{port}` has
-    to accept connections. seconds: time limit until it is ready, and again until it has ended.
-    load: a command after it is ready, such as one that fills a database. stop: empty for SIGTERM.
-    """
+    """The server of the measured command. ready_command, ready_pattern: tests that it is ready, at
+    most one of them; without, `{port}` has to accept connections. seconds: time limit until it is
+    ready, and again until it has ended. load: a command after it is ready, such as one that fills a
+    database. stop: empty for SIGTERM."""
 
     command: Command
     ready_command: Command = ()
@@ -69,12 +65,10 @@ class Server:
 
 @dataclass(frozen=True)
 class Check:
-    """The conditions of a correct run.
-
-    status: exit status; matches, absent: expressions that must, or must not, match the output;
-    same: OUTPUT or files that must be the same as under the baseline lock; sha256: by OUTPUT or
-    file; command: must succeed after the measured one, while the server still runs.
-    """
+    """The conditions of a correct run. status: exit status; matches, absent: expressions that must,
+    or must not, match the output; same: OUTPUT or files that must be the same as under the baseline
+    lock; sha256: by OUTPUT or file; command: must succeed after the measured one, while the server
+    still runs."""
 
     status: int = 0
     matches: tuple[str, ...] = ()

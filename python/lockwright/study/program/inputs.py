@@ -148,10 +148,8 @@ def make(
     wanted: Sequence[ResolvedInput], cache: Path, run: Callable[[Sequence[str], Path], None]
 ) -> Path:
     """Make the inputs if they are missing, all or none; return their directory, which is {data}.
-
     run: runs a command in a directory, which is {data} in its words; it raises LockwrightError if
-    the command fails.
-    """
+    the command fails."""
     # Other inputs or numbers have another directory.
     key = json.dumps([asdict(input_) for input_ in wanted], sort_keys=True)
     folder = cache / "inputs" / hashlib.sha256(key.encode()).hexdigest()[:16]

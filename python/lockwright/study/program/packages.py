@@ -20,10 +20,8 @@ def installed(packages: Sequence[str]) -> set[str]:
 
 
 def commands(packages: Sequence[str]) -> list[list[str]]:
-    """Return the commands that install packages.
-
-    Raises LockwrightError without apt-get, or with neither root nor sudo.
-    """
+    """Return the commands that install packages. Raises LockwrightError without apt-get, or with
+    neither root nor sudo."""
     if shutil.which("apt-get") is None:
         raise LockwrightError(
             f"there is no apt-get here to install {' '.join(packages)}",

@@ -63,10 +63,8 @@ def free_port() -> int:
 
 @dataclass
 class Placeholders:
-    """The values of the placeholders in one run.
-
-    lock_library: the preload library; settings: its environment variables.
-    """
+    """The values of the placeholders in one run. lock_library: the preload library; settings: its
+    environment variables."""
 
     program: Program
     threads: int
@@ -78,7 +76,6 @@ class Placeholders:
 
     @cached_property
     def port(self) -> int:
-        """The port of this run's server."""
         return free_port()
 
     def choose_another_port(self) -> None:
@@ -95,13 +92,11 @@ class Placeholders:
         return preload(self.lock_library, base) | dict(self.settings) | own
 
     def environment(self, command: Command) -> dict[str, str]:
-        """Return the environment of a command."""
         if command not in self.program.locked or "{lock}" in command:
             return bare()
         return bare() | self._added
 
     def words(self, command: Command) -> list[str]:
-        """Return the words of a command."""
         if isinstance(command, str):
             return ["sh", "-ec", self.fill(command, quoted=True)]
         words = []

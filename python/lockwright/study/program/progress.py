@@ -23,12 +23,10 @@ class Progress:
         self._changed = time.monotonic()
 
     def __enter__(self) -> "Progress":
-        """Start the thread."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the thread."""
         self._ended.set()
         self._thread.join()
 

@@ -73,12 +73,10 @@ class _EndedEarly(Exception):
 
 @dataclass
 class Trial:
-    """The conditions of runs, which are made one at a time.
-
-    where: a directory for the files of runs. processors: those of the run; empty for all.
-    reference: the sums that outputs must have; empty to compute them. counters: the file of a
-    counting library, if the run is under one, which distinguishes slow from hung runs.
-    """
+    """The conditions of runs, which are made one at a time. where: a directory for the files of
+    runs. processors: those of the run; empty for all. reference: the sums that outputs must have;
+    empty to compute them. counters: the file of a counting library, if the run is under one, which
+    distinguishes slow from hung runs."""
 
     processes: ProcessRunner
     where: Path
@@ -280,7 +278,6 @@ class Trial:
 
 
 def _limit(places: Placeholders) -> float:
-    """Return the time limit of the measured command in seconds."""
     return places.program.timeout * max(1.0, places.scale)
 
 

@@ -11,11 +11,9 @@ from lockwright.study.report.plots import Figure
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a study.
-
-    of_part: by the name of a machine and metric. of_machine: those about two metrics, by machine.
-    of_program: by the name of machine and metric, and by application. latencies: by application.
-    """
+    """The figures of a study. of_part: by the name of a machine and metric. of_machine: those about
+    two metrics, by machine. of_program: by the name of machine and metric, and by application.
+    latencies: by application."""
 
     of_part: dict[str, list[Figure]]
     of_machine: dict[str, list[Figure]]
@@ -28,7 +26,6 @@ class Figures:
             yield from group
 
     def latency_of(self, application: str) -> list[Figure]:
-        """Return the latency figures of an application, one for each machine."""
         return self.latencies.get(application, [])
 
     def programs(self) -> Iterator[Figure]:

@@ -35,12 +35,10 @@ def figure(view: MetricView, lock: str) -> Figure | None:
 
 
 class Summary(NamedTuple):
-    """A lock among the lock-sensitive applications at the largest count.
-
-    applications: number that it was run with. wins: those for which it is among the best. harms:
-    the ratio of the best lock to it, by application, the worst first. beats: the mean share in per
-    cent of applications for which it beats another lock. rank: by that, of so many `locks`.
-    """
+    """A lock among the lock-sensitive applications at the largest count. applications: number that
+    it was run with. wins: those for which it is among the best. harms: the ratio of the best lock
+    to it, by application, the worst first. beats: the mean share in per cent of applications for
+    which it beats another lock. rank: by that, of so many `locks`."""
 
     applications: int
     wins: list[str]

@@ -55,15 +55,11 @@ def verdicts_at(part: MachineMetric, point: str) -> Verdicts:
 
 
 class MetricView:
-    """A machine and metric, with the data that its pages share.
-
-    points: those of "one", "max" and "opt" that differ; max only for a study at one count.
-    verdicts: by each of the three points. spreads: relative standard deviation of the runs, a row
-    per application and count, by lock.
-    """
+    """A machine and metric, with the data that its pages share. points: those of "one", "max" and
+    "opt" that differ; max only for a study at one count. verdicts: by each of the three points.
+    spreads: relative standard deviation of the runs, a row per application and count, by lock."""
 
     def __init__(self, part: MachineMetric) -> None:
-        """Compute the verdicts and spreads."""
         self.part = part
         self.points = points(part)
         self.verdicts = {point: verdicts_at(part, point) for point in POINTS}
