@@ -1,7 +1,7 @@
 """Run clang-tidy once per source file of a CMake build directory, on every processor.
 
-A file that is compiled several times (plain and counting, for example) is checked with the flags of
-its first compilation; clang-tidy itself would check it for each.
+A file that is compiled several times, such as plain and counting, is checked with the flags of its
+first compilation only.
 """
 
 import json

@@ -18,7 +18,7 @@ ROW_FORMAT = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
 
 
 def print_rows(_: str, text: str) -> None:
-    """Print the rows of one lock, or the checker's whole output if one fails."""
+    """Print the rows of one lock, or the checker's entire output if one fails."""
     rows = model.rows(text)
     if not rows or any(row.verdict != "passed" for row in rows):
         print(text, end="")

@@ -29,13 +29,13 @@ def verdict(mutant: mutants.Mutant) -> str:
 
 def print_counts(name: str, text: str) -> None:
     """Print the row of a lock, and each survivor below it."""
-    found = mutants.parse(text)
+    tried = mutants.parse(text)
     if not mutants.is_complete(text):
         print(f"{name}: not all mutants were tried\n{text}", end="")
         return
-    verdicts = [verdict(mutant) for mutant in found]
+    verdicts = [verdict(mutant) for mutant in tried]
     print(ROW_FORMAT.format(name, *(verdicts.count(word) for word in VERDICTS)))
-    for mutant in found:
+    for mutant in tried:
         if verdict(mutant) == "survived":
             print(f"    {mutant}")
 
@@ -58,14 +58,14 @@ def main() -> int:
         return mutants.arguments(lock, options.budget)
 
     texts = model.run_each(names, arguments, options.jobs, print_counts)
-    found = [mutant for name in names for mutant in mutants.parse(texts[name])]
+    tried = [mutant for name in names for mutant in mutants.parse(texts[name])]
     if options.json:
-        report = [{**asdict(mutant), "verdict": verdict(mutant)} for mutant in found]
+        report = [{**asdict(mutant), "verdict": verdict(mutant)} for mutant in tried]
         options.json.write_text(json.dumps(report, indent=1) + "\n")
-    verdicts = [verdict(mutant) for mutant in found]
+    verdicts = [verdict(mutant) for mutant in tried]
     totals = {word: verdicts.count(word) for word in VERDICTS}
     print(ROW_FORMAT.format("all", *totals.values()))
-    for explanation, why in mutants.stale(found, everything=not options.locks):
+    for explanation, why in mutants.stale(tried, everything=not options.locks):
         print(f"stale: {explanation}: {why}")
     untried = [name for name in names if not mutants.is_complete(texts[name])]
     return 1 if totals["survived"] or untried else 0

@@ -19,10 +19,10 @@ def carry_out(
     plan = comparison.plan
     libraries = {lock: plan.path_of(lock, registry) for lock in plan.locks}
     records = store.records(comparison)
-    made = {Slot(r.threads, r.round, r.lock) for r in records}
+    finished = {Slot(r.threads, r.round, r.lock) for r in records}
     slots = list(plan.slots())
-    to_do = [slot for slot in slots if slot not in made]
-    with Display(len(slots), len(made)) as display:
+    to_do = [slot for slot in slots if slot not in finished]
+    with Display(len(slots), len(finished)) as display:
         while to_do:
             slot = to_do[0]
             if not stats.has_given_up(records, slot.threads, slot.lock):

@@ -1,15 +1,14 @@
 """Results in an SQLite file; each run is committed as soon as it has ended."""
 
 import json
-import os
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from lockwright.base import results
-from lockwright.base.errors import LockwrightError
 from lockwright.base.results import now, this_process
+from lockwright.base.user_folders import user_folder
 from lockwright.compare.plan import Plan
 from lockwright.run import resume
 from lockwright.run.record import Record
@@ -66,18 +65,8 @@ class Comparison:
 
 def default_path() -> Path:
     """Return the results file in the user's state directory."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    # The base directory specification says to ignore a relative path.
-    if state.startswith("/"):
-        base = Path(state)
-    else:
-        try:
-            base = Path.home() / ".local" / "state"
-        except RuntimeError as error:
-            raise LockwrightError(
-                "there is no home directory for the results", "name a file with --db"
-            ) from error
-    return base / "lockwright" / "comparisons.sqlite"
+    folder = user_folder("XDG_STATE_HOME", "results", "name a file with --db")
+    return folder / "comparisons.sqlite"
 
 
 class Store:

@@ -54,7 +54,7 @@ def perf(tree: Tree, hardware: str | None) -> Finding:
             effect,
             "use a kernel with CONFIG_PERF_EVENTS",
         )
-    found = f"perf_event_paranoid {level}"
+    state = f"perf_event_paranoid {level}"
     has_unit = any(
         tree.exists(f"/sys/bus/event_source/devices/{name}")
         for name in ("cpu", "cpu_core", "armv8_pmuv3_0")
@@ -63,7 +63,7 @@ def perf(tree: Tree, hardware: str | None) -> Finding:
         return Finding(
             "perf",
             ABSENT,
-            f"{found}; the processor has no counters",
+            f"{state}; the processor has no counters",
             effect,
             "measure on bare metal, or enable them in the hypervisor (vPMU)",
         )
@@ -71,7 +71,7 @@ def perf(tree: Tree, hardware: str | None) -> Finding:
         return Finding(
             "perf",
             WARN,
-            f"{found}; {hardware}",
+            f"{state}; {hardware}",
             effect,
             f"as root, sysctl kernel.perf_event_paranoid=1, or {_CAPABLE}",
         )
@@ -79,11 +79,11 @@ def perf(tree: Tree, hardware: str | None) -> Finding:
         return Finding(
             "perf",
             WARN,
-            found,
+            state,
             f"for a user who is not root, {effect}",
             f"as root, sysctl kernel.perf_event_paranoid=1, or {_CAPABLE}",
         )
-    return Finding("perf", OK, found, "--counters can report cycles, instructions and cache misses")
+    return Finding("perf", OK, state, "--counters can report cycles, instructions and cache misses")
 
 
 def ptrace(tree: Tree) -> Finding:

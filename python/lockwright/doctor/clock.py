@@ -47,10 +47,10 @@ def cost(nanoseconds: float | None) -> Finding:
             effect,
             "build or install Lockwright again",
         )
-    found = f"{nanoseconds:.0f} ns"
+    text = f"{nanoseconds:.0f} ns"
     if nanoseconds > SYSTEM_CALL_NS:
-        return Finding("clock read", WARN, found, effect, "see 'clock source' above")
-    return Finding("clock read", OK, found, "latencies are overstated by about that much")
+        return Finding("clock read", WARN, text, effect, "see 'clock source' above")
+    return Finding("clock read", OK, text, "latencies are overstated by about that much")
 
 
 def resolution(tree: Tree, nanoseconds: int | None) -> Finding:
@@ -62,16 +62,16 @@ def resolution(tree: Tree, nanoseconds: int | None) -> Finding:
     if nanoseconds is None:
         return Finding("timer resolution", ABSENT, "the system does not report it", effect)
     slack = tree.number("/proc/self/timerslack_ns")
-    found = f"{nanoseconds:,} ns"
+    text = f"{nanoseconds:,} ns"
     if slack:
-        found += f", and a sleep may end {slack / 1000:g} us late (timer slack)"
+        text += f", and a sleep may end {slack / 1000:g} us late (timer slack)"
     if nanoseconds > COARSE_NS:
         return Finding(
             "timer resolution",
             WARN,
-            found,
+            text,
             effect,
             "use a kernel with CONFIG_HIGH_RES_TIMERS, not started with highres=off",
         )
     effect = "timeouts and sleeps may be longer by up to the slack"
-    return Finding("timer resolution", OK, found, effect)
+    return Finding("timer resolution", OK, text, effect)

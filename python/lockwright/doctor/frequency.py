@@ -105,13 +105,13 @@ def idle(tree: Tree) -> Finding:
             "idle states", ABSENT, "the system does not report them", f"perhaps {effect}", _HOST
         )
     deepest = max(states, key=states.__getitem__)
-    found = f"{counted(len(states), 'state')}, the deepest {deepest} with {states[deepest]} us"
+    text = f"{counted(len(states), 'state')}, the deepest {deepest} with {states[deepest]} us"
     if states[deepest] <= 2:
-        return Finding("idle states", OK, found, "an idle processor resumes at once")
+        return Finding("idle states", OK, text, "an idle processor resumes at once")
     return Finding(
         "idle states",
         WARN,
-        found,
+        text,
         effect,
         "as root, cpupower idle-set -D 2, and cpupower idle-set -E afterwards",
     )

@@ -41,19 +41,19 @@ def slices(tree: Tree) -> Finding:
         "with more threads than processors, a preempted lock holder runs again after about a "
         "slice: that is the cost of one lock-holder preemption for FIFO queues and polling"
     )
-    found = []
+    texts = []
     for name, files in SLICES.items():
         value = next((n for file in files if (n := tree.number(file)) is not None), None)
         if value is not None:
-            found.append(f"{name} {value / 1e6:g} ms")
+            texts.append(f"{name} {value / 1e6:g} ms")
     fixed = tree.number(f"{_SYSCTL}/sched_rr_timeslice_ms")
     if fixed is not None:
-        found.append(f"SCHED_RR {fixed} ms")
+        texts.append(f"SCHED_RR {fixed} ms")
     rate = configured(tree, "CONFIG_HZ")
     if rate:
-        found.append(f"{rate} ticks a second")
-    if not any(name in text for name in SLICES for text in found):
-        known = f" ({', '.join(found)})" if found else ""
+        texts.append(f"{rate} ticks a second")
+    if not any(name in text for name in SLICES for text in texts):
+        known = f" ({', '.join(texts)})" if texts else ""
         return Finding(
             "time slices",
             ABSENT,
@@ -61,7 +61,7 @@ def slices(tree: Tree) -> Finding:
             effect,
             "as root, mount -t debugfs none /sys/kernel/debug",
         )
-    return Finding("time slices", OK, ", ".join(found), effect)
+    return Finding("time slices", OK, ", ".join(texts), effect)
 
 
 def autogroup(tree: Tree) -> Finding:
@@ -117,12 +117,12 @@ def policy(tree: Tree) -> Finding:
         return Finding("scheduling", ABSENT, "the system does not report it", "none known")
     nice, number = int(words[16]), int(words[38])
     kind = {0: "normal", 1: "SCHED_FIFO", 2: "SCHED_RR", 3: "batch", 5: "idle", 6: "deadline"}
-    found = f"{kind.get(number, f'policy {number}')}, nice {nice}"
+    state = f"{kind.get(number, f'policy {number}')}, nice {nice}"
     if number in (1, 2):
         return Finding(
             "scheduling",
             WARN,
-            found,
+            state,
             "a polling thread keeps a holder of the same or a lower priority from running: locks "
             "may hang that do not elsewhere",
             "start it without chrt, unless that is to be measured",
@@ -131,11 +131,11 @@ def policy(tree: Tree) -> Finding:
         return Finding(
             "scheduling",
             WARN,
-            found,
+            state,
             "the measured programs inherit it, and yield to every other program",
             "start it without nice",
         )
-    return Finding("scheduling", OK, found, "the measured programs inherit it")
+    return Finding("scheduling", OK, state, "the measured programs inherit it")
 
 
 def isolated(tree: Tree) -> Finding:

@@ -18,7 +18,7 @@ def kernel(tree: Tree) -> Finding:
         return Finding("kernel", ABSENT, "the system does not report it", "none", "mount /proc")
     build = (tree.text("/proc/sys/kernel/version") or "").split()
     kinds = ", ".join(word for word in build if word.startswith("PREEMPT"))
-    found = f"{release}{f', {kinds}' if kinds else ''}"
+    text = f"{release}{f', {kinds}' if kinds else ''}"
     effect = (
         "it implements futexes and the scheduler: figures of different kernels are not comparable"
     )
@@ -26,11 +26,11 @@ def kernel(tree: Tree) -> Finding:
         return Finding(
             "kernel",
             WARN,
-            found,
+            text,
             "its internal locks sleep: waking a thread costs more than in other kernels",
             "use an ordinary kernel, unless this one is to be measured",
         )
-    return Finding("kernel", OK, found, effect)
+    return Finding("kernel", OK, text, effect)
 
 
 def libc(version: str | None) -> Finding:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.base.errors import LockwrightError
+from lockwright.base.user_folders import user_folder
 from lockwright.preload.locks import Lock, Registry, Tunable
 
 VARIABLE = "LOCKWRIGHT_CALIBRATION"
@@ -25,16 +26,8 @@ _FORMAT = 1
 
 def default_path() -> Path:
     """Return the file in the user's configuration directory."""
-    base = os.environ.get("XDG_CONFIG_HOME", "")
-    # The XDG Base Directory Specification requires to ignore a relative path.
-    if base.startswith("/"):
-        return Path(base) / "lockwright" / "calibration.json"
-    try:
-        return Path.home() / ".config" / "lockwright" / "calibration.json"
-    except RuntimeError as error:
-        raise LockwrightError(
-            "there is no home directory for the settings", "name a file with --output"
-        ) from error
+    folder = user_folder("XDG_CONFIG_HOME", "settings", "name a file with --output")
+    return folder / "calibration.json"
 
 
 def this_machine() -> dict[str, object]:

@@ -151,11 +151,13 @@ def _rule_of_rank(context: str, entry: Entry) -> Rule:
             f"{context}: the profile does not say where the mutex of rank {entry.rank} comes from",
             "name it by its symbol or site",
         )
-    by = {record.OBJECT: BY_VARIABLE, record.CREATED: BY_INITIALISER}.get(place.kind, BY_FIRST_USE)
+    match = {record.OBJECT: BY_VARIABLE, record.CREATED: BY_INITIALISER}.get(
+        place.kind, BY_FIRST_USE
+    )
     offset = place.frame.offset
     # The profile has the return address of a call.
-    begin = offset if by == BY_VARIABLE else max(0, offset - 1)
-    ordinal = None if by == BY_VARIABLE or place.ordinal < 0 else place.ordinal
+    begin = offset if match == BY_VARIABLE else max(0, offset - 1)
+    ordinal = None if match == BY_VARIABLE or place.ordinal < 0 else place.ordinal
     return Rule(
-        entry, by, (Range(File(Path(place.frame.module)).names, begin, offset + 1),), ordinal
+        entry, match, (Range(File(Path(place.frame.module)).names, begin, offset + 1),), ordinal
     )

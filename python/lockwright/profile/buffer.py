@@ -165,8 +165,8 @@ class Buffer:
     def unsampled(self) -> NDArray[np.int64]:
         """Acquisitions of each thread since its last sample, which no sample represents yet."""
         threads = self.threads
-        passed = threads["drawn"].astype(np.int64) - 1 - threads["countdown"]
-        return np.where(threads["samples"] != 0, np.maximum(passed, 0), 0)
+        since_sample = threads["drawn"].astype(np.int64) - 1 - threads["countdown"]
+        return np.where(threads["samples"] != 0, np.maximum(since_sample, 0), 0)
 
     @property
     def modules(self) -> Rows:

@@ -85,7 +85,7 @@ def _duration(buffer: Buffer, run: ProfiledRun) -> float:
 def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: float) -> Process:
     threads, samples = buffer.threads, run.samples
     calls = int(threads["acquisitions"].sum()) + int(buffer.unsampled.sum())
-    own = _own_use(buffer, run)
+    usage = _own_use(buffer, run)
     return Process(
         duration=duration,
         processors=_processors(samples.processors),
@@ -98,13 +98,13 @@ def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: flo
         spin_calls=int(threads["spin_calls"].sum()),
         unprofiled_calls=int(threads["unprofiled"].sum()),
         cond_waits=int(threads["cond_waits"].sum()),
-        cpu_user=own["cpu_user"],
-        cpu_system=own["cpu_system"],
+        cpu_user=usage["cpu_user"],
+        cpu_system=usage["cpu_system"],
         voluntary=run.usage.ru_nvcsw,
         involuntary=run.usage.ru_nivcsw,
         migrations=float(threads["migrations"].sum()),
-        minor_faults=round(own["minor_faults"]),
-        major_faults=round(own["major_faults"]),
+        minor_faults=round(usage["minor_faults"]),
+        major_faults=round(usage["major_faults"]),
         mmap_calls=int(threads["mmap_calls"].sum()),
         touched=samples.touched,
         last_cache=working_set.last_level_cache_size(),

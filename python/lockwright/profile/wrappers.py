@@ -50,14 +50,14 @@ def wrapper_counts(
                 and (key := function_of(call.stack[depths[i]])) is not None
             ):
                 groups[key].append(i)
-        passed = False
+        advanced = False
         for key, members in groups.items():
             of_members = [calls[i] for i in members], [depths[i] for i in members]
             if _is_wrapper(key, *of_members, level, function_of):
                 for i in members:
                     depths[i] = _past_known(calls[i].stack, depths[i] + 1)
-                passed = True
-        if not passed:
+                advanced = True
+        if not advanced:
             break
     return depths
 

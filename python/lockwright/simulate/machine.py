@@ -173,8 +173,8 @@ def load(name: str) -> Machine:
     path = _path(name)
     document = _merged(path, [])
     is_built_in = path.parent == _BUILT_IN
-    where = path.name if is_built_in else str(path)
-    return _checked(name if is_built_in else path.stem, document, where)
+    label = path.name if is_built_in else str(path)
+    return _checked(name if is_built_in else path.stem, document, label)
 
 
 def _path(name: str, beside: Path | None = None) -> Path:
@@ -213,14 +213,14 @@ def _merged(path: Path, includers: list[Path]) -> dict[str, Any]:
     return merged
 
 
-def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
+def _checked(name: str, document: Mapping[str, Any], label: str) -> Machine:
     sections: dict[str, tuple[str, ...]] = {"shape": (*_SHAPE, "two_hops")}
     sections |= {section: tuple(names) for section, names in _FIGURES.items()}
     sections |= {table: tuple(f"{level}_ns" for level in _LEVELS[1:]) for table in _TABLES}
-    _check_keys(document, {"title", *sections}, where, "section")
+    _check_keys(document, {"title", *sections}, label, "section")
     title = document.get("title")
     if not isinstance(title, str):
-        raise LockwrightError(f"{where}: 'title' is missing", "describe the machine in a line")
+        raise LockwrightError(f"{label}: 'title' is missing", "describe the machine in a line")
     figures: dict[str, float] = dict(_DEFAULTS)
     ranges: dict[str, tuple[float, float]] = {}
     sources = {}
@@ -231,89 +231,89 @@ def _checked(name: str, document: Mapping[str, Any], where: str) -> Machine:
             if section == "hybrid" or (section == "smt" and figures["shape.threads_per_core"] == 1):
                 figures |= _OPTIONAL[section]
                 continue
-            raise LockwrightError(f"{where}: section [{section}] is missing", f"see {PAGE}")
-        _check_keys(table, {"source", *names}, f"{where}: [{section}]", "figure")
+            raise LockwrightError(f"{label}: section [{section}] is missing", f"see {PAGE}")
+        _check_keys(table, {"source", *names}, f"{label}: [{section}]", "figure")
         if not isinstance(table.get("source"), str):
             raise LockwrightError(
-                f"{where}: [{section}] has no 'source'", "name the source of its figures"
+                f"{label}: [{section}] has no 'source'", "name the source of its figures"
             )
         sources[section] = table["source"]
         for figure, value in table.items():
             if figure == "two_hops":
-                pairs = _pairs(value, where)
+                pairs = _pairs(value, label)
             elif isinstance(value, list) and section != "shape":
-                low, high = _range(value, f"{where}: {section}.{figure}")
+                low, high = _range(value, f"{label}: {section}.{figure}")
                 ranges[f"{section}.{figure}"] = (low, high)
                 figures[f"{section}.{figure}"] = (low + high) / 2
             elif figure != "source":
-                figures[f"{section}.{figure}"] = _number(value, f"{where}: {section}.{figure}")
+                figures[f"{section}.{figure}"] = _number(value, f"{label}: {section}.{figure}")
         if section == "shape":
-            _check_shape(figures, where)
-        _require(section, names, figures, bool(pairs), where)
-    _check_values(figures, pairs, where)
+            _check_shape(figures, label)
+        _require(section, names, figures, bool(pairs), label)
+    _check_values(figures, pairs, label)
     machine = Machine(name, title, figures, pairs, sources, ranges)
     for _, end in machine.range_ends():
-        _check_values(end.figures, pairs, where)
+        _check_values(end.figures, pairs, label)
     return machine
 
 
-def _check_keys(table: Mapping[str, Any], known: set[str], where: str, what: str) -> None:
+def _check_keys(table: Mapping[str, Any], known: set[str], label: str, what: str) -> None:
     for key in table:
         if key not in known:
             hint = nearest_hint(key, sorted(known), f"{PAGE} lists them")
-            raise LockwrightError(f"{where}: there is no {what} '{key}'", hint)
+            raise LockwrightError(f"{label}: there is no {what} '{key}'", hint)
 
 
-def _number(value: object, where: str) -> float:
+def _number(value: object, label: str) -> float:
     if isinstance(value, bool):
         return float(value)
     if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise LockwrightError(f"{where} is not a number from 0 up", "give a number")
+        raise LockwrightError(f"{label} is not a number from 0 up", "give a number")
     return float(value)
 
 
-def _range(value: list[object], where: str) -> tuple[float, float]:
-    ends = [_number(end, where) for end in value if not isinstance(end, bool)]
+def _range(value: list[object], label: str) -> tuple[float, float]:
+    ends = [_number(end, label) for end in value if not isinstance(end, bool)]
     if len(ends) != 2 or len(value) != 2 or ends[0] >= ends[1]:
         raise LockwrightError(
-            f"{where} is not a range", "write [low, high] with two numbers, the lower one first"
+            f"{label} is not a range", "write [low, high] with two numbers, the lower one first"
         )
     return ends[0], ends[1]
 
 
-def _pairs(value: object, where: str) -> tuple[tuple[int, int], ...]:
+def _pairs(value: object, label: str) -> tuple[tuple[int, int], ...]:
     if not isinstance(value, list) or not all(
         isinstance(pair, list) and len(pair) == 2 and all(type(node) is int for node in pair)
         for pair in value
     ):
         raise LockwrightError(
-            f"{where}: shape.two_hops is not a list of pairs of nodes", "write [[0, 3], [1, 2]]"
+            f"{label}: shape.two_hops is not a list of pairs of nodes", "write [[0, 3], [1, 2]]"
         )
     return tuple((first, second) for first, second in value)
 
 
-def _check_shape(figures: Mapping[str, float], where: str) -> None:
+def _check_shape(figures: Mapping[str, float], label: str) -> None:
     for name in _SHAPE:
         value = figures.get(f"shape.{name}")
         if value is None:
-            raise LockwrightError(f"{where}: shape.{name} is missing", "give a whole number")
+            raise LockwrightError(f"{label}: shape.{name} is missing", "give a whole number")
         if value != int(value) or value < 1:
             if name == "cores_per_cache":
                 raise LockwrightError(
-                    f"{where}: shape.{name} is {value:g}, so there are more nodes than processors",
+                    f"{label}: shape.{name} is {value:g}, so there are more nodes than processors",
                     "give each node at least one core",
                 )
-            raise LockwrightError(f"{where}: shape.{name} is {value:g}", "give 1 or more")
+            raise LockwrightError(f"{label}: shape.{name} is {value:g}", "give 1 or more")
     processors = math.prod(int(figures[f"shape.{name}"]) for name in _SHAPE)
     if processors > _MOST_PROCESSORS:
         raise LockwrightError(
-            f"{where}: the machine has {processors} processors",
+            f"{label}: the machine has {processors} processors",
             f"at most {_MOST_PROCESSORS} can be simulated",
         )
 
 
 def _require(
-    section: str, names: tuple[str, ...], figures: Mapping[str, float], hops: bool, where: str
+    section: str, names: tuple[str, ...], figures: Mapping[str, float], hops: bool, label: str
 ) -> None:
     """Check a section for the figures that the machine's shape requires."""
     required: Mapping[str, bool] = dict.fromkeys(names, True)
@@ -331,15 +331,15 @@ def _require(
     for name, is_required in required.items():
         if is_required and f"{section}.{name}" not in figures:
             raise LockwrightError(
-                f"{where}: {section}.{name} is missing", "measure it, or give an estimate"
+                f"{label}: {section}.{name} is missing", "measure it, or give an estimate"
             )
 
 
 def _check_values(
-    figures: Mapping[str, float], pairs: tuple[tuple[int, int], ...], where: str
+    figures: Mapping[str, float], pairs: tuple[tuple[int, int], ...], label: str
 ) -> None:
     if figures["clock.ghz"] == 0:
-        raise LockwrightError(f"{where}: clock.ghz is 0", "give the frequency")
+        raise LockwrightError(f"{label}: clock.ghz is 0", "give the frequency")
     for name in (
         "line.request_share",
         "line.jitter_share",
@@ -347,25 +347,25 @@ def _check_values(
         "model.kernel_jitter_share",
     ):
         if figures[name] >= 1:
-            raise LockwrightError(f"{where}: {name} is {figures[name]:g}", "give less than 1")
+            raise LockwrightError(f"{label}: {name} is {figures[name]:g}", "give less than 1")
     for name in ("smt.busy_share", "smt.pausing_share", "hybrid.slow_share"):
         if figures[name] < 1:
             raise LockwrightError(
-                f"{where}: {name} is {figures[name]:g}", "it is a factor of time: give 1 or more"
+                f"{label}: {name} is {figures[name]:g}", "it is a factor of time: give 1 or more"
             )
     cores = math.prod(int(figures[f"shape.{name}"]) for name in _SHAPE[:-1])
     slow = figures["hybrid.slow_cores"]
     if slow != int(slow) or slow > cores:
         raise LockwrightError(
-            f"{where}: hybrid.slow_cores is {slow:g}, and there are {cores} cores",
+            f"{label}: hybrid.slow_cores is {slow:g}, and there are {cores} cores",
             "give a whole number of them",
         )
     if figures["kernel.slice_us"] == 0:
-        raise LockwrightError(f"{where}: kernel.slice_us is 0", "give the time slice")
+        raise LockwrightError(f"{label}: kernel.slice_us is 0", "give the time slice")
     nodes = int(figures["shape.packages"] * figures["shape.nodes_per_package"])
     for pair in pairs:
         if max(pair) >= nodes or min(pair) < 0 or pair[0] == pair[1]:
             raise LockwrightError(
-                f"{where}: shape.two_hops has {list(pair)}, and the nodes are 0 to {nodes - 1}",
+                f"{label}: shape.two_hops has {list(pair)}, and the nodes are 0 to {nodes - 1}",
                 "name two of them",
             )

@@ -143,9 +143,9 @@ def holm(chances: Matrix) -> Flags:
     order = np.argsort(flat)  # NaN come last.
     number = int(np.count_nonzero(~np.isnan(flat)))
     limits = (1 - CONFIDENCE) / np.arange(number, 0, -1)
-    passed = np.logical_and.accumulate(flat[order[:number]] <= limits)
+    below_limit = np.logical_and.accumulate(flat[order[:number]] <= limits)
     rejected = np.zeros(flat.shape, dtype=bool)
-    rejected[order[:number]] = passed
+    rejected[order[:number]] = below_limit
     return rejected.reshape(chances.shape)
 
 

@@ -154,7 +154,7 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) ->
     gains = [result for result in outcomes if gained(result)]
     chosen = max(
         gains or [result for result in outcomes if _is_promising(plan, result, preparation)],
-        key=_threads,
+        key=lambda result: result.threads,
         default=None,
     )
     use = None
@@ -165,10 +165,6 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) ->
         for number, text in enumerate(texts)
     ]
     return Verdict(" ".join(sentences), use)
-
-
-def _threads(result: Outcome) -> int:
-    return result.threads
 
 
 def gained(result: Outcome) -> bool:

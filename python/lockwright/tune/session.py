@@ -48,7 +48,7 @@ class Session:
     def _race(
         self, threads: int, until: float, clock: Callable[[], float], display: Display
     ) -> int:
-        made = {(r.round, r.lock) for r in self.records if r.threads == threads}
+        finished = {(r.round, r.lock) for r in self.records if r.threads == threads}
         began = clock()
         next_report = began + _FIRST_REPORT
         for number in range(1, self._plan.runs + 1):
@@ -65,7 +65,7 @@ class Session:
                 next_report = clock() + (clock() - began)
             for lock in _order(self._plan, threads, number, (*standing.remaining, *joining)):
                 now = RaceRuns(self._plan, threads, self.records)
-                if (number, lock) in made or now.exit(lock) is not None:
+                if (number, lock) in finished or now.exit(lock) is not None:
                     continue
                 if clock() + now.expected(lock) > until:
                     return TIME_UP

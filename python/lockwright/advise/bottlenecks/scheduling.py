@@ -109,7 +109,7 @@ def handover(figures: ProfileFigures) -> Diagnosis:
     ]
     candidates = [figures.mutexes[index] for index in blocking] or figures.mutexes
     most = max(candidates, key=lambda mutex: mutex.cond_waits, default=None)
-    passed = sum(figures.mutexes[index].hand_over.count for index in blocking)
+    handovers = sum(figures.mutexes[index].hand_over.count for index in blocking)
     late = sum(figures.mutexes[index].hand_over.total for index in blocking)
     held = sum(figures.mutexes[index].holding.total for index in blocking)
     entries = sum(figures.mutexes[index].holding.count for index in blocking)
@@ -139,12 +139,12 @@ def handover(figures: ProfileFigures) -> Diagnosis:
             "1/cpu s",
         ),
     ]
-    if passed >= _ENOUGH and entries:
+    if handovers >= _ENOUGH and entries:
         evidence.insert(
             2,
             at_least(
                 "handover from one thread to the next, on average",
-                late / passed,
+                late / handovers,
                 held / entries,
                 "ns",
                 "as long as the mutex is held; in place of a run with pinned threads",

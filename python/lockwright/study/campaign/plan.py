@@ -128,7 +128,7 @@ class Plan:
 def difference(plan: str, other_plan: str) -> str:
     """Return the first key in which two plans as JSON differ; for a program, with its name."""
     # A plan stored by an older version lacks newer keys.
-    unset = {each.name: each.default for each in fields(Plan) if each.default is not MISSING}
+    unset = {key.name: key.default for key in fields(Plan) if key.default is not MISSING}
     first, second = json.loads(plan), json.loads(json.dumps(unset)) | json.loads(other_plan)
     for key in [plan_field.name for plan_field in fields(Plan)]:
         if key == "members" and first[key] != second.get(key):

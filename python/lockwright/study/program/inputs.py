@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import random
 import shutil
 import tempfile
@@ -11,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
+from lockwright.base.user_folders import user_folder
 
 
 @dataclass(frozen=True)
@@ -191,13 +191,4 @@ def make(
 
 def default_cache() -> Path:
     """Return the default directory of inputs."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    # The base directory specification requires that a relative path is ignored.
-    if base.startswith("/"):
-        return Path(base) / "lockwright"
-    try:
-        return Path.home() / ".cache" / "lockwright"
-    except RuntimeError as error:
-        raise LockwrightError(
-            "there is no home directory to keep inputs in", "name a directory with --cache"
-        ) from error
+    return user_folder("XDG_CACHE_HOME", "inputs", "name a directory with --cache")

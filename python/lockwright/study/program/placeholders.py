@@ -46,11 +46,11 @@ def made(program: Program, scale: float) -> list[ResolvedInput]:
     return inputs
 
 
-def _input_words(each: Input, scale: float) -> tuple[str, ...]:
+def _input_words(input_: Input, scale: float) -> tuple[str, ...]:
     places = {"scale": f"{scale:g}"}
-    if isinstance(each.command, str):
-        return ("sh", "-ec", template.fill(each.command, places, {"s": scale}))
-    return tuple(template.fill(word, places, {"s": scale}) for word in each.command)
+    if isinstance(input_.command, str):
+        return ("sh", "-ec", template.fill(input_.command, places, {"s": scale}))
+    return tuple(template.fill(word, places, {"s": scale}) for word in input_.command)
 
 
 def free_port() -> int:

@@ -73,13 +73,13 @@ class _EndedEarly(Exception):
 
 @dataclass
 class Trial:
-    """The conditions of runs, which are made one at a time. where: a directory for the files of
+    """The conditions of runs, which are made one at a time. folder: a directory for the files of
     runs. processors: those of the run; empty for all. reference: the sums that outputs must have;
     empty to compute them. counters: the file of a counting library, if the run is under one, which
     distinguishes slow from hung runs."""
 
     processes: ProcessRunner
-    where: Path
+    folder: Path
     processors: tuple[int, ...] = ()
     reference: Mapping[str, str] = field(default_factory=dict)
     meters: Meters | None = None
@@ -98,13 +98,13 @@ class Trial:
     def _run_at_port(self, places: Placeholders) -> Result:
         begin = time.monotonic()
         try:
-            self.where.mkdir(parents=True, exist_ok=True)
-            work = Path(tempfile.mkdtemp(prefix=directory_prefix(), dir=self.where))
+            self.folder.mkdir(parents=True, exist_ok=True)
+            work = Path(tempfile.mkdtemp(prefix=directory_prefix(), dir=self.folder))
             # Servers that drop their privileges need access.
             work.chmod(0o755)
         except OSError as error:
             raise LockwrightError(
-                f"cannot make a directory in {self.where}: {error.strerror}", "name another --work"
+                f"cannot make a directory in {self.folder}: {error.strerror}", "name another --work"
             ) from error
         try:
             places.work = work
@@ -368,10 +368,10 @@ def directory_prefix() -> str:
     return f"run-{platform.node()}-{os.getpid()}-"
 
 
-def clear_abandoned(where: Path) -> None:
+def clear_abandoned(folder: Path) -> None:
     """Remove directories of runs whose process on this machine was killed."""
     prefix = f"run-{platform.node()}-"
-    for folder in where.glob(f"{prefix}*"):
-        pid = folder.name.removeprefix(prefix).partition("-")[0]
+    for abandoned in folder.glob(f"{prefix}*"):
+        pid = abandoned.name.removeprefix(prefix).partition("-")[0]
         if not Path("/proc", pid).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(abandoned, ignore_errors=True)

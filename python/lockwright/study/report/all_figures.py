@@ -55,7 +55,7 @@ def figures(data: DataSet, analysis: Analysis, baseline: str) -> Figures:
             if figure is not None:
                 latencies.setdefault(name, []).append(figure)
     for frame in data.validations():
-        own = of_machine.setdefault(str(frame.machine.iloc[0]), [])
-        own += machine_figures.validation_figures(data, frame)
+        group_of_machine = of_machine.setdefault(str(frame.machine.iloc[0]), [])
+        group_of_machine += machine_figures.validation_figures(data, frame)
     filled = {machine: group for machine, group in of_machine.items() if group}
     return Figures(of_part, filled, of_program, latencies)

@@ -182,15 +182,15 @@ def _effect(view: MetricView, application: str) -> tuple[str, str]:
             f", {100 * line.rdev_max_quiet:.0f} % without noise: 95 % interval"
             f" {100 * line.rdev_max_low:.0f} to {100 * line.rdev_max_high:.0f} %"
         )
-    at = WORDS["max"] if len(view.points) > 1 else "the one count"
+    count = WORDS["max"] if len(view.points) > 1 else "the one count"
     if line.sensitive:
-        return "The lock matters", f"at {at}, {how} ({deviation})"
+        return "The lock matters", f"at {count}, {how} ({deviation})"
     if line.undecided:
         return (
             "The runs cannot tell whether the lock matters",
-            f"at {at}, {how}, but noise may explain it ({deviation})",
+            f"at {count}, {how}, but noise may explain it ({deviation})",
         )
-    return "The lock matters little", f"at {at}, {how} ({deviation})"
+    return "The lock matters little", f"at {count}, {how} ({deviation})"
 
 
 def _reasons(view: MetricView, application: str, good: list[str], bad: list[str]) -> Iterator[str]:
