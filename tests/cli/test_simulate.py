@@ -264,7 +264,7 @@ def test_sensitivity(cli: Cli) -> None:
     strength = [min(float(half), float(doubled)) for *_, half, doubled in lines]
     assert strength == sorted(strength)
     cli("simulate", "--sensitivity", "--locks", "futex", *SHORT).refuses("three locks")
-    cli("simulate", "--sensitivity", "--threads", "1,2", *SHORT).refuses("one ranking")
+    cli("simulate", "--sensitivity", "--threads", "1,2", *SHORT).refuses("one number of threads")
 
 
 def test_gini() -> None:
