@@ -56,6 +56,6 @@ struct outcome {
 
 /// `trace` asks for the failing execution too, which costs a second run of it.
 outcome run(maker make_program, std::uint32_t threads, const search& how,
-            const model_env::world& world, bool trace);
+            const model_env::settings& settings, bool trace);
 
 }  // namespace lockwright::check

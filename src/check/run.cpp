@@ -30,7 +30,7 @@ struct suite : rl::test_suite<suite<Threads>, Threads> {
     model_env::execution_now.begin();
     model_env::history_now.begin();
     model_env::sleepers_now.begin();
-    model_env::execution_now.make_common(model_env::world_now.common_bytes);
+    model_env::execution_now.make_common(model_env::settings_now.common_bytes);
     current = now_running.make_program(room);
   }
   ~suite() {
@@ -53,7 +53,7 @@ struct suite : rl::test_suite<suite<Threads>, Threads> {
   }
   void thread(unsigned index) {
     current->thread(index);
-    model_env::tell(model_env::event::ended, "", nullptr, 0);
+    model_env::record(model_env::event::ended, "", nullptr, 0);
   }
   void after() { current->after(); }
 };
@@ -84,7 +84,7 @@ rl::test_result_e search_once(rl::test_params& p, std::ostream& state, bool agai
   constexpr rl::thread_id_t threads = Suite::params::thread_count;
   switch (p.search_type) {
     case rl::sched_full:
-      if (model_env::world_now.reduced) {
+      if (model_env::settings_now.reduced) {
         return rl::run_test<Suite, model_env::reduced_search<threads>>(p, state, again);
       }
       return rl::run_test<Suite, rl::full_search_scheduler<threads>>(p, state, again);
@@ -135,10 +135,10 @@ outcome run_suite(const search& how, bool trace) {
 }  // namespace
 
 outcome run(maker make_program, std::uint32_t threads, const search& how,
-            const model_env::world& world, bool trace) {
+            const model_env::settings& settings, bool trace) {
   std::memset(model_env::graveyard, 0xdd, sizeof model_env::graveyard);
   now_running.make_program = make_program;
-  model_env::world_now = world;
+  model_env::settings_now = settings;
   switch (threads) {
     case 2:
       return run_suite<suite<2>>(how, trace);

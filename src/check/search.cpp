@@ -20,7 +20,7 @@ bool next_bound_is_too_far(const outcome& last, std::uint64_t executions_before,
 outcome at_random(const test_case& c, double budget, bool trace) {
   constexpr std::uint64_t more_than_fit = 1'000'000'000;
   outcome found =
-      run(c.make_program, c.threads, {search::random, more_than_fit, budget}, c.world, trace);
+      run(c.make_program, c.threads, {search::random, more_than_fit, budget}, c.settings, trace);
   if (found.result == outcome::out_of_time) {
     found.result = outcome::passed;
   }
@@ -28,15 +28,16 @@ outcome at_random(const test_case& c, double budget, bool trace) {
 }
 
 finding search_within(const test_case& c, double budget, bool trace) {
-  model_env::world world = c.world;
-  world.reduced = true;
-  finding best{run(c.make_program, c.threads, {search::full, 0, budget}, world, trace),
+  model_env::settings settings = c.settings;
+  settings.reduced = true;
+  finding best{run(c.make_program, c.threads, {search::full, 0, budget}, settings, trace),
                "exhaustive"};
   if (best.what.result != outcome::out_of_time) {
     return best;
   }
   for (std::uint64_t bound = 0; bound < 8; ++bound) {
-    outcome found = run(c.make_program, c.threads, {search::bound, bound, budget}, c.world, trace);
+    outcome found =
+        run(c.make_program, c.threads, {search::bound, bound, budget}, c.settings, trace);
     if (found.result == outcome::out_of_time) {
       break;
     }
@@ -57,7 +58,8 @@ finding search_within(const test_case& c, double budget, bool trace) {
 
 outcome simplest_failure(const test_case& c, const outcome& found, double budget) {
   for (std::uint64_t bound = 0; bound < 4; ++bound) {
-    outcome simple = run(c.make_program, c.threads, {search::bound, bound, budget}, c.world, true);
+    outcome simple =
+        run(c.make_program, c.threads, {search::bound, bound, budget}, c.settings, true);
     if (simple.result == outcome::failed) {
       return simple.steps <= found.steps ? simple : found;
     }

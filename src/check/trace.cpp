@@ -114,20 +114,20 @@ std::optional<named> name_in(std::string_view line, const event& e) {
                word.ends_with('_') || before.ends_with('.') || before.ends_with("->")};
 }
 
-class narrator {
+class trace_writer {
  public:
-  explicit narrator(std::uint32_t threads) : threads_(threads) {
+  explicit trace_writer(std::uint32_t threads) : threads_(threads) {
     for (std::size_t i = 0; i < model_env::history_now.count; ++i) {
       const event& e = model_env::history_now.events[i];
       if (e.what == event::call) {
         locks_[e.object] = {e.owner, e.after};
       } else if (e.object != nullptr && e.at.line() != 0) {
-        learn(e);
+        record_name(e);
       }
     }
   }
 
-  explanation tell(rl::test_result_e how) {
+  explanation explain(rl::test_result_e how) {
     std::vector<std::string> lines;
     std::string repeated;
     std::size_t times = 0;
@@ -170,7 +170,7 @@ class narrator {
     std::size_t bytes = 0;
   };
 
-  void learn(const event& e) {
+  void record_name(const event& e) {
     const std::optional<named> found = name_in(text_.line(e.at.file_name(), e.at.line()), e);
     if (found) {
       named& known = names_[e.object];
@@ -365,7 +365,7 @@ class narrator {
 }  // namespace
 
 explanation explain_history(rl::test_result_e how, std::uint32_t threads) {
-  return narrator(threads).tell(how);
+  return trace_writer(threads).explain(how);
 }
 
 }  // namespace lockwright::check

@@ -15,32 +15,32 @@ class traced_lock {
   explicit traced_lock(const char* name) : name_(name) {}
 
   void lock() {
-    tell(model_env::event::call, "lock");
+    record(model_env::event::call, "lock");
     lock_.lock();
-    tell(model_env::event::returned, "lock: it is inside");
+    record(model_env::event::returned, "lock: it is inside");
   }
 
   bool try_lock() {
-    tell(model_env::event::call, "try_lock");
+    record(model_env::event::call, "try_lock");
     return result(lock_.try_lock(), "try_lock: it is inside", "try_lock: refused");
   }
 
   bool try_lock_until(std::uint64_t deadline)
     requires TimedLock<L>
   {
-    tell(model_env::event::call, "try_lock_until");
+    record(model_env::event::call, "try_lock_until");
     return result(lock_.try_lock_until(deadline), "try_lock_until: it is inside",
                   "try_lock_until: too late");
   }
 
   /// Nothing after the call: the lock may be gone.
   void unlock() {
-    tell(model_env::event::call, "unlock");
+    record(model_env::event::call, "unlock");
     lock_.unlock();
   }
 
  private:
-  void tell(model_env::event::kind what, const char* member) const {
+  void record(model_env::event::kind what, const char* member) const {
     if (model_env::tells()) {
       model_env::history_now.add(
           {.what = what, .name = member, .owner = name_, .object = &lock_, .after = sizeof lock_});
@@ -48,7 +48,7 @@ class traced_lock {
   }
 
   bool result(bool inside, const char* yes, const char* no) const {
-    tell(model_env::event::returned, inside ? yes : no);
+    record(model_env::event::returned, inside ? yes : no);
     return inside;
   }
 

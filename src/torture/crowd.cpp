@@ -9,12 +9,12 @@ namespace torture {
 namespace {
 
 // With more polling threads than this, the holders of the mutex would hardly ever run.
-constexpr std::uint64_t most_awake = 4;
+constexpr std::uint64_t max_awake = 4;
 
 void write(worker& me) {
   while (!me.run.over()) {
     guarded& it = me.run.any_mutex(me);
-    if (me.run.plan.threads <= most_awake && me.draw.one_in(8)) {
+    if (me.run.plan.threads <= max_awake && me.draw.one_in(8)) {
       it.lock_awake(me);
     } else {
       it.lock(me);

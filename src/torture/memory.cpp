@@ -66,7 +66,7 @@ constexpr int windows = 4;
 constexpr std::uint64_t least_bytes = 96 << 10;
 // A window ends after this time and is judged by the operations done.
 constexpr std::uint64_t longest_window = 400 * ms;
-constexpr std::uint64_t most_workers = 4;
+constexpr std::uint64_t max_workers = 4;
 
 struct accounts {
   alignas(apart) std::atomic<std::uint32_t> window{0};  // odd while it is open
@@ -159,7 +159,7 @@ void measure_windows(worker& me, accounts& in) {
 void memory(phase_run& on) {
   const auto in = std::make_shared<accounts>();
   in->workers = static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(std::min(on.plan.threads, processors()), 2, most_workers));
+      std::clamp<std::uint64_t>(std::min(on.plan.threads, processors()), 2, max_workers));
   on.add_worker("measurer", [in](worker& me) { measure_windows(me, *in); });
   for (std::uint32_t i = 0; i < in->workers; ++i) {
     worker& child = on.add_helper("child");

@@ -20,8 +20,8 @@ namespace {
 // takes a thousandth of it.
 constexpr std::uint64_t polls_after_ns = 5 * ms;
 // Queueing more threads would take longer than a phase.
-constexpr std::uint64_t most_polling = 3;
-constexpr std::uint64_t most_sleeping = 24;
+constexpr std::uint64_t max_polling = 3;
+constexpr std::uint64_t max_sleeping = 24;
 
 enum : std::uint32_t { idle, queue_up, quit };
 
@@ -178,7 +178,7 @@ void sequence(worker& me, arrival_queue& to) {
 }  // namespace
 
 void order(phase_run& on) {
-  const std::uint64_t most = on.asked.parks ? most_sleeping : most_polling;
+  const std::uint64_t most = on.asked.parks ? max_sleeping : max_polling;
   const auto to = std::make_shared<arrival_queue>(on.mutexes()[0], std::min(on.plan.threads, most));
   on.add_worker("sequencer", [to](worker& me) { sequence(me, *to); });
   for (arrival& each : to->arrivals) {

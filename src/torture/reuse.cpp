@@ -18,12 +18,12 @@
 namespace torture {
 namespace {
 
-constexpr std::uint64_t most_members = 8;
+constexpr std::uint64_t max_members = 8;
 constexpr std::size_t pages = 8;
 
 // The memory of destroyed mutexes, for the crash handler. A phase has few arenas.
-constexpr std::size_t most_arenas = 16;
-std::atomic<std::pair<const char*, const char*>*> arenas[most_arenas];
+constexpr std::size_t max_arenas = 16;
+std::atomic<std::pair<const char*, const char*>*> arenas[max_arenas];
 
 // A mutex for a known number of users, on a page that becomes inaccessible when the last user has
 // destroyed the mutex. The next mutex is on the next page.
@@ -144,9 +144,9 @@ bool is_retired(const void* address) {
 }
 
 void reuse(phase_run& on) {
-  for (std::uint64_t left = on.plan.threads, teams = 0; left >= 2 && teams < most_arenas; ++teams) {
+  for (std::uint64_t left = on.plan.threads, teams = 0; left >= 2 && teams < max_arenas; ++teams) {
     const auto of = std::make_shared<team>();
-    of->members = std::min(left, most_members);
+    of->members = std::min(left, max_members);
     left -= of->members;
     of->mutexes.make(0, on.plan.type, of->members);
     for (std::uint64_t i = 0; i < of->members; ++i) {

@@ -14,15 +14,15 @@
 namespace torture {
 namespace {
 
-constexpr int most_frames = 24;
+constexpr int max_frames = 24;
 // The stacks of so many threads show enough.
-constexpr int most_stacks = 40;
+constexpr int max_stacks = 40;
 
 std::atomic<std::uint32_t> shown{0};
 
 void print_own(int) {
-  void* frames[most_frames];
-  const int count = backtrace(frames, most_frames);
+  void* frames[max_frames];
+  const int count = backtrace(frames, max_frames);
   // The first two are this function and the kernel's return from the signal.
   backtrace_symbols_fd(frames + 2, count > 2 ? count - 2 : 0, STDERR_FILENO);
   shown.fetch_add(1);
@@ -41,7 +41,7 @@ void prepare_stacks() {
 }
 
 void show_stacks(const phase_run& on) {
-  int left = most_stacks;
+  int left = max_stacks;
   for (const worker& each : on.workers()) {
     const int tid = each.tid.load();
     if (each.now.load() == act::absent || tid == 0 || left-- <= 0) {

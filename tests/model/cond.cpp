@@ -16,39 +16,39 @@ std::vector<test_case> cond_cases() {
   constexpr auto endless = wait_limit::endless;
   constexpr auto timed = wait_limit::timed;
   constexpr auto cancellable = wait_limit::cancellable;
-  model_env::world world;
-  world.impatient = L::traits.parks();
-  model_env::world early = world;
+  model_env::settings settings;
+  settings.impatient = L::traits.parks();
+  model_env::settings early = settings;
   early.spurious = true;
-  model_env::world watched = world;
+  model_env::settings watched = settings;
   watched.watched = true;
   return {
-      {"signal", 2, make<cond_signal<P, true>>, world},
-      {"signal-outside", 2, make<cond_signal<P, false>>, world},
+      {"signal", 2, make<cond_signal<P, true>>, settings},
+      {"signal-outside", 2, make<cond_signal<P, false>>, settings},
       {"early-wake", 2, make<cond_signal<P, true>>, early},
       {"watched", 2, make<cond_signal<P, true>>, watched},
-      {"ring", 2, make<cond_ring<P>>, world},
-      {"broadcast", 2, make<cond_broadcast<P, true, 2>>, world},
-      {"timed", 2, make<cond_ended_early<P, timed>>, world},
-      {"cancelled", 2, make<cond_ended_early<P, cancellable>>, world},
-      {"destroyed", 2, make<cond_destroyed<P, endless, true, 2>>, world},
-      {"destroyed-timed", 2, make<cond_destroyed<P, timed, false, 2>>, world},
-      {"destroyed-cancelled", 2, make<cond_destroyed<P, cancellable, true, 2>>, world},
-      {"last-user", 2, make<cond_last_user<P, false>>, world},
-      {"last-user-outside", 2, make<cond_last_user_outside<P>>, world},
-      {"kept", 2, make<cond_kept<P>>, world},
-      {"broadcast", 3, make<cond_broadcast<P, true, 3>>, world},
-      {"broadcast-outside", 3, make<cond_broadcast<P, false, 3>>, world},
-      {"first-come", 3, make<cond_order<P, true>>, world},
-      {"last-come", 3, make<cond_order<P, false>>, world},
-      {"mixed-order", 3, make<cond_mixed<P>>, world},
-      {"beside-timed", 3, make<cond_beside<P, timed, true, true>>, world},
-      {"beside-timed-head", 3, make<cond_beside<P, timed, true, false>>, world},
-      {"beside-timed-outside", 3, make<cond_beside<P, timed, false, true>>, world},
-      {"beside-timed-broadcast", 3, make<cond_beside<P, timed, false, true, true>>, world},
-      {"beside-cancelled", 3, make<cond_beside<P, cancellable, true, true>>, world},
-      {"destroyed", 3, make<cond_destroyed<P, endless, true, 3>>, world},
-      {"destroyed-timed", 3, make<cond_destroyed<P, timed, true, 3>>, world},
+      {"ring", 2, make<cond_ring<P>>, settings},
+      {"broadcast", 2, make<cond_broadcast<P, true, 2>>, settings},
+      {"timed", 2, make<cond_ended_early<P, timed>>, settings},
+      {"cancelled", 2, make<cond_ended_early<P, cancellable>>, settings},
+      {"destroyed", 2, make<cond_destroyed<P, endless, true, 2>>, settings},
+      {"destroyed-timed", 2, make<cond_destroyed<P, timed, false, 2>>, settings},
+      {"destroyed-cancelled", 2, make<cond_destroyed<P, cancellable, true, 2>>, settings},
+      {"last-user", 2, make<cond_last_user<P, false>>, settings},
+      {"last-user-outside", 2, make<cond_last_user_outside<P>>, settings},
+      {"kept", 2, make<cond_kept<P>>, settings},
+      {"broadcast", 3, make<cond_broadcast<P, true, 3>>, settings},
+      {"broadcast-outside", 3, make<cond_broadcast<P, false, 3>>, settings},
+      {"first-come", 3, make<cond_order<P, true>>, settings},
+      {"last-come", 3, make<cond_order<P, false>>, settings},
+      {"mixed-order", 3, make<cond_mixed<P>>, settings},
+      {"beside-timed", 3, make<cond_beside<P, timed, true, true>>, settings},
+      {"beside-timed-head", 3, make<cond_beside<P, timed, true, false>>, settings},
+      {"beside-timed-outside", 3, make<cond_beside<P, timed, false, true>>, settings},
+      {"beside-timed-broadcast", 3, make<cond_beside<P, timed, false, true, true>>, settings},
+      {"beside-cancelled", 3, make<cond_beside<P, cancellable, true, true>>, settings},
+      {"destroyed", 3, make<cond_destroyed<P, endless, true, 3>>, settings},
+      {"destroyed-timed", 3, make<cond_destroyed<P, timed, true, 3>>, settings},
   };
 }
 
@@ -56,27 +56,27 @@ std::vector<test_case> semaphore_cases() {
   using P = unit_program<preload::units, preload::wait_for_unit>;
   constexpr auto timed = wait_limit::timed;
   constexpr auto cancellable = wait_limit::cancellable;
-  const model_env::world world;
-  model_env::world early = world;
+  const model_env::settings settings;
+  model_env::settings early = settings;
   early.spurious = true;
-  model_env::world watched = world;
+  model_env::settings watched = settings;
   watched.watched = true;
   return {
-      {"exclusion", 2, make<unit_exclusion<P, 2, 1, false>>, world},
-      {"exclusion-twice", 2, make<unit_exclusion<P, 2, 2, false>>, world},
+      {"exclusion", 2, make<unit_exclusion<P, 2, 1, false>>, settings},
+      {"exclusion-twice", 2, make<unit_exclusion<P, 2, 2, false>>, settings},
       {"early-wake", 2, make<unit_exclusion<P, 2, 1, false>>, early},
       {"watched", 2, make<unit_exclusion<P, 2, 1, false>>, watched},
-      {"posts", 2, make<unit_posts<P>>, world},
-      {"tries", 2, make<unit_tries<P>>, world},
-      {"timed", 2, make<unit_ended_early<P, timed>>, world},
-      {"cancelled", 2, make<unit_ended_early<P, cancellable>>, world},
-      {"last-user-destroys", 2, make<unit_last_user<P>>, world},
-      {"exclusion", 3, make<unit_exclusion<P, 3, 1, false>>, world},
-      {"mixed-order", 3, make<unit_exclusion<P, 3, 1, true>>, world},
-      {"beside-timed", 3, make<unit_beside<P, timed, true>>, world},
-      {"beside-timed-head", 3, make<unit_beside<P, timed, false>>, world},
-      {"crossing", 3, make<unit_crossing<P>>, world},
-      {"beside-cancelled", 3, make<unit_beside<P, cancellable, true>>, world},
+      {"posts", 2, make<unit_posts<P>>, settings},
+      {"tries", 2, make<unit_tries<P>>, settings},
+      {"timed", 2, make<unit_ended_early<P, timed>>, settings},
+      {"cancelled", 2, make<unit_ended_early<P, cancellable>>, settings},
+      {"last-user-destroys", 2, make<unit_last_user<P>>, settings},
+      {"exclusion", 3, make<unit_exclusion<P, 3, 1, false>>, settings},
+      {"mixed-order", 3, make<unit_exclusion<P, 3, 1, true>>, settings},
+      {"beside-timed", 3, make<unit_beside<P, timed, true>>, settings},
+      {"beside-timed-head", 3, make<unit_beside<P, timed, false>>, settings},
+      {"crossing", 3, make<unit_crossing<P>>, settings},
+      {"beside-cancelled", 3, make<unit_beside<P, cancellable, true>>, settings},
   };
 }
 

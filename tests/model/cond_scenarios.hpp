@@ -67,7 +67,7 @@ class cond_program : public program {
   condvar* cond = ::new (static_cast<void*>(memory)) condvar;
   protected_data data;
   model::plain<std::uint32_t> flag{0};
-  frame<wait_type> frames[model_env::most_threads];
+  frame<wait_type> frames[model_env::max_threads];
 
   ~cond_program() override {
     if (cond != nullptr) {

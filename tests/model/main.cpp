@@ -74,9 +74,9 @@ std::string caught_by(case_list& cases, double budget, bool trace) {
     const bool too_long = c->threads > 3;
     outcome found;
     if (!too_long) {
-      model_env::world world = c->world;
-      world.reduced = true;
-      found = run(c->make_program, c->threads, {search::full, 0, budget}, world, trace);
+      model_env::settings settings = c->settings;
+      settings.reduced = true;
+      found = run(c->make_program, c->threads, {search::full, 0, budget}, settings, trace);
       if (found.result == outcome::passed) {
         continue;
       }

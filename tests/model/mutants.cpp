@@ -69,7 +69,7 @@ std::vector<reached_site> sites_of(const subject& s) {
   for (const test_case& c : s.cases) {
     model_env::reached.count = 0;
     model_env::reached.recording = true;
-    run(c.make_program, c.threads, {search::random, 400, 5}, c.world, false);
+    run(c.make_program, c.threads, {search::random, 400, 5}, c.settings, false);
     model_env::reached.recording = false;
     if (model_env::reached.count == model_env::site_list::most) {
       throw std::length_error("a program reaches more operations than site_list can hold");

@@ -25,7 +25,7 @@ class unit_program : public program {
 
   alignas(semaphore) unsigned char memory[sizeof(semaphore)];
   semaphore* sem;
-  frame<wait_type> frames[model_env::most_threads];
+  frame<wait_type> frames[model_env::max_threads];
   protected_data data;
 
   ~unit_program() override {

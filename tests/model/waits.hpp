@@ -13,7 +13,7 @@ namespace lockwright::check {
 /// A process of a later generation: its objects carry a stamp.
 struct forked_model : model {
   static std::uint32_t stamp() { return 0x0001'0000; }
-  static bool is_watched() { return model_env::world_now.watched; }
+  static bool is_watched() { return model_env::settings_now.watched; }
 };
 
 struct no_mutex {};

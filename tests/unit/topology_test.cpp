@@ -38,8 +38,8 @@ TEST(Topology, one_cpu_each) {
 TEST(Topology, unnamed_cpus_are_on_the_first_node) {
   auto map = declared("0;1");
   EXPECT_EQ(map->node_of(2), 0u);
-  EXPECT_EQ(map->node_of(topology::most_cpus - 1), 0u);
-  EXPECT_EQ(map->node_of(topology::most_cpus), 0u);
+  EXPECT_EQ(map->node_of(topology::max_cpus - 1), 0u);
+  EXPECT_EQ(map->node_of(topology::max_cpus), 0u);
   EXPECT_EQ(map->node_of(~0u), 0u);
 }
 
@@ -77,10 +77,10 @@ TEST(Topology, a_declaration_replaces_the_previous_one) {
 
 TEST(Topology, at_most_most_nodes) {
   std::string text = "0";
-  for (std::uint32_t i = 1; i < topology::most_nodes; ++i) {
+  for (std::uint32_t i = 1; i < topology::max_nodes; ++i) {
     text += ";" + std::to_string(i);
   }
-  EXPECT_EQ(declared(text.c_str())->nodes(), topology::most_nodes);
+  EXPECT_EQ(declared(text.c_str())->nodes(), topology::max_nodes);
   topology map;
   EXPECT_FALSE(map.declare((text + ";100").c_str()));
 }
@@ -148,7 +148,7 @@ TEST(Topology, from_the_kernel) {
   ASSERT_EQ(unsetenv("LOCKWRIGHT_TOPOLOGY"), 0);
   topology map;
   EXPECT_GE(map.nodes(), 1u);
-  for (std::uint32_t cpu = 0; cpu < topology::most_cpus; ++cpu) {
+  for (std::uint32_t cpu = 0; cpu < topology::max_cpus; ++cpu) {
     ASSERT_LT(map.node_of(cpu), map.nodes());
     ASSERT_LT(map.group_of(cpu), map.groups(0));
     ASSERT_EQ(map.group_above(0, map.group_of(cpu)), map.node_of(cpu));

@@ -36,12 +36,12 @@ struct model {
   /// follows at once, with nothing in between. That it could do so later adds
   /// nothing: what it does after the batch may be any time later anyhow.
   static void relax(const location& at = location::current()) {
-    model_env::thread_state& me = model_env::here();
+    model_env::thread_state& me = model_env::this_thread();
     if (me.batch_polls_left != 0) {
       --me.batch_polls_left;
       return;
     }
-    if (model_env::world_now.impatient && me.polls_a_word && !me.patient) {
+    if (model_env::settings_now.impatient && me.polls_a_word && !me.patient) {
       me.patient = true;
       if (model_env::choose(2) == 1) {
         me.batch_polls_left = polls_of_a_batch_;
@@ -54,7 +54,7 @@ struct model {
   static void delay(std::uint32_t, const location& at = location::current()) { yield(at); }
 
   static void yield(const location& at = location::current()) {
-    model_env::here().batch_polls_left = 0;
+    model_env::this_thread().batch_polls_left = 0;
     const model_env::pause others;
     rl::yield(1, model_env::relacy_info(at));
   }
@@ -101,7 +101,7 @@ struct model {
   /// Each reading is later than the last by more than the spin bound: time is
   /// up whenever a waiter looks at the clock. When it looks is what is searched.
   static std::uint64_t now() {
-    model_env::thread_state& me = model_env::here();
+    model_env::thread_state& me = model_env::this_thread();
     me.batch_polls_left = 0;
     return me.clock += 1'000;
   }
@@ -140,16 +140,16 @@ struct model {
     if (count == 1) {
       return 0;
     }
-    return model_env::world_now.migrates ? model_env::choose(count) : cpu() % count;
+    return model_env::settings_now.migrates ? model_env::choose(count) : cpu() % count;
   }
 
-  static std::uint32_t nodes() { return model_env::world_now.nodes; }
+  static std::uint32_t nodes() { return model_env::settings_now.nodes; }
 
   static constexpr std::uint32_t group_levels = 3;
 
   /// One package.
   static std::uint32_t groups(std::uint32_t level) {
-    return level == 0 ? nodes() * model_env::world_now.caches : level == 1 ? nodes() : 1;
+    return level == 0 ? nodes() * model_env::settings_now.caches : level == 1 ? nodes() : 1;
   }
 
   static std::uint32_t group() {
@@ -157,38 +157,38 @@ struct model {
     if (count == 1) {
       return 0;
     }
-    if (model_env::world_now.migrates) {
+    if (model_env::settings_now.migrates) {
       return model_env::choose(count);
     }
-    const std::uint32_t caches = model_env::world_now.caches;
+    const std::uint32_t caches = model_env::settings_now.caches;
     return cpu() % nodes() * caches + cpu() / nodes() % caches;
   }
 
   static std::uint32_t group_above(std::uint32_t level, std::uint32_t number) {
-    return level == 0 ? number / model_env::world_now.caches : 0;
+    return level == 0 ? number / model_env::settings_now.caches : 0;
   }
 
-  static constexpr std::uint32_t most_self = 1'000;
+  static constexpr std::uint32_t max_self = 1'000;
   static std::uint32_t self() {
-    return rl::thread_index() + 1 + model_env::most_threads * model_env::here().life;
+    return rl::thread_index() + 1 + model_env::max_threads * model_env::this_thread().life;
   }
 
   /// Threads draw from rows of their own, so that the numbers do not depend on the order of steps.
   static std::uint64_t unique_number() {
     return rl::thread_index() + 1 +
-           std::uint64_t{model_env::most_threads} * model_env::here().numbers_drawn++;
+           std::uint64_t{model_env::max_threads} * model_env::this_thread().numbers_drawn++;
   }
 
   /// A thread has one bit for all locks, and begins with either value.
   static bool hint(const void*) {
-    model_env::thread_state& me = model_env::here();
+    model_env::thread_state& me = model_env::this_thread();
     if (!me.remembers) {
       set_hint(nullptr, model_env::choose(2) == 1);
     }
     return me.remembered;
   }
   static void set_hint(const void*, bool what) {
-    model_env::thread_state& me = model_env::here();
+    model_env::thread_state& me = model_env::this_thread();
     me.remembers = true;
     me.remembered = what;
   }
@@ -196,9 +196,9 @@ struct model {
   /// One for each thread; one that comes after another has ended may get that one's.
   template <class T>
   static T* own() {
-    model_env::thread_state& me = model_env::here();
+    model_env::thread_state& me = model_env::this_thread();
     if (me.own == nullptr && me.life != 0) {
-      me.own = model_env::execution_now.left_piece();
+      me.own = model_env::execution_now.piece_of_ended_thread();
     }
     if (me.own == nullptr) {
       me.own = ::new (
@@ -211,9 +211,9 @@ struct model {
   /// atomics hold junk, whatever their initialisers say.
   template <class Node>
   static Node* take_node() {
-    static_assert(sizeof(Node) <= model_env::execution::node_room && alignof(Node) <= 64);
+    static_assert(sizeof(Node) <= model_env::execution::node_size && alignof(Node) <= 64);
     void* room = model_env::execution_now.take_node();
-    model_env::thread_state& me = model_env::here();
+    model_env::thread_state& me = model_env::this_thread();
     me.makes_node = model_env::execution_now.node_number(room);
     Node* node = ::new (room) Node;
     me.makes_node = 0;
@@ -233,9 +233,9 @@ struct model {
     return *static_cast<T*>(model_env::execution_now.common());
   }
 
-  /// Null at any call, where the world is short of memory.
+  /// Null at any call, where the settings make it short of memory.
   static void* reserve(std::size_t bytes, const void* owner) {
-    if (model_env::world_now.short_of_memory && model_env::choose(2) == 1) {
+    if (model_env::settings_now.short_of_memory && model_env::choose(2) == 1) {
       return nullptr;
     }
     return model_env::execution_now.reserve(bytes, owner);
@@ -309,7 +309,7 @@ struct model {
     if (deadline == ~std::uint64_t{0}) {
       model_env::futex_wait(word, expected, at);
     } else if (model_env::futex_wait_a_while(word, expected, at)) {
-      model_env::thread_state& me = model_env::here();
+      model_env::thread_state& me = model_env::this_thread();
       me.clock = me.clock < deadline ? deadline : me.clock;
     }
   }

@@ -136,7 +136,7 @@ struct native {
   /// How many CPUs the process had to run on at the first call.
   static std::uint32_t cpus() {
     const std::uint32_t known = native_env::known_cpus.load(std::memory_order_relaxed);
-    return known != 0 ? known : native_env::ask_cpus();
+    return known != 0 ? known : native_env::count_cpus();
   }
 
   /// How many threads of the machine run or could run now, the caller among them;
@@ -171,8 +171,8 @@ struct native {
   }
 
   /// A number of the calling thread, never another thread's of this process.
-  /// From 1 to most_self.
-  static constexpr std::uint32_t most_self = native_env::most_serial;
+  /// From 1 to max_self.
+  static constexpr std::uint32_t max_self = native_env::max_serial;
   static std::uint32_t self() { return native_env::serial(); }
 
   /// A number above 0 and below 2^63 that no other call in this process returns.

@@ -84,7 +84,7 @@ struct simulated {
     return simulated_env::group_above(level, number);
   }
 
-  static constexpr std::uint32_t most_self = 1u << 20;
+  static constexpr std::uint32_t max_self = 1u << 20;
   static std::uint32_t self() { return simulated_env::self(); }
 
   static std::uint64_t unique_number() { return simulated_env::unique_number(); }

@@ -162,8 +162,8 @@ class biased {
 
  private:
   static constexpr std::uint32_t unowned_ = 0;
-  static constexpr std::uint32_t revoking_ = Env::most_self + 1;
-  static constexpr std::uint32_t revoked_ = Env::most_self + 2;
+  static constexpr std::uint32_t revoking_ = Env::max_self + 1;
+  static constexpr std::uint32_t revoked_ = Env::max_self + 2;
 
   static constexpr std::uint32_t asleep_ = 2;
 

@@ -198,20 +198,20 @@ class cna_queue {
   /// The first waiter of the holder's NUMA node, null if none is seen. The
   /// waiters before it go to the secondary queue.
   static node* next_of_my_node(node& me, node& behind) {
-    std::uint32_t here = me.numa;
-    if (here == unknown_) {
-      here = Env::node();
+    std::uint32_t my_numa = me.numa;
+    if (my_numa == unknown_) {
+      my_numa = Env::node();
     }
     node* last_foreign = nullptr;
-    for (node* one = &behind; one != nullptr;
-         one = one->next.load(std::memory_order_acquire)) {  // as in await_behind()
-      if (one->numa == here) {
+    for (node* waiter = &behind; waiter != nullptr;
+         waiter = waiter->next.load(std::memory_order_acquire)) {  // as in await_behind()
+      if (waiter->numa == my_numa) {
         if (last_foreign != nullptr) {
           set_aside(me, behind, *last_foreign);
         }
-        return one;
+        return waiter;
       }
-      last_foreign = one;
+      last_foreign = waiter;
     }
     return nullptr;
   }

@@ -143,7 +143,7 @@ class gcr {
   using part = state;
 
   arrival lock(state& parts) {
-    if (parts.active() < most_active()) [[likely]] {
+    if (parts.active() < max_active()) [[likely]] {
       // mutant survives: in two steps: the counts decide which threads wait and for how long, not
       // which is inside.
       parts.entered.fetch_add(1, std::memory_order_relaxed);
@@ -195,7 +195,7 @@ class gcr {
   static constexpr std::uint32_t napping_ = 1;
   static constexpr std::uint32_t open_ = 2;
 
-  static std::int32_t most_active() {
+  static std::int32_t max_active() {
     return static_cast<std::int32_t>(Env::template value<active>());
   }
 
@@ -209,7 +209,7 @@ class gcr {
   }
 
   static void wait_at_gate(state& parts) {
-    const std::int32_t few = (most_active() - 1) / 2;
+    const std::int32_t few = (max_active() - 1) / 2;
     const std::uint64_t longest = Env::template value<nap>();
     const std::uint64_t begin = Env::now();
     const std::uint64_t sleep_from = begin + Env::template value<spin_bound>();

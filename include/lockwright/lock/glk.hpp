@@ -161,22 +161,22 @@ class glk {
 
   /// False also if the lock in use has changed meanwhile: a thread was inside.
   [[gnu::always_inline]] bool try_lock() {
-    const mode as = looks_in_use();
-    if (!try_part(as)) {
+    const mode which = presumed_in_use();
+    if (!try_part(which)) {
       return false;
     }
-    if (in_use() == as) [[likely]] {
+    if (in_use() == which) [[likely]] {
       return true;
     }
-    release(as);
+    release(which);
     return false;
   }
 
-  [[gnu::always_inline]] void unlock() { release(looks_in_use()); }
+  [[gnu::always_inline]] void unlock() { release(presumed_in_use()); }
 
  private:
   /// Exact for the holder, a guess for others.
-  [[nodiscard]] mode looks_in_use() const {
+  [[nodiscard]] mode presumed_in_use() const {
     const rest* more = rest_.made();
     return more == nullptr ? by_ticket
                            : static_cast<mode>(more->in_use.load(std::memory_order_relaxed));
@@ -192,9 +192,9 @@ class glk {
 
   /// False if the lock in use was another in the end.
   [[gnu::always_inline]] bool enter(arrival& found) {
-    const mode as = looks_in_use();
-    if (as != by_ticket) [[unlikely]] {
-      return enter_other(as, found);
+    const mode which = presumed_in_use();
+    if (which != by_ticket) [[unlikely]] {
+      return enter_other(which, found);
     }
     const typename ticket_lock::drawn number = ticket_.draw_and_wait();
     found = number.before_mine == 0 ? found : arrival::contended;
@@ -203,47 +203,48 @@ class glk {
 
   // The ticket lock is the fast path. The others are out of line, so that it is inlined.
 
-  [[gnu::noinline]] bool enter_other(mode as, arrival& found) {
+  [[gnu::noinline]] bool enter_other(mode which, arrival& found) {
     rest& more = *rest_.made();
-    const arrival here = as == by_mcs ? more.queue.lock() : more.mutex.lock();
-    found = here == arrival::uncontended ? found : here;
-    return stay(as,
-                [this, as, &more] { return as == by_mcs ? after_mcs(more) : after_mutex(more); });
+    const arrival inner = which == by_mcs ? more.queue.lock() : more.mutex.lock();
+    found = inner == arrival::uncontended ? found : inner;
+    return stay(which, [this, which, &more] {
+      return which == by_mcs ? after_mcs(more) : after_mutex(more);
+    });
   }
 
   /// The caller holds one of the three: true if that is in use and stays so. Otherwise it is
   /// released.
   template <class Choice>
-  [[gnu::always_inline]] bool stay(mode as, Choice choice) {
-    if (in_use() == as) [[likely]] {
+  [[gnu::always_inline]] bool stay(mode which, Choice choice) {
+    if (in_use() == which) [[likely]] {
       const mode best = choice();
-      if (best == as) [[likely]] {
+      if (best == which) [[likely]] {
         return true;
       }
       // mutant survives: dropped: a choice of the lock: the one in use would do for ever; glk_test
       // sees it change.
       rest_.made()->in_use.store(best, std::memory_order_release);
     }
-    release(as);
+    release(which);
     return false;
   }
 
-  bool try_part(mode as) { return as == by_ticket ? ticket_.try_lock() : try_other(as); }
+  bool try_part(mode which) { return which == by_ticket ? ticket_.try_lock() : try_other(which); }
 
-  [[gnu::noinline]] bool try_other(mode as) {
-    return as == by_mcs ? rest_.made()->queue.try_lock() : rest_.made()->mutex.try_lock();
+  [[gnu::noinline]] bool try_other(mode which) {
+    return which == by_mcs ? rest_.made()->queue.try_lock() : rest_.made()->mutex.try_lock();
   }
 
-  void release(mode as) {
-    if (as == by_ticket) [[likely]] {
+  void release(mode which) {
+    if (which == by_ticket) [[likely]] {
       ticket_.unlock();
     } else {
-      let_go_other(as);
+      release_other(which);
     }
   }
 
-  [[gnu::noinline]] void let_go_other(mode as) {
-    if (as == by_mcs) {
+  [[gnu::noinline]] void release_other(mode which) {
+    if (which == by_mcs) {
       rest_.made()->queue.unlock();
     } else {
       rest_.made()->mutex.unlock();

@@ -38,10 +38,10 @@ template <class Env>
 class hapax {
   using word = typename Env::template atomic<std::uint64_t>;
 
-  static constexpr std::size_t most_slots = 4096;
+  static constexpr std::size_t max_slots = 4096;
 
   struct waiting_array {
-    word slots[most_slots];
+    word slots[max_slots];
   };
 
  public:
@@ -58,10 +58,10 @@ class hapax {
           "outnumber cores."};
 
   static constexpr tunable slots{.name = "slots",
-                                 .default_value = most_slots,
+                                 .default_value = max_slots,
                                  .counted_in = unit::count,
                                  .min = 1,
-                                 .max = most_slots,
+                                 .max = max_slots,
                                  .model_value = 2,
                                  .meaning = "how many slots of the waiting array are used",
                                  .source = "its authors (PPoPP 2026)"};

@@ -109,11 +109,11 @@ class lifo_cr {
 
   [[gnu::noinline]] arrival push_and_wait(node* seen) {
     node* me = nullptr;
-    std::uintptr_t mine = 0;  // the tag to clear when a recalled thread competes again
+    std::uintptr_t own_tag = 0;  // the tag to clear when a recalled thread competes again
     for (;;) {
-      const std::uintptr_t kept = flag::flags(seen) & ~mine;
+      const std::uintptr_t flags = flag::flags(seen) & ~own_tag;
       if (!flag::has(seen, held_)) {
-        if (top_.compare_exchange_strong(seen, flag::make(flag::pointer(seen), kept | held_),
+        if (top_.compare_exchange_strong(seen, flag::make(flag::pointer(seen), flags | held_),
                                          std::memory_order_acquire, std::memory_order_relaxed)) {
           break;
         }
@@ -128,16 +128,16 @@ class lifo_cr {
       me->below = flag::pointer(seen);
       me->cell.arm();
       // Release publishes the node to the holder.
-      if (!top_.compare_exchange_strong(seen, flag::make(me, kept), std::memory_order_release,
+      if (!top_.compare_exchange_strong(seen, flag::make(me, flags), std::memory_order_release,
                                         std::memory_order_relaxed)) {
         continue;
       }
-      mine = 0;
+      own_tag = 0;
       me->cell.wait();
       if (me->grant == lock_) {
         break;
       }
-      mine = recalled_;
+      own_tag = recalled_;
       // mutant survives: dropped: whether a thread is handed the lock though it sleeps is a matter
       // of fairness.
       me->favoured = me->grant == favour_;

@@ -156,7 +156,7 @@ class loiter {
   static constexpr std::uintptr_t hands_over_ = 8;
   static constexpr std::uintptr_t tags_ = held_ | slow_ | waits_ | hands_over_;
 
-  static std::uintptr_t word_of(node* one) { return reinterpret_cast<std::uintptr_t>(one); }
+  static std::uintptr_t word_of(node* standby) { return reinterpret_cast<std::uintptr_t>(standby); }
   static node* node_of(std::uintptr_t word) { return reinterpret_cast<node*>(word & ~tags_); }
 
   /// Acquire pairs with the release that freed the lock.
@@ -194,7 +194,7 @@ class loiter {
       if (take(word_of(me) | held_ | slow_)) {
         return;
       }
-      if (ask(me, lost >= Env::template value<patience>())) {
+      if (request_wake(me, lost >= Env::template value<patience>())) {
         me->cell.wait();
         if (me->given) {
           return;
@@ -205,7 +205,7 @@ class loiter {
 
   /// Asks to be woken at the release, or to be given the lock. False if it has
   /// been released meanwhile.
-  bool ask(node* me, bool to_be_given) {
+  bool request_wake(node* me, bool to_be_given) {
     me->cell.arm();
     std::uintptr_t seen = outer_.load(std::memory_order_relaxed);
     while (seen != 0) {

@@ -187,7 +187,7 @@ class mcs_timepub {
 
   void unlock(holder& in) {
     node* me = in.self;
-    node* kept = nullptr;  // the first of those to be failed at the end
+    node* first_failed = nullptr;  // the first of those to be failed at the end
     node* end = me;
     std::uint64_t scanned = 0;
     for (;;) {
@@ -203,24 +203,24 @@ class mcs_timepub {
         // A late linker may be preempted too: with the policy that gives the processor away.
         next = await_link<spin_then_park<Env>>(end->next);
       }
-      if (kept == nullptr && scanned++ >= Env::template value<scan_limit>()) {
-        kept = end;
+      if (first_failed == nullptr && scanned++ >= Env::template value<scan_limit>()) {
+        first_failed = end;
       }
       if (hand_over(next)) {
         break;
       }
-      if (kept == nullptr && end != me) {
+      if (first_failed == nullptr && end != me) {
         fail(end);
       }
       end = next;
     }
     // From here on the lock may be gone.
-    for (node* one = kept != nullptr ? kept : end; one != nullptr;) {
-      node* next = one == end ? nullptr : one->next.load(std::memory_order_relaxed);
-      if (one != me) {
-        fail(one);
+    for (node* failed = first_failed != nullptr ? first_failed : end; failed != nullptr;) {
+      node* next = failed == end ? nullptr : failed->next.load(std::memory_order_relaxed);
+      if (failed != me) {
+        fail(failed);
       }
-      one = next;
+      failed = next;
     }
     // Not before: as another thread's it could come up in the queue.
     Env::give_node(me);
@@ -311,10 +311,10 @@ class mcs_timepub {
   }
 
   /// The node is out of the queue: its owner's own again, or no thread's.
-  static void fail(node* one) {
+  static void fail(node* failed) {
     // Release: the owner reuses it. Acquire pairs with the release of the thread that abandoned it.
-    if (one->status.exchange(failed_, std::memory_order_acq_rel) == abandoned_) {
-      Env::give_node(one);
+    if (failed->status.exchange(failed_, std::memory_order_acq_rel) == abandoned_) {
+      Env::give_node(failed);
     }
   }
 

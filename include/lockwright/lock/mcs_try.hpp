@@ -84,7 +84,7 @@ class mcs_try {
   // constexpr, so that locks are initialised statically; see lazy_part.
   constexpr ~mcs_try() {
     if (!std::is_constant_evaluated()) {
-      take_away_rest();
+      free_left_nodes();
     }
   }
 
@@ -119,7 +119,7 @@ class mcs_try {
   void unlock() {
     node* me = holder_;
     if (!leave_as_last(me, nullptr)) {
-      tell(me, mark(available_), available_);
+      mark_and_set(me, mark(available_), available_);
     }
   }
 
@@ -145,8 +145,8 @@ class mcs_try {
     return me;
   }
 
-  template <class Patience>
-  bool take_if(Patience continues) {
+  template <class Continues>
+  bool take_if(Continues continues) {
     node* before = nullptr;
     node* me = enqueue(before);
     if (before != nullptr && !wait(me, before, continues)) {
@@ -158,12 +158,12 @@ class mcs_try {
 
   /// Returns true once the caller holds the lock; false if `continues()` returned false,
   /// and then `me` is out of the queue, or is removed by others.
-  template <class Patience>
-  [[gnu::noinline]] bool wait(node* me, node* before, Patience continues) {
+  template <class Continues>
+  [[gnu::noinline]] bool wait(node* me, node* before, Continues continues) {
     for (;;) {
       // Release publishes the caller's writes to its own node. Acquire, as
       // that of status below, pairs with the release of the owner's exchange in
-      // tell(), and so with the section that it ends.
+      // mark_and_set(), and so with the section that it ends.
       const auto word =
           reinterpret_cast<std::uintptr_t>(before->next.exchange(me, std::memory_order_acq_rel));
       std::uint32_t status = static_cast<std::uint32_t>(word);
@@ -181,14 +181,14 @@ class mcs_try {
         return true;
       }
       node* further = before->before;
-      take_away(before, status);
+      free_left_node(before, status);
       before = further;
     }
   }
 
   /// Frees a node that its owner has left. If the owner of the node before has yet to write
   /// into it, that owner finds `recycled` and frees it.
-  static void take_away(node* left, std::uint32_t status) {
+  static void free_left_node(node* left, std::uint32_t status) {
     // Release: the caller has finished with it. Acquire: so has the owner of the node before.
     if (status == leaving_ ||
         left->status.exchange(recycled_, std::memory_order_acq_rel) != waiting_) {
@@ -203,9 +203,9 @@ class mcs_try {
     if (!before->next.compare_exchange_strong(mine, nullptr, std::memory_order_relaxed,
                                               std::memory_order_relaxed)) {
       // The thread before has marked its node, has found this one, and will write into it.
-      tell(me, mark(transient_), transient_);
+      mark_and_set(me, mark(transient_), transient_);
     } else if (!leave_as_last(me, before)) {
-      tell(me, mark(leaving_), leaving_);
+      mark_and_set(me, mark(leaving_), leaving_);
     }
   }
 
@@ -225,7 +225,7 @@ class mcs_try {
 
   /// The owner's last write. From here on the node belongs to the next thread, and the
   /// lock may be gone.
-  static void tell(node* me, node* word, std::uint32_t status) {
+  static void mark_and_set(node* me, node* word, std::uint32_t status) {
     node* behind = me->next.exchange(word, std::memory_order_acq_rel);
     if (behind != nullptr &&
         behind->status.exchange(status, std::memory_order_acq_rel) == recycled_) {
@@ -235,7 +235,7 @@ class mcs_try {
   }
 
   /// Called by the destructor: no other thread uses the lock.
-  void take_away_rest() {
+  void free_left_nodes() {
     node* left = tail_.load(std::memory_order_relaxed);
     while (left != nullptr) {
       const auto status = static_cast<std::uint32_t>(
@@ -245,7 +245,7 @@ class mcs_try {
         return;
       }
       node* further = left->before;
-      take_away(left, status);
+      free_left_node(left, status);
       left = further;
     }
   }

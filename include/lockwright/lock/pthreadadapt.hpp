@@ -140,12 +140,12 @@ class pthreadadapt {
                         static_cast<std::int64_t>(Env::template value<inertia>());
     const std::int64_t now = usual + change;
     // mutant survives: dropped: how often others had to try is advice.
-    tries_.store(static_cast<std::uint32_t>(now < most_noted_ ? now : most_noted_),
+    tries_.store(static_cast<std::uint32_t>(now < max_noted_ ? now : max_noted_),
                  std::memory_order_relaxed);
   }
 
   // What fits its word.
-  static constexpr std::int64_t most_noted_ = 0xffff'ffff;
+  static constexpr std::int64_t max_noted_ = 0xffff'ffff;
 
   three_state<Env> mutex_;
   typename Env::template atomic<std::uint32_t> tries_{};

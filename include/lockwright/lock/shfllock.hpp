@@ -13,7 +13,7 @@
 //
 //   node     | meaning                                         | written by
 //   next     | the node behind                                 | the thread behind; the shuffler
-//   seat     | is the owner the first in the queue             | the first before, see the waiting
+//   cell     | is the owner the first in the queue             | the first before, see the waiting
 //   shuffler | not 0: the owner is to shuffle                  | the shuffler before; the owner
 //   numa     | the owner's NUMA node                           | the owner, before it links itself
 //   batch    | its place in a group of one NUMA node, 0 when   | the shuffler
@@ -57,7 +57,7 @@ namespace lockwright {
 
 /// A waiting policy of shfllock: polling without bound.
 ///
-///   held_ | meaning    no_stealing_ | meaning              seat    | meaning
+///   held_ | meaning    no_stealing_ | meaning              cell    | meaning
 ///   0     | free       0            | no queue             waiting | not the first in the queue
 ///   1     | held       1            | arriving threads     first   | the first in the queue
 ///         |            |            | have to queue                |
@@ -129,23 +129,23 @@ struct shfl_spin {
     words& lock_;
   };
 
-  class seat {
+  class cell {
    public:
     void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
-    // Acquire pairs with the release in call().
-    [[nodiscard]] bool is_called() const { return word_.load(std::memory_order_acquire) == first_; }
+    // Acquire pairs with the release in make_first().
+    [[nodiscard]] bool is_first() const { return word_.load(std::memory_order_acquire) == first_; }
 
     template <class Between>
-    void await_call(Between between) {
-      while (!is_called()) {
+    void await_first(Between between) {
+      while (!is_first()) {
         between();
         Env::relax();
       }
     }
 
-    /// Release: hands links and groups on to the acquire in is_called().
-    void call() { word_.store(first_, std::memory_order_release); }
+    /// Release: hands links and groups on to the acquire in is_first().
+    void make_first() { word_.store(first_, std::memory_order_release); }
 
     void wake_ahead() {}
 
@@ -164,7 +164,7 @@ struct shfl_spin {
 ///   first_sleeps  | the first sleeps or is about to  | the first   | the holder, which then wakes it
 ///   no_stealing   | arriving threads have to queue   | the first   | the first, when it takes the lock
 ///
-///   seat    | meaning                                | changed by
+///   cell    | meaning                                | changed by
 ///   waiting | not the first; the waiter polls        | the waiter -> parked; the first -> first
 ///   parked  | not the first; sleeps, or is about to  | the first -> waiting or first, and a wake
 ///   first   | the first in the queue                 | -
@@ -253,10 +253,10 @@ struct shfl_park {
         const std::uint64_t now = Env::now();
         if (sleep_at_ == 0) {
           sleep_at_ = now + Env::template value<spin_bound>();
-          insist_at_ = insist_at_ == 0 ? now + Env::template value<patience>() : insist_at_;
+          bar_at_ = bar_at_ == 0 ? now + Env::template value<patience>() : bar_at_;
         }
-        if (now >= insist_at_ && insists_ == 0) {
-          insists_ = no_stealing_;
+        if (now >= bar_at_ && barred_ == 0) {
+          barred_ = no_stealing_;
           lock_.word_.fetch_or(no_stealing_, std::memory_order_relaxed);
         }
         if (now >= sleep_at_) {
@@ -268,7 +268,7 @@ struct shfl_park {
 
     /// Allows stealing again.
     bool take() {
-      std::uint32_t free = insists_;
+      std::uint32_t free = barred_;
       // As in words::steal().
       return lock_.word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
                                                  std::memory_order_relaxed);
@@ -279,7 +279,7 @@ struct shfl_park {
    private:
     /// Sleeps until the lock is released, if it is held. Relaxed: take() acquires.
     void sleep() {
-      std::uint32_t seen = held_ | insists_;
+      std::uint32_t seen = held_ | barred_;
       const std::uint32_t announced = seen | first_sleeps_;
       if (lock_.word_.compare_exchange_strong(seen, announced, std::memory_order_relaxed,
                                               std::memory_order_relaxed) ||
@@ -290,22 +290,22 @@ struct shfl_park {
 
     words& lock_;
     std::uint64_t sleep_at_ = 0;
-    std::uint64_t insist_at_ = 0;
-    std::uint32_t insists_ = 0;  // no_stealing_ once the first has set it
+    std::uint64_t bar_at_ = 0;
+    std::uint32_t barred_ = 0;  // no_stealing_ once the first has set it
   };
 
-  class seat {
+  class cell {
    public:
     void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
-    [[nodiscard]] bool is_called() const { return word_.load(std::memory_order_acquire) == first_; }
+    [[nodiscard]] bool is_first() const { return word_.load(std::memory_order_acquire) == first_; }
 
     template <class Between>
-    void await_call(Between between) {
+    void await_first(Between between) {
       std::uint64_t deadline = 0;
       for (;;) {
         for (std::uint32_t i = 0; i < polls_per_clock_; ++i) {
-          if (is_called()) {
+          if (is_first()) {
             return;
           }
           Env::relax();
@@ -323,7 +323,7 @@ struct shfl_park {
     }
 
     /// Release, as the store of shfl_spin.
-    void call() {
+    void make_first() {
       if (word_.exchange(first_, std::memory_order_release) == parked_) {
         Env::wake(word_, 1);
       }
@@ -369,11 +369,11 @@ struct shfl_park {
 
 template <class Env, template <class> class Waiting>
 class shfllock {
-  using how = Waiting<Env>;
+  using wait_policy = Waiting<Env>;
 
   struct alignas(64) node {
     typename Env::template atomic<node*> next{};
-    typename how::seat seat;
+    typename wait_policy::cell cell;
     typename Env::template atomic<std::uint32_t> shuffler{};
     typename Env::template plain<std::uint32_t> numa{};
     typename Env::template plain<std::uint64_t> batch{};
@@ -382,19 +382,19 @@ class shfllock {
  public:
   static constexpr lock_traits traits{
       .category = category::hierarchical,
-      .waiting = how::policy,
-      .realtime = own_order_unless_polling(how::policy),
+      .waiting = wait_policy::policy,
+      .realtime = own_order_unless_polling(wait_policy::policy),
       .light = true,
       .numa_aware = true,
       .node_bytes = sizeof(node),
-      .atomics = {.lock = 1, .unlock = how::policy == waiting::spin ? 0 : 1},
-      .suits = how::policy == waiting::spin
+      .atomics = {.lock = 1, .unlock = wait_policy::policy == waiting::spin ? 0 : 1},
+      .suits = wait_policy::policy == waiting::spin
                    ? suit_list{{{use_case::extreme_contention, 7,
                                  "hands over within a node, in two words"}}}
                    : suit_list{{{use_case::crowded, 13, "keeps to a NUMA node, and parks"}}},
       .reference = "Kashyap, Calciu, Cheng, Min and Kim, SOSP 2019",
       .summary =
-          how::policy == waiting::spin
+          wait_policy::policy == waiting::spin
               ? "Test-and-set with a queue whose waiters bring those of their own NUMA node "
                 "forward while they wait. Light when uncontended, and NUMA-aware with one small "
                 "lock word."
@@ -415,7 +415,7 @@ class shfllock {
   /// With fewer threads no thread is moved in the queue: it takes a holder, a shuffler, one to pass
   /// over, one to move, and the last, which stays.
   static constexpr std::uint32_t checked_threads = 5;
-  static constexpr auto tunables = join(how::tunables, tunable_list<1>{&batch});
+  static constexpr auto tunables = join(wait_policy::tunables, tunable_list<1>{&batch});
 
   arrival lock() {
     if (try_lock()) [[likely]] {
@@ -436,7 +436,7 @@ class shfllock {
   [[gnu::noinline]] void queue_and_take() {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
-    me->seat.arm();
+    me->cell.arm();
     me->shuffler.store(0, std::memory_order_relaxed);
     // mutant survives: dropped: a thread's NUMA node decides the order of service, no more.
     me->numa = Env::node();
@@ -448,19 +448,19 @@ class shfllock {
     if (before != nullptr) {
       // Release pairs with the acquire loads of next by the shuffler and the first.
       before->next.store(me, std::memory_order_release);
-      me->seat.await_call([this, me] {
+      me->cell.await_first([this, me] {
         if (is_marked(*me)) {
-          shuffle(*me, [me] { return me->seat.is_called(); });
+          shuffle(*me, [me] { return me->cell.is_first(); });
         }
       });
     }
-    typename how::first first(words_, before == nullptr);
+    typename wait_policy::first first(words_, before == nullptr);
     take_as_first(*me, first);
     first.leave(leave_queue(*me));
     Env::give_node(me);
   }
 
-  void take_as_first(node& me, typename how::first& first) {
+  void take_as_first(node& me, typename wait_policy::first& first) {
     bool behind_is_awake = false;
     do {
       if (me.batch == 0 || is_marked(me)) {
@@ -470,7 +470,7 @@ class shfllock {
       if (!behind_is_awake) {
         // mutant survives in shfllock: acquire -> relaxed: nothing of the node behind is read here.
         if (node* behind = me.next.load(std::memory_order_acquire)) {
-          behind->seat.wake_ahead();
+          behind->cell.wake_ahead();
         }
         behind_is_awake = true;
       }
@@ -488,22 +488,22 @@ class shfllock {
                                         std::memory_order_relaxed)) {
         return true;
       }
-      behind = await_link<typename how::link_wait>(me.next);
+      behind = await_link<typename wait_policy::link_wait>(me.next);
     }
-    behind->seat.call();
+    behind->cell.make_first();
     return false;
   }
 
   // Acquire pairs with the release at the end of shuffle(): the groups and links are seen.
   static bool is_marked(const node& me) { return me.shuffler.load(std::memory_order_acquire) != 0; }
 
-  /// Brings waiters of the caller's NUMA node right behind it, until `enough()`,
+  /// Brings waiters of the caller's NUMA node right behind it, until `stop()`,
   /// or until one comes that is not linked yet. Links between waiters are
   /// stored relaxed: others follow them after the mark or a call from here.
-  template <class Enough>
-  void shuffle(node& me, Enough enough) {
-    const std::uint64_t most = Env::template value<batch>();
-    const std::uint32_t here = me.numa;
+  template <class Stop>
+  void shuffle(node& me, Stop stop) {
+    const std::uint64_t limit = Env::template value<batch>();
+    const std::uint32_t my_numa = me.numa;
     std::uint64_t members = me.batch;
     if (members == 0) {
       me.batch = members = 1;
@@ -511,42 +511,42 @@ class shfllock {
     me.shuffler.store(0, std::memory_order_relaxed);
     node* last_member = &me;
     node* before = &me;
-    while (members < most) {
-      node* one = before->next.load(std::memory_order_acquire);
-      if (one == nullptr || one == tail_.load(std::memory_order_relaxed)) {
+    while (members < limit) {
+      node* waiter = before->next.load(std::memory_order_acquire);
+      if (waiter == nullptr || waiter == tail_.load(std::memory_order_relaxed)) {
         break;
       }
-      if (one->numa != here) {
-        before = one;
+      if (waiter->numa != my_numa) {
+        before = waiter;
       } else if (before == last_member) {
         // mutant survives: dropped: it keeps the first from shuffling while another has the mark;
         // of five threads no two can do that in each other's way. So below.
-        one->batch = ++members;
-        before = last_member = one;
+        waiter->batch = ++members;
+        before = last_member = waiter;
       } else {
-        node* after = one->next.load(std::memory_order_acquire);
+        node* after = waiter->next.load(std::memory_order_acquire);
         if (after == nullptr) {
           break;
         }
         // mutant survives: dropped: as above.
-        one->batch = ++members;
+        waiter->batch = ++members;
         before->next.store(after, std::memory_order_relaxed);
-        one->next.store(last_member->next.load(std::memory_order_relaxed),
-                        std::memory_order_relaxed);
-        last_member->next.store(one, std::memory_order_relaxed);
-        last_member = one;
+        waiter->next.store(last_member->next.load(std::memory_order_relaxed),
+                           std::memory_order_relaxed);
+        last_member->next.store(waiter, std::memory_order_relaxed);
+        last_member = waiter;
       }
-      if (enough()) {
+      if (stop()) {
         break;
       }
     }
-    if (members < most) {
+    if (members < limit) {
       // mutant survives: dropped: without a mark no thread behind shuffles, which is a plain queue.
       last_member->shuffler.store(1, std::memory_order_release);
     }
   }
 
-  typename how::words words_;
+  typename wait_policy::words words_;
   typename Env::template atomic<node*> tail_{};
 };
 

@@ -36,10 +36,10 @@ template <class Env>
 class twa {
   using counter = typename Env::template atomic<std::uint64_t>;
 
-  static constexpr std::size_t most_slots = 4096;
+  static constexpr std::size_t max_slots = 4096;
 
   struct waiting_array {
-    counter slots[most_slots];
+    counter slots[max_slots];
   };
 
  public:
@@ -70,10 +70,10 @@ class twa {
           "serving word",
       .source = "its authors' LongTermThreshold (Euro-Par 2019)"};
   static constexpr tunable slots{.name = "slots",
-                                 .default_value = most_slots,
+                                 .default_value = max_slots,
                                  .counted_in = unit::count,
                                  .min = 1,
-                                 .max = most_slots,
+                                 .max = max_slots,
                                  .model_value = 2,
                                  .meaning = "how many slots of the waiting array are used",
                                  .source = "its authors (Euro-Par 2019)"};

@@ -220,25 +220,25 @@ class mcscr {
     }
   }
 
-  static void cull(node* one, bystanders& rest) {
-    if (one->rank == was_recalled_) {
+  static void cull(node* waiter, bystanders& rest) {
+    if (waiter->rank == was_recalled_) {
       rest.recalled = false;
     }
-    rest.put(one);
+    rest.put(waiter);
   }
 
-  /// Puts `one` into the queue behind `before`.
-  void graft(node* before, node* one) {
-    one->next.store(nullptr, std::memory_order_relaxed);
+  /// Puts `waiter` into the queue behind `before`.
+  void graft(node* before, node* waiter) {
+    waiter->next.store(nullptr, std::memory_order_relaxed);
     node* seen = before;
-    // Release publishes what was done to `one`, as in enqueue(). Nothing is acquired.
+    // Release publishes what was done to `waiter`, as in enqueue(). Nothing is acquired.
     // mutant survives: release -> relaxed: when a passive node is grafted onto the end, a
     // newcomer's link has to come after the null in the node's next; in the model a store always
     // comes last.
-    if (!tail_.compare_exchange_strong(seen, one, std::memory_order_release,
+    if (!tail_.compare_exchange_strong(seen, waiter, std::memory_order_release,
                                        std::memory_order_relaxed)) {
       // Relaxed: the thread that reads it gets it by a grant.
-      one->next.store(await_link<Wait<Env>>(before->next), std::memory_order_relaxed);
+      waiter->next.store(await_link<Wait<Env>>(before->next), std::memory_order_relaxed);
     }
   }
 

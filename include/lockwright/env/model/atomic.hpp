@@ -45,7 +45,7 @@ class atomic : lifetime {
          const location& at = location::current()) const {
     const std::memory_order mine = order_at(operation::load, at, order);
     const step now({next_step::load, this});
-    here().polls_a_word = std::is_same_v<T, std::uint32_t>;
+    this_thread().polls_a_word = std::is_same_v<T, std::uint32_t>;
     const checked& c = use(at);
     const T latest = tells() ? c.debug_value() : T{};
     const T value = c.load(relacy_order(mine), relacy_info(at));
@@ -343,7 +343,7 @@ inline void fence(const location& at) {
   }
   static constexpr char order_of_fences = 0;
   const step now({next_step::change, &order_of_fences});
-  tell(event::fence, "fence seq_cst", nullptr, 0, at);
+  record(event::fence, "fence seq_cst", nullptr, 0, at);
   rl::atomic_thread_fence(rl::mo_seq_cst, relacy_info(at));
 }
 

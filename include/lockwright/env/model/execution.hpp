@@ -11,11 +11,11 @@
 
 namespace lockwright::model_env {
 
-inline constexpr std::uint32_t most_threads = 5;
-inline constexpr std::uint32_t most_nodes = 64;
+inline constexpr std::uint32_t max_threads = 5;
+inline constexpr std::uint32_t max_nodes = 64;
 
 /// What the executions of a run have in common.
-struct world {
+struct settings {
   std::uint32_t nodes = 2;       ///< NUMA nodes
   std::uint32_t caches = 1;      ///< groups of CPUs that share a cache, in each node
   bool migrates = false;         ///< a thread may be on any node at each query
@@ -27,7 +27,7 @@ struct world {
   bool reduced = false;  ///< the search is reduced_search, which wants to know each next step
 };
 
-inline world world_now;
+inline settings settings_now;
 
 /// Fails the execution: Relacy stops it here.
 inline void fail(const char* what, rl::test_result_e kind, const rl::debug_info& info) {
@@ -79,13 +79,13 @@ struct thread_state {
   std::uint32_t life = 0;  ///< how many threads have ended in its place
   void* own = nullptr;     ///< the piece of memory that is its own
   std::uint32_t free_count = 0;
-  std::byte* free_nodes[most_nodes];
+  std::byte* free_nodes[max_nodes];
 };
 
 /// Reserved memory, and the objects inside that have been used: no thread
 /// constructs those, so they come to life at their first use.
 struct block {
-  static constexpr std::uint32_t most_objects = 64;
+  static constexpr std::uint32_t max_objects = 64;
   struct object {
     void* self;
     void (*destroy)(void*);
@@ -96,16 +96,16 @@ struct block {
   const void* owner = nullptr;
   rl::var_data* making = nullptr;
   std::uint32_t count = 0;
-  object objects[most_objects];
+  object objects[max_objects];
 
   [[nodiscard]] bool holds(const void* p) const { return begin <= p && p < begin + bytes; }
 };
 
 class execution {
  public:
-  static constexpr std::size_t node_room = 1024;
+  static constexpr std::size_t node_size = 1024;
 
-  thread_state threads[most_threads];
+  thread_state threads[max_threads];
   std::uint32_t nodes_taken = 0;
   std::uint32_t blocks_reserved = 0;
 
@@ -153,20 +153,20 @@ class execution {
     } else if (shared_count_ != 0) {
       node = shared_nodes_[--shared_count_];
     } else {
-      if (nodes_cut_ == most_nodes) {
+      if (nodes_cut_ == max_nodes) {
         fail("more queue nodes than this model holds", rl::test_result_inconsistent_test_suite,
              RL_INFO);
       }
-      node = node_memory_ + node_room * nodes_cut_++;
+      node = node_memory_ + node_size * nodes_cut_++;
     }
     published_[node_at(node)] = false;
-    tell(event::take_node, "", node, 0);
+    record(event::take_node, "", node, 0);
     return node;
   }
 
   /// A pointer has been written where others may find it.
   void publish(const void* p) {
-    if (const std::size_t node = node_at(p); node < most_nodes) {
+    if (const std::size_t node = node_at(p); node < max_nodes) {
       published_[node] = true;
     }
   }
@@ -174,7 +174,7 @@ class execution {
   /// The number of the node that contains `p`, from 1 on; 0 if none does.
   [[nodiscard]] std::size_t node_number(const void* p) const {
     const std::size_t node = node_at(p);
-    return node < most_nodes ? node + 1 : 0;
+    return node < max_nodes ? node + 1 : 0;
   }
 
   /// Likewise of a block of reserved memory.
@@ -190,11 +190,11 @@ class execution {
   /// Whether `p` is in a node that only its taker knows so far.
   [[nodiscard]] bool is_private(const void* p) const {
     const std::size_t node = node_at(p);
-    return node < most_nodes && !published_[node];
+    return node < max_nodes && !published_[node];
   }
 
   void give_node(void* node) {
-    tell(event::give_node, "", node, 0);
+    record(event::give_node, "", node, 0);
     thread_state& me = threads[rl::thread_index()];
     --nodes_taken;
     me.free_nodes[me.free_count++] = static_cast<std::byte*>(node);
@@ -204,7 +204,7 @@ class execution {
 
   void* reserve(std::size_t bytes, const void* owner) {
     bytes = reserved_size(bytes);
-    if (block_count_ == most_blocks || block_bytes_ + bytes > sizeof block_memory_) {
+    if (block_count_ == max_blocks || block_bytes_ + bytes > sizeof block_memory_) {
       fail("more reserved memory than this model holds", rl::test_result_inconsistent_test_suite,
            RL_INFO);
     }
@@ -256,21 +256,23 @@ class execution {
   }
 
   /// The piece of a thread that has ended, for one that has come after it; null if there is none.
-  [[nodiscard]] void* left_piece() { return left_count_ == 0 ? nullptr : left_[--left_count_]; }
+  [[nodiscard]] void* piece_of_ended_thread() {
+    return left_count_ == 0 ? nullptr : left_[--left_count_];
+  }
 
   /// Room for a piece of a thread's own, and how what is made there ends.
   [[nodiscard]] void* cut_piece(void (*destroy)(void*)) {
-    if (pieces_cut_ == most_pieces) {
+    if (pieces_cut_ == max_pieces) {
       fail("more threads with a piece of their own than this model holds",
            rl::test_result_inconsistent_test_suite, RL_INFO);
     }
     destroy_piece_[pieces_cut_] = destroy;
-    return piece_memory_ + node_room * pieces_cut_++;
+    return piece_memory_ + node_size * pieces_cut_++;
   }
 
   void destroy_pieces() {
     for (std::uint32_t i = 0; i < pieces_cut_; ++i) {
-      destroy_piece_[i](piece_memory_ + node_room * i);
+      destroy_piece_[i](piece_memory_ + node_size * i);
     }
   }
 
@@ -287,7 +289,7 @@ class execution {
     }
     me.remembers = me.remembered = false;
     ++me.life;
-    tell(event::replaced, "", nullptr, 0);
+    record(event::replaced, "", nullptr, 0);
   }
 
   [[nodiscard]] block* block_of(const void* p) {
@@ -300,41 +302,43 @@ class execution {
   }
 
  private:
-  static constexpr std::uint32_t most_blocks = 16;
-  static constexpr std::uint32_t most_pieces = 2 * most_threads;
+  static constexpr std::uint32_t max_blocks = 16;
+  static constexpr std::uint32_t max_pieces = 2 * max_threads;
 
   [[nodiscard]] std::size_t node_at(const void* p) const {
-    // Far beyond most_nodes for what lies elsewhere.
+    // Far beyond max_nodes for what lies elsewhere.
     return (reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(node_memory_)) /
-           node_room;
+           node_size;
   }
 
   std::uint32_t nodes_cut_ = 0;
-  bool published_[most_nodes] = {};
+  bool published_[max_nodes] = {};
   std::uint32_t shared_count_ = 0;
-  std::byte* shared_nodes_[most_nodes];
+  std::byte* shared_nodes_[max_nodes];
   std::uint32_t pieces_cut_ = 0;
-  void (*destroy_piece_[most_pieces])(void*);
+  void (*destroy_piece_[max_pieces])(void*);
   std::uint32_t left_count_ = 0;
-  void* left_[most_pieces];
+  void* left_[max_pieces];
   std::uint32_t block_count_ = 0;
   std::size_t block_bytes_ = 0;
   void* common_ = nullptr;
-  block blocks_[most_blocks];
-  alignas(64) std::byte node_memory_[node_room * most_nodes];
-  alignas(64) std::byte piece_memory_[node_room * most_pieces];
+  block blocks_[max_blocks];
+  alignas(64) std::byte node_memory_[node_size * max_nodes];
+  alignas(64) std::byte piece_memory_[node_size * max_pieces];
   alignas(64) std::byte block_memory_[std::size_t{1} << 16];
 };
 
 inline execution execution_now;
 
-[[nodiscard]] inline thread_state& here() { return execution_now.threads[rl::thread_index()]; }
+[[nodiscard]] inline thread_state& this_thread() {
+  return execution_now.threads[rl::thread_index()];
+}
 
 /// Other threads may run here, but need not run again before the next step.
 class pause {
  public:
-  pause() { here().next = {}; }
-  ~pause() { here().fresh = true; }
+  pause() { this_thread().next = {}; }
+  ~pause() { this_thread().fresh = true; }
   pause(const pause&) = delete;
   pause& operator=(const pause&) = delete;
 };
@@ -352,7 +356,7 @@ class step : rl::preemption_disabler {
  private:
   static rl::context& after_others(const next_step& next) {
     rl::context& c = rl::ctx();
-    thread_state& me = here();
+    thread_state& me = this_thread();
     const void* polled = next.what == next_step::load ? next.place : nullptr;
     if (me.batch_polls_left != 0 && polled != nullptr && polled == me.polled) {
       return c;
@@ -363,7 +367,7 @@ class step : rl::preemption_disabler {
     if (execution_now.is_private(next.place)) {
       return c;
     }
-    if (!me.fresh || world_now.reduced) {
+    if (!me.fresh || settings_now.reduced) {
       me.next = next;
       c.sched();
       me.next = {};

@@ -38,7 +38,7 @@ class sleepers {
  private:
   struct wait_slot {
     const void* word = nullptr;
-    rl::waitset<most_threads> set;
+    rl::waitset<max_threads> set;
   };
 
   /// The wait slot for `word`; an empty one becomes it. There is one per thread and
@@ -61,7 +61,7 @@ class sleepers {
   }
 
   std::uint32_t used_ = 0;
-  wait_slot wait_slots_[most_threads + 1];
+  wait_slot wait_slots_[max_threads + 1];
 };
 
 inline sleepers sleepers_now;
@@ -74,8 +74,8 @@ bool goes_to_sleep(atomic<T>& word, std::uint32_t expected, const location& at) 
   if (!word.has_low(expected, at)) {
     return false;
   }
-  thread_state& me = here();
-  if (world_now.spurious && !me.woke_early && choose(2) == 1) {
+  thread_state& me = this_thread();
+  if (settings_now.spurious && !me.woke_early && choose(2) == 1) {
     me.woke_early = true;
     return false;
   }
@@ -92,9 +92,9 @@ void futex_wait(atomic<T>& word, std::uint32_t expected, const location& at) {
     }
   }
   const pause asleep;
-  tell(event::sleep, "", &word, expected, at);
+  record(event::sleep, "", &word, expected, at);
   sleepers_now.sleep(&word, relacy_info(at));
-  tell(event::awake, "", &word, 0, at);
+  record(event::awake, "", &word, 0, at);
 }
 
 /// The same with a deadline; true if that ended the sleep. A sleeper whose
@@ -108,21 +108,21 @@ bool futex_wait_a_while(atomic<T>& word, std::uint32_t expected, const location&
     if (!goes_to_sleep(word, expected, at)) {
       return false;
     }
-    thread_state& me = here();
+    thread_state& me = this_thread();
     if (me.gave_up_early < 2 && choose(2) == 1) {
       ++me.gave_up_early;
       return true;
     }
   }
   const pause asleep;
-  if (!world_now.reduced) {
+  if (!settings_now.reduced) {
     // Relacy's own searches would end such a sleep again and again with no other thread in between.
     rl::yield(1, relacy_info(at));
     return true;
   }
-  tell(event::sleep, "", &word, expected, at);
+  record(event::sleep, "", &word, expected, at);
   const bool late = sleepers_now.sleep_a_while(&word, relacy_info(at));
-  tell(event::awake, late ? "its deadline has come" : "", &word, 0, at);
+  record(event::awake, late ? "its deadline has come" : "", &word, 0, at);
   return late;
 }
 
@@ -134,10 +134,10 @@ void futex_wake(atomic<T>& word, std::uint32_t count, const location& at) {
     return;
   }
   const step now({next_step::change, &word});
-  if (world_now.watched) {
+  if (settings_now.watched) {
     static_cast<void>(word.has_low(0, at));  // which a tool takes for an access
   }
-  tell(event::wake, "", &word, count, at);
+  record(event::wake, "", &word, count, at);
   sleepers_now.wake(&word, count, relacy_info(at));
 }
 

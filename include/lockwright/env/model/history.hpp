@@ -83,8 +83,8 @@ inline history history_now;
 [[nodiscard]] inline bool tells() { return rl::ctx().collecting_history(); }
 
 /// Tells a step that has no values of its own to show but `after`.
-inline void tell(event::kind what, const char* name, const void* object, std::uint64_t after,
-                 const location& at = {}) {
+inline void record(event::kind what, const char* name, const void* object, std::uint64_t after,
+                   const location& at = {}) {
   if (tells()) {
     history_now.add({.what = what, .name = name, .object = object, .after = after, .at = at});
   }

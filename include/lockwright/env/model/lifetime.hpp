@@ -10,16 +10,17 @@
 namespace lockwright::model_env {
 
 /// Where a pointer points that no thread has set: at dead objects.
-alignas(64) inline std::byte graveyard[execution::node_room];
+alignas(64) inline std::byte graveyard[execution::node_size];
 
 /// Zero, but junk in a queue node, whose content is arbitrary.
 template <class T>
 constexpr T first_value() {
-  if (!std::is_constant_evaluated() && rl::is_ctx() && here().makes_node != 0) {
+  if (!std::is_constant_evaluated() && rl::is_ctx() && this_thread().makes_node != 0) {
     if constexpr (std::is_pointer_v<T>) {
       return reinterpret_cast<T>(graveyard);
     } else if constexpr (sizeof(T) == 1) {
-      return static_cast<T>(here().makes_node % 2 == 0);  // either, in the nodes of one program
+      return static_cast<T>(this_thread().makes_node % 2 ==
+                            0);  // either, in the nodes of one program
     } else {
       return static_cast<T>(1);  // what a lock would take for a state of its own
     }
@@ -70,7 +71,7 @@ class lifetime {
   template <class Object>
   void adopt(Object* self) const {
     if (block* b = execution_now.block_of(self)) {
-      if (b->count == block::most_objects) {
+      if (b->count == block::max_objects) {
         fail("more objects in reserved memory than this model holds",
              rl::test_result_inconsistent_test_suite, RL_INFO);
       }

@@ -147,11 +147,11 @@ class block_class {
  public:
   /// A zeroed block; null if there is no memory. `size` is the same at each call.
   void* reserve(std::size_t size) {
-    for (std::uint32_t turns = 0;; ++turns) {
+    for (std::uint32_t attempts = 0;; ++attempts) {
       if (void* used = take(size)) {
         return used;
       }
-      if (cut_.load(std::memory_order_relaxed) < limit(size) || turns == most_turns) {
+      if (cut_.load(std::memory_order_relaxed) < limit(size) || attempts == max_attempts) {
         void* fresh = cut(size);
         return fresh != nullptr || !sweep(size) ? fresh : take(size);
       }
@@ -166,8 +166,8 @@ class block_class {
       // Only to take less memory until it is used again.
       system_call(SYS_madvise, argument(block), static_cast<long>(size), MADV_DONTNEED);
     }
-    auto* one = static_cast<piece*>(block);
-    free_.put(one, one);
+    auto* freed = static_cast<piece*>(block);
+    free_.put(freed, freed);
   }
 
   static block_owner& owner_of(const void* block) {
@@ -183,7 +183,7 @@ class block_class {
   void forget_sweep() { sweeping_.store(false, std::memory_order_relaxed); }
 
  private:
-  static constexpr std::uint32_t most_turns = 1'000;
+  static constexpr std::uint32_t max_attempts = 1'000;
   static constexpr std::uint32_t blocks_at_once = 512;
   static constexpr std::size_t granule = 64;
   static constexpr std::size_t owners_size = region_size / granule * sizeof(block_owner);
@@ -265,12 +265,12 @@ class block_class {
     return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(block));
   }
 
-  template <class Look>
+  template <class Visit>
   static void each_owner(region& in, std::size_t size, std::uint32_t first, std::uint32_t end,
-                         Look look) {
+                         Visit visit) {
     for (std::uint32_t i = first; i < end; ++i) {
       void* block = in.block(size, i);
-      look(owner_of(block), block);
+      visit(owner_of(block), block);
     }
   }
 
@@ -296,21 +296,21 @@ class block_class {
   std::uint64_t sweep(region& in, std::size_t size, std::uint32_t first, std::uint32_t end) {
     std::uint64_t alive = 0;
     std::uint64_t gone = 0;
-    each_owner(in, size, first, end, [&alive, &gone](block_owner& whose, void* block) {
-      const std::uint32_t* owner = whose.suspect();
+    each_owner(in, size, first, end, [&alive, &gone](block_owner& record, void* block) {
+      const std::uint32_t* owner = record.suspect();
       if (owner == nullptr) {
-        alive += whose.is_unowned() ? 0 : 1;
+        alive += record.is_unowned() ? 0 : 1;
       } else if (is_known_to_differ(owner, low_half_of(block))) {
-        gone += whose.decide(owner, block_owner::orphaned) ? 1 : 0;
+        gone += record.decide(owner, block_owner::orphaned) ? 1 : 0;
       } else {
-        whose.decide(owner, block_owner::installed);
+        record.decide(owner, block_owner::installed);
         ++alive;
       }
     });
     if (gone != 0) {
       order_stores_before_overwriting();
-      each_owner(in, size, first, end, [this, size](block_owner& whose, void* block) {
-        if (whose.release_orphan()) {
+      each_owner(in, size, first, end, [this, size](block_owner& record, void* block) {
+        if (record.release_orphan()) {
           unreserve(block, size);
         }
       });

@@ -70,11 +70,11 @@ class node_reserve {
 inline constinit node_reserve last_nodes;
 inline constinit std::atomic<std::uint32_t> last_serial{0};
 // The bits above are free for callers that store a serial and something else in one word.
-inline constexpr std::uint32_t most_serial = ~std::uint32_t{0} - 15;
+inline constexpr std::uint32_t max_serial = ~std::uint32_t{0} - 15;
 
-[[gnu::noinline]] inline std::uint32_t ask_serial() {
+[[gnu::noinline]] inline std::uint32_t draw_serial() {
   std::uint32_t fresh = 0;
-  while (fresh == 0 || fresh > most_serial) {  // 0 means "no thread", also after 2^32 threads
+  while (fresh == 0 || fresh > max_serial) {  // 0 means "no thread", also after 2^32 threads
     fresh = last_serial.fetch_add(1, std::memory_order_relaxed) + 1;
   }
   return self_record.serial = fresh;
@@ -82,7 +82,7 @@ inline constexpr std::uint32_t most_serial = ~std::uint32_t{0} - 15;
 
 inline std::uint32_t serial() {
   std::uint32_t known = self_record.serial;
-  return known != 0 ? known : ask_serial();
+  return known != 0 ? known : draw_serial();
 }
 
 /// Returns the thread's nodes when it ends. Locks taken after this (by other
@@ -144,7 +144,7 @@ inline void register_caller() {
 /// A piece of a thread that has ended, which T::is_at_rest(); null if there is none on top. One
 /// that is not, below one that is, is met again only when more threads live than ever before.
 template <class T>
-piece* take_left_piece() {
+piece* take_piece_of_ended() {
   piece* first = left_pieces.take(1);
   if (first == nullptr || reinterpret_cast<T*>(first)->is_at_rest()) {
     return first;
@@ -165,7 +165,7 @@ template <class T>
   if (self.free == nullptr && self.room == 0) {
     return nullptr;
   }
-  piece* mine = take_left_piece<T>();
+  piece* mine = take_piece_of_ended<T>();
   if (mine == nullptr) {
     mine = static_cast<piece*>(fresh_nodes.cut(node_size));
   }
@@ -196,20 +196,20 @@ inline void abandon_own_pieces() {
 /// One that no thread had before. Where there is neither memory nor reserve, one that another
 /// thread gives back within a second, which a thread that waits for a lock does in the end.
 [[gnu::noinline]] inline piece* fresh_node() {
-  constexpr int looks = 1'000;
+  constexpr int attempts = 1'000;
   constexpr timespec pause{0, 1'000'000};
   if (void* fresh = fresh_nodes.cut(node_size)) {
     return static_cast<piece*>(fresh);
   }
-  piece* one = last_nodes.take();
-  for (int i = 0; one == nullptr && i < looks; ++i) {
+  piece* node = last_nodes.take();
+  for (int i = 0; node == nullptr && i < attempts; ++i) {
     system_call(SYS_nanosleep, argument(&pause));
-    one = shared_nodes.take(1);
+    node = shared_nodes.take(1);
   }
-  if (one == nullptr) {
+  if (node == nullptr) {
     out_of_memory();
   }
-  return one;
+  return node;
 }
 
 [[gnu::noinline]] inline piece* take_node_slowly() {
@@ -224,15 +224,15 @@ inline void abandon_own_pieces() {
     }
   }
   if (self.room == 0) {
-    piece* one = shared_nodes.take(1);
-    return one != nullptr ? one : fresh_node();
+    piece* node = shared_nodes.take(1);
+    return node != nullptr ? node : fresh_node();
   }
   piece* batch = shared_nodes.take(nodes_per_batch);
   if (batch == nullptr) {
     return fresh_node();
   }
   self.free = batch->next;
-  for (piece* kept = self.free; kept != nullptr; kept = kept->next) {
+  for (piece* node = self.free; node != nullptr; node = node->next) {
     --self.room;
   }
   return batch;

@@ -34,9 +34,9 @@ namespace lockwright::native_env {
 ///   2     | the packages
 class topology {
  public:
-  static constexpr std::uint32_t most_nodes = 64;
-  static constexpr std::uint32_t most_caches = 1024;
-  static constexpr std::uint32_t most_cpus = 8192;
+  static constexpr std::uint32_t max_nodes = 64;
+  static constexpr std::uint32_t max_caches = 1024;
+  static constexpr std::uint32_t max_cpus = 8192;
   static constexpr std::uint32_t levels = 3;
 
   std::uint32_t nodes() {
@@ -46,7 +46,7 @@ class topology {
 
   std::uint32_t node_of(std::uint32_t cpu) {
     read_once();
-    return cpu < most_cpus ? node_of_[cpu] : 0;
+    return cpu < max_cpus ? node_of_[cpu] : 0;
   }
 
   /// How many threads a declaration places, after which their numbers begin
@@ -65,7 +65,7 @@ class topology {
   /// The group at level 0 of a CPU.
   std::uint32_t group_of(std::uint32_t cpu) {
     read_groups_once();
-    return cpu < most_cpus ? cache_of_[cpu] : 0;
+    return cpu < max_cpus ? cache_of_[cpu] : 0;
   }
 
   /// The group at the next level in which a group of level 0 or 1 is.
@@ -79,23 +79,23 @@ class topology {
     const char* numbers = after(text, "threads:");
     const bool of_threads = numbers != nullptr;
     text = of_threads ? numbers : text;
-    place end{};
+    position end{};
     std::uint32_t count = 0;
-    if (!each_place(text, end, [&count](std::uint32_t number, const place&) {
+    if (!each_position(text, end, [&count](std::uint32_t number, const position&) {
           count = number < count ? count : number + 1;
         })) {
       return false;
     }
     threads_ = of_threads ? count : 0;
-    for (std::uint32_t cpu = 0; cpu < most_cpus; ++cpu) {
+    for (std::uint32_t cpu = 0; cpu < max_cpus; ++cpu) {
       node_of_[cpu] = 0;
       cache_of_[cpu] = 0;
     }
-    each_place(text, end, [this](std::uint32_t cpu, const place& at) {
-      node_of_[cpu] = static_cast<std::uint8_t>(at.node);
-      cache_of_[cpu] = static_cast<std::uint16_t>(at.cache);
-      node_of_cache_[at.cache] = static_cast<std::uint8_t>(at.node);
-      package_of_node_[at.node] = static_cast<std::uint8_t>(at.package);
+    each_position(text, end, [this](std::uint32_t cpu, const position& where) {
+      node_of_[cpu] = static_cast<std::uint8_t>(where.node);
+      cache_of_[cpu] = static_cast<std::uint16_t>(where.cache);
+      node_of_cache_[where.cache] = static_cast<std::uint8_t>(where.node);
+      package_of_node_[where.node] = static_cast<std::uint8_t>(where.package);
     });
     caches_ = end.cache + 1;
     nodes_ = end.node + 1;
@@ -119,7 +119,7 @@ class topology {
     return text;
   }
 
-  struct place {
+  struct position {
     std::uint32_t cache;
     std::uint32_t node;
     std::uint32_t package;
@@ -128,7 +128,7 @@ class topology {
   /// Tells `use` each CPU of a declaration and where it is; `end` is the last
   /// place. False if the text is malformed.
   template <class Use>
-  static bool each_place(const char* at, place& end, Use use) {
+  static bool each_position(const char* at, position& end, Use use) {
     end = {};
     for (;; ++at) {
       if (!each_cpu(at, [&](std::uint32_t cpu) { use(cpu, end); })) {
@@ -143,7 +143,7 @@ class topology {
       ++end.cache;
       end.node += *at != '|' ? 1 : 0;
       end.package += *at == '/' ? 1 : 0;
-      if (end.cache == most_caches || end.node == most_nodes) {
+      if (end.cache == max_caches || end.node == max_nodes) {
         return false;
       }
     }
@@ -197,7 +197,7 @@ class topology {
   /// /sys/devices/system/node/nodeN/cpulist, N from 0 up to the first gap of 8.
   void read_kernel() {
     std::uint32_t found = 0;
-    for (std::uint32_t number = 0, misses = 0; misses < 8 && found < most_nodes; ++number) {
+    for (std::uint32_t number = 0, misses = 0; misses < 8 && found < max_nodes; ++number) {
       char list[4096];
       if (!read_cpulist(number, list, sizeof list)) {
         ++misses;
@@ -228,7 +228,7 @@ class topology {
     for (std::uint32_t node = 0; node < nodes_; ++node) {
       node_of_cache_[node] = static_cast<std::uint8_t>(node);
     }
-    for (std::uint32_t cpu = 0; cpu < most_cpus; ++cpu) {
+    for (std::uint32_t cpu = 0; cpu < max_cpus; ++cpu) {
       cache_of_[cpu] = node_of_[cpu];
     }
     char list[4096];
@@ -253,7 +253,7 @@ class topology {
     char list[4096];
     const auto lowest_in = [&list] {
       const char* at = list;
-      std::uint32_t lowest = most_cpus;
+      std::uint32_t lowest = max_cpus;
       each_cpu(at, [&lowest](std::uint32_t other) { lowest = other < lowest ? other : lowest; });
       return lowest;
     };
@@ -275,7 +275,7 @@ class topology {
     }
     // The first of the cache that is on this node stands for all that are.
     const char* at = list;
-    std::uint32_t first = most_cpus;
+    std::uint32_t first = max_cpus;
     bool all_of_node = true;
     each_cpu(at, [&](std::uint32_t other) {
       first = node_of_[other] == node && other < first ? other : first;
@@ -284,16 +284,16 @@ class topology {
       all_of_node = all_of_node && node_of_[other] != node;
     }
     if (first != cpu) {
-      cache_of_[cpu] = cache_of_[first < most_cpus ? first : cpu];
-    } else if (!all_of_node && caches_ < most_caches) {
+      cache_of_[cpu] = cache_of_[first < max_cpus ? first : cpu];
+    } else if (!all_of_node && caches_ < max_caches) {
       // The first CPU of a node keeps the group that the node began with.
       node_of_cache_[caches_] = static_cast<std::uint8_t>(node);
       cache_of_[cpu] = static_cast<std::uint16_t>(caches_++);
     }
   }
 
-  static bool read_cpulist(std::uint32_t number, char* list, std::size_t room) {
-    return read_text(list, room,
+  static bool read_cpulist(std::uint32_t number, char* list, std::size_t size) {
+    return read_text(list, size,
                      {"/sys/devices/system/node/node", digits{number}.text(), "/cpulist"});
   }
 
@@ -304,7 +304,7 @@ class topology {
     value = 0;
     for (; *at >= '0' && *at <= '9'; ++at) {
       value = value * 10 + static_cast<std::uint32_t>(*at - '0');
-      if (value >= most_cpus) {
+      if (value >= max_cpus) {
         return false;
       }
     }
@@ -340,10 +340,10 @@ class topology {
   std::uint32_t nodes_ = 0;
   std::uint32_t packages_ = 0;
   std::uint32_t threads_ = 0;
-  std::uint8_t node_of_[most_cpus] = {};
-  std::uint16_t cache_of_[most_cpus] = {};
-  std::uint8_t node_of_cache_[most_caches] = {};
-  std::uint8_t package_of_node_[most_nodes] = {};
+  std::uint8_t node_of_[max_cpus] = {};
+  std::uint16_t cache_of_[max_cpus] = {};
+  std::uint8_t node_of_cache_[max_caches] = {};
+  std::uint8_t package_of_node_[max_nodes] = {};
 };
 
 // Where it lies: src/preload/layout.ld.
@@ -361,7 +361,7 @@ extern const unsigned int __rseq_size __attribute__((weak));
 namespace lockwright::native_env {
 
 /// From the vDSO. Apart, so that no call through a pointer is on a lock's fast path.
-[[gnu::noinline]] inline std::uint32_t ask_cpu() {
+[[gnu::noinline]] inline std::uint32_t cpu_by_call() {
   const int cpu = sched_getcpu();
   return cpu < 0 ? 0 : static_cast<std::uint32_t>(cpu);
 }
@@ -377,14 +377,14 @@ inline std::uint32_t current_cpu() {
       return cpu;
     }
   }
-  return ask_cpu();
+  return cpu_by_call();
 }
 
 /// How many CPUs there are for the process; 0 until first used.
 inline constinit std::atomic<std::uint32_t> known_cpus{0};
 
-[[gnu::noinline]] inline std::uint32_t ask_cpus() {
-  unsigned long set[topology::most_cpus / (8 * sizeof(unsigned long))] = {};
+[[gnu::noinline]] inline std::uint32_t count_cpus() {
+  unsigned long set[topology::max_cpus / (8 * sizeof(unsigned long))] = {};
   const long bytes =
       system_call(SYS_sched_getaffinity, 0, static_cast<long>(sizeof set), argument(set));
   std::uint32_t count = 0;
