@@ -1,35 +1,34 @@
-// shfllock: a test-and-set lock with an MCS-like queue, whose waiters shuffle
-// the queue behind them while they wait: one of them moves the waiters of its
-// own NUMA node forward. Only the first in the queue competes for the lock.
+// shfllock: a test-and-set lock with an MCS-like queue. While it waits, one waiter
+// moves the waiters of its own NUMA node forward ("shuffles" them). Only the first in
+// the queue competes for the lock.
 //
 // Citation: S. Kashyap, I. Calciu, X. Cheng, C. Min, T. Kim, "Scalable and
 // Practical Locking with Shuffling", SOSP 2019. How a thread waits is the
 // parameter: shfllock polls, shfllock-stp polls and parks.
 //
 //   word  | meaning                                           | written by
-//   words | is the lock held, and may it be stolen from those | an acquirer; the
-//         | that queue: see the waiting                       | holder; the first in the queue
+//   words | whether the lock is held, and whether arriving    | an acquirer; the
+//         | threads may steal it: see the waiting policy      | holder; the first in the queue
 //   tail  | last node of the queue, null when empty           | arriving threads; the first
 //
 //   node     | meaning                                         | written by
 //   next     | the node behind                                 | the thread behind; the shuffler
-//   cell     | is the owner the first in the queue             | the first before, see the waiting
+//   cell     | whether the owner is the first in the queue     | the first before, see the policy
 //   shuffler | not 0: the owner is to shuffle                  | the shuffler before; the owner
 //   numa     | the owner's NUMA node                           | the owner, before it links itself
-//   batch    | its place in a group of one NUMA node, 0 when   | the shuffler
-//            | it is in none                                   |
+//   batch    | its position in a group of one NUMA node, 0     | the shuffler
+//            | when it is in none                              |
 //
 // A node is in the queue only while its owner waits, so no node stays in use from
 // lock to unlock.
 //
 // The published parking lock lets a waiter sleep when its time slice is over,
-// wakes a whole group when it is formed, and never lets the first one sleep.
-// Here a waiter sleeps after the spin bound, as in the other parking locks,
-// also as the first; and only the waiter behind the first is woken ahead, when
-// the first sees the lock free: the others would sleep again before their turn.
-// And a thread that arrives behind a queue tries for a moment to steal
-// the lock: otherwise each collision would send a running thread behind
-// all sleepers, and only one processor would be busy.
+// wakes all of a group when it is formed, and never lets the first one sleep.
+// Here every waiter, the first too, sleeps after the spin bound, as in the other parking
+// locks. Only the waiter behind the first is woken ahead, when the first finds the lock
+// free: the others would sleep again before they become the first. A thread that arrives
+// behind a queue tries for a moment to steal the lock: otherwise each collision would send
+// a running thread behind all sleepers, and only one processor would be busy.
 //
 // Invariants
 //   FIRST-COMPETES  of the queued threads only the first tries to take the
@@ -39,8 +38,7 @@
 //              in the queue. The mark goes to the last of the group.
 //   BEHIND-ONLY  the shuffler changes only links from its own node on, and no
 //              link that is null: that one belongs to an arriving thread.
-//   BATCH      a group has at most `batch` members; the one after it is the
-//              one that waits longest.
+//   BATCH      a group has at most `batch` members; the waiter after it has waited longest.
 //   NO-STARVATION  without parking no thread steals while a thread queues; with
 //              it, not once the first has been waiting for `patience-ns`.
 #pragma once
@@ -62,8 +60,8 @@ namespace lockwright {
 ///   1     | held       1            | arriving threads     first   | the first in the queue
 ///         |            |            | have to queue                |
 ///
-/// The published lock compares both words in one step. Here a thread that has
-/// just seen that stealing is allowed may steal once although it is not any more.
+/// The published lock compares both words in one step. Here a thread may steal once after
+/// stealing was forbidden, if it read the word just before.
 template <class Env>
 struct shfl_spin {
   static constexpr lockwright::waiting policy = waiting::spin;
@@ -98,7 +96,6 @@ struct shfl_spin {
     typename Env::template atomic<std::uint32_t> no_stealing_{};
   };
 
-  /// What the first in the queue does.
   class first {
    public:
     first(words& lock, bool begins_queue) : lock_(lock) {
@@ -117,7 +114,7 @@ struct shfl_spin {
 
     bool take() { return lock_.take(); }
 
-    /// With the lock. The word may have been set anew by the next queue's first
+    /// Called by the holder. The first of the next queue may have set the word again
     /// already: then a thread may steal from that queue.
     void leave(bool ends_queue) {
       if (ends_queue) {
@@ -157,10 +154,10 @@ struct shfl_spin {
   };
 };
 
-/// A waiting of shfllock: polling up to `spin_bound` nanoseconds, then asleep.
+/// A waiting policy of shfllock: polling up to `spin_bound` nanoseconds, then sleeping.
 ///
 ///   bits of word_ | meaning                          | set by      | cleared by
-///   held          | the lock is held                 | its taker   | the holder
+///   held          | the lock is held                 | an acquirer | the holder
 ///   first_sleeps  | the first sleeps or is about to  | the first   | the holder, which then wakes it
 ///   no_stealing   | arriving threads have to queue   | the first   | the first, when it takes the lock
 ///
@@ -329,11 +326,11 @@ struct shfl_park {
       }
     }
 
-    /// The owner will be called soon. Relaxed: it tells nothing else. No thread but
-    /// the caller, the first, takes the word from `parked`.
+    /// Wakes the owner, which becomes the first soon. Relaxed: it orders nothing. Only the
+    /// caller, the first, takes the word from `parked`.
     void wake_ahead() {
       if (word_.load(std::memory_order_relaxed) == parked_) {
-        // mutant survives: dropped: a waiter that is not woken ahead is woken by the call.
+        // mutant survives: dropped: a waiter that is not woken ahead is woken by make_first().
         word_.store(waiting_, std::memory_order_relaxed);
         Env::wake(word_, 1);
       }
@@ -344,7 +341,7 @@ struct shfl_park {
     static constexpr std::uint32_t first_ = 1;
     static constexpr std::uint32_t parked_ = 2;
 
-    /// Relaxed: parking tells the others to wake and nothing else.
+    /// Relaxed: it only announces that the waiter sleeps.
     void sleep() {
       std::uint32_t seen = waiting_;
       if (word_.compare_exchange_strong(seen, parked_, std::memory_order_relaxed,
@@ -421,7 +418,7 @@ class shfllock {
     if (try_lock()) [[likely]] {
       return arrival::uncontended;
     }
-    // Relaxed: a guess, whether there is a first that would come before this thread.
+    // Relaxed: a guess whether a queue is ahead of this thread.
     if (tail_.load(std::memory_order_relaxed) == nullptr || !words_.steal_soon()) {
       queue_and_take();
     }
@@ -442,8 +439,8 @@ class shfllock {
     me->numa = Env::node();
     // mutant survives: dropped: how many have been moved bounds unfairness.
     me->batch = 0;
-    // Release publishes the node (pairs with the acquire of next and tail by
-    // others); acquire pairs with the predecessor's exchange: its node is seen made.
+    // Release publishes the node (pairs with the acquire of next and tail by others); acquire
+    // pairs with the predecessor's exchange, so that its node is initialised.
     node* before = tail_.exchange(me, std::memory_order_acq_rel);
     if (before != nullptr) {
       // Release pairs with the acquire loads of next by the shuffler and the first.
@@ -477,13 +474,13 @@ class shfllock {
     } while (!first.take());
   }
 
-  /// With the lock: makes the one behind the first. True if there is none.
+  /// Called by the holder: makes the waiter behind the first. True if there is none.
   bool leave_queue(node& me) {
     // Acquire, here and below, pairs with the release store in queue_and_take().
     node* behind = me.next.load(std::memory_order_acquire);
     if (behind == nullptr) {
       node* last = &me;
-      // Relaxed: the thread that finds the queue empty learns nothing from it.
+      // Relaxed: the thread that finds the queue empty reads nothing of this one's.
       if (tail_.compare_exchange_strong(last, nullptr, std::memory_order_relaxed,
                                         std::memory_order_relaxed)) {
         return true;
@@ -494,12 +491,12 @@ class shfllock {
     return false;
   }
 
-  // Acquire pairs with the release at the end of shuffle(): the groups and links are seen.
+  // Acquire pairs with the release at the end of shuffle(), which publishes groups and links.
   static bool is_marked(const node& me) { return me.shuffler.load(std::memory_order_acquire) != 0; }
 
-  /// Brings waiters of the caller's NUMA node right behind it, until `stop()`,
-  /// or until one comes that is not linked yet. Links between waiters are
-  /// stored relaxed: others follow them after the mark or a call from here.
+  /// Moves waiters of the caller's NUMA node right behind it, until `stop()` or a waiter that
+  /// is not linked yet. Links between waiters are stored relaxed: others follow them after the
+  /// mark or make_first() from here.
   template <class Stop>
   void shuffle(node& me, Stop stop) {
     const std::uint64_t limit = Env::template value<batch>();

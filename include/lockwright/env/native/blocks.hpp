@@ -1,7 +1,6 @@
-// Lock state that does not fit in place: blocks of memory, of which each knows
-// whose it is. A block is taken back when its lock is destroyed, and also when it
-// is found that the lock is not there any more: most programs never destroy a
-// std::mutex.
+// Lock state that does not fit in the mutex: blocks of memory, each with a record of its
+// owner. A block is reclaimed when its lock is destroyed, and also when a sweep finds that
+// the lock is gone: most programs never destroy a std::mutex.
 #pragma once
 
 #include <linux/futex.h>
@@ -20,20 +19,20 @@
 
 namespace lockwright::native_env {
 
-/// Whose a block is: the address of the pointer to it in the lock, and a state.
+/// The owner of a block: the address of the lock's pointer to the block, and a state.
 ///
-///   state      | meaning                                   | next
-///   unowned    | in use by no thread                       | installing
-///   installing | the lock may point to it already          | installed, unowned
-///   installed  | the lock has pointed to it                | suspected, unowned
-///   suspected  | a sweep looks whether the lock still does | installed, orphaned, unowned
-///   orphaned   | it does not                               | unowned
+///   state      | meaning                                     | next
+///   unowned    | in use by no lock                           | installing
+///   installing | the lock may point to it already            | installed, unowned
+///   installed  | the lock has pointed to it                  | suspected, unowned
+///   suspected  | a sweep checks whether the lock still does  | installed, orphaned, unowned
+///   orphaned   | the lock no longer does                     | unowned
 ///
 /// Invariant INSTALLED-POINTS: from the moment a block is installed until its lock is
-/// destroyed, the pointer in the lock holds its address. So a sweep that reads anything
-/// else there has found a lock that is gone: its memory was used for something else.
-/// Invariant ONE-SWEEP: only a sweep suspects, and there is one at a time. So if a block is
-/// still suspected of the same owner after the look at the pointer, it has not been given
+/// destroyed, the pointer in the lock holds its address. So if a sweep reads anything else
+/// there, the lock is gone: its memory was used for something else.
+/// Invariant ONE-SWEEP: only a sweep sets `suspected`, and there is one at a time. So a block
+/// that is still suspected with the same owner after the pointer was read has not been given
 /// back and installed again in between.
 class block_owner {
  public:
@@ -45,11 +44,11 @@ class block_owner {
   }
 
   void set(const void* owner, state now) {
-    // Release pairs with the acquire of a sweep: the pointer is seen.
+    // Release pairs with the acquire of a sweep, which then reads the pointer.
     word_.store(number(owner) | now, std::memory_order_release);
   }
 
-  /// False if it is not that owner's (any more).
+  /// False if that is not, or no longer, its owner.
   bool release(const void* owner) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     while (is_owned_by(seen, owner)) {
@@ -62,10 +61,10 @@ class block_owner {
 
   // For a sweep.
 
-  /// The owner, suspected from here on; null if there is nothing to look at.
+  /// Marks the block suspected and returns its owner; null if there is no pointer to check.
   const std::uint32_t* suspect() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    // One that is suspected already was left by a sweep that a fork has cut off.
+    // A block that is suspected already was left by a sweep that a fork has cut off.
     while ((seen & state_mask) == installed || (seen & state_mask) == suspected) {
       if (word_.compare_exchange_weak(seen, (seen & ~state_mask) | suspected,
                                       std::memory_order_acquire, std::memory_order_relaxed)) {
@@ -75,7 +74,7 @@ class block_owner {
     return nullptr;
   }
 
-  /// True if it was suspected still.
+  /// True if it was still suspected.
   bool decide(const void* owner, state now) {
     std::uint64_t seen = number(owner) | suspected;
     return word_.compare_exchange_strong(seen, number(owner) | now, std::memory_order_relaxed);
@@ -101,17 +100,17 @@ class block_owner {
   std::atomic<std::uint64_t> word_;
 };
 
-/// True if the memory holds something else, or cannot be read. By a system call that compares,
-/// and here neither sleeps nor wakes any thread; a program with threads is allowed to make it.
+/// True if the memory holds something else, or cannot be read. Uses a futex call that compares
+/// and neither sleeps nor wakes any thread; a sandboxed program with threads may make it.
 inline bool is_known_to_differ(const std::uint32_t* address, std::uint32_t expected) {
   const long result = system_call(SYS_futex, argument(address), FUTEX_CMP_REQUEUE_PRIVATE, 0, 0,
                                   argument(address), static_cast<long>(expected));
   return result == -EAGAIN || result == -EFAULT;
 }
 
-/// For a sweep that has seen memory written over: what any thread stored before it wrote there
-/// takes effect before this returns. x86-64 keeps the order of stores and of loads, and so needs no
-/// system call, which a sandbox might answer by ending the process.
+/// Called by a sweep that has found memory overwritten: whatever any thread stored before it wrote
+/// there takes effect before this returns. x86-64 preserves the order of stores and of loads, and
+/// needs no system call, for which a sandbox might end the process.
 inline void order_stores_before_overwriting() {
 #if defined(__x86_64__)
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -122,7 +121,7 @@ inline void order_stores_before_overwriting() {
 
 /// Bytes of all regions of all classes. They stay mapped, so the sum never falls.
 inline constinit std::atomic<std::uint64_t> region_bytes{0};
-/// At this sum the library warns, once: a lock that is small takes no more for 100,000 mutexes.
+/// At this sum the library warns, once: a small lock takes less for 100,000 mutexes.
 inline constexpr std::uint64_t many_region_bytes = std::uint64_t{64} << 20;
 
 inline void count_region(std::uint64_t bytes) {
@@ -136,13 +135,13 @@ inline void count_region(std::uint64_t bytes) {
 
 /// Blocks of one size, cut from regions of mapped memory, which stay mapped.
 ///
-/// A region begins with the owners, one for each 64 bytes of it, of which those are used that
-/// stand for the beginning of a block. So whose a block is can be found from its address.
+/// A region begins with the owner records, one for each 64 bytes of it; those at the beginning
+/// of a block are used. So the owner of a block can be found from its address.
 ///
-/// Invariant DOUBLED: a sweep comes only when as many blocks are in use as there may be without
-/// one, which is twice as many as the last one has left, or a region full. So blocks are at most
-/// that many, and a sweep costs each block that was reserved since the last one no more than two
-/// looks. While one thread sweeps, others wait for what it finds, a while: it may not be running.
+/// Invariant DOUBLED: a sweep begins only when the blocks in use reach a limit: twice as many as
+/// the last sweep has left, or one region. So a sweep makes at most two checks for each block
+/// that was reserved since the last one. While one thread sweeps, others wait for its result, but
+/// only for a while: it may be preempted.
 class block_class {
  public:
   /// A zeroed block; null if there is no memory. `size` is the same at each call.
@@ -163,7 +162,7 @@ class block_class {
 
   void unreserve(void* block, std::size_t size) {
     if (size >= region_size) {
-      // Only to take less memory until it is used again.
+      // Frees its pages until it is used again.
       system_call(SYS_madvise, argument(block), static_cast<long>(size), MADV_DONTNEED);
     }
     auto* freed = static_cast<piece*>(block);
@@ -176,10 +175,10 @@ class block_class {
     return owners[at % region_size / granule];
   }
 
-  /// How many there are. All of them were in use at the same time, or were taken for such.
+  /// The number of blocks. All were in use at the same time, or were not known to be free.
   [[nodiscard]] std::uint64_t blocks() const { return cut_.load(std::memory_order_relaxed); }
 
-  /// For the child of a fork: the thread that was sweeping is not there.
+  /// Called in the child of a fork, which has no sweeping thread.
   void forget_sweep() { sweeping_.store(false, std::memory_order_relaxed); }
 
  private:
@@ -188,10 +187,10 @@ class block_class {
   static constexpr std::size_t granule = 64;
   static constexpr std::size_t owners_size = region_size / granule * sizeof(block_owner);
 
-  /// In the place of the owners of the first 64 bytes of a region, which are owners themselves.
+  /// The header of a region. It occupies the owner records that stand for the records themselves.
   struct region {
     region* older;
-    std::atomic<std::uint32_t> used;  ///< blocks of it that have been cut
+    std::atomic<std::uint32_t> used;  ///< number of blocks cut from it
 
     void* block(std::size_t size, std::uint32_t number) {
       return reinterpret_cast<unsigned char*>(this) + owners_size + number * size;
@@ -199,7 +198,7 @@ class block_class {
   };
   static_assert(sizeof(region) <= owners_size / granule * sizeof(block_owner));
 
-  /// One that has been used before.
+  /// A block that has been used before; null if there is none.
   void* take(std::size_t size) {
     piece* used = free_.take(1);
     if (used != nullptr) {
@@ -224,7 +223,7 @@ class block_class {
     return set < least ? least : set;
   }
 
-  /// Where the next region would be best.
+  /// The preferred address of the next region.
   static std::uintptr_t behind(const region* newest, std::size_t size) {
     const std::size_t rounded =
         (bytes_per_region(size) + region_size - 1) / region_size * region_size;
@@ -274,7 +273,7 @@ class block_class {
     }
   }
 
-  /// Takes back the blocks whose locks are gone. False if another thread is at it.
+  /// Reclaims the blocks whose locks are gone. False if another thread is doing so.
   [[gnu::noinline]] bool sweep(std::size_t size) {
     if (sweeping_.exchange(true, std::memory_order_acquire)) {
       return false;
@@ -292,7 +291,7 @@ class block_class {
     return true;
   }
 
-  /// How many of them are in use.
+  /// Sweeps some blocks of a region. Returns how many of them are in use.
   std::uint64_t sweep(region& in, std::size_t size, std::uint32_t first, std::uint32_t end) {
     std::uint64_t alive = 0;
     std::uint64_t gone = 0;
@@ -321,7 +320,7 @@ class block_class {
   free_list free_;
   std::atomic<region*> newest_{nullptr};
   std::atomic<std::uint64_t> cut_{0};
-  std::atomic<std::uint64_t> limit_{0};  ///< so many may be cut before the next sweep
+  std::atomic<std::uint64_t> limit_{0};  ///< number of blocks cut before the next sweep
   std::atomic<bool> sweeping_{false};
 };
 
@@ -332,7 +331,7 @@ class block_pool {
     return std::bit_ceil(bytes < smallest ? smallest : bytes);
   }
 
-  /// What a block of `bytes` bytes takes, its part of the owners included.
+  /// The memory that a block of `bytes` bytes takes, with its owner records.
   static constexpr std::size_t taken_by(std::size_t bytes) {
     return size_of(bytes) + size_of(bytes) / smallest * sizeof(block_owner);
   }
@@ -348,12 +347,12 @@ class block_pool {
     return block;
   }
 
-  /// The lock points to the block.
+  /// Called once the lock points to the block.
   static void install(void* block, const void* owner) {
     block_class::owner_of(block).set(owner, block_owner::installed);
   }
 
-  /// Gives the block back, if it is that owner's.
+  /// Gives the block back, if that is its owner.
   void unreserve(void* block, std::size_t bytes, const void* owner) {
     if (block_class::owner_of(block).release(owner)) {
       class_of(size_of(bytes)).unreserve(block, size_of(bytes));
@@ -364,7 +363,7 @@ class block_pool {
     return block_class::owner_of(block).is(owner);
   }
 
-  /// Of all blocks, as taken_by() says.
+  /// The memory of all blocks, as by taken_by().
   [[nodiscard]] std::uint64_t bytes() const {
     std::uint64_t sum = 0;
     std::size_t size = smallest;

@@ -1,4 +1,4 @@
-// The identity of the calling thread, and its own queue nodes.
+// The serial number of the calling thread, and its queue nodes.
 #pragma once
 
 #include <pthread.h>
@@ -15,34 +15,34 @@
 namespace lockwright::native_env {
 
 inline constexpr std::size_t node_size = 64;
-// A thread keeps at most this many free nodes. More than any program nests, and
-// 2 KB; what is beyond goes to the shared list half at a time.
+// A thread keeps at most this many free nodes: 2 KB, and more than any program nests. When
+// that is exceeded, half of them go to the shared list.
 inline constexpr std::uint32_t kept_nodes = 32;
 inline constexpr std::uint32_t nodes_per_batch = kept_nodes / 2;
 
-/// What the library knows of the calling thread.
+/// The library's record of the calling thread.
 ///
-///   room | free nodes | mode
-///   0    | none       | not seen yet, or on its way out: nodes come from and
-///        |            | go to the shared list one at a time
-///   n    | up to kept_nodes - n more may be kept | in use
+///   room | free nodes     | state
+///   0    | none           | not registered yet, or ending: nodes come from and go to the
+///        |                | shared list one at a time
+///   n    | kept_nodes - n | registered; it may keep n more
 ///
-/// The same zero for both keeps the fast paths at one comparison each.
+/// Both states have room 0, so that each fast path needs one comparison.
 struct thread_record {
   piece* free;           ///< free nodes of this thread
   piece* own;            ///< its one piece for its lifetime, null until first used
-  std::uint32_t room;    ///< how many more it may keep
+  std::uint32_t room;    ///< number of further nodes that it may keep
   std::uint32_t serial;  ///< never used twice in a process nor changed by fork; 0 until first used
   bool seen;             ///< the exit hook is set, or being set
 };
 
 inline constinit thread_local thread_record self_record{};
 inline constinit free_list shared_nodes;
-inline constinit free_list left_pieces;  ///< what was the own piece of a thread that has ended
+inline constinit free_list left_pieces;  ///< the own pieces of threads that have ended
 inline constinit cutter fresh_nodes;
 
-/// For when there is no memory: as many nodes as a process can need that the kernel gives no
-/// memory from the start, and so has few threads. Pages that are not written to are not there.
+/// Nodes for a process that cannot map memory: as many as it needs if that fails from the start,
+/// since it then has few threads. Pages that are not written to take no memory.
 class node_reserve {
  public:
   piece* take() {
@@ -55,7 +55,7 @@ class node_reserve {
     return nullptr;
   }
 
-  /// Of those taken so far.
+  /// The size of the nodes taken so far.
   [[nodiscard]] std::uint64_t bytes() const {
     return std::uint64_t{node_size} * used_.load(std::memory_order_relaxed);
   }
@@ -85,8 +85,8 @@ inline std::uint32_t serial() {
   return known != 0 ? known : draw_serial();
 }
 
-/// Returns the thread's nodes when it ends. Locks taken after this (by other
-/// destructors) find room == 0 and go to the shared list.
+/// Puts the thread's nodes on the shared list when it ends. Locks taken after this (by other
+/// destructors) find room == 0 and use the shared list.
 inline void on_thread_exit(void*) {
   thread_record& self = self_record;
   piece* first = self.free;
@@ -105,7 +105,7 @@ inline void on_thread_exit(void*) {
   }
 }
 
-/// The key whose destructor is on_thread_exit(), plus one; 0 until made.
+/// The key whose destructor is on_thread_exit(), plus one; 0 until created.
 inline constinit std::atomic<std::uint32_t> exit_key{0};
 
 inline bool hook_thread_exit() {
@@ -124,9 +124,8 @@ inline bool hook_thread_exit() {
   return pthread_setspecific(known - 1, &self_record) == 0;
 }
 
-/// At a thread's first node: from now on it may keep some. Setting the hook may
-/// call malloc, which may lock a mutex, which comes here again: it then finds
-/// `seen` and no room.
+/// Called at a thread's first node: from now on it may keep some. Setting the hook may call
+/// malloc, which may lock a mutex and so enter here again: it then finds `seen` and no room.
 inline void register_thread(thread_record& self) {
   self.seen = true;
   if (hook_thread_exit()) {
@@ -134,15 +133,15 @@ inline void register_thread(thread_record& self) {
   }
 }
 
-/// Makes the calling thread's next node come without a call to anything else.
+/// Registers the calling thread, so that its next node needs no other function.
 inline void register_caller() {
   if (!self_record.seen) {
     register_thread(self_record);
   }
 }
 
-/// A piece of a thread that has ended, which T::is_at_rest(); null if there is none on top. One
-/// that is not, below one that is, is met again only when more threads live than ever before.
+/// A piece of an ended thread that T::is_at_rest(), out of the first two; null if neither is. One
+/// that is not at rest stays in the list until more threads live than ever before.
 template <class T>
 piece* take_piece_of_ended() {
   piece* first = left_pieces.take(1);
@@ -176,25 +175,23 @@ template <class T>
   return mine;
 }
 
-/// A piece as large as a node that is the caller's until it ends, and is never
-/// anything else but such a piece; null for a thread that is on its way out, and if
-/// there is no memory.
-/// Zeroed, or as the thread before has left it, at rest, but for its first pointer,
-/// which is the list's between two threads.
+/// A piece as large as a node that the caller has until it ends, and that is never used
+/// otherwise; null for a thread that is ending, and if there is no memory. Zeroed, or as its
+/// previous thread left it, at rest, but for its first pointer, which links the list.
 template <class T>
 void* own_piece() {
   piece* known = self_record.own;
   return known != nullptr ? known : take_own_piece<T>();
 }
 
-/// For the child of a fork: what the pieces say is about threads that it does not have.
+/// Called in the child of a fork: the pieces describe threads that it does not have.
 inline void abandon_own_pieces() {
   self_record.own = nullptr;
   ::new (&left_pieces) free_list;
 }
 
-/// One that no thread had before. Where there is neither memory nor reserve, one that another
-/// thread gives back within a second, which a thread that waits for a lock does in the end.
+/// A node that no thread had before. Where there is neither memory nor reserve, one that another
+/// thread gives back within a second.
 [[gnu::noinline]] inline piece* fresh_node() {
   constexpr int attempts = 1'000;
   constexpr timespec pause{0, 1'000'000};
@@ -253,7 +250,7 @@ inline void abandon_own_pieces() {
     shared_nodes.put(node, node);
     return;
   }
-  // Full: keep half.
+  // Full: it keeps half.
   piece* last = self.free;
   for (std::uint32_t i = 1; i < nodes_per_batch; ++i) {
     last = last->next;

@@ -1,5 +1,4 @@
-// Which CPU the caller runs on, and which NUMA node that CPU belongs to: as the
-// kernel says, or as LOCKWRIGHT_TOPOLOGY declares.
+// The caller's CPU and its NUMA node: as the kernel reports, or as LOCKWRIGHT_TOPOLOGY declares.
 #pragma once
 
 #include <sched.h>
@@ -17,16 +16,15 @@
 
 namespace lockwright::native_env {
 
-/// The map from CPU to NUMA node, and what is below and above the nodes, each
+/// The map from CPU to NUMA node, and the caches below and packages above the nodes, each
 /// read once.
 ///
 /// LOCKWRIGHT_TOPOLOGY is a list of CPU lists separated by ';', one per node:
 /// "0-7,16-23;8-15,24-31". CPUs that it does not name belong to the first node.
-/// A node can be divided by '|' into groups that share a cache, and '/' in the
-/// place of ';' begins another package: "0,1|2,3;4,5|6,7/8,9|10,11;12,13|14,15".
-/// After "threads:" the numbers are not of CPUs but of threads, which stay where
-/// they are, to try more nodes than there are CPUs: with "threads:0;1;2;3" each
-/// thread is on one of four nodes, in turn.
+/// A node can be divided by '|' into groups that share a cache, and '/' instead of ';'
+/// begins another package: "0,1|2,3;4,5|6,7/8,9|10,11;12,13|14,15".
+/// After "threads:" the numbers are those of threads instead, to test with more nodes than
+/// CPUs: "threads:0;1;2;3" assigns the threads to four nodes in rotation.
 ///
 ///   level | its groups, each within one of the next level
 ///   0     | the CPUs that share a last-level cache
@@ -49,26 +47,26 @@ class topology {
     return cpu < max_cpus ? node_of_[cpu] : 0;
   }
 
-  /// How many threads a declaration places, after which their numbers begin
-  /// again; 0 if it places CPUs.
+  /// The number of threads that a declaration assigns, after which it repeats; 0 if it assigns
+  /// CPUs.
   std::uint32_t threads() {
     read_once();
     return threads_;
   }
 
-  /// How many groups there are at a level.
+  /// The number of groups at a level.
   std::uint32_t groups(std::uint32_t level) {
     read_groups_once();
     return level == 0 ? caches_ : level == 1 ? nodes_ : packages_;
   }
 
-  /// The group at level 0 of a CPU.
+  /// The level 0 group of a CPU.
   std::uint32_t group_of(std::uint32_t cpu) {
     read_groups_once();
     return cpu < max_cpus ? cache_of_[cpu] : 0;
   }
 
-  /// The group at the next level in which a group of level 0 or 1 is.
+  /// The group of the next level that contains a group of level 0 or 1.
   std::uint32_t group_above(std::uint32_t level, std::uint32_t group) {
     read_groups_once();
     return level == 0 ? node_of_cache_[group] : package_of_node_[group];
@@ -106,10 +104,10 @@ class topology {
   }
 
  private:
-  /// Anything else is the kernel's number of the thread that reads.
+  /// Any other value is the number of the process that reads.
   enum : std::uint32_t { unread = 0, ready = ~std::uint32_t{0} };
 
-  /// What comes after `start` in `text`; null if it starts otherwise.
+  /// The rest of `text` after `start`; null if it begins otherwise.
   static const char* after(const char* text, const char* start) {
     for (; *start != '\0'; ++text, ++start) {
       if (*text != *start) {
@@ -125,8 +123,8 @@ class topology {
     std::uint32_t package;
   };
 
-  /// Tells `use` each CPU of a declaration and where it is; `end` is the last
-  /// place. False if the text is malformed.
+  /// Calls `use` with each CPU of a declaration and its position; `end` is the last
+  /// position. False if the text is malformed.
   template <class Use>
   static bool each_position(const char* at, position& end, Use use) {
     end = {};
@@ -156,13 +154,13 @@ class topology {
     read();
   }
 
-  /// True for the one thread that is to read; the others return when it has. The
-  /// child of a fork may find a reader that it does not have, and reads itself.
+  /// True for the one thread that is to read; the others return once it has. The child of a
+  /// fork may find that a thread of its parent is reading, and then reads itself.
   static bool begin_to_read(std::atomic<std::uint32_t>& state) {
     const auto process = static_cast<std::uint32_t>(system_call(SYS_getpid));
     for (;;) {
       std::uint32_t seen = unread;
-      // Acquire, of a failure too, pairs with the release of `ready`: the map is seen.
+      // Acquire, of a failure too, pairs with the release of `ready`, which publishes the map.
       if (state.compare_exchange_strong(seen, process, std::memory_order_acquire)) {
         return true;
       }
@@ -211,7 +209,7 @@ class topology {
   }
 
   void read_groups_once() {
-    read_once();  // a declaration says all
+    read_once();  // a declaration gives the groups too
     if (groups_state_.load(std::memory_order_acquire) == ready) [[likely]] {
       return;
     }
@@ -222,7 +220,7 @@ class topology {
     if (!begin_to_read(groups_state_)) {
       return;
     }
-    // Each node begins with a group of its own, for CPUs of which the kernel says nothing.
+    // Each node begins with one group, for the CPUs of which the kernel reports no cache.
     caches_ = nodes_;
     packages_ = 1;
     for (std::uint32_t node = 0; node < nodes_; ++node) {
@@ -237,7 +235,7 @@ class topology {
       each_cpu(at, [this](std::uint32_t cpu) { read_groups_of(cpu); });
     }
     if (packages_ > nodes_) {
-      // Packages within a node are no level above it.
+      // Packages within a node are not a level above it.
       packages_ = 1;
       for (auto& package : package_of_node_) {
         package = 0;
@@ -246,7 +244,7 @@ class topology {
     groups_state_.store(ready, std::memory_order_release);
   }
 
-  /// Makes the groups of a CPU if it is the first of its cache, or of its node.
+  /// Adds a CPU to its groups, and creates them if it is the first of its cache or node.
   void read_groups_of(std::uint32_t cpu) {
     constexpr const char* cpus = "/sys/devices/system/cpu/cpu";
     const std::uint32_t node = node_of_[cpu];
@@ -273,7 +271,7 @@ class topology {
     if (!found) {
       return;
     }
-    // The first of the cache that is on this node stands for all that are.
+    // The first CPU of this node that shares the cache represents the others.
     const char* at = list;
     std::uint32_t first = max_cpus;
     bool all_of_node = true;
@@ -311,7 +309,7 @@ class topology {
     return true;
   }
 
-  /// Steps over a CPU list ("0-3,8") and tells `use` each CPU of it; false if malformed.
+  /// Parses a CPU list ("0-3,8") and calls `use` with each CPU; false if malformed.
   template <class Use>
   static bool each_cpu(const char*& at, Use use) {
     for (;;) {
@@ -335,7 +333,7 @@ class topology {
 
   std::atomic<std::uint32_t> state_{unread};
   std::atomic<std::uint32_t> groups_state_{unread};
-  // All zero before it has been read, so that its pages are not of the process until then.
+  // All zero until read, so that its pages take no memory before that.
   std::uint32_t caches_ = 0;
   std::uint32_t nodes_ = 0;
   std::uint32_t packages_ = 0;
@@ -346,13 +344,13 @@ class topology {
   std::uint8_t package_of_node_[max_nodes] = {};
 };
 
-// Where it lies: src/preload/layout.ld.
+// src/preload/layout.ld sets its position.
 [[gnu::section(".bss.seldom_used.machine")]] inline constinit topology machine;
 
 }  // namespace lockwright::native_env
 
-/// Where the C library registered this thread's rseq area, from the thread
-/// pointer (glibc 2.35 on); null in an older one.
+/// The offset of this thread's rseq area from the thread pointer (glibc 2.35 on); null in an
+/// older C library.
 extern "C" {
 extern const std::ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
@@ -360,14 +358,13 @@ extern const unsigned int __rseq_size __attribute__((weak));
 
 namespace lockwright::native_env {
 
-/// From the vDSO. Apart, so that no call through a pointer is on a lock's fast path.
+/// Calls the vDSO. Out of line, so that no call through a pointer is on a lock's fast path.
 [[gnu::noinline]] inline std::uint32_t cpu_by_call() {
   const int cpu = sched_getcpu();
   return cpu < 0 ? 0 : static_cast<std::uint32_t>(cpu);
 }
 
-/// The CPU the caller runs on: from the rseq area, which costs one load, or
-/// else by asking.
+/// The CPU that the caller runs on: from the rseq area, which costs one load, or by a call.
 inline std::uint32_t current_cpu() {
   if (&__rseq_offset != nullptr && __rseq_size != 0) {
     // struct rseq: cpu_id is the second word.
