@@ -1,4 +1,4 @@
-// What every lock algorithm offers, and what it states about itself.
+// The interface of every lock algorithm, and its traits.
 #pragma once
 
 #include <concepts>
@@ -6,9 +6,9 @@
 
 namespace lockwright {
 
-/// What a thread found when it came to the lock.
+/// The state in which an acquisition found the lock.
 enum class arrival : std::uint8_t {
-  uncontended,  ///< no thread held the lock; it was taken at once
+  uncontended,  ///< no thread held the lock; it was acquired at once
   contended,    ///< the caller had to wait
 };
 
@@ -21,7 +21,7 @@ enum class category : std::uint8_t {
   load_control,            ///< watches contention or preemption and changes its behaviour
 };
 
-/// What a thread does while it waits.
+/// How a thread waits.
 enum class waiting : std::uint8_t {
   spin,            ///< polls until the lock is granted
   spin_backoff,    ///< polls, with growing delays between attempts
@@ -29,16 +29,16 @@ enum class waiting : std::uint8_t {
   park,            ///< sleeps in the kernel at once
 };
 
-/// Which waiter is next where threads have real-time priorities (SCHED_FIFO, SCHED_RR).
+/// The choice of the next holder where threads have real-time priorities (SCHED_FIFO, SCHED_RR).
 enum class realtime : std::uint8_t {
-  by_priority,  ///< the one of the highest priority, as with the C library's mutex
-  own_order,    ///< the one that the algorithm chooses; priorities do not count
+  by_priority,  ///< the waiter of the highest priority, as with the C library's mutex
+  own_order,    ///< the algorithm's choice; priorities do not count
   /// A waiter that polls never leaves its processor to a thread of lower priority: if
   /// that is the holder, neither proceeds.
   starves,
 };
 
-/// Of a lock that has its own order if its waiters sleep.
+/// The trait of a lock that has its own order if its waiters sleep.
 [[nodiscard]] constexpr realtime own_order_unless_polling(waiting policy) {
   return policy == waiting::spin || policy == waiting::spin_backoff ? realtime::starves
                                                                     : realtime::own_order;
@@ -56,14 +56,14 @@ enum class use_case : std::uint8_t {
   low_contention,      ///< mutexes are mostly free when they are taken
 };
 
-/// That an algorithm suits a case.
+/// A use case for which an algorithm is recommended.
 struct suitability {
   use_case when = use_case::none;
-  std::uint8_t rank = 0;  ///< 1 is tried first; of the same rank, the one that needs less memory
-  const char* why = "";   ///< in a few words, with the publication that says so
+  std::uint8_t rank = 0;  ///< 1 is tried first; at equal rank, the lock that needs less memory
+  const char* why = "";   ///< the reason in a few words, with its publication
 };
 
-/// The cases that an algorithm suits; none where nothing is known.
+/// The use cases of an algorithm; none where nothing is known.
 struct suit_list {
   suitability all[4]{};
 };
@@ -74,15 +74,14 @@ struct atomic_counts {
   std::uint8_t unlock = 1;
 };
 
-/// Properties that an algorithm states about itself. Each header defines one
-/// as the static member `traits`; the registry turns it into `locks.json`.
+/// The declared properties of an algorithm: the static member `traits` of each lock, from which
+/// the build writes `locks.json`.
 struct lock_traits {
   lockwright::category category;
   lockwright::waiting waiting;
   lockwright::realtime realtime;
   bool fifo = false;  ///< admission order is arrival order
-  /// Short uncontended path: at most one atomic read-modify-write to lock, one to
-  /// unlock, and no queue node.
+  /// Uncontended, at most one atomic read-modify-write to lock, one to unlock, and no queue node.
   bool light = false;
   bool numa_aware = false;  ///< behaviour depends on the caller's NUMA node
   bool hardened_trylock =
@@ -91,23 +90,23 @@ struct lock_traits {
   bool yields = false;       ///< a waiter yields its processor a number of times before it sleeps
   bool low_traffic = false;  ///< polls rarely, or keeps few threads in circulation
   /// Threads make progress when they outnumber the processors, though waiters do not park: waiters
-  /// that do not run are passed over, or all but a few sleep. Locks that park need not say so.
+  /// that do not run are passed over, or all but a few sleep. Implied for locks that park.
   bool survives_oversubscription = false;
   atomic_counts atomics = {};  ///< of a light lock; a test counts them
-  suit_list suits = {};        ///< what `lockwright advise` and `tune` go by
-  /// Whether `lockwright run` takes it where no lock is named; one lock says so.
+  suit_list suits = {};        ///< read by `lockwright advise` and `tune`
+  /// `lockwright run` uses it where no lock is named; true for one lock.
   bool is_default = false;
-  const char* patents = "";  ///< patents found near the algorithm; docs/patents.md has more
-  const char* reference;     ///< where the algorithm was published
-  const char* summary;       ///< what it is, in two sentences
+  const char* patents = "";  ///< related patents; see docs/patents.md
+  const char* reference;     ///< the publication of the algorithm
+  const char* summary;       ///< a description in two sentences
 
   [[nodiscard]] constexpr bool parks() const {
     return waiting == lockwright::waiting::spin_then_park || waiting == lockwright::waiting::park;
   }
 };
 
-/// A lock that std::lock_guard can use and that says what it is.
-/// All-zero memory is an unlocked lock; the default constructor makes just that.
+/// A lock that std::lock_guard can use, with traits.
+/// All-zero memory is an unlocked lock, which is what the default constructor makes.
 template <class L>
 concept Lock = std::default_initializable<L> && requires(L lock) {
   { lock.lock() } -> std::same_as<arrival>;
@@ -122,7 +121,7 @@ concept TryLock = Lock<L> && requires(L lock) {
 };
 
 /// A lock whose lock() is try_lock() and, where that fails, wait_and_lock(). A caller that makes the
-/// two calls itself can end with the second, and needs no register saved over the first.
+/// two calls itself can make the second a tail call, and saves no registers across the first.
 template <class L>
 concept TwoStepLock = TryLock<L> && requires(L lock) {
   { lock.wait_and_lock() } -> std::same_as<arrival>;
@@ -134,8 +133,8 @@ concept TimedLock = TryLock<L> && requires(L lock, std::uint64_t deadline) {
   { lock.try_lock_until(deadline) } -> std::same_as<bool>;
 };
 
-/// The class that holds what an algorithm states for its tests alone, such as how many levels it
-/// has: the lock itself, or the one inside a wrapper, which the wrapper names as its `algorithm`.
+/// The class with the constants that an algorithm declares for its tests alone, such as its number
+/// of levels: the lock itself, or the lock in a wrapper, which the wrapper names as `algorithm`.
 template <class L>
 struct algorithm_of {
   using type = L;
@@ -146,8 +145,8 @@ struct algorithm_of<L> {
   using type = typename L::algorithm;
 };
 
-/// Bytes per mutex that an algorithm keeps outside the mutex itself: zero, or
-/// what the algorithm's own bytes_outside() says for the machine it runs on.
+/// Bytes per mutex that an algorithm uses outside the mutex: its bytes_outside() for this machine,
+/// or zero.
 template <class L>
 [[nodiscard]] std::uint64_t bytes_outside() {
   if constexpr (requires { L::bytes_outside(); }) {

@@ -1,6 +1,6 @@
-/* A lock call for programs that know better than to sleep: lockwright_mutex_busylock().
+/* A lock call that polls and never sleeps: lockwright_mutex_busylock().
  * For C and C++; nothing has to be linked. The program runs with and without
- * Lockwright: what is preloaded is found while it is loaded. */
+ * Lockwright: the dynamic linker resolves the preloaded function, if there is one. */
 #ifndef LOCKWRIGHT_PTHREAD_H
 #define LOCKWRIGHT_PTHREAD_H
 
@@ -14,9 +14,9 @@ extern "C" {
 #define LOCKWRIGHT_INLINE static inline
 #endif
 
-/* What a preloaded library exports as lockwright_mutex_busylock; null without one.
- * By way of the table of addresses, because some linkers settle a weak name for
- * ever when they see it in code that is not position-independent. */
+/* The function lockwright_mutex_busylock of a preloaded library; null without one.
+ * Read from the global offset table, because some linkers resolve a weak name at link
+ * time when they find it in code that is not position-independent. */
 typedef int lockwright_mutex_function(pthread_mutex_t*);
 
 #if defined(__x86_64__) && defined(__LP64__)
@@ -44,7 +44,7 @@ LOCKWRIGHT_INLINE lockwright_mutex_function* lockwright_preloaded_busylock(void)
 }
 #endif
 
-/* One polite step of a polling loop. */
+/* The processor's pause instruction, for a polling loop. */
 LOCKWRIGHT_INLINE void lockwright_relax(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -56,13 +56,12 @@ LOCKWRIGHT_INLINE void lockwright_relax(void) {
 }
 
 #if defined(__GLIBC__)
-/* gettid(), which the C library declares only for programs that ask for more
- * than the standard. */
+/* gettid(), which the C library declares only with _GNU_SOURCE. */
 extern int lockwright_gettid(void) __asm__("gettid");
 #endif
 
-/* Whether an error-checking mutex of the C library is the caller's: trylock says
- * no more than that it is held. */
+/* True if the caller holds an error-checking mutex of the C library: trylock returns
+ * EBUSY whichever thread holds it. */
 LOCKWRIGHT_INLINE int lockwright_would_deadlock(const pthread_mutex_t* mutex) {
 #if defined(__GLIBC__)
   /* Bits 1-0 of the kind are the type; 2 is error-checking. */
@@ -86,10 +85,9 @@ LOCKWRIGHT_INLINE int lockwright_poll_mutex(pthread_mutex_t* mutex) {
   return result;
 }
 
-/* As pthread_mutex_lock(), with the same results, but the caller never sleeps and
- * never gives its processor up: it waits by polling.
- * In the program's own code it has another name than in the library, so that the
- * name above is looked for in libraries. */
+/* As pthread_mutex_lock(), with the same results, but the caller waits by polling: it
+ * neither sleeps nor yields. The symbol in the program differs from the library's, so
+ * that the name above is resolved in libraries. */
 LOCKWRIGHT_INLINE int lockwright_mutex_busylock(pthread_mutex_t* mutex) __asm__(
     "lockwright_mutex_busylock_here");
 

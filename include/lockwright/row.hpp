@@ -1,6 +1,5 @@
-// What a row of registry.def is in C++: `mcs_spin_lock<native>` and so on, the
-// algorithm over an environment, and `mcs_spin_row`, what the row says. The
-// environment that an algorithm gets knows the algorithm's name, for its
+// A row of registry.def in C++: `mcs_spin_lock<native>` is the algorithm over an environment,
+// `mcs_spin_row` the contents of the row. The environment passes the algorithm's name on to its
 // tunables. The build writes one header per row, lockwright/row/<identifier>.hpp.
 #pragma once
 

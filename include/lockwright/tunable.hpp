@@ -1,4 +1,4 @@
-// The numbers of an algorithm: named, with a default, a unit and a source.
+// The tunables of an algorithm: named numbers with a default, a unit and a source.
 #pragma once
 
 #include <array>
@@ -7,11 +7,11 @@
 
 namespace lockwright {
 
-/// What a tunable counts.
+/// The unit of a tunable.
 enum class unit : std::uint8_t {
-  count,        ///< of what its `meaning` names
+  count,        ///< a number of what its `meaning` names
   nanoseconds,  ///< of Env::now()
-  turns,        ///< of the empty loop of Env::delay()
+  turns,        ///< iterations of the empty loop of Env::delay()
   one_in,       ///< a probability of one in that many; 0 is never
 };
 
@@ -22,8 +22,8 @@ enum class unit : std::uint8_t {
 /// The texts are arrays, not pointers, so that tunables need no relocations and stay on pages of
 /// the library's file.
 struct tunable {
-  char name[32];                ///< lower case, with hyphens
-  std::uint64_t default_value;  ///< unless the user sets another
+  char name[32];  ///< lower case, with hyphens
+  std::uint64_t default_value;
   unit counted_in;
   std::uint64_t min;
   std::uint64_t max;

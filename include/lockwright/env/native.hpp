@@ -26,8 +26,7 @@
 
 namespace lockwright {
 
-/// Everything an algorithm knows of the world. Every member is static; an
-/// algorithm takes the environment as a type.
+/// The system interface of an algorithm, which takes it as a type. Every member is static.
 struct native {
   /// Shared between threads without a lock.
   template <class T>
@@ -37,7 +36,7 @@ struct native {
   template <class T>
   using plain = T;
 
-  /// One polite step of a polling loop.
+  /// The processor's pause instruction, for a polling loop.
   static void relax() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -46,7 +45,7 @@ struct native {
 #endif
   }
 
-  /// Stays away from memory for `iterations` turns of an empty loop.
+  /// Runs `iterations` iterations of an empty loop, without accesses to memory.
   static void delay(std::uint32_t iterations) {
     for (std::uint32_t i = 0; i < iterations; ++i) {
       asm volatile("" ::: "memory");
@@ -87,11 +86,10 @@ struct native {
     native_env::futex_wake(native_env::low_half(word), count);
   }
 
-  /// Two threads that each write one place and then read the other's do not both
-  /// miss what the other wrote, if one of them comes through light_barrier() in
-  /// between and the other one through heavy_barrier(). The light one costs next
-  /// to nothing, the heavy one a system call that interrupts every CPU on which
-  /// the process runs.
+  /// If two threads each write one word and then read the other's, at least one of them reads
+  /// the new value, provided that one calls light_barrier() in between and the other
+  /// heavy_barrier(). The light one costs next to nothing, the heavy one a system call that
+  /// interrupts every CPU on which the process runs.
   static void light_barrier() { native_env::light_barrier(); }
   static void heavy_barrier() { native_env::heavy_barrier(); }
 
@@ -103,20 +101,20 @@ struct native {
            static_cast<std::uint64_t>(t.tv_nsec);
   }
 
-  /// What the user set a tunable to for the lock of that name, or its default.
+  /// The user's value of a tunable for the lock of that name, or its default.
   template <const tunable& What, const char* Lock>
   static std::uint64_t setting() {
     return native_env::setting<What, Lock>();
   }
 
-  /// The same for a lock that is in no registry. The registry gives each of
-  /// its locks an environment whose value() knows the lock's name.
+  /// The same for a lock that is in no registry. Each lock of the registry has an environment
+  /// whose value() uses the lock's name.
   template <const tunable& What>
   static std::uint64_t value() {
     return setting<What, nullptr>();
   }
 
-  /// True once in `one_in` times, by chance; never for 0.
+  /// True with a probability of 1 / one_in; never for 0.
   static bool chance(std::uint64_t one_in) {
     return one_in != 0 && random(static_cast<std::uint32_t>(one_in)) == 0;
   }
@@ -124,68 +122,67 @@ struct native {
   /// A decision on which no invariant depends. The model checker tries both.
   static bool advice(bool decision) { return decision; }
 
-  /// A number from 0 to limit - 1, by chance.
+  /// A random number from 0 to limit - 1.
   static std::uint32_t random(std::uint32_t limit) { return native_env::random_below(limit); }
 
   /// Fetches the line of `address` into the caller's cache, for writing.
   static void prefetch(const void* address) { __builtin_prefetch(address, 1); }
 
-  /// The CPU the caller runs on now.
+  /// The CPU that the caller runs on now.
   static std::uint32_t cpu() { return native_env::current_cpu(); }
 
-  /// How many CPUs the process had to run on at the first call.
+  /// The number of CPUs that the process could run on at the first call.
   static std::uint32_t cpus() {
     const std::uint32_t known = native_env::known_cpus.load(std::memory_order_relaxed);
     return known != 0 ? known : native_env::count_cpus();
   }
 
-  /// How many threads of the machine run or could run now, the caller among them;
-  /// 0 if that is not known. It costs some system calls.
+  /// The number of runnable threads of the machine, the caller among them; 0 if not known. Costs
+  /// some system calls.
   static std::uint32_t runnable() { return native_env::runnable(); }
 
-  /// What a topology knows the place of: the CPU, or the thread if it is of threads.
+  /// The number that the topology maps to a node: the CPU, or the thread if it is of threads.
   static std::uint32_t where() {
     const std::uint32_t threads = native_env::machine.threads();
     return threads == 0 ? cpu() : self() % threads;
   }
 
-  /// The NUMA node the caller runs on now, below nodes().
+  /// The NUMA node that the caller runs on now, below nodes().
   static std::uint32_t node() { return nodes() == 1 ? 0 : native_env::machine.node_of(where()); }
 
-  /// How many NUMA nodes there are; the same at every call.
+  /// The number of NUMA nodes; the same at every call.
   static std::uint32_t nodes() { return native_env::machine.nodes(); }
 
   /// Levels at which the CPUs are divided into groups, each within one of the
   /// next: those that share a cache (0), NUMA nodes (1), packages (2).
   static constexpr std::uint32_t group_levels = native_env::topology::levels;
 
-  /// How many groups there are at a level; the same at every call.
+  /// The number of groups at a level; the same at every call.
   static std::uint32_t groups(std::uint32_t level) { return native_env::machine.groups(level); }
 
   /// The group at level 0 that the caller runs in now.
   static std::uint32_t group() { return native_env::machine.group_of(where()); }
 
-  /// The group at the next level in which a group of level 0 or 1 is.
+  /// The group of the next level that contains a group of level 0 or 1.
   static std::uint32_t group_above(std::uint32_t level, std::uint32_t number) {
     return native_env::machine.group_above(level, number);
   }
 
-  /// A number of the calling thread, never another thread's of this process.
-  /// From 1 to max_self.
+  /// The number of the calling thread, unique in this process, from 1 to max_self.
   static constexpr std::uint32_t max_self = native_env::max_serial;
   static std::uint32_t self() { return native_env::serial(); }
 
   /// A number above 0 and below 2^63 that no other call in this process returns.
   static std::uint64_t unique_number() { return native_env::unique_number(); }
 
-  /// What the calling thread last remembered about a lock, or about another one:
-  /// locks may share the bit. False to begin with.
+  /// The bit that the calling thread last set for a lock, or for another that shares the bit.
+  /// Initially false.
   static bool hint(const void* about) { return native_env::hint(about); }
   static void set_hint(const void* about, bool what) { native_env::set_hint(about, what); }
 
-  /// The caller's own T, null when the caller is about to end. It begins with a
-  /// pointer that T does not use, and is otherwise zeroed, or as the thread left
-  /// it whose own it was before, if T::is_at_rest() says that it can be used again.
+  /// The caller's own T, null when the caller is about to end. It begins with a pointer that T
+  /// does not use, and is otherwise zeroed, or as its previous thread left it, if
+  /// T::is_at_rest().
   template <class T>
   static T* own() {
     static_assert(sizeof(T) <= native_env::node_size && alignof(T) <= 64);
@@ -199,7 +196,7 @@ struct native {
     return ::new (native_env::take_node()) Node;
   }
 
-  /// Gives a node back that no thread looks at any more; any thread may.
+  /// Gives a node back that no thread accesses any more; any thread may.
   template <class Node>
   static void give_node(Node* node) {
     native_env::give_node(node);
@@ -211,20 +208,20 @@ struct native {
     return native_env::common<T>();
   }
 
-  /// Zeroed memory, aligned to 64 bytes, for state that does not fit in place; null if there is
-  /// none. It is for the lock that has its pointer to it at `owner`.
+  /// Zeroed memory, aligned to 64 bytes, for state that does not fit in the lock whose pointer to
+  /// it lies at `owner`; null if there is none.
   static void* reserve(std::size_t bytes, const void* owner) {
     return native_env::blocks.reserve(bytes, owner);
   }
 
-  /// The pointer at `owner`, a multiple of 8, is set. From here on the block is taken back once
-  /// that memory holds something else.
+  /// Called once the pointer at `owner`, a multiple of 8, is set. From here on the block is
+  /// reclaimed once that memory holds something else.
   static void install(void* block, const void* owner) {
     native_env::block_pool::install(block, owner);
   }
 
-  /// Whether the block was reserved for `owner`, and not a copy of that lock. Of what
-  /// was a block once, whatever it is now.
+  /// True if the block was reserved for `owner`, not for a lock of which that is a copy. `block`
+  /// may have been given back since.
   static bool is_reserved_for(const void* block, const void* owner) {
     return native_env::block_pool::is_reserved_for(block, owner);
   }
@@ -233,14 +230,14 @@ struct native {
     native_env::blocks.unreserve(block, bytes, owner);
   }
 
-  /// How much memory reserve(bytes) takes.
+  /// The memory that reserve(bytes) takes.
   static std::size_t reserved_size(std::size_t bytes) {
     return native_env::block_pool::taken_by(bytes);
   }
 
-  /// Draws number `next` if it is the next one and is being served: both words
-  /// must hold `next`, and become {next, next + 1} in one step. `grant` is the
-  /// low half of an aligned pair. Acquire pairs with the store of grant in unlock.
+  /// Draws number `next` if it is both the next one and the one served: both words must hold
+  /// `next`, and become {next, next + 1} in one step. `grant` is the low half of an aligned
+  /// pair. Acquire pairs with the store of grant in unlock.
   static bool draw_if_served(atomic<std::uint32_t>& grant, atomic<std::uint32_t>& request,
                              std::uint32_t next) {
     static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof grant == 4);

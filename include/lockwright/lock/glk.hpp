@@ -8,14 +8,13 @@
 //
 //   word       | meaning                                                | written by
 //   ticket     | the ticket lock                                        | see ticket
-//   rest       | all of the below, made when it is needed first;        | see lazy_part
+//   rest       | all of the below, made at its first use;               | see lazy_part
 //              | where there is no memory, the ticket lock stays in use |
 //   mode       | which lock is in use: 0 ticket, 1 mcs, 2 mutex;        | the holder
 //              | without a rest, the ticket lock                        |
-//   waited     | the waiters that the samples of this period have       | the holder
-//              | found                                                  |
-//   taken      | acquisitions in this period, unless by ticket,         | the holder
-//              | whose numbers count them                               |
+//   waited     | sum of the waiters in this period's samples            | the holder
+//   taken      | acquisitions in this period, unless by ticket, whose   | the holder
+//              | numbers count them                                     |
 //   mcs, mutex | the other locks                                        | see mcs, futex
 //
 //          waited >= 3            crowded
@@ -25,23 +24,22 @@
 //     | +-- waited < 2 ----+                    |
 //     +------------- not crowded ---------------+
 //
-// The load is read as crowding.hpp says, by a holder whose turn it is to choose,
-// or a waiter that has polled for long. The paper has a thread for it, and leaves the
-// mutex with the next acquisition after that thread says so; here with the next sample.
-// In the published library a thread chooses before it looks whether its lock is
-// still in use; that would let it choose in place of the holder. A lock that
-// is made while the machine is crowded begins with its mutex there; here the
-// state of a fresh lock is zero, which is the ticket lock. The mutex of that
-// library polls for longer than this one.
+// A holder at the end of a period, or a waiter that has polled for long, reads the load: see
+// crowding.hpp. In the paper an extra thread reads it, and the mutex is left with the
+// next acquisition after that; here with the next sample. In the published library a thread
+// chooses before it checks that its lock is still in use, so that it could choose instead of
+// the holder. A lock made while the machine is crowded begins with the mutex there; here the
+// state of a new lock is zero, which is the ticket lock. The mutex of that library polls
+// for longer than this one.
 //
 // Invariants
-//   IN-USE     the holder has the lock that `mode` names. The thread that gets one
+//   IN-USE     the holder has the lock that `mode` names. A thread that acquires one
 //              of the three and finds another in use releases it and begins again.
 //   ONE-CHOOSER  only the holder changes `mode`, and is no longer the holder
 //              afterwards: it releases its lock and begins again. So unlock finds in
 //              `mode` which lock to release.
 //   PROGRESS   between a choice of mcs or mutex and the next choice a thread is
-//              inside, so choices alone do not keep all threads out.
+//              inside, so repeated choices do not exclude all threads.
 //   EPOCHS     a mode may come back while threads still wait from the last time it was in
 //              use; they are then waiters like any others.
 #pragma once
@@ -182,15 +180,15 @@ class glk {
                            : static_cast<mode>(more->in_use.load(std::memory_order_relaxed));
   }
 
-  /// The caller holds one of the three. Acquire pairs with the release in stay():
-  /// the sections before the change are seen.
+  /// The caller holds one of the three. Acquire pairs with the release in stay(), after the
+  /// sections before the change.
   [[nodiscard]] mode in_use() const {
     const rest* more = rest_.made();
     return more == nullptr ? by_ticket
                            : static_cast<mode>(more->in_use.load(std::memory_order_acquire));
   }
 
-  /// False if the lock in use was another in the end.
+  /// False if another lock was in use in the end.
   [[gnu::always_inline]] bool enter(arrival& found) {
     const mode which = presumed_in_use();
     if (which != by_ticket) [[unlikely]] {
@@ -251,10 +249,10 @@ class glk {
     }
   }
 
-  // What follows is called by the holder, and returns which lock is to be used.
+  // The holder calls the following functions, which return the lock to use.
 
   mode after_ticket(typename ticket_lock::drawn number) {
-    // The numbers begin with 0, and a fresh lock has nothing to choose.
+    // The numbers begin with 0, and a new lock has no samples.
     return is_multiple(number.mine + 1, Env::template value<sample>()) ? sample_ticket(number)
                                                                        : by_ticket;
   }
@@ -343,7 +341,7 @@ class glk {
     return by_ticket;
   }
 
-  /// A period of the queue, with the last part of the one before.
+  /// Begins a period of the queue, with the last part of the one before.
   static void begin_period(rest& more) {
     // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test sees
     // it change.

@@ -1,42 +1,39 @@
-// loiter: an outer lock that arriving threads race for, and an inner queue for
-// those that did not get it soon. Only the first of the queue, the standby,
-// races too; the others wait apart, so that few threads circulate.
+// loiter: an outer lock that arriving threads race for, and an inner queue for those that
+// did not get it soon. Only the first of the queue, the standby, races too, so that few
+// threads circulate.
 //
 // Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (LOITER).
 //
 //   word  | meaning
 //   outer | 0: free
-//         | held_: a thread is inside that came by the fast path
-//         | node, held_, waits_: and the standby, whose node this is, waits to
+//         | held_: a thread that took the fast path is inside
+//         | node, held_, waits_: the same, and the standby, the owner of the node, waits to
 //         |   be woken at the release; with hands_over_, to be given the lock
 //         | node, held_, slow_: the owner of the node, the first of the queue,
 //         |   is inside
 //   inner | last node of the queue, null when it is empty
 //
 //   node | next: the node behind
-//        | cell: granted to this node's owner: first to be the standby, then
-//        |   at each release it asked for
-//        | given: the grant is that of the lock
+//        | cell: granted to this node's owner: first to become the standby, then
+//        |   at each release that it waits for
+//        | given: the grant hands over the lock
 //
-// Of the paper's options these are used. Arrivals poll with randomised
-// backoff and give up after a number of attempts. The inner lock is MCS with
-// spin-then-park waiting. The standby waits in the same way, on its own cell; an
-// unlock that finds it asleep wakes it as heir presumptive, while the lock is
-// free for the thread that is awake. The standby is less eager than arrivals: it takes
-// only a lock that they leave free for a moment, so it does not displace them
-// while they keep the lock busy. After a number of releases at which others were
-// faster it is impatient, and is handed the lock. Whether a standby waits is recorded
-// in the outer word itself, which the release reads, so no fence is needed between
-// the release and a look at another word.
+// Of the paper's options these are used. Arrivals poll with randomised backoff and give up
+// after a number of attempts. The inner lock is MCS with spin-then-park waiting. The standby
+// waits in the same way, on its own cell; an unlock that finds it asleep wakes it as heir
+// presumptive, while the lock is free for a running thread. The standby takes only a lock
+// that arrivals leave free for a moment, so it does not displace them while they keep the
+// lock busy. After a number of releases at which others were faster it is handed the lock.
+// The outer word, which the release changes, also records a waiting standby, so the release
+// needs no fence before it reads another word.
 //
 // Invariants
 //   EXCLUSION  only the thread that set held_, or was given it, is inside.
 //   STANDBY    only the first of the inner queue writes its node into outer.
-//   HEIR       when the lock becomes free, a sleeping standby has been woken, so it
-//              comes.
-//   ONE-INNER  the queue goes to the next when the standby leaves the lock. It
-//              is left before the outer lock is, which others may destroy then,
-//              and the next is granted afterwards.
+//   HEIR       when the lock becomes free, a sleeping standby is woken.
+//   ONE-INNER  the next thread of the queue becomes the standby when this one leaves the
+//              lock: it leaves the queue before it releases the outer lock, which others may
+//              then destroy, and grants the next afterwards.
 #pragma once
 
 #include <atomic>
@@ -142,7 +139,7 @@ class loiter {
 
   void unlock() {
     std::uintptr_t seen = held_;
-    // Acquire, here and below, pairs with the release of the standby that put its node there.
+    // Acquire, here and below, pairs with the release of the standby that stored its node.
     if (!outer_.compare_exchange_strong(seen, 0, std::memory_order_release,
                                         std::memory_order_acquire)) {
       leave(seen);
@@ -166,7 +163,7 @@ class loiter {
                                           std::memory_order_relaxed);
   }
 
-  /// Polls with back-off for a number of attempts. True if it took the lock.
+  /// Polls with back-off for a number of attempts. True if it acquired the lock.
   [[gnu::noinline]] bool race() {
     growing_delay delay{Env::template value<shortest>(), Env::template value<longest>()};
     for (std::uint64_t left = Env::template value<attempts>(); left != 0; --left) {
@@ -203,8 +200,8 @@ class loiter {
     }
   }
 
-  /// Asks to be woken at the release, or to be given the lock. False if it has
-  /// been released meanwhile.
+  /// Announces that the standby waits to be woken at the release, or to be given the lock.
+  /// False if the lock has been released meanwhile.
   bool request_wake(node* me, bool to_be_given) {
     me->cell.arm();
     std::uintptr_t seen = outer_.load(std::memory_order_relaxed);
@@ -252,7 +249,7 @@ class loiter {
   /// The next standby, or null.
   node* leave_queue(node* me) {
     node* last = me;
-    // Relaxed: a thread that finds an empty queue has learnt nothing but its place.
+    // Relaxed: a thread that finds an empty queue reads nothing of this one's.
     if (inner_.compare_exchange_strong(last, nullptr, std::memory_order_relaxed,
                                        std::memory_order_relaxed)) {
       return nullptr;
