@@ -46,7 +46,7 @@ def main() -> int:
     )
     parser.add_argument("--locks", default="", help="names with commas; all by default")
     parser.add_argument("--budget", type=float, default=10, help="seconds for a search (10)")
-    parser.add_argument("--threads", type=int, choices=range(2, 6), help="only programs of so many")
+    parser.add_argument("--threads", type=int, choices=range(2, 6), help="of each program")
     parser.add_argument("--scenario", default="", help="this program only")
     parser.add_argument("--jobs", type=int, default=model.processors(), help="locks at a time")
     parser.add_argument("--output", type=Path, help="also write the table, as .csv or .json")

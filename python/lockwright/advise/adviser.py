@@ -154,7 +154,7 @@ def _sentence_on_mutexes(
 
 def _parking_suffices(figures: ProfileFigures, fired: list[Diagnosis]) -> bool:
     """Return whether preempted holders lose their processor to useful work, and threads wait so
-    rarely that parking and unparking them costs next to nothing."""
+    rarely that parking and unparking them costs hardly any time."""
     if [diagnosis.key for diagnosis in fired] != ["holder preemption"]:
         return False
     waits = figures.per_cpu_second(sum(mutex.contended for mutex in figures.mutexes))

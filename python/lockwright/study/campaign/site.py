@@ -115,8 +115,8 @@ class Site:
                 variables = {counters.VARIABLE: str(path)}
                 # Twice, as a short disturbance of the machine must not exclude the program.
                 for _ in range(2):
-                    places = self._placeholders(setting, library, variables)
-                    result = self._trial(setting).run(places)
+                    values = self._placeholders(setting, library, variables)
+                    result = self._trial(setting).run(values)
                     if result.outcome == record.FINISHED:
                         break
                 counts = counters.read(path)

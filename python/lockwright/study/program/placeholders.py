@@ -47,10 +47,10 @@ def made(program: Program, scale: float) -> list[ResolvedInput]:
 
 
 def _input_words(input_: Input, scale: float) -> tuple[str, ...]:
-    places = {"scale": f"{scale:g}"}
+    values = {"scale": f"{scale:g}"}
     if isinstance(input_.command, str):
-        return ("sh", "-ec", template.fill(input_.command, places, {"s": scale}))
-    return tuple(template.fill(word, places, {"s": scale}) for word in input_.command)
+        return ("sh", "-ec", template.fill(input_.command, values, {"s": scale}))
+    return tuple(template.fill(word, values, {"s": scale}) for word in input_.command)
 
 
 def free_port() -> int:
@@ -107,17 +107,17 @@ class Placeholders:
     def fill(self, text: str, quoted: bool = False) -> str:
         """Return a text with its placeholders filled. quoted: for the shell."""
         quote = shlex.quote if quoted else str
-        places = {
+        values = {
             "threads": str(self.threads),
             "scale": f"{self.scale:g}",
             "data": quote(str(self.data)),
             "work": quote(str(self.work)),
         }
         if "{port}" in text:
-            places["port"] = str(self.port)
+            values["port"] = str(self.port)
         if "{lock}" in text:
-            places["lock"] = shlex.join(self._lock())
-        return template.fill(text, places, {"t": self.threads, "s": self.scale})
+            values["lock"] = shlex.join(self._lock())
+        return template.fill(text, values, {"t": self.threads, "s": self.scale})
 
     def _lock(self) -> list[str]:
         return ["env", *(f"{name}={value}" for name, value in self._added.items())]

@@ -85,17 +85,17 @@ class Trial:
     meters: Meters | None = None
     counters: Path | None = None
 
-    def run(self, places: Placeholders) -> Result:
-        """Make one run; `places.work` is set to its directory. Raises LockwrightError for a fault
+    def run(self, values: Placeholders) -> Result:
+        """Make one run; `values.work` is set to its directory. Raises LockwrightError for a fault
         of the machine, such as a full disk."""
         for _ in range(_PORTS):
-            result = self._run_at_port(places)
+            result = self._run_at_port(values)
             if _PORT_IN_USE not in result.note:
                 break
-            places.choose_another_port()
+            values.choose_another_port()
         return result
 
-    def _run_at_port(self, places: Placeholders) -> Result:
+    def _run_at_port(self, values: Placeholders) -> Result:
         begin = time.monotonic()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -107,8 +107,8 @@ class Trial:
                 f"cannot make a directory in {self.folder}: {error.strerror}", "name another --work"
             ) from error
         try:
-            places.work = work
-            result = self._run_watched(places)
+            values.work = work
+            result = self._run_watched(values)
         except OSError as error:
             raise LockwrightError(
                 f"{error.filename or work}: {error.strerror}", "make room, or name another --work"
@@ -118,36 +118,36 @@ class Trial:
             shutil.rmtree(work, ignore_errors=True)
         return replace(result, elapsed=time.monotonic() - begin)
 
-    def _run_watched(self, places: Placeholders) -> Result:
+    def _run_watched(self, values: Placeholders) -> Result:
         with contextlib.ExitStack() as stack:
             progress = None
             if self.counters is not None:
-                progress = stack.enter_context(Progress(self.counters, _limit(places)))
+                progress = stack.enter_context(Progress(self.counters, _limit(values)))
             try:
-                return self._run(places)
+                return self._run(values)
             except _EndedEarly as ended:
                 result = ended.result
                 if progress is None or result.outcome != record.TIMEOUT:
                     return result
                 return replace(result, outcome=SLOW if progress.is_recent() else HUNG)
 
-    def _run(self, places: Placeholders) -> Result:
-        program = places.program
-        limit = _limit(places)
+    def _run(self, values: Placeholders) -> Result:
+        program = values.program
+        limit = _limit(values)
         for name, text in program.files.items():
-            file = places.work / name
+            file = values.work / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(places.fill(text))
-        self._run_required(places, program.before, "before", limit)
+            file.write_text(values.fill(text))
+        self._run_required(values, program.before, "before", limit)
         try:
-            with self._server(places):
+            with self._server(values):
                 if program.server:
-                    self._run_required(places, program.server.load, "server.load", limit)
+                    self._run_required(values, program.server.load, "server.load", limit)
                 for _ in range(program.warmups):
-                    self._run_required(places, program.warmup or program.command, "warmup", limit)
-                result = self._measured(places, limit)
+                    self._run_required(values, program.warmup or program.command, "warmup", limit)
+                result = self._measured(values, limit)
                 if result.outcome != record.FINISHED and program.server:
-                    server = self._process(places, program.server.command, "server")
+                    server = self._process(values, program.server.command, "server")
                     lines = _last_lines(server) or "nothing"
                     note = f"{result.note}; the server's last lines: {lines}"
                     result = replace(result, note=note)
@@ -155,20 +155,20 @@ class Trial:
                     # The server was killed with it, which is no crash of the server.
                     raise _EndedEarly(result)
                 if result.outcome == record.FINISHED:
-                    self._run_required(places, program.check.command, "check.command", limit, WRONG)
-            if sums := _sums(places, program):
+                    self._run_required(values, program.check.command, "check.command", limit, WRONG)
+            if sums := _sums(values, program):
                 result = replace(result, sums=sums)
                 self._compare(program, result)
         finally:
             # The command may remove files outside the directory of the run.
             with contextlib.suppress(_EndedEarly):
-                self._run_required(places, program.after, "after", limit)
+                self._run_required(values, program.after, "after", limit)
         return result
 
-    def _process(self, places: Placeholders, command: Command, name: str) -> Process:
-        environment, words = places.environment(command), places.words(command)
-        out, err = places.work / f".{name}.out", places.work / f".{name}.err"
-        return Process(words, environment, places.work, out, err, self.processors)
+    def _process(self, values: Placeholders, command: Command, name: str) -> Process:
+        environment, words = values.environment(command), values.words(command)
+        out, err = values.work / f".{name}.out", values.work / f".{name}.err"
+        return Process(words, environment, values.work, out, err, self.processors)
 
     def _run_one(self, process: Process, limit: float, meters: Meters | None = None) -> Ending:
         """Run a process. Processes that it leaves running, such as a daemon, are not ended."""
@@ -176,7 +176,7 @@ class Trial:
 
     def _run_required(
         self,
-        places: Placeholders,
+        values: Placeholders,
         command: Command,
         name: str,
         limit: float,
@@ -185,7 +185,7 @@ class Trial:
         """Run an auxiliary command, which must succeed; otherwise the run ends."""
         if not command:
             return
-        process = self._process(places, command, name)
+        process = self._process(values, command, name)
         ending = self._run_one(process, limit)
         if problem := _problem(ending, process, 0):
             kind, note = problem
@@ -194,22 +194,22 @@ class Trial:
             raise _EndedEarly(Result(outcome, f"its command '{name}' {note}"))
 
     @contextlib.contextmanager
-    def _server(self, places: Placeholders) -> Iterator[None]:
+    def _server(self, values: Placeholders) -> Iterator[None]:
         """Run the server: it is ready inside the context, and must end without error after it."""
-        server = places.program.server
+        server = values.program.server
         if server is None:
             yield
             return
-        process = self._process(places, server.command, "server")
+        process = self._process(values, server.command, "server")
         pid, reason = self.processes.start(process)
         if not pid:
             raise _EndedEarly(Result(record.FAILED, f"the server cannot be started: {reason}"))
-        self._await_server(places, pid, process)
+        self._await_server(values, pid, process)
         yield
         status = self.processes.status(pid)
         if status is None:
             if server.stop:
-                self._run_required(places, server.stop, "server.stop", server.seconds)
+                self._run_required(values, server.stop, "server.stop", server.seconds)
             status = self.processes.end(pid, server.seconds, 0 if server.stop else 15)
             if status is None:
                 note = f"the server does not end within {server.seconds:g} s"
@@ -219,12 +219,12 @@ class Trial:
                 return
         raise _EndedEarly(_server_fault("the server ended with", status, process))
 
-    def _await_server(self, places: Placeholders, pid: int, process: Process) -> None:
-        server = places.program.server
+    def _await_server(self, values: Placeholders, pid: int, process: Process) -> None:
+        server = values.program.server
         assert server is not None
         end = time.monotonic() + server.seconds
         while time.monotonic() < end:
-            if self._ready(places, process):
+            if self._ready(values, process):
                 return
             status = self.processes.status(pid)
             if status is not None:
@@ -233,22 +233,22 @@ class Trial:
         note = f"the server is not ready within {server.seconds:g} s: {_last_lines(process)}"
         raise _EndedEarly(Result(record.TIMEOUT, note.rstrip(": ")))
 
-    def _ready(self, places: Placeholders, process: Process) -> bool:
-        server = places.program.server
+    def _ready(self, values: Placeholders, process: Process) -> bool:
+        server = values.program.server
         assert server is not None
         if server.ready_command:
-            process = self._process(places, server.ready_command, "ready")
+            process = self._process(values, server.ready_command, "ready")
             return self._run_one(process, server.seconds).problem() is None
         if server.ready_pattern:
             texts = _texts(process)
             return any(re.search(server.ready_pattern, text, re.MULTILINE) for text in texts)
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", places.port), 1):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", values.port), 1):
             return True
         return False
 
-    def _measured(self, places: Placeholders, limit: float) -> Result:
-        program = places.program
-        process = self._process(places, program.command, "command")
+    def _measured(self, values: Placeholders, limit: float) -> Result:
+        program = values.program
+        process = self._process(values, program.command, "command")
         ending = self._run_one(process, limit, self.meters)
         names = ("wall", "user", "system", "voluntary", "involuntary", "others", "status", "meters")
         result = Result(record.FINISHED, **{name: getattr(ending, name) for name in names})
@@ -258,13 +258,13 @@ class Trial:
         texts = _texts(process)
         if note := _mismatch(program, texts):
             return replace(result, outcome=WRONG, note=note)
-        value = _value(program.metric, places, texts, result.wall)
+        value = _value(program.metric, values, texts, result.wall)
         if value is None:
             note = "its figure is not in what it printed"
             return replace(result, outcome=record.NO_METRIC, note=note)
         latency = None
         if program.latency is not None:
-            latency = _value(program.latency, places, texts, result.wall)
+            latency = _value(program.latency, values, texts, result.wall)
         return replace(result, value=value, latency=latency)
 
     def _compare(self, program: Program, result: Result) -> None:
@@ -277,8 +277,8 @@ class Trial:
                 raise _EndedEarly(replace(result, outcome=WRONG, note=note, value=None))
 
 
-def _limit(places: Placeholders) -> float:
-    return places.program.timeout * max(1.0, places.scale)
+def _limit(values: Placeholders) -> float:
+    return values.program.timeout * max(1.0, values.scale)
 
 
 def _server_fault(what: str, status: int, process: Process) -> Result:
@@ -311,30 +311,30 @@ def _mismatch(program: Program, texts: list[str]) -> str:
     return ""
 
 
-def _value(metric: Metric, places: Placeholders, texts: list[str], wall: float) -> float | None:
+def _value(metric: Metric, values: Placeholders, texts: list[str], wall: float) -> float | None:
     if metric.reader == "wall":
         return wall
     if metric.source != OUTPUT:
-        texts = [_text(Path(places.fill(metric.source)))]
-    values: list[str] = []
+        texts = [_text(Path(values.fill(metric.source)))]
+    readings: list[str] = []
     for text in texts:
         if metric.reader == "regex":
-            values = readers.by_pattern(metric.pattern, [text])
+            readings = readers.by_pattern(metric.pattern, [text])
         elif metric.reader == "json":
-            values = readers.by_path(metric.pattern, text)
+            readings = readers.by_path(metric.pattern, text)
         else:
-            values = readers.READERS[metric.reader].find(text)
-        if values:
+            readings = readers.READERS[metric.reader].find(text)
+        if readings:
             break
-    return readers.select_number(values, metric.skip, metric.take)
+    return readers.select_number(readings, metric.skip, metric.take)
 
 
-def _sums(places: Placeholders, program: Program) -> dict[str, str]:
+def _sums(values: Placeholders, program: Program) -> dict[str, str]:
     """Return the SHA-256 of each output to check; 'missing' for one that does not exist."""
     sums = {}
     for name in (*program.check.same, *program.check.sha256):
-        path = places.work / ".command.out" if name == OUTPUT else Path(places.fill(name))
-        path = places.work / path
+        path = values.work / ".command.out" if name == OUTPUT else Path(values.fill(name))
+        path = values.work / path
         if path.is_file():
             with path.open("rb") as file:
                 sums[name] = hashlib.file_digest(file, "sha256").hexdigest()

@@ -38,7 +38,7 @@ class Summary(NamedTuple):
     """A lock among the lock-sensitive applications at the largest count. applications: number that
     it was run with. wins: those for which it is among the best. harms: the ratio of the best lock
     to it, by application, the worst first. beats: the mean share in per cent of applications for
-    which it beats another lock. rank: by that, of so many `locks`."""
+    which it beats another lock. rank: by that; locks: their number."""
 
     applications: int
     wins: list[str]
