@@ -20,6 +20,7 @@ NOT_RUN = {
     "LOCKWRIGHT_ONLY=": "builds files that other tests use",
     "./dev build": "precedes this test, and builds files that other tests use",
     "./dev wheel": "precedes this test",
+    "./dev deb": "test_debian_packages.py makes and installs the packages",
     "pip install build/wheel/": "test_wheel.py installs it",
     "./dev sanitize": "takes minutes",
     "./dev model": "takes an hour",
@@ -38,6 +39,7 @@ NOT_RUN = {
     "cmake --build": "takes minutes",
     "LOCKWRIGHT_LIBDIR=build/release/lib": "needs that build",
     "apt-get install": "changes the system",
+    "LD_PRELOAD=liblockwright-adaptive.so": "needs the package liblockwright0",
     "build/model/": "tests/model runs the model checker",
 }
 
