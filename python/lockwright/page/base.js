@@ -1,9 +1,9 @@
 "use strict";
 
-// What the pages have in common. DATA, which each page brings, names its locks and the baseline.
+// Functions of all pages. DATA, which each page defines, names its locks and the baseline.
 
-// Every lock has a colour and a marker of its own, so that twelve can be told apart, also by
-// someone who does not see colours. The colours hold against a white and a black page.
+// Every lock has a different colour and marker, so that twelve are distinct without colours too. The
+// colours are legible on a white and on a black page.
 const COLOURS = [
   "#4269d0", "#e39a00", "#ff725c", "#2f9e86", "#3ca951", "#e86aa6",
   "#a463f2", "#5fa8ff", "#9c6b4e", "#0f93b5", "#8f9400", "#c8407a",
@@ -20,16 +20,16 @@ function style(lock) {
   if (lock === DATA.baseline) {
     return { colour: css("--ink"), marker: "circle", dash: "dash" };
   }
-  const place = DATA.locks.filter((name) => name !== DATA.baseline).indexOf(lock);
+  const index = DATA.locks.filter((name) => name !== DATA.baseline).indexOf(lock);
   return {
-    colour: COLOURS[place % COLOURS.length],
+    colour: COLOURS[index % COLOURS.length],
     // Another step than that of the colours: pairs stay distinct far beyond twelve.
-    marker: MARKERS[(place + 1 + Math.floor(place / COLOURS.length)) % MARKERS.length],
+    marker: MARKERS[(index + 1 + Math.floor(index / COLOURS.length)) % MARKERS.length],
     dash: "solid",
   };
 }
 
-function figure(value) {
+function numberText(value) {
   if (value === null || value === undefined) return "-";
   return Math.abs(value) >= 1000
     ? Math.round(value).toLocaleString("en-US")
@@ -57,48 +57,48 @@ function layout(extra) {
   };
 }
 
-// Ticks of a logarithmic axis: powers of ten, and others between them where there is room.
+// Returns the ticks of a logarithmic axis: powers of ten, and others between them if they fit.
 function logTicks(low, high, width) {
-  const room = width / Math.log10(high / low);
-  const steps = room > 100 ? [1, 2, 5] : room > 60 ? [1, 3] : [1];
+  const decadeWidth = width / Math.log10(high / low);
+  const steps = decadeWidth > 100 ? [1, 2, 5] : decadeWidth > 60 ? [1, 3] : [1];
   const values = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
     for (const step of steps) values.push(Number((step * 10 ** power).toPrecision(2)));
   }
-  return { tickvals: values, ticktext: values.map(shortFigure) };
+  return { tickvals: values, ticktext: values.map(shortNumber) };
 }
 
-// Ticks of a linear axis from 0: at most seven, at multiples of 1, 2 or 5.
+// Returns the ticks of a linear axis from 0: at most seven, at multiples of 1, 2 or 5.
 function linearTicks(high) {
   const unit = 10 ** Math.floor(Math.log10(high / 3));
   const step = [1, 2, 5, 10].map((each) => each * unit).find((each) => high / each <= 6);
   const values = [];
-  for (let place = 0; place * step <= high; place += 1) values.push(Number((place * step).toPrecision(6)));
-  return { tickvals: values, ticktext: values.map(shortFigure) };
+  for (let count = 0; count * step <= high; count += 1) values.push(Number((count * step).toPrecision(6)));
+  return { tickvals: values, ticktext: values.map(shortNumber) };
 }
 
-function shortFigure(value) {
+function shortNumber(value) {
   for (const [size, letter] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]]) {
     if (value >= size) return `${Number((value / size).toPrecision(3))}${letter}`;
   }
   return String(Number(value.toPrecision(3)));
 }
 
-// Nanoseconds as a person says them.
-function time(ns) {
+// Returns nanoseconds with a unit.
+function durationText(ns) {
   for (const [size, unit] of [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]]) {
     if (ns >= size) return `${Number((ns / size).toPrecision(3))} ${unit}`;
   }
   return `${Number(ns.toPrecision(3))} ns`;
 }
 
-function draw(element, traces, wanted) {
-  // A page about to be printed does not resize its plots by itself.
+function draw(element, traces, options) {
+  // Plots are not resized before a page is printed.
   const size = root.classList.contains("paper") ? { width: element.clientWidth } : {};
-  Plotly.react(element, traces, layout({ ...wanted, ...size }), { displayModeBar: false, responsive: true });
+  Plotly.react(element, traces, layout({ ...options, ...size }), { displayModeBar: false, responsive: true });
 }
 
-// All panels of a row are made at once: the width of each depends on how many there are.
+// Creates all panels of a row at once, because their width depends on their number.
 function panel(parent, index, count, height) {
   const row = document.getElementById(parent);
   while (row.childElementCount < count) row.append(document.createElement("div"));
@@ -107,79 +107,131 @@ function panel(parent, index, count, height) {
   return element;
 }
 
-// Places for labels, the topmost first, each as near to its wish as a distance of `gap` allows.
-function spreadOut(wishes, gap) {
-  const order = wishes.map((wish, index) => ({ wish, index })).sort((a, b) => b.wish - a.wish);
-  // Labels that would overlap form a group around the mean of their wishes.
+// Returns heights of labels at least `gap` apart, each as near to its target as possible.
+function labelHeights(targets, gap) {
+  const order = targets.map((target, index) => ({ target, index })).sort((a, b) => b.target - a.target);
+  const centre = (group) => group.targets.reduce((sum, target) => sum + target, 0) / group.targets.length;
+  const half = (group) => (group.members.length * gap) / 2;
+  // Labels that would overlap form a group around the mean of their targets.
   const groups = [];
-  for (const { wish, index } of order) {
-    groups.push({ wishes: [wish], members: [index] });
-    const centre = (group) => group.wishes.reduce((sum, each) => sum + each, 0) / group.wishes.length;
-    const half = (group) => (group.members.length * gap) / 2;
+  for (const { target, index } of order) {
+    groups.push({ targets: [target], members: [index] });
     while (groups.length > 1) {
       const [upper, lower] = groups.slice(-2);
       if (centre(upper) - half(upper) >= centre(lower) + half(lower)) break;
       groups.splice(-2, 2, {
-        wishes: upper.wishes.concat(lower.wishes),
+        targets: upper.targets.concat(lower.targets),
         members: upper.members.concat(lower.members),
       });
     }
   }
-  const places = [];
+  const heights = [];
   for (const group of groups) {
-    const centre = group.wishes.reduce((sum, each) => sum + each, 0) / group.wishes.length;
-    group.members.forEach((index, place) => {
-      places[index] = centre + ((group.members.length - 1) / 2 - place) * gap;
+    group.members.forEach((index, rank) => {
+      heights[index] = centre(group) + ((group.members.length - 1) / 2 - rank) * gap;
     });
   }
-  return places;
+  return heights;
 }
 
-// Pixels that the longest of some names needs.
-const across = (names) => Math.max(0, ...names.map((name) => name.length)) * 7.4 + 14;
+// Returns the width in pixels of the longest name.
+const labelWidth = (names) => Math.max(0, ...names.map((name) => name.length)) * 7.4 + 14;
 
-// Each line is named at its end, so that nobody has to look up twelve colours. heights: where the
-// lines end, as shares of a plot that is `inner` pixels high. from, to: where the strokes from the
-// lines to their names begin and end on the horizontal axis. styled: how what has that name looks.
-function nameEnds(names, heights, inner, from, to, styled = style) {
-  const gap = 15 / inner;
-  const places = spreadOut(heights, gap);
-  // Many lines that end at the top or the bottom: their names stay within the plot.
-  const byHeight = places.map((_, index) => index).sort((a, b) => places[b] - places[a]);
-  byHeight.forEach((index, rank) => { places[index] = Math.min(places[index], 1 - rank * gap); });
-  byHeight.reverse().forEach((index, rank) => { places[index] = Math.max(places[index], rank * gap); });
+// Returns names at the ends of lines, in place of a legend. heights: of the ends, as shares of a plot
+// that is plotHeight pixels high. from, to: the horizontal ends of the strokes from the lines to their
+// names. styleOf: returns the style of a name.
+function endLabels(names, heights, plotHeight, from, to, styleOf = style) {
+  const gap = 15 / plotHeight;
+  const labels = labelHeights(heights, gap);
+  // The names of many lines that end at the top or the bottom stay within the plot.
+  const byHeight = labels.map((_, index) => index).sort((a, b) => labels[b] - labels[a]);
+  byHeight.forEach((index, rank) => { labels[index] = Math.min(labels[index], 1 - rank * gap); });
+  byHeight.reverse().forEach((index, rank) => { labels[index] = Math.max(labels[index], rank * gap); });
   return {
-    annotations: names.map((name, index) => nameAt(name, places[index], styled)),
+    annotations: names.map((name, index) => lineLabel(name, labels[index], styleOf)),
     shapes: names.map((name, index) => ({
-      type: "line", x0: from, x1: to, yref: "paper", y0: heights[index], y1: places[index],
-      line: { color: styled(name).colour, width: 1 }, opacity: 0.6,
+      type: "line", x0: from, x1: to, yref: "paper", y0: heights[index], y1: labels[index],
+      line: { color: styleOf(name).colour, width: 1 }, opacity: 0.6,
     })),
   };
 }
 
-function nameAt(name, y, styled = style) {
+function lineLabel(name, y, styleOf = style) {
   return {
     x: 1, xref: "paper", xanchor: "left", xshift: 3, y, yref: "paper", yanchor: "middle",
     text: name === DATA.baseline ? `<b>${name}</b>` : name, showarrow: false,
-    font: { size: 12, color: styled(name).colour },
+    font: { size: 12, color: styleOf(name).colour },
   };
 }
 
-// A click on a heading sorts by that column, a second one turns the order round. Rows without a
-// value stay last either way.
+// Draws lines over named categories on the horizontal axis, such as numbers of threads. series:
+// {name, values, texts}, null for a missing value. options: title; xTitle; yTitle; categories;
+// logarithmic; ticks, the text of a value; range; styleOf, the style of a series; shapes.
+function drawLinePlot(element, series, options) {
+  const height = element.clientHeight;
+  const top = options.title ? 34 : 12, bottom = 46;
+  const inner = height - top - bottom;
+  const values = series.flatMap((each) => each.values).filter((value) => value !== null && (value > 0 || !options.logarithmic));
+  const least = values.length ? Math.min(...values) : 1;
+  const most = values.length ? Math.max(...values) : 1;
+  const range = options.range || (options.logarithmic
+    ? [Math.log10(least / 1.4), Math.log10(most * 1.4)] : [0, most * 1.08]);
+  const along = (value) => ((options.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
+  const last = options.categories.length - 1;
+  const styleOf = options.styleOf || style;
+  const traces = series.map((each) => {
+    const { colour, marker, dash } = styleOf(each.name);
+    return {
+      type: "scatter",
+      mode: "lines+markers",
+      x: each.values.map((_, index) => index),
+      // A logarithmic scale has no 0.
+      y: each.values.map((value) => (options.logarithmic && value === 0 ? null : value)),
+      connectgaps: false,
+      text: each.texts,
+      line: { color: colour, width: each.name === DATA.baseline ? 3 : 2, dash },
+      marker: { color: colour, symbol: marker, size: 9 },
+      hovertemplate: `<b>${each.name}</b>, %{text}<extra></extra>`,
+    };
+  });
+  const ends = series.filter((each) => each.values[last] !== null && (each.values[last] > 0 || !options.logarithmic));
+  const right = last * 1.12;
+  const names = endLabels(
+    ends.map((each) => each.name), ends.map((each) => along(each.values[last])), inner, last * 1.03, right, styleOf,
+  );
+  const low = 10 ** range[0], high = 10 ** range[1];
+  const axis = options.logarithmic ? { type: "log", ...logTicks(low, high, inner) } : { type: "linear", ...linearTicks(range[1]) };
+  if (options.ticks) axis.ticktext = axis.tickvals.map(options.ticks);
+  draw(element, traces, {
+    title: options.title ? { text: options.title, x: 0, xanchor: "left", font: { size: 14 } } : undefined,
+    margin: { l: 12, r: labelWidth(series.map((each) => each.name)), t: top, b: bottom },
+    xaxis: {
+      title: { text: options.xTitle, font: { size: 13 } },
+      range: [-0.06 * last, right],
+      tickvals: options.categories.map((_, index) => index),
+      ticktext: options.categories.map(String),
+    },
+    yaxis: { title: { text: options.yTitle, font: { size: 13 } }, range, ...axis },
+    shapes: [...names.shapes, ...(options.shapes || [])],
+    annotations: names.annotations,
+  });
+}
+
+// Sorts by a column at a click on its heading, in reverse at a second one. Rows without a value are last
+// in both orders.
 function makeSortable(table) {
   const headings = [...table.tHead.rows[0].cells];
   const body = table.tBodies[0];
   headings.forEach((heading, column) => {
     heading.querySelector("button").onclick = () => {
       const down = heading.getAttribute("aria-sort") === "ascending";
-      for (const each of headings) each.removeAttribute("aria-sort");
+      for (const other of headings) other.removeAttribute("aria-sort");
       heading.setAttribute("aria-sort", down ? "descending" : "ascending");
       const key = (row) => row.cells[column].dataset.key ?? "";
       const rows = [...body.rows].sort((a, b) => {
-        const [one, other] = [key(a), key(b)];
-        if (one === "" || other === "") return (one === "") - (other === "");
-        const order = Number.isNaN(Number(one)) ? one.localeCompare(other) : one - other;
+        const [left, right] = [key(a), key(b)];
+        if (left === "" || right === "") return (left === "") - (right === "");
+        const order = Number.isNaN(Number(left)) ? left.localeCompare(right) : left - right;
         return down ? -order : order;
       });
       body.append(...rows);
@@ -187,28 +239,27 @@ function makeSortable(table) {
   });
 }
 
-// Sorts tables, and follows the reader's choice of light or dark: `themed` draws everything whose
-// colours depend on it.
-function startPage(themed) {
+// Makes tables sortable, and sets the light or dark theme; `redrawAll` draws all parts that depend on it.
+function startPage(redrawAll) {
   const setTheme = (dark) => {
     root.classList.toggle("dark", dark);
     root.style.colorScheme = dark ? "dark" : "light";
     document.getElementById("theme").textContent = dark ? "Light" : "Dark";
-    themed();
+    redrawAll();
   };
   const preference = window.matchMedia("(prefers-color-scheme: dark)");
   preference.addEventListener("change", () => setTheme(preference.matches));
   document.getElementById("theme").onclick = () => setTheme(!root.classList.contains("dark"));
-  // On paper: black on white, and as wide as the paper is.
-  let before = null;
+  // Prints black on white, in the width of the paper.
+  let wasDark = null;
   window.addEventListener("beforeprint", () => {
-    before = root.classList.contains("dark");
+    wasDark = root.classList.contains("dark");
     root.classList.add("paper");
     setTheme(false);
   });
   window.addEventListener("afterprint", () => {
     root.classList.remove("paper");
-    setTheme(before);
+    setTheme(wasDark);
   });
   document.querySelectorAll("table").forEach(makeSortable);
   setTheme(preference.matches);

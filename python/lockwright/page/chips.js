@@ -1,8 +1,9 @@
-// The locks that a page shows in its plots, and buttons in #chips to choose them. A page that has
-// them has redraw(), which draws all its plots.
+// The locks that a page shows in its plots, and buttons in #chips to choose them. The page defines
+// redraw(), which draws all its plots.
 const shown = new Set(DATA.locks);
+const visible = () => DATA.locks.filter((lock) => shown.has(lock));
 
-// The marker of a lock as a small picture, drawn by plotly's own symbol paths.
+// Returns the marker of a lock as a small picture, with plotly's symbol paths.
 function symbol(lock) {
   const { colour, marker } = style(lock);
   const paths = {
@@ -40,8 +41,8 @@ function drawChips() {
       } else if (!shown.delete(lock)) {
         shown.add(lock);
       }
-      for (const [place, each] of [...chips.children].entries()) {
-        each.setAttribute("aria-pressed", String(shown.has(DATA.locks[place])));
+      for (const [index, chip] of [...chips.children].entries()) {
+        chip.setAttribute("aria-pressed", String(shown.has(DATA.locks[index])));
       }
       redraw();
     };
@@ -61,4 +62,22 @@ function drawChips() {
     };
     chips.append(button);
   }
+}
+
+// Returns a bar from 1 to the ratio of a lock, with its confidence interval.
+function ratioBar(lock, name, [value, low, high], remark = "") {
+  return {
+    type: "bar",
+    orientation: "h",
+    y: [name],
+    base: [1],
+    x: [value === null ? null : value - 1],
+    marker: { color: style(lock).colour, opacity: 0.85 },
+    error_x: low === null ? undefined : {
+      type: "data", symmetric: false, array: [high - value], arrayminus: [value - low],
+      color: css("--ink"), thickness: 1.4, width: 4,
+    },
+    hovertemplate: `<b>${lock}</b>: ${numberText(value)}${low === null ? "" : ` (${numberText(low)} to ${numberText(high)})`}`
+      + `${remark}<extra></extra>`,
+  };
 }

@@ -1,6 +1,6 @@
 let logarithmic = null;
 
-// What stands in the place of a value, for rows or runs that have none.
+// Returns the text for rows or runs without a value.
 function missing(kinds) {
   if (kinds.every((kind) => kind === "timeout")) return "timed out";
   return kinds.includes("timeout") ? "no value" : "failed";
@@ -14,7 +14,7 @@ function drawByThreads() {
     .filter((value) => value !== null && value > 0);
   const least = medians.length ? Math.min(...medians) : 1;
   const most = medians.length ? Math.max(...medians) : 1;
-  // Locks that collapse leave a linear scale with one readable line.
+  // On a linear scale, locks that collapse would compress all others.
   if (logarithmic === null) logarithmic = most / least > 8;
   document.getElementById("scale").textContent = logarithmic ? "Linear scale" : "Logarithmic scale";
 
@@ -22,7 +22,7 @@ function drawByThreads() {
   const rowsOf = new Map(visible.map((lock) => [
     lock, DATA.panels.map((panel) => panel.rows.find((row) => row.lock === lock)),
   ]));
-  // A lock that has no value somewhere gets a line in a strip on the bad side of the plot.
+  // A lock without a value at some number of threads has a line in a strip on the worse side of the plot.
   const without = visible.filter((lock) => rowsOf.get(lock).some((row) => row.missing));
   const element = document.getElementById("by-threads");
   const top = 12, bottom = 46, line = 17;
@@ -36,12 +36,12 @@ function drawByThreads() {
   const stripDomain = DATA.lowerIsBetter ? [1 - share, 1] : [0, share];
   const range = logarithmic
     ? [Math.log10(least / 1.3), Math.log10(most * 1.3)] : [0, most * 1.08];
-  // Where a value stands, as a share of the whole height.
-  const place = (value) => {
+  // Returns the position of a value as a share of the height.
+  const position = (value) => {
     const along = ((logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
     return domain[0] + along * (domain[1] - domain[0]);
   };
-  const stripPlace = (lock) => stripDomain[0]
+  const stripPosition = (lock) => stripDomain[0]
     + ((without.length - without.indexOf(lock) - 0.5) / without.length) * share;
 
   const last = DATA.panels.length - 1;
@@ -54,32 +54,32 @@ function drawByThreads() {
       mode: "lines+markers",
       x: rows.map((_, index) => index),
       y: rows.map((row) => row.median),
-      text: rows.map((row, index) => `${DATA.panels[index].label}<br>${figure(row.median)} ${DATA.unit}`
+      text: rows.map((row, index) => `${DATA.panels[index].label}<br>${numberText(row.median)} ${DATA.unit}`
         + (row.spread === null ? "" : `, rel. sd ${(100 * row.spread).toFixed(1)} %`)),
       line: { color: colour, width: lock === DATA.baseline ? 3 : 2, dash },
       marker: { color: colour, symbol: marker, size: 10 },
       hovertemplate: `<b>${lock}</b>, %{text}<extra></extra>`,
     });
     if (!without.includes(lock)) continue;
-    const places = rows.flatMap((row, index) => (row.missing ? [index] : []));
+    const indices = rows.flatMap((row, index) => (row.missing ? [index] : []));
     traces.push({
       type: "scatter",
       mode: "markers",
-      x: places,
-      y: places.map(() => without.length - without.indexOf(lock) - 0.5),
+      x: indices,
+      y: indices.map(() => without.length - without.indexOf(lock) - 0.5),
       yaxis: "y2",
-      text: places.map((index) => `${DATA.panels[index].label}<br>${missing([rows[index].missing])}`),
+      text: indices.map((index) => `${DATA.panels[index].label}<br>${missing([rows[index].missing])}`),
       marker: { color: colour, symbol: marker, size: 10 },
       hovertemplate: `<b>${lock}</b>, %{text}<extra></extra>`,
     });
   }
 
   const ends = visible.filter((lock) => rowsOf.get(lock)[last].median > 0);
-  const wishes = ends.map((lock) => place(rowsOf.get(lock)[last].median));
+  const heights = ends.map((lock) => position(rowsOf.get(lock)[last].median));
   const right = last + 0.12 * last;
-  const names = nameEnds(ends, wishes, inner, last + 0.03 * last, right);
+  const names = endLabels(ends, heights, inner, last + 0.03 * last, right);
   draw(element, traces, {
-    margin: { l: 12, r: across(visible), t: top, b: bottom },
+    margin: { l: 12, r: labelWidth(visible), t: top, b: bottom },
     xaxis: {
       title: { text: "threads", font: { size: 13 } },
       range: [-0.06 * last, right],
@@ -116,7 +116,7 @@ function drawByThreads() {
     ],
     annotations: [
       ...names.annotations,
-      ...without.filter((lock) => !ends.includes(lock)).map((lock) => nameAt(lock, stripPlace(lock))),
+      ...without.filter((lock) => !ends.includes(lock)).map((lock) => lineLabel(lock, stripPosition(lock))),
     ],
   });
 }
@@ -126,30 +126,14 @@ function drawRatios() {
     .filter((row) => row.ratio && shown.has(row.lock)).map((row) => row.ratio);
   const all = visible.flat().filter((value) => value !== null);
   const ratios = visible.map((ratio) => ratio[0]);
-  // One scale for all panels. Few rounds make intervals so wide that the bars would vanish.
+  // One scale for all panels, limited because the intervals of few rounds are wide.
   const low = Math.max(Math.min(0.8, ...all), Math.min(0.8, ...ratios) / 4) * 0.92;
   const high = Math.min(Math.max(1.25, ...all), Math.max(1.25, ...ratios) * 4) * 1.08;
-  const roomier = -Math.log(low) > Math.log(high) ? "right" : "left";
-  const named = (row) => `${row.lock} ${row.mark || " "}`;
+  const labelSide = -Math.log(low) > Math.log(high) ? "right" : "left";
+  const rowName = (row) => `${row.lock} ${row.mark || " "}`;
   DATA.panels.forEach((each, index) => {
     const rows = each.rows.filter((row) => row.lock !== DATA.baseline && shown.has(row.lock));
-    const traces = rows.map((row) => {
-      const { colour } = style(row.lock);
-      const [value, from, to] = row.ratio || [null, null, null];
-      return {
-        type: "bar",
-        orientation: "h",
-        y: [named(row)],
-        base: [1],
-        x: [value === null ? null : value - 1],
-        marker: { color: colour, opacity: 0.85 },
-        error_x: from === null ? undefined : {
-          type: "data", symmetric: false, array: [to - value], arrayminus: [value - from],
-          color: css("--ink"), thickness: 1.4, width: 4,
-        },
-        hovertemplate: `<b>${row.lock}</b>: ${figure(value)}${from === null ? "" : ` (${figure(from)} to ${figure(to)})`}<extra></extra>`,
-      };
-    });
+    const traces = rows.map((row) => ratioBar(row.lock, rowName(row), row.ratio || [null, null, null]));
     const element = panel("ratios", index, DATA.panels.length, 84 + 24 * Math.max(rows.length, 3));
     draw(element, traces, {
       title: { text: each.label, x: 0, xanchor: "left", font: { size: 14 } },
@@ -164,16 +148,16 @@ function drawRatios() {
         type: "category",
         autorange: "reversed",
         categoryorder: "array",
-        categoryarray: rows.map(named),
+        categoryarray: rows.map(rowName),
         showgrid: false,
       },
       shapes: [{
         type: "line", x0: 1, x1: 1, yref: "paper", y0: 0, y1: 1,
         line: { color: css("--ink"), width: 1.5 },
       }],
-      // On a logarithmic axis a note is placed by the logarithm: 0 is the line at 1.
+      // On a logarithmic axis a note's position is a logarithm: 0 is the line at 1.
       annotations: rows.filter((row) => !row.ratio).map((row) => ({
-        x: 0, y: named(row), xanchor: roomier, xshift: roomier === "right" ? -6 : 6,
+        x: 0, y: rowName(row), xanchor: labelSide, xshift: labelSide === "right" ? -6 : 6,
         showarrow: false, text: row.missing ? missing([row.missing]) : "no ratio",
         font: { size: 12, color: css("--caution") },
       })),
@@ -191,37 +175,37 @@ function drawRuns() {
     const high = values.length ? Math.max(...values) : 1;
     const log = high / low > 8;
     const spare = DATA.runs > 1 ? 0.6 / (DATA.runs - 1) : 0;
-    const place = (column, round) => column + (DATA.runs > 1 ? (round - 1) * spare - 0.3 : 0);
-    // A run without a value stands apart, on the bad side of the others, and not at zero.
+    const position = (column, round) => column + (DATA.runs > 1 ? (round - 1) * spare - 0.3 : 0);
+    // Runs without a value are apart from the others, on the worse side, and not at zero.
     const reach = log ? (high / low) ** 0.15 * 1.3 : 0.12 * high;
     const above = log ? high * reach : high * 1.05 + reach;
     const below = log ? low / reach : -reach;
-    const nowhere = DATA.lowerIsBetter ? above : below;
+    const missingHeight = DATA.lowerIsBetter ? above : below;
     const ends = log ? [low / 1.3, high * 1.3] : [0, high * 1.08];
     if (none.length) {
       ends[DATA.lowerIsBetter ? 1 : 0] = log
-        ? nowhere * (DATA.lowerIsBetter ? 1.3 : 1 / 1.3)
-        : nowhere + (DATA.lowerIsBetter ? 0.5 : -0.5) * reach;
+        ? missingHeight * (DATA.lowerIsBetter ? 1.3 : 1 / 1.3)
+        : missingHeight + (DATA.lowerIsBetter ? 0.5 : -0.5) * reach;
     }
     const traces = rows.map((row, column) => {
       const { colour, marker } = style(row.lock);
-      const mine = runs.filter((run) => run.lock === row.lock);
+      const ofLock = runs.filter((run) => run.lock === row.lock);
       const finished = (run) => run.value !== null;
       return {
         type: "scatter",
         mode: "markers",
-        x: mine.map((run) => place(column, run.round)),
-        y: mine.map((run) => (finished(run) ? run.value : nowhere)),
+        x: ofLock.map((run) => position(column, run.round)),
+        y: ofLock.map((run) => (finished(run) ? run.value : missingHeight)),
         marker: {
-          color: mine.map((run) => (finished(run) ? colour : css("--caution"))),
-          symbol: mine.map((run) => (finished(run) ? marker : "x-thin-open")),
-          line: { width: mine.map((run) => (finished(run) ? 0 : 2)) },
+          color: ofLock.map((run) => (finished(run) ? colour : css("--caution"))),
+          symbol: ofLock.map((run) => (finished(run) ? marker : "x-thin-open")),
+          line: { width: ofLock.map((run) => (finished(run) ? 0 : 2)) },
           size: 8,
         },
-        text: mine.map((run) => {
-          const what = finished(run) ? `${figure(run.value)} ${DATA.unit}` : `${run.outcome}: ${run.note}`;
+        text: ofLock.map((run) => {
+          const result = finished(run) ? `${numberText(run.value)} ${DATA.unit}` : `${run.outcome}: ${run.note}`;
           const others = run.others === null ? "" : `<br>other processes: ${(100 * run.others).toFixed(0)} % of the machine`;
-          return `<b>${row.lock}</b>, round ${run.round}<br>${what}${others}`;
+          return `<b>${row.lock}</b>, round ${run.round}<br>${result}${others}`;
         }),
         hovertemplate: "%{text}<extra></extra>",
       };
@@ -233,7 +217,7 @@ function drawRuns() {
       ticktext: ticks.ticktext.filter((_, at) => inside[at]),
     };
     if (none.length) {
-      axis.tickvals.push(nowhere);
+      axis.tickvals.push(missingHeight);
       axis.ticktext.push(missing(none));
     }
     draw(panel("runs", index, DATA.panels.length, 340), traces, {

@@ -1,28 +1,28 @@
-// The contention flame graph: stacks of waiters, as wide as the time they waited.
+// The contention flame graph: stacks of waiters; the width is the time waited.
 
 const FLAME_ROW = 21;
 
-// The stacks of one mutex, or of all, as a tree: {name, value, mutex, children}.
-function flameTree(mutex) {
+// Returns the stacks of one mutex, or of all, as a tree: {name, value, mutex, children}.
+function flameTree(chosenMutex) {
   const tree = { name: "all waiting", value: 0, mutex: null, children: new Map() };
-  for (const [place, waited, frames] of DATA.stacks.stacks) {
-    if (mutex !== null && place !== mutex) continue;
+  for (const [mutex, waited, frames] of DATA.stacks.stacks) {
+    if (chosenMutex !== null && mutex !== chosenMutex) continue;
     tree.value += waited;
     let node = tree;
-    const step = (key, name, of) => {
+    const descend = (key, name, ofMutex) => {
       if (!node.children.has(key)) {
-        node.children.set(key, { name, value: 0, mutex: of, children: new Map(), parent: node });
+        node.children.set(key, { name, value: 0, mutex: ofMutex, children: new Map(), parent: node });
       }
       node = node.children.get(key);
       node.value += waited;
     };
-    for (const frame of frames) step(frame, DATA.stacks.frames[frame], null);
-    step(`mutex ${place}`, DATA.mutexes[place], place);
+    for (const frame of frames) descend(frame, DATA.stacks.frames[frame], null);
+    descend(`mutex ${mutex}`, DATA.mutexes[mutex], mutex);
   }
   return tree;
 }
 
-// One hue for one function, wherever it is. Mutexes have the colours of the other drawings.
+// Returns the same hue for a function everywhere; mutexes have the colours of the other drawings.
 function flameColour(node) {
   if (node.mutex !== null) return mutexColour(node.mutex);
   if (!node.parent) return css("--raised");
@@ -34,7 +34,7 @@ function flameColour(node) {
 
 function startFlame() {
   if (!DATA.stacks.stacks.length) {
-    nothing("flame", "No stack of a waiting thread was seen.");
+    showAbsence("flame", "No stack of a waiting thread was recorded.");
     return () => {};
   }
   const element = document.getElementById("flame");
@@ -49,14 +49,14 @@ function startFlame() {
   }
 
   function box(node, x, wide, row, marks) {
-    const text = `${node.name}\n${time(node.value)} waited, ${percent(node.value / tree.value)} of all`;
+    const text = `${node.name}\n${durationText(node.value)} waited, ${percentText(node.value / tree.value)} of all`;
     const kind = [node.mutex !== null && "mutex", !node.parent && "all", marks].filter(Boolean).join(" ");
     const group = svg("g", { tabindex: 0, role: "button", "aria-label": text.replace("\n", ": "), class: kind });
     if (node === shownNode) group.dataset.shown = "";
     group.append(svg("rect", {
       x, y: row * FLAME_ROW, width: Math.max(wide - 1, 0.5), height: FLAME_ROW - 1, rx: 2, fill: flameColour(node),
     }));
-    const label = cut(node.name, wide - 8, node.mutex === null ? 6.6 : 7.6);
+    const label = truncated(node.name, wide - 8, node.mutex === null ? 6.6 : 7.6);
     if (label) {
       const ink = node.mutex === null ? {} : { style: `fill: ${inkOn(mutexColour(node.mutex))}` };
       group.append(svg("text", { x: x + 4, y: row * FLAME_ROW + 14.5, ...ink }, label));
@@ -67,13 +67,13 @@ function startFlame() {
       event.preventDefault();
       show(node);
     });
-    group.addEventListener("mousemove", (event) => say(text, event));
-    group.addEventListener("mouseleave", () => say(null));
+    group.addEventListener("mousemove", (event) => showHint(text, event));
+    group.addEventListener("mouseleave", () => showHint(null));
     return group;
   }
 
   function redrawn() {
-    say(null);
+    showHint(null);
     const width = element.clientWidth;
     const wanted = search.value.trim().toLowerCase();
     const image = svg("svg", { role: "group", "aria-label": "Contention flame graph" });
@@ -92,7 +92,7 @@ function startFlame() {
         left += part;
       }
     };
-    // What lies above the one that is shown stays, so that there is a way back.
+    // The callers of the shown function stay, to return to them.
     const above = [];
     for (let node = shownNode.parent; node; node = node.parent) above.unshift(node);
     above.forEach((node, row) => image.append(box(node, 0, width, row, wanted && "faded")));
@@ -102,10 +102,10 @@ function startFlame() {
     image.setAttribute("height", height);
     element.replaceChildren(image);
     const left = DATA.stacks.left ? ` ${DATA.stacks.left.toLocaleString("en-US")} rarer stacks are left out.` : "";
-    caption.textContent = (wanted ? `${percent(found / shownNode.value)} of the time shown.` : `${time(shownNode.value)} waited.`) + left;
+    caption.textContent = (wanted ? `${percentText(found / shownNode.value)} of the time shown.` : `${durationText(shownNode.value)} waited.`) + left;
   }
 
-  offerMutexes("flame", [...new Set(DATA.stacks.stacks.map(([place]) => place))].sort((a, b) => a - b), () => {
+  offerMutexes("flame", [...new Set(DATA.stacks.stacks.map(([mutex]) => mutex))].sort((a, b) => a - b), () => {
     tree = flameTree(chosen.flame);
     shownNode = tree;
     redrawn();

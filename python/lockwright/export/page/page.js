@@ -1,21 +1,21 @@
-// Distributions of a mutex, and what the drawings share: the choice of a mutex, hints, colours.
+// Distributions of a mutex, and shared functions of the drawings: the choice of a mutex, hints, colours.
 
-const mutexColour = (place) => COLOURS[place % COLOURS.length];
+const mutexColour = (mutex) => COLOURS[mutex % COLOURS.length];
 const AXIS_DECADES = ["1 ns", "10 ns", "100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s"];
 const BINS = 10;
 
-// What can be read on a colour of COLOURS.
+// Returns the text colour on a colour of COLOURS.
 function inkOn(colour) {
   const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255);
   return 0.3 * r + 0.59 * g + 0.11 * b > 0.5 ? "#111" : "#fff";
 }
 
-// Says something beside the pointer; null takes it away.
+// Shows a text beside the pointer; null hides it.
 const hint = document.createElement("div");
 hint.className = "hint";
 hint.hidden = true;
 document.body.append(hint);
-function say(text, event) {
+function showHint(text, event) {
   hint.hidden = text === null;
   if (text === null) return;
   hint.textContent = text;
@@ -24,22 +24,22 @@ function say(text, event) {
   hint.style.top = `${Math.max(4, Math.min(event.clientY + 14, window.innerHeight - height - 8))}px`;
 }
 
-// Fills the choice of a mutex with those that are in a drawing; it is null for all of them.
+// Fills the choice of a mutex with those of a drawing; null is all of them.
 const chosen = {};
-function offerMutexes(name, places, redrawn) {
+function offerMutexes(name, mutexes, redrawn) {
   const select = document.querySelector(`select[data-choice="${name}"]`);
   chosen[name] = null;
-  select.hidden = places.length < 2;
+  select.hidden = mutexes.length < 2;
   select.append(new Option("All mutexes", ""));
-  for (const place of places) select.append(new Option(DATA.mutexes[place], place));
+  for (const mutex of mutexes) select.append(new Option(DATA.mutexes[mutex], mutex));
   select.onchange = () => {
     chosen[name] = select.value === "" ? null : Number(select.value);
     redrawn();
   };
 }
 
-// A sentence in the place of a drawing, whose tools go with it.
-function nothing(name, sentence) {
+// Replaces a drawing and its tools by a sentence.
+function showAbsence(name, sentence) {
   const section = document.getElementById(`${name}-section`);
   section.querySelectorAll(".tools, .drawing, :scope > .quiet").forEach((each) => each.remove());
   const caption = document.createElement("p");
@@ -55,54 +55,54 @@ function svg(name, attributes, ...inside) {
   return element;
 }
 
-// As much of a text as there is room for, at about so many pixels a letter.
-function cut(text, room, letter = 6.6) {
+// Returns a text cut to a width, at some pixels for a letter.
+function truncated(text, room, letter = 6.6) {
   const letters = Math.floor(room / letter);
   if (text.length <= letters) return text;
   return letters < 4 ? "" : `${text.slice(0, letters - 1)}…`;
 }
 
-const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
+const percentText = (share) => `${Number((100 * share).toPrecision(3))} %`;
 
-function drawDistribution(element, title, found, colour) {
-  const places = found.bins.map(([place]) => place);
-  const low = Math.min(...places) - 1, high = Math.max(...places) + 2;
-  const ticks = AXIS_DECADES.map((_, power) => power * BINS).filter((place) => place >= low && place <= high);
-  const at = (ns) => BINS * Math.log10(Math.max(ns, 1));
-  const marks = [["p50", found.p50], ["p99", found.p99]];
+function drawDistribution(element, title, distribution, colour) {
+  const bins = distribution.bins.map(([bin]) => bin);
+  const low = Math.min(...bins) - 1, high = Math.max(...bins) + 2;
+  const ticks = AXIS_DECADES.map((_, power) => power * BINS).filter((bin) => bin >= low && bin <= high);
+  const position = (ns) => BINS * Math.log10(Math.max(ns, 1));
+  const marks = [["p50", distribution.p50], ["p99", distribution.p99]];
   draw(element, [{
     type: "bar",
-    x: places.map((place) => place + 0.5),
-    y: found.bins.map(([, share]) => share),
+    x: bins.map((bin) => bin + 0.5),
+    y: distribution.bins.map(([, share]) => share),
     width: 0.92,
     marker: { color: colour },
-    text: found.bins.map(([place, share]) => `${time(10 ** (place / BINS))} to ${time(10 ** ((place + 1) / BINS))}: ${percent(share)}`),
+    text: distribution.bins.map(([bin, share]) => `${durationText(10 ** (bin / BINS))} to ${durationText(10 ** ((bin + 1) / BINS))}: ${percentText(share)}`),
     textposition: "none",
     hovertemplate: "%{text}<extra></extra>",
   }], {
     title: { text: title, x: 0, xanchor: "left", font: { size: 14 } },
     margin: { l: 10, r: 12, t: 48, b: 28 },
-    xaxis: { range: [low, high], tickvals: ticks, ticktext: ticks.map((place) => AXIS_DECADES[place / BINS]), showgrid: false, fixedrange: true },
+    xaxis: { range: [low, high], tickvals: ticks, ticktext: ticks.map((bin) => AXIS_DECADES[bin / BINS]), showgrid: false, fixedrange: true },
     yaxis: { tickformat: ".0%", nticks: 4, rangemode: "tozero", fixedrange: true },
     shapes: marks.map(([, ns]) => ({
-      type: "line", x0: at(ns), x1: at(ns), yref: "paper", y0: 0, y1: 1, line: { color: css("--ink"), width: 1, dash: "dot" },
+      type: "line", x0: position(ns), x1: position(ns), yref: "paper", y0: 0, y1: 1, line: { color: css("--ink"), width: 1, dash: "dot" },
     })),
     annotations: marks.map(([name, ns], index) => ({
-      x: at(ns), y: 1, yref: "paper", yanchor: "bottom", showarrow: false, text: name,
-      xanchor: at(marks[1][1]) - at(marks[0][1]) > 4 ? "center" : index ? "left" : "right",
+      x: position(ns), y: 1, yref: "paper", yanchor: "bottom", showarrow: false, text: name,
+      xanchor: position(marks[1][1]) - position(marks[0][1]) > 4 ? "center" : index ? "left" : "right",
       font: { size: 11, color: css("--soft") },
     })),
   });
 }
 
 function drawArrivals(element, arrivals, colour) {
-  const whole = arrivals.reduce((sum, each) => sum + each, 0);
+  const total = arrivals.reduce((sum, number) => sum + number, 0);
   draw(element, [{
     type: "bar",
     x: arrivals.map((_, waiters) => waiters),
-    y: arrivals.map((number) => number / whole),
+    y: arrivals.map((number) => number / total),
     marker: { color: colour },
-    text: arrivals.map((number, waiters) => `${waiters} waiting: ${percent(number / whole)} of arrivals`),
+    text: arrivals.map((number, waiters) => `${waiters} waiting: ${percentText(number / total)} of arrivals`),
     textposition: "none",
     hovertemplate: "%{text}<extra></extra>",
   }], {
@@ -114,21 +114,21 @@ function drawArrivals(element, arrivals, colour) {
 }
 
 function drawMutex(panels) {
-  const place = Number(panels.dataset.mutex);
-  const shown = DATA.distributions[place];
+  const mutex = Number(panels.dataset.mutex);
+  const shown = DATA.distributions[mutex];
   const kinds = [["waiting", "Waiting"], ["holding", "Holding"], ["handover", "Handover"]].filter(([kind]) => shown[kind]);
   const count = kinds.length + (shown.arrivals.length ? 1 : 0);
   if (!count) return;
-  panels.id ||= `panels-${place}`;
+  panels.id ||= `panels-${mutex}`;
   kinds.forEach(([kind, title], index) => {
-    drawDistribution(panel(panels.id, index, count, 220), title, shown[kind], mutexColour(place));
+    drawDistribution(panel(panels.id, index, count, 220), title, shown[kind], mutexColour(mutex));
   });
   if (shown.arrivals.length) {
-    drawArrivals(panel(panels.id, count - 1, count, 220), shown.arrivals, mutexColour(place));
+    drawArrivals(panel(panels.id, count - 1, count, 220), shown.arrivals, mutexColour(mutex));
   }
 }
 
-// What is folded away is drawn once it is opened: until then it has no width.
+// Draws the open sections only: a closed one has no width.
 function drawMutexes() {
   for (const panels of document.querySelectorAll("details[open] > .panels[data-mutex]")) drawMutex(panels);
 }
@@ -137,7 +137,7 @@ for (const details of document.querySelectorAll("details.mutex")) {
     if (details.open) drawMutex(details.querySelector(".panels"));
   });
 }
-// A link to a mutex opens what it leads to.
+// Opens the section that a link names.
 function openTarget() {
   const target = document.getElementById(location.hash.slice(1));
   if (target?.matches("details")) target.open = true;

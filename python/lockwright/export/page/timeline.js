@@ -1,4 +1,4 @@
-// The timeline: for each thread, when it waited for a mutex and when it held one.
+// The timeline of each thread's waiting and holding.
 
 const TIMELINE_AXIS = 22;
 const TIMELINE_ROW = 20;
@@ -6,13 +6,13 @@ const TIMELINE_ROW = 20;
 function startTimeline() {
   const { threads, places, left, threadsLeft } = DATA.timeline;
   if (!threads.length) {
-    nothing("timeline", "When each thread waited and held was not recorded.");
+    showAbsence("timeline", "The times at which threads waited and held were not recorded.");
     return () => {};
   }
   const element = document.getElementById("timeline");
   const canvas = document.createElement("canvas");
   element.append(canvas);
-  const pen = canvas.getContext("2d");
+  const context = canvas.getContext("2d");
   const all = threads.flatMap(({ moments }) => moments);
   const least = all.reduce((low, moment) => Math.min(low, moment[2]), Infinity);
   const most = all.reduce((high, moment) => Math.max(high, moment[3]), -Infinity);
@@ -28,70 +28,70 @@ function startTimeline() {
   ].join(" ").trim();
   caption.hidden = caption.textContent === "";
 
-  const place = (ns) => margin + ((ns - from) / (to - from)) * (canvas.clientWidth - margin);
-  const moment = (x) => from + ((x - margin) / (canvas.clientWidth - margin)) * (to - from);
+  const position = (ns) => margin + ((ns - from) / (to - from)) * (canvas.clientWidth - margin);
+  const timeAt = (x) => from + ((x - margin) / (canvas.clientWidth - margin)) * (to - from);
 
-  function look(begin, end) {
+  function showRange(begin, end) {
     const wide = Math.min(Math.max(end - begin, shortest), Math.max(most - least, 1));
     from = Math.min(Math.max(begin, least), Math.max(most - wide, least));
     to = from + wide;
     redrawn();
   }
-  const zoom = (by, around = (from + to) / 2) => look(around - (around - from) * by, around + (to - around) * by);
+  const zoom = (by, around = (from + to) / 2) => showRange(around - (around - from) * by, around + (to - around) * by);
 
   function drawAxis(width, height) {
     const step = 10 ** Math.floor(Math.log10((to - from) / 3));
     const every = [1, 2, 5, 10].map((each) => each * step).find((each) => (to - from) / each <= (width - margin) / 80);
-    pen.textAlign = "center";
+    context.textAlign = "center";
     for (let tick = Math.ceil(from / every) * every; tick <= to; tick += every) {
-      const x = place(tick);
-      pen.fillStyle = css("--line");
-      pen.fillRect(x, TIMELINE_AXIS - 4, 1, height);
-      pen.fillStyle = css("--soft");
-      if (x > margin + 16 && x < width - 20) pen.fillText(tickSaid(tick, every), x, 12);
+      const x = position(tick);
+      context.fillStyle = css("--line");
+      context.fillRect(x, TIMELINE_AXIS - 4, 1, height);
+      context.fillStyle = css("--soft");
+      if (x > margin + 16 && x < width - 20) context.fillText(tickText(tick, every), x, 12);
     }
   }
-  // As many digits as tell a tick from the next one.
-  function tickSaid(ns, every) {
+  // Returns a tick's text with as many digits as distinguish it from the next one.
+  function tickText(ns, every) {
     const [size, unit] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]].find(([each]) => to >= each) ?? [1, "ns"];
     return `${(ns / size).toFixed(Math.max(0, Math.ceil(-Math.log10(every / size) - 1e-9)))} ${unit}`;
   }
 
   function redrawn() {
-    say(null);
+    showHint(null);
     const width = element.clientWidth;
     const height = TIMELINE_AXIS + threads.length * TIMELINE_ROW;
-    const fine = window.devicePixelRatio || 1;
-    canvas.width = width * fine;
-    canvas.height = height * fine;
+    const pixelRatio = window.devicePixelRatio || 1;
+    canvas.width = width * pixelRatio;
+    canvas.height = height * pixelRatio;
     canvas.style.height = `${height}px`;
-    pen.setTransform(fine, 0, 0, fine, 0, 0);
-    pen.clearRect(0, 0, width, height);
-    pen.font = "12px system-ui, sans-serif";
-    const longest = Math.max(...threads.map(({ name }) => pen.measureText(name).width));
+    context.setTransform(pixelRatio, 0, 0, pixelRatio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.font = "12px system-ui, sans-serif";
+    const longest = Math.max(...threads.map(({ name }) => context.measureText(name).width));
     margin = Math.ceil(Math.min(longest, width * 0.22)) + 10;
     drawAxis(width, height);
     const waited = stripes();
     threads.forEach(({ name, moments }, row) => {
       const top = TIMELINE_AXIS + row * TIMELINE_ROW;
-      pen.fillStyle = css("--line");
-      pen.fillRect(margin, top + TIMELINE_ROW - 3, width - margin, 1);
+      context.fillStyle = css("--line");
+      context.fillRect(margin, top + TIMELINE_ROW - 3, width - margin, 1);
       for (const [mutex, held, begin, end] of moments) {
         if (end < from || begin > to || (chosen.timeline !== null && mutex !== chosen.timeline)) continue;
-        const x = Math.max(place(begin), margin);
-        const wide = Math.max(Math.min(place(end), width) - x, 0.7);
-        pen.fillStyle = held ? mutexColour(mutex) : waited;
-        pen.fillRect(x, held ? top + 2 : top + 10, wide, held ? 15 : 7);
+        const x = Math.max(position(begin), margin);
+        const wide = Math.max(Math.min(position(end), width) - x, 0.7);
+        context.fillStyle = held ? mutexColour(mutex) : waited;
+        context.fillRect(x, held ? top + 2 : top + 10, wide, held ? 15 : 7);
       }
-      pen.textAlign = "left";
-      pen.fillStyle = css("--ink");
-      pen.fillText(cut(name, margin - 6, longest > margin ? 7 : 1), 0, top + 14);
+      context.textAlign = "left";
+      context.fillStyle = css("--ink");
+      context.fillText(truncated(name, margin - 6, longest > margin ? 7 : 1), 0, top + 14);
     });
     if (dragged) {
-      pen.globalAlpha = 0.2;
-      pen.fillStyle = css("--accent");
-      pen.fillRect(Math.min(dragged.x, dragged.now), 0, Math.abs(dragged.now - dragged.x), height);
-      pen.globalAlpha = 1;
+      context.globalAlpha = 0.2;
+      context.fillStyle = css("--accent");
+      context.fillRect(Math.min(dragged.x, dragged.now), 0, Math.abs(dragged.now - dragged.x), height);
+      context.globalAlpha = 1;
     }
   }
 
@@ -103,17 +103,17 @@ function startTimeline() {
     brush.fillRect(0, 0, 3, 6);
     brush.globalAlpha = 0.4;
     brush.fillRect(3, 0, 3, 6);
-    return pen.createPattern(tile, "repeat");
+    return context.createPattern(tile, "repeat");
   }
 
-  function under(event) {
+  function momentAt(event) {
     const row = Math.floor((event.offsetY - TIMELINE_AXIS) / TIMELINE_ROW);
     if (row < 0 || row >= threads.length || event.offsetX < margin) return null;
     const slack = ((to - from) / canvas.clientWidth) * 2;
-    const at = moment(event.offsetX);
+    const at = timeAt(event.offsetX);
     const hits = threads[row].moments.filter(([mutex, , begin, end]) => begin - slack <= at && end + slack >= at
       && (chosen.timeline === null || mutex === chosen.timeline));
-    // A hold covers what it contains: the shortest is the one that is pointed at.
+    // Holds overlap the moments within them: the shortest is chosen.
     const [hit] = hits.sort((a, b) => (a[3] - a[2]) - (b[3] - b[2]));
     return hit ? { thread: threads[row].name, hit } : null;
   }
@@ -129,21 +129,21 @@ function startTimeline() {
       redrawn();
       return;
     }
-    const found = under(event);
+    const found = momentAt(event);
     if (!found) {
-      say(null);
+      showHint(null);
       return;
     }
     const [mutex, held, begin, end, where] = found.hit;
     const site = places[where] ? `\nat ${places[where]}` : "";
-    say(`${found.thread} ${held ? "held" : "waited for"} ${DATA.mutexes[mutex]}\n${time(end - begin)}, from ${time(begin)} on${site}`, event);
+    showHint(`${found.thread} ${held ? "held" : "waited for"} ${DATA.mutexes[mutex]}\n${durationText(end - begin)}, from ${durationText(begin)} on${site}`, event);
   });
-  canvas.addEventListener("pointerleave", () => say(null));
+  canvas.addEventListener("pointerleave", () => showHint(null));
   canvas.addEventListener("pointerup", () => {
     if (!dragged) return;
-    const [a, b] = [dragged.x, dragged.now].sort((one, other) => one - other);
+    const [left, right] = [dragged.x, dragged.now].sort((a, b) => a - b);
     dragged = null;
-    if (b - a > 4) look(moment(a), moment(b));
+    if (right - left > 4) showRange(timeAt(left), timeAt(right));
     else redrawn();
   });
   canvas.addEventListener("pointercancel", () => {
@@ -151,11 +151,11 @@ function startTimeline() {
     redrawn();
   });
 
-  const acts = { in: () => zoom(0.5), out: () => zoom(2), all: () => look(least, most) };
-  for (const button of document.querySelectorAll("[data-zoom]")) button.onclick = acts[button.dataset.zoom];
-  const move = (by) => look(from + by * (to - from), to + by * (to - from));
+  const zooms = { in: () => zoom(0.5), out: () => zoom(2), all: () => showRange(least, most) };
+  for (const button of document.querySelectorAll("[data-zoom]")) button.onclick = zooms[button.dataset.zoom];
+  const move = (by) => showRange(from + by * (to - from), to + by * (to - from));
   const keys = {
-    "+": acts.in, "=": acts.in, "-": acts.out, 0: acts.all, ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2),
+    "+": zooms.in, "=": zooms.in, "-": zooms.out, 0: zooms.all, ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2),
   };
   element.addEventListener("keydown", (event) => {
     if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,53 +1,21 @@
-// From the same core, dark, to the farthest package.
+// The colours of distances, from the same core to the farthest package.
 const DISTANCE_COLOURS = ["#1b7837", "#5aae61", "#a6dba0", "#e3b94f", "#e0782f", "#b2182b"];
 
 for (const lock of DATA.locks) if (!DATA.first.includes(lock)) shown.delete(lock);
 
-const visible = () => DATA.locks.filter((lock) => shown.has(lock));
-
 function drawRatesByThreads(element) {
-  const locks = visible();
-  const rates = Object.values(DATA.rates).flat().filter((rate) => rate > 0);
-  const [low, high] = [Math.min(...rates) / 1.3, Math.max(...rates) * 1.3].map(Math.log10);
-  const height = 440, top = 12, bottom = 46, inner = height - top - bottom;
-  element.style.height = `${height}px`;
-  const last = DATA.counts.length - 1;
-  const ends = locks.filter((lock) => DATA.rates[lock][last] > 0);
-  const heights = ends.map((lock) => (Math.log10(DATA.rates[lock][last]) - low) / (high - low));
-  const right = 1.12 * last;
-  const names = nameEnds(ends, heights, inner, 1.03 * last, right);
-  const traces = locks.map((lock) => {
-    const { colour, marker, dash } = style(lock);
-    return {
-      type: "scatter",
-      mode: "lines+markers",
-      x: DATA.counts.map((_, index) => index),
-      y: DATA.rates[lock],
-      text: DATA.counts.map((count) => `${count} threads`),
-      line: { color: colour, width: lock === DATA.baseline ? 3 : 2, dash },
-      marker: { color: colour, symbol: marker, size: 10 },
-      hovertemplate: `<b>${lock}</b>, %{text}: %{y:.3s}<extra></extra>`,
-    };
-  });
-  draw(element, traces, {
-    margin: { l: 12, r: across(locks), t: top, b: bottom },
-    xaxis: {
-      title: { text: "threads", font: { size: 13 } },
-      range: [-0.06 * last, right],
-      tickvals: DATA.counts.map((_, index) => index),
-      ticktext: DATA.counts.map(String),
-    },
-    yaxis: {
-      title: { text: "operations per second, simulated", font: { size: 13 } },
-      type: "log",
-      range: [low, high],
-      ...logTicks(10 ** low, 10 ** high, inner),
-    },
-    ...names,
+  element.style.height = "440px";
+  const series = visible().map((lock) => ({
+    name: lock,
+    values: DATA.rates[lock],
+    texts: DATA.rates[lock].map((rate, index) => `${DATA.counts[index]} threads: ${shortNumber(rate ?? 0)}`),
+  }));
+  drawLinePlot(element, series, {
+    xTitle: "threads", yTitle: "operations per second, simulated", categories: DATA.counts, logarithmic: true,
   });
 }
 
-// A line for each lock. series: name, colour and the locks' values.
+// Draws a bar for each lock. series: name, colour and the locks' values.
 function drawBars(element, title, series) {
   const locks = visible().filter((lock) => lock in DATA.moves);
   element.style.height = `${110 + 24 * Math.max(locks.length, 2)}px`;

@@ -1,4 +1,2 @@
-"use strict";
-
-// The map is SVG in the page, so its colours follow the style sheet without a redraw.
+// The colours of the SVG map follow the style sheet without a redraw.
 startPage(() => {});

@@ -1,57 +1,3 @@
-// Draws lines over named categories on the horizontal axis, such as numbers of threads. series:
-// {name, values, texts}, null for a missing value. options: title; xTitle; yTitle; categories;
-// logarithmic; ticks, the text of a value; range; styleOf, the style of a series; shapes.
-function drawLines(element, series, options) {
-  const height = element.clientHeight;
-  const top = options.title ? 34 : 12, bottom = 46;
-  const inner = height - top - bottom;
-  const values = series.flatMap((each) => each.values).filter((value) => value !== null && (value > 0 || !options.logarithmic));
-  const least = values.length ? Math.min(...values) : 1;
-  const most = values.length ? Math.max(...values) : 1;
-  const range = options.range || (options.logarithmic
-    ? [Math.log10(least / 1.4), Math.log10(most * 1.4)] : [0, most * 1.08]);
-  const along = (value) => ((options.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
-  const last = options.categories.length - 1;
-  const styleOf = options.styleOf || style;
-  const traces = series.map((each) => {
-    const { colour, marker, dash } = styleOf(each.name);
-    return {
-      type: "scatter",
-      mode: "lines+markers",
-      x: each.values.map((_, index) => index),
-      // A logarithmic scale has no 0.
-      y: each.values.map((value) => (options.logarithmic && value === 0 ? null : value)),
-      connectgaps: false,
-      text: each.texts,
-      line: { color: colour, width: each.name === DATA.baseline ? 3 : 2, dash },
-      marker: { color: colour, symbol: marker, size: 9 },
-      hovertemplate: `<b>${each.name}</b>, %{text}<extra></extra>`,
-    };
-  });
-  const ends = series.filter((each) => each.values[last] !== null && (each.values[last] > 0 || !options.logarithmic));
-  const right = last * 1.12;
-  const names = nameEnds(
-    ends.map((each) => each.name), ends.map((each) => along(each.values[last])), inner, last * 1.03, right, styleOf,
-  );
-  const low = 10 ** range[0], high = 10 ** range[1];
-  const axis = options.logarithmic ? { type: "log", ...logTicks(low, high, inner) } : { type: "linear", ...linearTicks(range[1]) };
-  if (options.ticks) axis.ticktext = axis.tickvals.map(options.ticks);
-  draw(element, traces, {
-    title: options.title ? { text: options.title, x: 0, xanchor: "left", font: { size: 14 } } : undefined,
-    margin: { l: 12, r: across(series.map((each) => each.name)), t: top, b: bottom },
-    xaxis: {
-      title: { text: options.xTitle, font: { size: 13 } },
-      range: [-0.06 * last, right],
-      tickvals: options.categories.map((_, index) => index),
-      ticktext: options.categories.map(String),
-    },
-    yaxis: { title: { text: options.yTitle, font: { size: 13 } }, range, ...axis },
-    shapes: [...names.shapes, ...(options.shapes || [])],
-    annotations: names.annotations,
-  });
-}
-
-const visible = () => DATA.locks.filter((lock) => shown.has(lock));
 const median = (point) => (point === null ? null : point.median);
 const threadsText = (count) => `${count} thread${count > 1 ? "s" : ""}`;
 
@@ -71,10 +17,10 @@ function drawThroughput() {
     name: lock,
     values: DATA.throughput[lock].map(median),
     texts: DATA.throughput[lock].map((point, index) => point && `${threadsText(DATA.threads[index])}<br>`
-      + `${figure(point.median)} op/s (${figure(point.least)} to ${figure(point.most)})`
-      + (point.ratio ? `<br>${figure(point.ratio[0])} times libc` : "")),
+      + `${numberText(point.median)} op/s (${numberText(point.least)} to ${numberText(point.most)})`
+      + (point.ratio ? `<br>${numberText(point.ratio[0])} times libc` : "")),
   }));
-  drawLines(element, series, {
+  drawLinePlot(element, series, {
     xTitle: "threads", yTitle: "acquisitions per second, higher is better", categories: DATA.threads,
     logarithmic: true, shapes: oversubscriptionLine(DATA.threads),
   });
@@ -91,26 +37,26 @@ function drawLatency() {
     const series = visible().map((lock) => ({
       name: lock,
       values: each[lock],
-      texts: each[lock].map((value, place) => value && `${categories[place]}: ${time(value)}`),
+      texts: each[lock].map((value, place) => value && `${categories[place]}: ${durationText(value)}`),
     }));
-    drawLines(panel("latency", index, DATA.latency.length, 420), series, {
+    drawLinePlot(panel("latency", index, DATA.latency.length, 420), series, {
       title: threadsText(DATA.metered[index]), xTitle: "", yTitle: index ? "" : "acquisition, lower is better",
-      categories, logarithmic: true, range, ticks: time,
+      categories, logarithmic: true, range, ticks: durationText,
     });
   });
 }
 
 function drawFairness() {
   const texts = (points, threads) => points.map((point, index) => point
-    && `${threadsText(threads[index])}: ${figure(point.median)}`);
+    && `${threadsText(threads[index])}: ${numberText(point.median)}`);
   const series = (points, threads) => visible().map((lock) => ({
     name: lock, values: points[lock].map(median), texts: texts(points[lock], threads),
   }));
-  drawLines(panel("fairness", 0, 2, 380), series(DATA.gini, DATA.threads), {
+  drawLinePlot(panel("fairness", 0, 2, 380), series(DATA.gini, DATA.threads), {
     title: "Gini coefficient", xTitle: "threads", yTitle: "0: even, near 1: one thread", categories: DATA.threads,
     range: [-0.02, 1.02],
   });
-  drawLines(panel("fairness", 1, 2, 380), series(DATA.lwss, DATA.metered), {
+  drawLinePlot(panel("fairness", 1, 2, 380), series(DATA.lwss, DATA.metered), {
     title: "Working set", xTitle: "threads", yTitle: "different threads in 1000 admissions", categories: DATA.metered,
     logarithmic: true,
   });
@@ -126,20 +72,9 @@ function drawUncontested() {
   const ratios = rows.map((row) => row.ratio[0]);
   const low = Math.max(Math.min(0.9, ...all), Math.min(0.9, ...ratios) / 2) * 0.96;
   const high = Math.min(Math.max(1.1, ...all), Math.max(1.1, ...ratios) * 2) * 1.04;
-  draw(element, rows.map(({ lock, ratio: [value, from, to] }) => ({
-    type: "bar",
-    orientation: "h",
-    y: [lock],
-    base: [1],
-    x: [value - 1],
-    marker: { color: style(lock).colour, opacity: 0.85 },
-    error_x: from === null ? undefined : {
-      type: "data", symmetric: false, array: [to - value], arrayminus: [value - from],
-      color: css("--ink"), thickness: 1.4, width: 4,
-    },
-    hovertemplate: `<b>${lock}</b>: ${figure(value)}${from === null ? "" : ` (${figure(from)} to ${figure(to)})`}, `
-      + `${figure(DATA.uncontested[lock].median)} op/s<extra></extra>`,
-  })), {
+  draw(element, rows.map(({ lock, ratio }) => (
+    ratioBar(lock, lock, ratio, `, ${numberText(DATA.uncontested[lock].median)} op/s`)
+  )), {
     margin: { l: 12, r: 24, t: 8, b: 40 },
     bargap: 0.3,
     barmode: "overlay",
@@ -161,11 +96,11 @@ function drawNaps() {
   const series = kinds.map(([field, name]) => ({
     name,
     values: DATA.naps.map((row) => row[field]),
-    texts: DATA.naps.map((row) => row[field] && `asleep for ${shortFigure(row.delay)} cycles: ${time(row[field])}`),
+    texts: DATA.naps.map((row) => row[field] && `asleep for ${shortNumber(row.delay)} cycles: ${durationText(row[field])}`),
   }));
-  drawLines(element, series, {
-    xTitle: "cycles from the sleep call to the wake call", yTitle: "", logarithmic: true, ticks: time,
-    categories: DATA.naps.map((row) => shortFigure(row.delay)), styleOf: (name) => styles.get(name),
+  drawLinePlot(element, series, {
+    xTitle: "cycles from the sleep call to the wake call", yTitle: "", logarithmic: true, ticks: durationText,
+    categories: DATA.naps.map((row) => shortNumber(row.delay)), styleOf: (name) => styles.get(name),
   });
 }
 
@@ -182,7 +117,7 @@ function drawEnergy() {
       name: lock,
       x: rows.map((row) => row.rate),
       y: rows.map((row) => row.per_joule),
-      text: rows.map((row) => `${threadsText(row.threads)}<br>${figure(row.rate)} op/s, ${figure(row.per_joule)} op/J`),
+      text: rows.map((row) => `${threadsText(row.threads)}<br>${numberText(row.rate)} op/s, ${numberText(row.per_joule)} op/J`),
       marker: { color: colour, symbol: marker, size: 10 },
       hovertemplate: `<b>${lock}</b>, %{text}<extra></extra>`,
     };

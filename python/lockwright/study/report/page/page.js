@@ -1,29 +1,28 @@
-// One page is shown at a time, the one that the address names behind #; its plots are drawn when it
-// is shown for the first time.
+// One page is shown at a time, the one after # in the address. Its plots are drawn when it is shown.
 
-const TALL = 19;
+const ROW_HEIGHT = 19;
 const mean = (values) => values.reduce((sum, each) => sum + each, 0) / values.length;
-const known = (values) => values.filter((value) => value !== null && value !== undefined);
+const withoutNull = (values) => values.filter((value) => value !== null && value !== undefined);
 const address = (kind, name) => `#${encodeURIComponent(kind)}/${encodeURIComponent(name.replaceAll(" ", "_"))}`;
 
-// A name of a row, a column or a line that leads to its page.
-function named(kind, name, colour = css("--link")) {
+// Returns the name of a row, a column or a line as a link to its page.
+function linkedName(kind, name, colour = css("--link")) {
   const text = name.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
   return kind ? `<a href="${address(kind, name)}" target="_self" style="color:${colour}">${text}</a>` : text;
 }
 
-function mixed(share) {
+function heatColour(share) {
   const part = (name) => {
     const hex = css(name).replace("#", "");
-    return [0, 2, 4].map((place) => parseInt(hex.slice(place, place + 2), 16));
+    return [0, 2, 4].map((index) => parseInt(hex.slice(index, index + 2), 16));
   };
   const [from, to] = [part("--paper"), part("--worst")];
-  return `rgb(${from.map((each, place) => Math.round(each + share * (to[place] - each))).join(",")})`;
+  return `rgb(${from.map((each, index) => Math.round(each + share * (to[index] - each))).join(",")})`;
 }
 
 const axisTitle = (text) => ({ text, font: { size: 13 } });
 
-// Ticks of an axis that is logarithmic, over values that are shown.
+// Returns a logarithmic axis over the shown values.
 function logAxis(values, width, more = 1.12) {
   const low = Math.min(...values) / more;
   const high = Math.max(...values) * more;
@@ -31,12 +30,12 @@ function logAxis(values, width, more = 1.12) {
 }
 
 function drawHeat(element, plot) {
-  const left = across(plot.rows);
+  const left = labelWidth(plot.rows);
   const cell = Math.min(64, Math.max(16, (element.clientWidth - left - 90) / plot.columns.length));
-  const top = 0.82 * across(plot.columns) + 14;
-  // A few rows leave no room for a scale, and say their values themselves.
+  const top = 0.82 * labelWidth(plot.columns) + 14;
+  // With a few rows there is no room for a scale.
   const scaled = plot.rows.length >= 8;
-  const height = top + 16 + TALL * plot.rows.length;
+  const height = top + 16 + ROW_HEIGHT * plot.rows.length;
   element.style.height = `${height}px`;
   const [pale, full] = plot.ends;
   const shares = plot.values.map((line) => line.map((value) => (value === null ? null
@@ -49,8 +48,8 @@ function drawHeat(element, plot) {
   draw(element, [{
     type: "heatmap",
     z: shares,
-    x: plot.columns.map((_, place) => place),
-    y: plot.rows.map((_, place) => place),
+    x: plot.columns.map((_, index) => index),
+    y: plot.rows.map((_, index) => index),
     text: plot.texts,
     texttemplate: cell >= 20 ? "%{text}" : "",
     textfont: { size: 10.5 },
@@ -62,7 +61,7 @@ function drawHeat(element, plot) {
     zmin: 0,
     zmax: 1,
     showscale: scaled,
-    colorscale: steps.map((share) => [share, mixed(0.9 * share)]),
+    colorscale: steps.map((share) => [share, heatColour(0.9 * share)]),
     colorbar: {
       title: { text: plot.scale, side: "right", font: { size: 12 } },
       thickness: 10,
@@ -82,15 +81,15 @@ function drawHeat(element, plot) {
     xaxis: {
       side: "top",
       tickangle: -55,
-      tickvals: plot.columns.map((_, place) => place),
-      ticktext: plot.columns.map((name) => named(plot.of_columns, name)),
+      tickvals: plot.columns.map((_, index) => index),
+      ticktext: plot.columns.map((name) => linkedName(plot.of_columns, name)),
       range: [-0.5, plot.columns.length - 0.5],
       automargin: false,
       showgrid: false,
     },
     yaxis: {
-      tickvals: plot.rows.map((_, place) => place),
-      ticktext: plot.rows.map((name) => named(plot.of_rows, name)),
+      tickvals: plot.rows.map((_, index) => index),
+      ticktext: plot.rows.map((name) => linkedName(plot.of_rows, name)),
       range: [plot.rows.length - 0.5, -0.5],
       automargin: false,
       showgrid: false,
@@ -98,29 +97,29 @@ function drawHeat(element, plot) {
   });
 }
 
-// The legend stands above the plot, where it takes no width from it.
+// The legend is above the plot, to leave it the full width.
 const LEGEND = { showlegend: true, legend: { orientation: "h", x: 0, y: 1, xanchor: "left", yanchor: "bottom", font: { size: 12 } } };
-const several = (plot) => (plot.series.length > 1 ? LEGEND : {});
+const legendOf = (plot) => (plot.series.length > 1 ? LEGEND : {});
 const SHADES = ["#8a94a6", "#d1495b", "#2f6fdd"];
-const shade = (place, all) => SHADES[all === 1 ? 2 : place % SHADES.length];
+const seriesColour = (index, all) => SHADES[all === 1 ? 2 : index % SHADES.length];
 
 function drawDots(element, plot) {
-  const left = across(plot.rows);
-  element.style.height = `${70 + TALL * plot.rows.length}px`;
-  const places = plot.rows.map((_, place) => place);
-  const values = plot.series.flatMap((each) => known([...each.values, ...each.high]).concat(
-    known(each.low).filter((low) => low > 0)));
+  const left = labelWidth(plot.rows);
+  element.style.height = `${70 + ROW_HEIGHT * plot.rows.length}px`;
+  const rows = plot.rows.map((_, row) => row);
+  const values = plot.series.flatMap((each) => withoutNull([...each.values, ...each.high]).concat(
+    withoutNull(each.low).filter((low) => low > 0)));
   if (plot.line !== null) values.push(plot.line);
   const width = element.clientWidth - left - 40;
   const traces = plot.series.map((each, index) => {
-    const colour = shade(index, plot.series.length);
+    const colour = seriesColour(index, plot.series.length);
     const has = each.low.length > 0;
     return {
       type: "scatter",
       mode: "markers",
       name: each.name,
       x: each.values,
-      y: places.map((place) => place + (index - (plot.series.length - 1) / 2) * 0.22),
+      y: rows.map((row) => row + (index - (plot.series.length - 1) / 2) * 0.22),
       marker: { color: colour, symbol: MARKERS[index], size: 8 },
       cliponaxis: false,
       error_x: has ? {
@@ -128,18 +127,18 @@ function drawDots(element, plot) {
         array: each.values.map((value, at) => (each.high[at] === null ? 0 : each.high[at] - value)),
         arrayminus: each.values.map((value, at) => (each.low[at] === null ? 0 : value - each.low[at])),
       } : undefined,
-      text: each.values.map((value, at) => `<b>${plot.rows[at]}</b> ${each.name}: ${figure(value)}`
-        + (has && each.low[at] !== null ? ` (${figure(each.low[at])} to ${figure(each.high[at])})` : "")),
+      text: each.values.map((value, at) => `<b>${plot.rows[at]}</b> ${each.name}: ${numberText(value)}`
+        + (has && each.low[at] !== null ? ` (${numberText(each.low[at])} to ${numberText(each.high[at])})` : "")),
       hovertemplate: "%{text}<extra></extra>",
     };
   });
   draw(element, traces, {
-    ...several(plot),
+    ...legendOf(plot),
     margin: { l: left, r: 24, t: 30, b: 40 },
     xaxis: { title: axisTitle(plot.axis), ...(plot.logarithmic ? logAxis(values, width) : { rangemode: "tozero" }) },
     yaxis: {
-      tickvals: places,
-      ticktext: plot.rows.map((name) => named(plot.of_rows, name)),
+      tickvals: rows,
+      ticktext: plot.rows.map((name) => linkedName(plot.of_rows, name)),
       range: [plot.rows.length - 0.4, -0.6],
       automargin: false,
     },
@@ -151,33 +150,33 @@ function drawDots(element, plot) {
 }
 
 function drawLines(element, plot) {
-  const lines = plot.series.filter((each) => known(each.values).length);
+  const lines = plot.series.filter((each) => withoutNull(each.values).length);
   const height = Math.max(340, 90 + 15 * lines.length);
   element.style.height = `${height}px`;
   const top = 12, bottom = 46, inner = height - top - bottom;
-  const values = lines.flatMap((each) => known(each.values)).filter((value) => !plot.logarithmic || value > 0);
+  const values = lines.flatMap((each) => withoutNull(each.values)).filter((value) => !plot.logarithmic || value > 0);
   const most = Math.max(...values), least = Math.min(...values);
   const range = plot.logarithmic
     ? [Math.log10(least / 1.15), Math.log10(most * 1.15)] : [0, most * 1.05];
   const ys = plot.logarithmic ? logTicks(least / 1.15, most * 1.15, inner) : linearTicks(most * 1.05);
-  const place = (value) => ((plot.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
+  const position = (value) => ((plot.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
   const xs = plot.steps ? plot.x.map((_, at) => at) : plot.x;
-  const ends = lines.map((each) => known(each.values).at(-1));
-  const right = across(lines.map((each) => each.name));
+  const ends = lines.map((each) => withoutNull(each.values).at(-1));
+  const right = labelWidth(lines.map((each) => each.name));
   const span = xs.at(-1) - xs[0] || 1;
   const pad = plot.steps ? 0.03 * span : 0;
   const beyond = xs.at(-1) + 0.04 * span;
-  const names = nameEnds(lines.map((each) => each.name), ends.map(place), inner, xs.at(-1) + 0.01 * span, beyond);
+  const names = endLabels(lines.map((each) => each.name), ends.map(position), inner, xs.at(-1) + 0.01 * span, beyond);
   draw(element, lines.map((each) => ({
     type: "scatter",
     mode: plot.steps ? "lines+markers" : "lines",
     x: xs,
     y: each.values,
     connectgaps: true,
-    // Between two counts nothing was measured; a share stays until the next application is reached.
+    // Counts are joined by lines; a share is constant up to the next application.
     line: { shape: plot.steps ? "linear" : "hv", color: style(each.name).colour, dash: style(each.name).dash, width: each.name === DATA.baseline ? 3 : 1.8 },
     marker: { color: style(each.name).colour, symbol: style(each.name).marker, size: 8 },
-    text: plot.x.map((x, at) => `<b>${each.name}</b> at ${figure(x)}: ${figure(each.values[at])}`),
+    text: plot.x.map((x, at) => `<b>${each.name}</b> at ${numberText(x)}: ${numberText(each.values[at])}`),
     hovertemplate: "%{text}<extra></extra>",
   })), {
     hovermode: "closest",
@@ -191,10 +190,10 @@ function drawLines(element, plot) {
     shapes: names.shapes,
     annotations: names.annotations.map((each, at) => ({
       ...each,
-      text: named(DATA.locks.includes(lines[at].name) ? "lock" : "", lines[at].name, style(lines[at].name).colour),
+      text: linkedName(DATA.locks.includes(lines[at].name) ? "lock" : "", lines[at].name, style(lines[at].name).colour),
     })),
   });
-  // Of thirty lines, the one that is pointed at stands out.
+  // Highlights the line under the pointer.
   element.removeAllListeners?.("plotly_hover");
   element.removeAllListeners?.("plotly_unhover");
   element.on("plotly_hover", ({ points }) => Plotly.restyle(element, {
@@ -206,7 +205,7 @@ function drawLines(element, plot) {
 function drawBars(element, plot) {
   element.style.height = "340px";
   const width = Math.min(element.clientWidth, 160 + 90 * plot.categories.length);
-  const slanted = width / plot.categories.length < across(plot.categories);
+  const slanted = width / plot.categories.length < labelWidth(plot.categories);
   draw(element, plot.series.map((each, index) => ({
     type: "bar",
     name: each.name,
@@ -215,10 +214,10 @@ function drawBars(element, plot) {
     text: each.values.map((value) => (value === null ? "" : value.toFixed(0))),
     textposition: "outside",
     cliponaxis: false,
-    marker: { color: shade(index, plot.series.length) },
+    marker: { color: seriesColour(index, plot.series.length) },
     hovertemplate: "%{x}: %{y:.1f}<extra></extra>",
   })), {
-    ...several(plot),
+    ...legendOf(plot),
     width,
     bargap: 0.35,
     margin: { l: 12, r: 24, t: 34, b: 40 },
@@ -236,16 +235,16 @@ function drawPoints(element, plot) {
   const low = plot.logarithmic ? Math.min(...all) : 0;
   const high = Math.max(...all);
   const axis = (own) => (plot.logarithmic ? logAxis(own, 520) : { range: [0, high * 1.04] });
-  draw(element, plot.clouds.map(([name, xs, ys, labels], place) => ({
+  draw(element, plot.clouds.map(([name, xs, ys, labels], index) => ({
     type: "scatter",
     mode: "markers",
     name,
     x: xs,
     y: ys,
-    text: labels.map((label, at) => `<b>${name}</b>, ${label}<br>${figure(xs[at])}, ${figure(ys[at])}`),
+    text: labels.map((label, at) => `<b>${name}</b>, ${label}<br>${numberText(xs[at])}, ${numberText(ys[at])}`),
     marker: {
-      color: COLOURS[place % COLOURS.length],
-      symbol: MARKERS[(place + Math.floor(place / COLOURS.length)) % MARKERS.length],
+      color: COLOURS[index % COLOURS.length],
+      symbol: MARKERS[(index + Math.floor(index / COLOURS.length)) % MARKERS.length],
       size: 6,
       opacity: 0.75,
     },
@@ -266,20 +265,20 @@ function drawPoints(element, plot) {
 }
 
 function drawBoxes(element, plot) {
-  const left = across(plot.rows);
-  element.style.height = `${70 + TALL * plot.rows.length}px`;
-  draw(element, plot.rows.map((row, place) => ({
+  const left = labelWidth(plot.rows);
+  element.style.height = `${70 + ROW_HEIGHT * plot.rows.length}px`;
+  draw(element, plot.rows.map((row, index) => ({
     type: "box",
     orientation: "h",
-    x: plot.values[place],
-    y0: place,
+    x: plot.values[index],
+    y0: index,
     name: row,
-    text: plot.labels[place].map((label) => `${label}`),
+    text: plot.labels[index].map((label) => `${label}`),
     boxpoints: "all",
     jitter: 0.4,
     pointpos: 0,
     width: 0.7,
-    marker: { color: shade(0, 1), size: 4, opacity: 0.6 },
+    marker: { color: seriesColour(0, 1), size: 4, opacity: 0.6 },
     line: { width: 1.4 },
     hovertemplate: "%{text}: %{x:.0f} %<extra></extra>",
     hoveron: "points",
@@ -287,8 +286,8 @@ function drawBoxes(element, plot) {
     margin: { l: left, r: 24, t: 12, b: 44 },
     xaxis: { title: axisTitle(plot.axis), rangemode: "tozero" },
     yaxis: {
-      tickvals: plot.rows.map((_, place) => place),
-      ticktext: plot.rows.map((name) => named(DATA.locks.includes(name) ? plot.of_rows : "", name)),
+      tickvals: plot.rows.map((_, index) => index),
+      ticktext: plot.rows.map((name) => linkedName(DATA.locks.includes(name) ? plot.of_rows : "", name)),
       range: [plot.rows.length - 0.4, -0.6],
       automargin: false,
     },
