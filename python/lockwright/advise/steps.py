@@ -178,4 +178,4 @@ def _contention(figures: ProfileFigures, crowded: bool, nodes: int | None) -> _Q
         accepts = lambda lock: not lock.light and not lock.parking  # noqa: E731
     if level == "extreme" and nodes == 1:
         rule += " (on one NUMA node a hierarchical lock gains nothing)"
-    return _Question("How contended is the hottest mutex?", level, reason, rule, accepts)
+    return _Question("How contended is the most contended mutex?", level, reason, rule, accepts)

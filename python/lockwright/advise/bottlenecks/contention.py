@@ -31,18 +31,18 @@ def extreme(figures: ProfileFigures) -> Diagnosis:
 
 
 def _contention(figures: ProfileFigures, band: str, title: str, advice: str) -> Diagnosis:
-    hottest = None if figures.most_contended is None else figures.mutexes[figures.most_contended]
+    worst = None if figures.most_contended is None else figures.mutexes[figures.most_contended]
     lost = at_least(
         "time lost waiting for it, of the time in which threads ran or waited",
-        figures.lost_share_of(hottest.lost) if hottest else figures.lost_share,
+        figures.lost_share_of(worst.lost) if worst else figures.lost_share,
         thresholds.LOST,
         "share",
         _EQUAL_LOCKS,
     )
-    mutex = hottest or (figures.mutexes[0] if figures.mutexes else None)
+    mutex = worst or (figures.mutexes[0] if figures.mutexes else None)
     share = figures.waiting_share(mutex) if mutex else 0.0
     band_evidence: tuple[Evidence, ...]
-    quantity = "threads that wait for the hottest mutex, of those that could"
+    quantity = "threads that wait for the most contended mutex, of those that could"
     if band == "high":
         band_evidence = (
             at_least(quantity, share, thresholds.HIGH, "share", _BANDS),
