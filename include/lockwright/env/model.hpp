@@ -1,6 +1,5 @@
-// The model checker: the environment in which every interleaving of a small
-// program over a lock is tried, on the C++ memory model. For tests only: it
-// needs Relacy, exceptions and the C++ library.
+// The model checker: the environment that tries every interleaving of a small program over a
+// lock, on the C++ memory model. It needs Relacy, exceptions and the C++ library.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +15,8 @@
 
 namespace lockwright {
 
-/// The members of `native`, each a step of the model. Every one takes the place
-/// of the call, for the traces and for planted faults.
+/// The members of `native`, each a step of the model. Every member takes the source location of
+/// the call, for the traces and for planted faults.
 struct model {
   using location = model_env::location;
 
@@ -27,14 +26,13 @@ struct model {
   template <class T>
   using plain = model_env::plain<T>;
 
-  /// Lets the others run before the caller polls again, so that a loop that
-  /// polls is a finite number of executions.
+  /// Lets the other threads run before the caller polls again, so that a polling loop gives a
+  /// finite number of executions.
   ///
-  /// A waiter that parks polls in batches and then looks at the clock; waiting
-  /// for the others at each poll, it would never get as far in a short program.
-  /// So at its first poll such a waiter may also poll a whole batch: the rest of it
-  /// follows at once, with nothing in between. That it could do so later adds
-  /// nothing: what it does after the batch may be any time later anyhow.
+  /// A waiter that parks polls in batches and then reads the clock; if it let the others run at
+  /// each poll, it would not get so far in a short program. So at its first poll it may also
+  /// make the rest of the batch at once. A batch begun later would add no execution: the step
+  /// after the batch may come at any later time anyhow.
   static void relax(const location& at = location::current()) {
     model_env::thread_state& me = model_env::this_thread();
     if (me.batch_polls_left != 0) {
@@ -64,9 +62,8 @@ struct model {
     model_env::futex_wait(word, expected, at);
   }
 
-  /// The deadline may pass at once, and passes in the end: a sleeper that no
-  /// thread wakes proceeds when no other thread can. A deadline that is as
-  /// late as can be never comes.
+  /// The deadline may pass at once, and passes in the end: a sleeper that no thread wakes
+  /// proceeds when no other thread can. The latest possible deadline never passes.
   static void wait_until(atomic<std::uint32_t>& word, std::uint32_t expected,
                          std::uint64_t deadline, const location& at = location::current()) {
     until(word, expected, deadline, at);
@@ -92,14 +89,14 @@ struct model {
     model_env::futex_wake(word, count, at);
   }
 
-  /// Both are sequentially consistent fences: that is what the pair promises.
-  /// As fences they also order what either does with third parties, which the
-  /// light one of the machine does not; so no lock may count on that.
+  /// Both are sequentially consistent fences, as which the pair is specified. So they also order
+  /// either thread's steps with those of third threads, which the machine's light barrier does
+  /// not; no lock may rely on that.
   static void light_barrier(const location& at = location::current()) { model_env::fence(at); }
   static void heavy_barrier(const location& at = location::current()) { model_env::fence(at); }
 
-  /// Each reading is later than the last by more than the spin bound: time is
-  /// up whenever a waiter looks at the clock. When it looks is what is searched.
+  /// Each reading is later than the last by more than the spin bound, so a waiter's time is up
+  /// whenever it reads the clock. The search varies when it does.
   static std::uint64_t now() {
     model_env::thread_state& me = model_env::this_thread();
     me.batch_polls_left = 0;
@@ -116,14 +113,14 @@ struct model {
     return What.model_value;
   }
 
-  /// Both outcomes are tried, however unlikely one is.
+  /// Both outcomes are tried, whatever their probability.
   static bool chance(std::uint64_t one_in) {
     return one_in == 1 || (one_in != 0 && model_env::choose(2) == 1);
   }
 
   static bool advice(bool) { return model_env::choose(2) == 1; }
 
-  /// Every number is tried, so let the limit be small.
+  /// Every number is tried, so the limit has to be small.
   static std::uint32_t random(std::uint32_t limit) { return model_env::choose(limit); }
 
   static void prefetch(const void*) {}
@@ -132,7 +129,7 @@ struct model {
 
   static std::uint32_t cpus() { return 2; }
 
-  /// Few threads or many, at each look.
+  /// Few threads or many, at each call.
   static std::uint32_t runnable() { return model_env::choose(2) * 1'000; }
 
   static std::uint32_t node() {
@@ -173,13 +170,13 @@ struct model {
     return rl::thread_index() + 1 + model_env::max_threads * model_env::this_thread().life;
   }
 
-  /// Threads draw from rows of their own, so that the numbers do not depend on the order of steps.
+  /// Each thread has its own sequence, so that the numbers do not depend on the order of steps.
   static std::uint64_t unique_number() {
     return rl::thread_index() + 1 +
            std::uint64_t{model_env::max_threads} * model_env::this_thread().numbers_drawn++;
   }
 
-  /// A thread has one bit for all locks, and begins with either value.
+  /// A thread has one bit for all locks, which begins with either value.
   static bool hint(const void*) {
     model_env::thread_state& me = model_env::this_thread();
     if (!me.remembers) {
@@ -193,7 +190,7 @@ struct model {
     me.remembered = what;
   }
 
-  /// One for each thread; one that comes after another has ended may get that one's.
+  /// One for each thread; a later thread may get that of an ended one.
   template <class T>
   static T* own() {
     model_env::thread_state& me = model_env::this_thread();
@@ -207,8 +204,8 @@ struct model {
     return static_cast<T*>(me.own);
   }
 
-  /// Made anew in memory that was a node before, if there is such memory. Its
-  /// atomics hold junk, whatever their initialisers say.
+  /// A node in memory that was a node before, if there is such memory. Its atomics hold junk,
+  /// whatever their initialisers.
   template <class Node>
   static Node* take_node() {
     static_assert(sizeof(Node) <= model_env::execution::node_size && alignof(Node) <= 64);
@@ -220,20 +217,20 @@ struct model {
     return node;
   }
 
-  /// Destroys the node, so that the thread that looks at it from now on is caught.
+  /// Destroys the node, so that a later access to it is detected.
   template <class Node>
   static void give_node(Node* node) {
     node->~Node();
     model_env::execution_now.give_node(node);
   }
 
-  /// One for each execution; the lock says how large it is.
+  /// One for each execution, of the lock's `common_bytes`.
   template <class T>
   static T& common() {
     return *static_cast<T*>(model_env::execution_now.common());
   }
 
-  /// Null at any call, where the settings make it short of memory.
+  /// Null at any call, if settings_now.short_of_memory.
   static void* reserve(std::size_t bytes, const void* owner) {
     if (model_env::settings_now.short_of_memory && model_env::choose(2) == 1) {
       return nullptr;
@@ -241,8 +238,7 @@ struct model {
     return model_env::execution_now.reserve(bytes, owner);
   }
 
-  /// No thread takes a block back here. No step: it is not seen by another thread but in one that
-  /// takes blocks back.
+  /// No step: only a sweep, which the model does not have, observes it.
   static void install(void*, const void*) {}
 
   static bool is_reserved_for(const void* block, const void* owner) {
@@ -259,10 +255,10 @@ struct model {
     return model_env::execution::reserved_size(bytes);
   }
 
-  /// One step over both words, as the machine's compare-and-swap of the pair
-  /// is. It succeeds on the latest values of both, as a read-modify-write must;
-  /// when it fails it orders nothing. The pair's write of `grant`, unchanged,
-  /// is made too, because it continues the release sequence of unlock's store.
+  /// One step over both words, as is the machine's compare-and-swap of the pair. It succeeds on
+  /// the latest values of both, as a read-modify-write must; a failure orders nothing. The
+  /// unchanged `grant` is written too, because that continues the release sequence of unlock's
+  /// store.
   static bool draw_if_served(atomic<std::uint32_t>& grant, atomic<std::uint32_t>& request,
                              std::uint32_t next, const location& at = location::current()) {
     const auto order =
@@ -314,7 +310,7 @@ struct model {
     }
   }
 
-  // What is left of a batch of 16 after its first poll.
+  // The rest of a batch of 16 after its first poll.
   static constexpr std::uint32_t polls_of_a_batch_ = 15;
 };
 

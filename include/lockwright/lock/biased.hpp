@@ -5,13 +5,13 @@
 // Citation: D. Dice, M. Moir, W. Scherer, "Quickly Reacquirable Locks",
 // Sun Microsystems, 2003; the asymmetric barrier of the fast path as in
 // N. Vasudevan, K. Namjoshi, S. Edwards, "Simple and Fast Biased Locks",
-// PACT 2010. Never biasing a lock again is theirs, too.
+// PACT 2010, where a lock is not biased again either.
 //
 //   word   | meaning                                       | written by
 //   owner  | 0: no thread has had the lock yet             | -
 //          | a thread: biased to that one                  | the first thread
 //          | revoking: biased until its owner is out       | the inner lock's holder
-//          | revoked: the inner lock is all there is       | the same
+//          | revoked: only the inner lock is used          | the same
 //   inside | 1 while the owner is inside or tries to enter | the owner, or its unlocker
 //          | 2 if the revoker sleeps until that is over    | the revoker, from 1
 //   inner  | the other lock                                | see there
@@ -24,13 +24,13 @@
 //              knows from `owner` which of the two to release.
 //   BIAS       the owner sets `inside`, and enters only if it is still the owner;
 //              the revoker sets `revoking`, and proceeds only if no thread is
-//              inside. Between the two steps of each is one of a pair of
-//              barriers, so not both go on.
+//              inside. Each has one of a pair of barriers between its two steps, so not both
+//              proceed.
 //   ONE-REVOKER  only the holder of the inner lock revokes, and so only one
 //              thread waits for the owner to leave.
-//   NO-LONG-SLEEP  an unlock by the fast path wakes the revoker if it sees
-//              `revoking`. One that looked before it and left after it does not, so
-//              the revoker sleeps for bounded times, each twice the last.
+//   NO-LONG-SLEEP  an unlock by the fast path wakes the revoker if it reads `revoking`. One
+//              that read `owner` before that was set does not, so the revoker sleeps for
+//              bounded times, each twice the last.
 #pragma once
 
 #include <atomic>
@@ -61,11 +61,11 @@ class out_of_place {
   static void unlock(part& all) { all.lock.unlock(); }
 };
 
-/// What every biased lock states about itself; `summary` is the row's own.
+/// The traits of a biased lock; `summary` is that of its row.
 constexpr lock_traits biased_traits(const lock_traits& inner, const char* summary) {
   lock_traits traits = inner;
   traits.category = category::load_control;
-  traits.realtime = own_order_unless_polling(inner.waiting);  // First comes the one that revokes.
+  traits.realtime = own_order_unless_polling(inner.waiting);  // The revoker comes first.
   traits.fifo = false;  // The owner may overtake a thread that is about to revoke.
   traits.yields = false;
   traits.low_traffic = false;
@@ -256,7 +256,7 @@ class biased {
       return true;
     }
     if constexpr (Inner::traits.parks()) {
-      // As the inner lock's waiters do: some of them poll first.
+      // As the inner lock's waiters, of which some poll first.
       if constexpr (Inner::traits.waiting == waiting::spin_then_park) {
         const std::uint64_t end = Env::now() + Env::template value<spin_bound>();
         poll_until<Env>(end < deadline ? end : deadline, [this] { return is_empty(); });
@@ -268,8 +268,8 @@ class biased {
           return false;
         }
         std::uint32_t seen = 1;
-        // Relaxed: it tells only that the revoker sleeps. The 2 may stem from an
-        // earlier revoker that gave up.
+        // Relaxed: it announces only that the revoker sleeps. The 2 may be that of an earlier
+        // revoker that gave up.
         if (inside_.compare_exchange_strong(seen, asleep_, std::memory_order_relaxed,
                                             std::memory_order_relaxed) ||
             seen == asleep_) {

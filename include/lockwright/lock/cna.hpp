@@ -1,6 +1,6 @@
-// cna: an MCS queue whose holder passes the lock to the first waiter of its own
-// NUMA node and moves the waiters before that one to a secondary queue, which
-// waits until the node has no waiter left or a random draw ends its turn.
+// cna: an MCS queue whose holder passes the lock to the first waiter of its own NUMA node, and
+// moves the waiters before that one to a secondary queue, until the node has no waiter left
+// or a random draw ends its turn.
 //
 // Citation: D. Dice, A. Kogan, "Compact NUMA-aware Locks", EuroSys 2019.
 //
@@ -18,10 +18,9 @@
 //   secondary_last | last node of the secondary queue, in the      | the holder
 //                  | first node of that queue only                 |
 //
-// The paper packs the grant and `secondary` into one word; here they are two,
-// so that the grant is the same cell as in the other queue locks. In the
-// published lock the holder passes its queue node to
-// unlock; here the lock records it.
+// The paper packs the grant and `secondary` into one word; here the grant is the same cell as in
+// the other queue locks. In the published lock the holder passes its queue node to unlock; here
+// the lock records it.
 //
 // Invariants
 //   ORDER      the main queue is in the order of the exchanges on tail, but for
@@ -195,7 +194,7 @@ class cna_queue {
     return first;
   }
 
-  /// The first waiter of the holder's NUMA node, null if none is seen. The
+  /// The first waiter of the holder's NUMA node, null if there is none. The
   /// waiters before it go to the secondary queue.
   static node* next_of_my_node(node& me, node& behind) {
     std::uint32_t my_numa = me.numa;

@@ -1,6 +1,6 @@
-// gcr: a wrapper that lets only a few threads at a time contend for the lock
-// inside it. The others are passive: they queue, mostly asleep, and the first
-// of them is let in when the lock runs out of contenders, or in its turn.
+// gcr: a wrapper that lets only a few threads at a time contend for the lock inside it. The
+// others are passive: they queue, mostly asleep, and the first of them becomes active when
+// the lock has few contenders, or after a number of acquisitions.
 //
 // Citation: D. Dice, A. Kogan, "Avoiding Scalability Collapse by Restricting
 // Concurrency", Euro-Par 2019.
@@ -12,7 +12,8 @@
 //   entered | how many threads have become active         | threads that become active
 //   left    | how many of them have unlocked              | the holder
 //   since   | acquisitions since the last promotion       | the holder
-//   gate    | what the first passive thread waits at      | see below
+//   gate    | the word on which the first passive thread  | see below
+//           | waits                                       |
 //   passive | the queue of passive threads, a lock of its | passive threads
 //           | own: its holder is the first in the queue   |
 //
@@ -20,24 +21,21 @@
 //   shut    | the first passive thread polls, if there is one | that thread -> napping
 //   napping | it sleeps, for a bounded time each            | the holder -> open
 //   open    | it may become active                          | that thread -> shut, from
-//           |                                               | any, when it goes
+//           |                                               | any, when it leaves
 //
-// The paper counts in one word with atomic additions, and gives as an
-// improvement two counts, of which the holder changes one without an atomic
-// operation; this is the improved one. In the paper the first passive thread
-// polls without end, at growing intervals; here it sleeps through the longer
-// ones. It also opens the gate for itself after waiting for `patience`:
-// the published promotion counts acquisitions, which takes long if sections
-// are slow.
+// The paper counts in one word with atomic additions, and describes as an improvement two counts,
+// of which the holder changes one without an atomic operation; these are used here. In the
+// paper the first passive thread polls without bound, at growing intervals; here it sleeps
+// through the longer ones. It also becomes active after waiting for `patience`: the
+// published promotion counts acquisitions, which takes long if sections are slow.
 //
 // Invariants
-//   EXCLUSION  is inner's; nothing else here keeps any thread out for good.
-//   RESTRICTED a thread becomes active only while fewer than `active` are, but
-//              for one more per promotion, and for threads that looked at the
-//              same moment.
+//   EXCLUSION  is inner's; nothing else here excludes any thread for good.
+//   RESTRICTED a thread becomes active only while fewer than `active` are, but for one more per
+//              promotion, and for threads that read the counts at the same moment.
 //   NO-LOST-THREAD  the thread that waits at the gate leaves it after `patience` at the
 //              latest, so the words around it need no order.
-//   LAST-INNER unlock is done with everything when it unlocks inner.
+//   LAST-INNER the unlock of inner is the last access of unlock() to the lock.
 #pragma once
 
 #include <atomic>
@@ -216,8 +214,7 @@ class gcr {
     const std::uint64_t leave = begin + Env::template value<patience>();
     std::uint64_t polls = 1;
     std::uint64_t sleep = longest / 16;
-    // A look at the counts takes their cache line from the active threads, so
-    // the time from one to the next doubles.
+    // Reading the counts takes their cache line from the active threads, so the interval doubles.
     while (parts.gate.load(std::memory_order_relaxed) != open_) {
       if (parts.active() <= few) {
         break;

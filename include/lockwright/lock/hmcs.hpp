@@ -8,8 +8,8 @@
 //   word    | meaning                                      | written by
 //   tree    | the two levels, made at the first use        | see outside
 //   holder  | the holder's entry in its leaf               | the holder, while inside
-//   root    | last entry of the queue of NUMA nodes that   | first threads of the leaves;
-//           | want the lock, null when it is free          | the last holder
+//   root    | last entry of the queue of waiting NUMA      | first threads of the leaves;
+//           | nodes, null when the lock is free            | the last holder
 //   at_root | the entry at the root under which the holder | the thread that takes the root
 //           | has the lock                                 |
 //   leaf    | last entry of the queue of one NUMA node's   | that node's threads
@@ -17,21 +17,20 @@
 //
 //   status of an entry         | meaning
 //   wait_ (2^64 - 1)           | not granted
-//   acquire_parent_ (2^64 - 2) | the leaf is yours, the root is not: go and take it
+//   acquire_parent_ (2^64 - 2) | the leaf is granted; the owner has to acquire the root
 //   1 .. batch                 | lock granted; how often it was passed on in this leaf
 //
 // Invariants
 //   ORDER      each queue is in the order of the exchanges on its tail.
-//   PASSED-ON  what takes the root is an entry of its own, not one of the leaf:
-//              threads that get the lock within the leaf get the root with it,
-//              and the one that releases the root recycles the entry.
+//   PASSED-ON  the root is acquired with an extra entry, not one of the leaf: threads that
+//              get the lock within the leaf get the root with it, and the one that releases
+//              the root recycles the entry.
 //   ROOT-LAST  the published unlock releases the root, then the leaf, which the
 //              next holder may have destroyed by then. Here the leaf comes
 //              first, so that the releasing thread has finished with the tree.
 //   BATCH      after `batch` passes within a leaf the root is released, so no
 //              node waits for more than batch_ holders of each other node.
-//   SAME-LEAF  a node remembers the leaf it queued at, so a holder that has
-//              migrated releases the right one.
+//   SAME-LEAF  a node records its leaf, so a holder that has migrated releases the right one.
 #pragma once
 
 #include <atomic>
@@ -113,9 +112,8 @@ class hmcs {
     return found;
   }
 
-  /// Both levels by compare-and-swap; a leaf taken without the root is handed
-  /// on. Never waits for the lock, but, where a thread has come into that leaf
-  /// meanwhile, for the two steps of that thread between its place and its link.
+  /// Acquires both levels by compare-and-swap; a leaf without the root is handed on. Never waits
+  /// for the lock, but may wait for a thread that has joined that leaf meanwhile to set its link.
   bool try_lock(tree& levels) {
     leaf& local = levels.leaves[Env::node()];
     if (local.tail.load(std::memory_order_relaxed) != nullptr) {
@@ -194,7 +192,7 @@ class hmcs {
                                         std::memory_order_relaxed);
   }
 
-  /// With the leaf granted to `me`, but not the lock.
+  /// Called when the leaf is granted to `me`, but not the lock.
   static arrival take_root(tree& levels, node& me, arrival found) {
     node* entry = Env::template take_node<node>();
     if (enqueue(levels.root, *entry) == arrival::contended) {
@@ -212,7 +210,7 @@ class hmcs {
     if (node* behind = leave(levels.root, *entry)) {
       grant(*behind, granted_at_root_);
     }
-    // From here on the lock may be gone; the entry is the caller's.
+    // From here on the lock may be destroyed; the entry is the caller's.
     Env::give_node(entry);
   }
 

@@ -7,7 +7,7 @@
 //   word | meaning
 //   top  | the waiter that came last, and two tags:
 //        | held_      a thread is inside
-//        | recalled_  a waiter that was recalled has not come back
+//        | recalled_  a recalled waiter has not acquired the lock or queued again
 //        | 0: free, and no thread waits; a free lock with a stack is recalled_
 //
 //   node  | meaning
@@ -17,13 +17,12 @@
 //   favoured | recalled by chance, because it came first
 //
 // Arrivals push, the holder pops, and a pop is retried when a thread has arrived
-// meanwhile, as in the paper. A free lock with sleepers on its stack is
-// an addition: handing the lock to a sleeper keeps all threads out for as long as a
-// wake takes, and threads that arrive meanwhile fall asleep in turn, so that the
-// next handover is to a sleeper again. So where the top sleeps, an unlock
-// recalls it, which is the paper's anticipatory warm-up: it is woken and
-// competes again, while the lock is free for a thread that is awake. One that was
-// favoured by chance is handed the lock even if it sleeps again by then.
+// meanwhile, as in the paper. A free lock with sleepers on its stack is an addition: a
+// handover to a sleeper leaves the lock unused for as long as a wake takes, and threads
+// that arrive meanwhile fall asleep too, so that the next handover is to a sleeper again.
+// So where the top sleeps, an unlock recalls it, which is the paper's anticipatory warm-up:
+// it is woken and competes again, while the lock is free for a running thread. One that
+// was favoured by chance is handed the lock even if it sleeps again by then.
 //
 // Invariants
 //   EXCLUSION  only the thread that set held_, or was granted it, is inside.
@@ -163,7 +162,7 @@ class lifo_cr {
         heir = oldest;
       }
     }
-    // From here on the lock may be gone, if no thread is next and no thread recalled.
+    // From here on the lock may be destroyed, unless a thread is next or recalled.
     if (node* next = take_next(seen, heir)) {
       grant(next, lock_);
     }

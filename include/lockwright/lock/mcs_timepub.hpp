@@ -1,30 +1,29 @@
-// mcs-timepub: an MCS queue whose waiters publish the time. A releaser passes
-// over waiters whose time is old, because they are not running, and a waiter that is
-// passed over queues again.
+// mcs-timepub: an MCS queue whose waiters publish the time. An unlock passes over waiters
+// whose time is old, because they are not running; these queue again.
 //
 // Citation: B. He, W. N. Scherer III, M. L. Scott, "Preemption Adaptivity in
 // Time-Published Queue-Based Spin Locks", HiPC 2005 (MCS-TP).
 //
 //   word    | meaning                                   | written by
 //   tail    | last node of the queue, null when free    | arriving threads; the last holder
-//   inside  | of the holder, made at the first use:     | see outside
+//   inside  | the holder's record, made at first use:   | see outside
 //     node  | its node                                  | the holder, while inside
-//     since | the time at which it came                 | the holder, when it comes
+//     since | the time at which it entered              | the holder, when it enters
 //
-//   node      | next: the node behind; time: when its owner last was seen to run
+//   node      | next: the node behind; time: when its owner last published that it runs
 //   status    | meaning                              | changed to
 //   waiting   | its owner polls, or would if it ran  | available, timed_out, abandoned, failed
 //   available | the lock is the owner's              |
-//   timed_out | its owner's patience is over, and it | waiting, if it finds its place still
-//             | will return                          | there; failed
+//   timed_out | its owner's patience is over, and it | waiting, if it is still in the queue
+//             | will return                          | then; failed
 //   abandoned | its owner has given up for good      | (failed)
 //   failed    | passed over: out of the queue, and   |
 //             | the owner's own again                |
 //
-// In the paper a thread has one node for each lock, and comes back to it
-// in a later attempt. Here lock() makes attempts until one succeeds, giving its
-// processor away in between, and keeps its node for all of them: the owner of a
-// node that is timed_out is inside lock(). A node is given back by
+// In the paper a thread has one node for each lock, and reuses it in a later attempt.
+// Here lock() makes attempts until one succeeds, yields in between, and uses one node
+// for all of them: the owner of a node that is timed_out is inside lock(). A node is given
+// back by
 //   the owner,    after its unlock, or when a try_lock_until() finds it failed;
 //   the releaser, when it passes over a node that is abandoned.
 //
@@ -33,10 +32,10 @@
 //              whose status was made available.
 //   ONE-CHANGE each way out of a status is a read-modify-write, so owner and
 //              releaser agree on whether a node was granted, left or failed.
-//   WHOLE      when the queue is empty, all who were in it have been granted or
+//   EMPTIED    when the queue is empty, each node that was in it has been granted or
 //              failed: a free lock owns no node.
-//   TREADMILL  a releaser fails at most scan-limit nodes before it is through,
-//              so that their owners, who queue again, do not keep it walking.
+//   TREADMILL  an unlock fails at most scan-limit nodes before it has handed over, so
+//              that their owners, which queue again, do not prolong it without bound.
 #pragma once
 
 #include <atomic>
@@ -200,7 +199,7 @@ class mcs_timepub {
                                           std::memory_order_relaxed)) {
           break;
         }
-        // A late linker may be preempted too: with the policy that gives the processor away.
+        // With the policy that yields: the thread that is to set the link may be preempted too.
         next = await_link<spin_then_park<Env>>(end->next);
       }
       if (first_failed == nullptr && scanned++ >= Env::template value<scan_limit>()) {
@@ -222,7 +221,7 @@ class mcs_timepub {
       }
       failed = next;
     }
-    // Not before: as another thread's it could come up in the queue.
+    // Not before: another thread could queue with it.
     Env::give_node(me);
   }
 
@@ -252,7 +251,7 @@ class mcs_timepub {
     in.since.store(Env::now(), std::memory_order_relaxed);
   }
 
-  /// Attempts, each as long as the patience. False if passed over.
+  /// Makes attempts, each as long as the patience. False if passed over.
   [[gnu::noinline]] static bool wait(holder& in, node* me) {
     for (;;) {
       std::uint32_t seen = poll(in, me, Env::now() + Env::template value<patience>());
@@ -265,7 +264,7 @@ class mcs_timepub {
         // again, and gets in.
         me->time.store(Env::now(), std::memory_order_relaxed);
         seen = timed_out_;
-        // The place may still be there.
+        // It may still be in the queue.
         if (me->status.compare_exchange_strong(seen, waiting_, std::memory_order_relaxed,
                                                std::memory_order_acquire)) {
           continue;
@@ -298,7 +297,7 @@ class mcs_timepub {
     }
   }
 
-  /// Grants the lock to the owner of `next` if that was seen to run not long ago.
+  /// Grants the lock to the owner of `next` if that ran not long ago.
   static bool hand_over(node* next) {
     const std::uint64_t seen_at = next->time.load(std::memory_order_relaxed);
     if (Env::now() > seen_at + Env::template value<update_delay>()) {
@@ -310,7 +309,7 @@ class mcs_timepub {
                                                 std::memory_order_relaxed);
   }
 
-  /// The node is out of the queue: its owner's own again, or no thread's.
+  /// Fails a node out of the queue: it is its owner's again, or given back.
   static void fail(node* failed) {
     // Release: the owner reuses it. Acquire pairs with the release of the thread that abandoned it.
     if (failed->status.exchange(failed_, std::memory_order_acq_rel) == abandoned_) {

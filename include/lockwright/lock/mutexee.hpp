@@ -1,6 +1,6 @@
-// mutexee: a mutex that polls longer before it sleeps, and whose unlock waits a
-// moment for a thread to take the lock before it wakes a sleeper. Fewer sleeps
-// and wakes, which cost energy, for less fairness.
+// mutexee: a mutex whose waiters poll longer before they sleep, and whose unlock waits briefly
+// for a thread to acquire the lock before it wakes a sleeper. Fewer sleeps and wakes, which cost
+// energy, for less fairness.
 //
 // Citation: B. Falsafi, R. Guerraoui, J. Picorel, V. Trigonakis, "Unlocking
 // Energy", USENIX ATC 2016.
@@ -13,33 +13,32 @@
 //   2    | held, maybe sleepers   | a waiter that sleeps, from any state; a
 //        |                        | holder that took over an unlock's duty
 //
-//   tally  | mode, and how many contended acquisitions of this period came by
-//          | sleep and in all; written by the holder
-//   notice | of an unlock that waits for a taker, else null; set by the holder
-//          | before it unlocks, cleared by the next one
+//   tally  | the mode, and the contended acquisitions of this period: those after a
+//          | sleep, and all; written by the holder
+//   notice | that of an unlock that waits for an acquirer, else null; set by the holder
+//          | before it unlocks, cleared by the next holder
 //
 //   notice's state | meaning                                     | set by
 //   open           | the unlock waits; the sleepers are its duty | the unlock
 //   taken          | a thread has the lock and the duty          | that thread
-//   given_up       | the unlock has woken a sleeper, or is to    | the unlock
+//   given_up       | the unlock has woken a sleeper, or will     | the unlock
 //
 // A notice records its lock: one found in a copied lock belongs to
 // another lock, or has been reused, and is ignored.
 //
-// In the published unlock the lock is marked free, and the same word is read
-// again some time later. By then the next holder may have unlocked and destroyed
-// the lock. Here the unlock watches a node of its own, which the next holder looks
-// for. The published waiters poll with memory barriers, which saved
-// power on the processors of the paper; these use the pause of all other
-// locks here.
+// The published unlock marks the lock free, and reads the same word again some time
+// later. By then the next holder may have unlocked and destroyed the lock. Here the unlock
+// polls a node of its own, which the next holder changes. The published waiters poll with
+// memory barriers, which saved power on the processors of the paper; these pause, as in
+// all other locks here.
 //
 // Invariants
 //   EXCLUSION  only the thread that took the word from 0 is inside.
 //   DUTY       whenever a thread sleeps, or is about to, one thread owes it a
 //              wake: the holder, if the word is 2, or an unlock, if its notice
 //              is open. The exchanges on the notice pass the duty on or keep it.
-//   LAST-GIVES-BACK  of the two that exchange a notice's state, the second one
-//              gives the node back, so neither touches it after that.
+//   LAST-GIVES-BACK  of the two threads that exchange a notice's state, the second
+//              gives the node back, so neither accesses it after that.
 #pragma once
 
 #include <atomic>
@@ -52,7 +51,7 @@
 
 namespace lockwright {
 
-/// A sleep that only a wake ends.
+/// A sleep without a deadline.
 template <class Env>
 struct sleep_until_woken {
   static constexpr bool bounded = false;
@@ -217,7 +216,7 @@ class mutexee {
 
   static constexpr std::uint64_t never_ = ~std::uint64_t{0};
 
-  // The tally: how many came by sleep, how many in all, and the mode.
+  // The tally: acquisitions after a sleep, all contended ones, and the mode.
   static constexpr std::uint32_t count_bits_ = 15;
   static constexpr std::uint32_t counts_ = (1u << count_bits_) - 1;
   static constexpr std::uint32_t mutex_mode_ = 1u << 31;
@@ -259,7 +258,7 @@ class mutexee {
         Env::wait(word_, sleepers_);
         continue;
       }
-      // Only now that the word says 2: the wake that came may have been another's.
+      // Not before the word is 2: the wake that came may have been another thread's.
       if (Env::now() >= latest) {
         return latest != deadline && poll(deadline);
       }
@@ -269,7 +268,7 @@ class mutexee {
     return true;
   }
 
-  /// By the holder, having entered: an unlock that still waits need not wake.
+  /// Called by the holder after it has entered: an unlock that still waits need not wake.
   void relieve() {
     if (notice* left = notice_) [[unlikely]] {
       notice_ = nullptr;
@@ -302,7 +301,7 @@ class mutexee {
     const std::uint64_t grace = many_sleep ? Env::template value<grace_in_mutex_mode>()
                                            : Env::template value<grace_in_spin_mode>();
     word_.store(free_, std::memory_order_release);
-    // From here on the lock may be gone; the word's address is only a name.
+    // From here on the lock may be destroyed; only the word's address is used.
     const std::uint64_t end = Env::now() + grace;
     do {
       if (mine->state.load(std::memory_order_acquire) == taken_) {
@@ -319,7 +318,7 @@ class mutexee {
     Env::wake(word_, 1);
   }
 
-  /// By the holder, having waited: at the end of a period the mode is chosen.
+  /// Called by a holder that has waited; chooses the mode at the end of a period.
   void note(std::uint32_t slept) {
     const std::uint32_t seen = tally_.load(std::memory_order_relaxed);
     const std::uint32_t asleep = (seen & counts_) + slept;

@@ -1,6 +1,5 @@
-// MCSCR: an MCS queue whose unlock keeps threads out of circulation and takes
-// them back. malth.hpp describes the algorithm; which threads are set aside, where, and
-// which of them is recalled is the parameter Bystanders.
+// MCSCR: an MCS queue whose unlock removes threads from circulation and recalls them. malth.hpp
+// describes the algorithm; the parameter Bystanders is the policy that chooses these threads.
 #pragma once
 
 #include <atomic>
@@ -15,9 +14,9 @@
 
 namespace lockwright {
 
-/// Bystanders<Env, node> is what the holder knows of the passive threads.
-/// It is made from the fields that it has in the holder's node, changed, and
-/// left in the next holder's, or in the tail of a free lock.
+/// Bystanders<Env, node> is the holder's view of the passive threads. It is made from its
+/// fields in the holder's node, changed, and stored in the next holder's node, or in the tail
+/// of a free lock.
 template <class Env, template <class> class Wait, template <class, class> class Bystanders>
 class mcscr {
   struct node;
@@ -90,7 +89,7 @@ class mcscr {
  private:
   static constexpr bool parks_ = Wait<Env>::policy != waiting::spin;
 
-  /// A waiter that sleeps can only be woken, and that takes long.
+  /// True if the waiter sleeps: a handover to it takes long.
   static bool sleeps(node* waiter) {
     if constexpr (parks_) {
       return waiter->cell.asleep();
@@ -99,7 +98,7 @@ class mcscr {
     }
   }
 
-  /// What the queue's last node was before.
+  /// Returns the previous last node of the queue.
   node* enqueue(node* me) {
     me->next.store(nullptr, std::memory_order_relaxed);
     me->cell.arm();
@@ -141,7 +140,7 @@ class mcscr {
   /// The unlock of a holder that has waiters.
   [[gnu::noinline]] void pass_on(node* me) {
     bystanders rest(*me);
-    node* heir = nullptr;  // to be recalled, once the lock is out of our hands
+    node* heir = nullptr;  // to be recalled, once the lock is released
     node* next = nullptr;
     if (!rest.empty() && Env::chance(Env::template value<fairness>())) {
       next = rest.by_chance();
@@ -157,7 +156,7 @@ class mcscr {
     if (next == nullptr) {
       next = choose(me, rest, heir);
     }
-    // From here on the lock may be gone, if no thread is next and no thread recalled.
+    // From here on the lock may be destroyed, unless a thread is next or recalled.
     if (next != nullptr) {
       rest.leave_to(*next);
       next->grant = lock_;
@@ -172,14 +171,14 @@ class mcscr {
   /// become free; then `heir` is to be recalled, if it is a thread.
   node* choose(node* me, bystanders& rest, node*& heir) {
     bool culled = false;
-    node* last = me;  // what comes before `next`, in the queue or culled
+    node* last = me;  // the node before `next`, in the queue or culled
     // Acquire, here and below, pairs with the release store in wait_behind().
     node* next = me->next.load(std::memory_order_acquire);
     for (;;) {
       while (next != nullptr && next->rank != favoured_) {
         node* after = next->next.load(std::memory_order_acquire);
         if (!sleeps(next) && !rest.displaces(next, after == nullptr, sleeps)) {
-          // It is between the holder and the last node: one such is too many.
+          // A node between the holder and the last: one of these is culled at a time.
           if (culled || after == nullptr) {
             break;
           }
@@ -206,7 +205,7 @@ class mcscr {
           heir = candidate;
         }
       }
-      // Where all poll the set is empty here, and unlock() has tried this before.
+      // Where all waiters poll the set is empty here, and unlock() has tried this before.
       if (parks_) {
         rest.recalled = rest.recalled || heir != nullptr;
         node* seen = last;

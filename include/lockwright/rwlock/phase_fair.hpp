@@ -82,7 +82,7 @@ class phase_fair {
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
   /// `passes`: the caller may read already, and does not wait behind a writer
-  /// that waits for readers. `deadline` is of Env::now().
+  /// that waits for readers. `deadline` is in units of Env::now().
   admission lock_read(bool passes, std::uint64_t deadline = never) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
@@ -154,7 +154,7 @@ class phase_fair {
     return taken;
   }
 
-  /// `writers_first`: if a writer waits, it comes before the readers that do.
+  /// `writers_first`: a waiting writer comes before the waiting readers.
   void unlock_write(bool writers_first = false) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     std::uint64_t then = 0;
@@ -175,17 +175,17 @@ class phase_fair {
     }
   }
 
-  /// The caller holds the lock: as a writer?
+  /// For a holder: true if it is a writer.
   bool is_written() const {
     const std::uint64_t seen = word_.load(std::memory_order_relaxed);
     return (seen & written_) != 0 && inside(seen) == 0;
   }
 
-  /// Whether any thread reads.
+  /// True if any thread reads.
   bool is_read() const { return inside(word_.load(std::memory_order_relaxed)) != 0; }
 
-  /// For the only thread that there is: the thread that waited is gone, and so is the
-  /// writer, unless it `is_held`.
+  /// Called by the only thread of the child of a fork: the waiters are gone, and so is the writer,
+  /// unless it `is_held`.
   void forget_waiters(bool is_held) {
     const std::uint64_t seen = word_.load(std::memory_order_relaxed);
     word_.store(inside(seen) != 0 ? inside(seen) * one_inside_
@@ -215,7 +215,7 @@ class phase_fair {
     return (word & written_) == 0 || (passes && inside(word) != 0);
   }
 
-  /// The word once the writer inside has left and all readers behind have come in.
+  /// The word once the writer inside has left and all waiting readers are admitted.
   static std::uint64_t next_phase(std::uint64_t word) {
     return (~word & phase_) | word / one_behind_ * one_inside_;
   }
@@ -267,7 +267,7 @@ class phase_fair {
     return true;
   }
 
-  /// The word may be gone: the address is only a name.
+  /// The lock may be destroyed already: only the word's address is used.
   void wake_if_asleep(std::uint64_t before, std::uint64_t now) {
     if ((before & asleep_) != 0 && (now & asleep_) == 0) {
       Env::wake_low(word_, ~std::uint32_t{0});

@@ -1,5 +1,5 @@
-// What one execution (one interleaving) has besides the lock: the threads'
-// free queue nodes, the reserved memory, the sleepers. Reset before each one.
+// The state of one execution (one interleaving) besides the lock: the threads' free queue
+// nodes and the reserved memory. Reset before each execution.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@ namespace lockwright::model_env {
 inline constexpr std::uint32_t max_threads = 5;
 inline constexpr std::uint32_t max_nodes = 64;
 
-/// What the executions of a run have in common.
+/// The settings of all executions of a run.
 struct settings {
   std::uint32_t nodes = 2;       ///< NUMA nodes
   std::uint32_t caches = 1;      ///< groups of CPUs that share a cache, in each node
   bool migrates = false;         ///< a thread may be on any node at each query
   bool impatient = false;        ///< a poller may run out of patience at any moment
   bool spurious = false;         ///< each thread's sleep may end early, once
-  bool watched = false;          ///< a tool looks for races
-  bool short_of_memory = false;  ///< there may be none for a lock's memory outside the object
+  bool watched = false;          ///< a race detector observes the program
+  bool short_of_memory = false;  ///< reserve() may fail
   std::size_t common_bytes = 0;  ///< of what all locks share, made before the threads are
   bool reduced = false;  ///< the search is reduced_search, which wants to know each next step
 };
@@ -38,12 +38,12 @@ inline void fail(const char* what, rl::test_result_e kind, const rl::debug_info&
   rl::ctx().fail_test(what, kind, info);
 }
 
-/// A chosen number below `limit`; the search tries them all.
+/// A number below `limit`; the search tries them all.
 [[nodiscard]] inline std::uint32_t choose(std::uint32_t limit) {
   return rl::ctx().rand(limit, rl::sched_type_user);
 }
 
-/// What a thread does next, as far as others are concerned.
+/// The next step of a thread, as other threads can observe it.
 struct next_step {
   enum kind : std::uint8_t {
     nothing,   ///< runs to its next step
@@ -64,26 +64,26 @@ struct next_step {
 
 struct thread_state {
   next_step next;
-  bool fresh = true;                   ///< has just been scheduled, and done nothing since
-  std::uint32_t batch_polls_left = 0;  ///< polls left that no thread comes between
-  const void* polled = nullptr;        ///< what was loaded last; a batch polls that
-  bool polls_a_word = false;           ///< that one can be slept on
+  bool fresh = true;                   ///< has just been scheduled, and made no step since
+  std::uint32_t batch_polls_left = 0;  ///< remaining polls that no other step interrupts
+  const void* polled = nullptr;        ///< the object loaded last; a batch polls it
+  bool polls_a_word = false;           ///< that object can be slept on
   bool patient = false;                ///< polls one at a time until its next step of another kind
   bool woke_early = false;             ///< has had its spurious wake-up
   std::uint32_t gave_up_early = 0;     ///< sleeps whose deadline came at once
-  std::size_t makes_node = 0;          ///< what it constructs now is this node, and is to hold junk
+  std::size_t makes_node = 0;          ///< the node under construction, which is to hold junk
   bool remembers = false;              ///< has a hint about locks
-  bool remembered = false;             ///< which one
+  bool remembered = false;             ///< that hint
   std::uint64_t clock = 0;
   std::uint64_t numbers_drawn = 0;
-  std::uint32_t life = 0;  ///< how many threads have ended in its place
-  void* own = nullptr;     ///< the piece of memory that is its own
+  std::uint32_t life = 0;  ///< number of earlier threads that it replaces
+  void* own = nullptr;     ///< its own piece of memory
   std::uint32_t free_count = 0;
   std::byte* free_nodes[max_nodes];
 };
 
-/// Reserved memory, and the objects inside that have been used: no thread
-/// constructs those, so they come to life at their first use.
+/// Reserved memory, and the objects in it that have been used: no thread constructs those,
+/// so their lifetime begins at their first use.
 struct block {
   static constexpr std::uint32_t max_objects = 64;
   struct object {
@@ -135,15 +135,15 @@ class execution {
     common_ = nullptr;
   }
 
-  /// Gives back what no lock does.
+  /// Gives the common memory back.
   void end() {
     if (common_ != nullptr) {
       unreserve(common_, RL_INFO);
     }
   }
 
-  /// The node that the calling thread gave back last, else a fresh one: the
-  /// more often memory is used again, the more a careless reuse shows.
+  /// The node that the calling thread gave back last, else a new one: frequent reuse exposes
+  /// accesses to a reused node.
   void* take_node() {
     thread_state& me = threads[rl::thread_index()];
     ++nodes_taken;
@@ -164,7 +164,7 @@ class execution {
     return node;
   }
 
-  /// A pointer has been written where others may find it.
+  /// Called when a pointer has been written where other threads may read it.
   void publish(const void* p) {
     if (const std::size_t node = node_at(p); node < max_nodes) {
       published_[node] = true;
@@ -177,7 +177,7 @@ class execution {
     return node < max_nodes ? node + 1 : 0;
   }
 
-  /// Likewise of a block of reserved memory.
+  /// The same for a block of reserved memory.
   [[nodiscard]] std::size_t block_number(const void* p) const {
     for (std::uint32_t i = 0; i < block_count_; ++i) {
       if (blocks_[i].holds(p)) {
@@ -187,7 +187,7 @@ class execution {
     return 0;
   }
 
-  /// Whether `p` is in a node that only its taker knows so far.
+  /// True if `p` is in a node that only its thread has a pointer to.
   [[nodiscard]] bool is_private(const void* p) const {
     const std::size_t node = node_at(p);
     return node < max_nodes && !published_[node];
@@ -213,7 +213,7 @@ class execution {
     b.bytes = bytes;
     b.owner = owner;
     b.count = 0;
-    block_bytes_ += bytes;  // Never used again in this execution, so that late users are caught.
+    block_bytes_ += bytes;  // Not reused in this execution, so that late accesses are detected.
     ++blocks_reserved;
     std::memset(b.begin, 0, bytes);
     rl::context& c = rl::ctx();
@@ -222,7 +222,7 @@ class execution {
     return b.begin;
   }
 
-  /// Makes what all locks share.
+  /// Reserves the memory that all locks share.
   void make_common(std::size_t bytes) {
     if (bytes != 0) {
       common_ = reserve(bytes, nullptr);
@@ -230,7 +230,7 @@ class execution {
   }
   [[nodiscard]] void* common() const { return common_; }
 
-  /// Also of memory that was given back: a use after that is to be caught.
+  /// Also for memory that was given back, so that a use after that is detected.
   [[nodiscard]] bool is_reserved_for(const void* memory, const void* owner) {
     const block* b = block_of(memory);
     return b != nullptr && b->owner == owner;
@@ -255,12 +255,12 @@ class execution {
     std::memset(b->begin, 0xdd, b->bytes);
   }
 
-  /// The piece of a thread that has ended, for one that has come after it; null if there is none.
+  /// The piece of a thread that has ended, for a later thread; null if there is none.
   [[nodiscard]] void* piece_of_ended_thread() {
     return left_count_ == 0 ? nullptr : left_[--left_count_];
   }
 
-  /// Room for a piece of a thread's own, and how what is made there ends.
+  /// Memory for a thread's own piece. `destroy` is called on the object there.
   [[nodiscard]] void* cut_piece(void (*destroy)(void*)) {
     if (pieces_cut_ == max_pieces) {
       fail("more threads with a piece of their own than this model holds",
@@ -276,8 +276,8 @@ class execution {
     }
   }
 
-  /// The calling thread ends, and another begins in its place. What it leaves is for those that
-  /// come: the nodes for all, its own piece, as it is, for a thread that begins after this.
+  /// Ends the calling thread, and begins another that replaces it. The nodes are left to all
+  /// threads, the own piece, unchanged, to a thread that begins later.
   void replace_thread() {
     thread_state& me = threads[rl::thread_index()];
     if (me.own != nullptr) {
@@ -306,7 +306,7 @@ class execution {
   static constexpr std::uint32_t max_pieces = 2 * max_threads;
 
   [[nodiscard]] std::size_t node_at(const void* p) const {
-    // Far beyond max_nodes for what lies elsewhere.
+    // Far beyond max_nodes for other memory.
     return (reinterpret_cast<std::uintptr_t>(p) - reinterpret_cast<std::uintptr_t>(node_memory_)) /
            node_size;
   }
@@ -334,7 +334,7 @@ inline execution execution_now;
   return execution_now.threads[rl::thread_index()];
 }
 
-/// Other threads may run here, but need not run again before the next step.
+/// A point at which other threads may run, but need not run again before the next step.
 class pause {
  public:
   pause() { this_thread().next = {}; }
@@ -343,12 +343,11 @@ class pause {
   pause& operator=(const pause&) = delete;
 };
 
-/// One atomic step of the calling thread: others may come before it, no thread
-/// comes into it.
+/// One atomic step of the calling thread: others may run before it, not within it.
 ///
-/// Where no thread could make a difference, no thread is let in, which leaves fewer
-/// executions to search: right after another point at which others were let in
-/// (`fresh`), at objects that no other thread knows, and between the polls of a batch.
+/// Where the order cannot matter, no other thread runs, which leaves fewer executions to search:
+/// right after another point at which others could run (`fresh`), at objects to which no other
+/// thread has a pointer, and between the polls of a batch.
 class step : rl::preemption_disabler {
  public:
   explicit step(const next_step& next) : rl::preemption_disabler(after_others(next)) {}
