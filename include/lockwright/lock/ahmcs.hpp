@@ -6,7 +6,7 @@
 // Locality-Preserving Locks", PPoPP 2016. Two levels, and without transactional
 // memory (AHMCS, not AHMCS-HTM).
 //
-// The words and the invariants are those of hmcs, and these:
+// The words and the invariants are those of hmcs, and the following:
 //
 //   word   | meaning                                           | written by
 //   hint   | one bit of the thread, outside the lock: the next | the thread, in unlock()
@@ -16,21 +16,20 @@
 //
 //   left the lock by  | while                           | hint
 //   the root alone    | no thread waited                | straight
-//   the root alone    | one waited                      | as it was
+//   the root alone    | one waited                      | unchanged
 //   the root alone    | two or more waited              | through the leaf
 //   the leaf and root | no thread waited in the leaf at | straight
 //                     | either end of the section       |
 //   the leaf and root | a thread waited in the leaf     | through the leaf
 //
-// The published lock keeps the hint for each thread and lock, in a record that
-// takes memory for each pair. Here a thread has a fixed number of such bits, and
-// locks may share one. It also descends at arrival, depending on the last
-// queue in its record; here that is decided at release.
+// The published lock records the hint for each pair of thread and lock. Here a thread has a
+// fixed number of such bits, and locks may share one. The published lock also chooses the leaf
+// at arrival, depending on the last queue in its record; here that is decided at release.
 //
 // Invariants
-//   FAST-PATH  where both queues look empty, a thread takes the root alone,
-//              whatever its hint. Only a hint: entering at either level is
-//              right at any time, since the lock is held by holding the root.
+//   FAST-PATH  where both queues look empty, a thread takes the root alone, whatever its
+//              hint. Entering at either level is always correct, since the holder of the root
+//              holds the lock.
 //   AT-ROOT    at_root is the holder's own entry exactly if the holder went
 //              straight, so releasing the root recycles the right entry.
 #pragma once

@@ -1,17 +1,16 @@
-// alock-ls: Anderson's array lock as libslock has it. A thread draws the next
-// place in a ring and polls that place's own cache line until the thread before
-// it hands over. FIFO, with local polling and without links, but large.
+// alock-ls: libslock's version of Anderson's array lock. A thread draws the next slot of a ring
+// and polls that slot's cache line until the thread before it hands over. FIFO, with local
+// polling and without links, but large.
 //
 // Citation: T. E. Anderson, "The Performance of Spin Lock Alternatives for
 // Shared-Memory Multiprocessors", IEEE TPDS 1(1), 1990; T. David, R. Guerraoui,
 // V. Trigonakis, "Everything You Always Wanted to Know About Synchronization but
 // Were Afraid to Ask", SOSP 2013 (its library, libslock).
 //
-// The words and the invariants stand at spread_tickets; the ring is its serving
-// words, `slots` of them. The published ring holds flags, one of which is set
-// from the start, and each holder resets its own. Numbers in place of flags
-// make zeroed memory an unlocked lock, and with more waiters than places two of
-// them share a line instead of breaking the lock.
+// spread_tickets.hpp describes the words and the invariants; the ring is its serving words,
+// `slots` of them. The published ring holds flags, one of which is initially set, and each holder
+// resets its own. With numbers instead of flags zeroed memory is an unlocked lock, and with
+// more waiters than slots two of them share a line, where the published lock would fail.
 #pragma once
 
 #include <cstdint>

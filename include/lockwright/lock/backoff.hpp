@@ -1,6 +1,5 @@
-// backoff: test-and-set with bounded exponential backoff. After each failed
-// attempt the waiter stays away from the lock's cache line, twice as long each
-// time up to a bound.
+// backoff: test-and-set with bounded exponential backoff. After each failed attempt the waiter
+// does not access the lock's cache line for a delay, which doubles each time up to a bound.
 //
 // Citation: T. E. Anderson, "The Performance of Spin Lock Alternatives for
 // Shared-Memory Multiprocessors", IEEE TPDS 1(1), 1990.
@@ -11,7 +10,7 @@
 //
 // Invariants
 //   EXCLUSION  only the thread whose exchange returned 0 is inside.
-//   BOUND      no waiter stays away for more than `longest` turns at a time.
+//   BOUND      no waiter backs off for more than `longest` turns at a time.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +66,7 @@ class backoff {
     return arrival::contended;
   }
 
-  /// Gives up after the first delay that ends behind the deadline.
+  /// Gives up after the first delay that ends past the deadline.
   bool try_lock_until(std::uint64_t deadline) {
     return try_lock() || back_off_and_take([deadline] { return Env::now() < deadline; });
   }
@@ -77,7 +76,7 @@ class backoff {
   void unlock() { byte_.release(); }
 
  private:
-  /// True if it took the lock, false if `goes_on()` was not willing to.
+  /// True if it acquired the lock, false if `goes_on()` returned false.
   template <class Patience>
   [[gnu::noinline]] bool back_off_and_take(Patience goes_on) {
     growing_delay delay{Env::template value<shortest>(), Env::template value<longest>()};

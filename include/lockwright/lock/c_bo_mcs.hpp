@@ -1,6 +1,5 @@
-// c-bo-mcs: a cohort lock whose global lock is test-and-set with backoff and
-// whose local locks are MCS queues. Within a NUMA node first come, first served;
-// between the nodes the thread that comes first.
+// c-bo-mcs: a cohort lock whose global lock is test-and-set with backoff and whose local locks
+// are MCS queues. FIFO within a NUMA node, a race between the nodes.
 //
 // Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
 // Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
@@ -8,8 +7,8 @@
 // c-bo-mcs-stp polls and parks. The first thread of a node polls in both while
 // it waits for the global lock, with backoff.
 //
-// The composition, its words and invariants stand at cohort; its two parts are
-// the locks mcs and backoff themselves.
+// cohort.hpp describes the composition, its words and its invariants. Its parts are the locks
+// mcs and backoff.
 #pragma once
 
 #include "lockwright/lock.hpp"

@@ -4,10 +4,10 @@
 // Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
 // Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
 //
-// The composition, its words and invariants stand at cohort; its parts are the
-// locks ticket and partitioned, the latter's serving words in the same memory.
-// The study's trylock takes a number of the global lock and may then have to
-// wait; here the number is drawn only if it is being served (see spread_tickets).
+// cohort.hpp describes the composition, its words and its invariants. Its parts are the locks
+// ticket and partitioned, the latter's serving words in the same memory. The study's trylock
+// draws a number of the global lock and may then have to wait; here the number is drawn only if
+// it is being served (see spread_tickets).
 #pragma once
 
 #include "lockwright/lock.hpp"

@@ -1,6 +1,5 @@
-// clh: an implicit queue in which a thread waits on its predecessor's node and
-// takes that node over when it enters. FIFO, with local polling, and no link
-// that an unlock would have to wait for.
+// clh: an implicit queue in which a thread polls its predecessor's node, and recycles that
+// node when it enters. FIFO, with local polling, and no link for which an unlock has to wait.
 //
 // Citation: T. S. Craig, "Building FIFO and Priority-Queuing Spin Locks from
 // Atomic Swap", Univ. of Washington TR 93-02-02, 1993; P. Magnusson, A. Landin,
@@ -21,8 +20,8 @@
 //
 // Invariants
 //   ORDER      the queue is in the order of the exchanges on tail.
-//   ONE-WATCHER  at most one thread, the successor, ever looks at a node, and
-//              it alone recycles it, after its acquire saw the grant.
+//   ONE-WATCHER  at most one thread, the successor, ever reads a node, and
+//              it alone recycles it, after its acquire read the grant.
 //   NULL-IS-FREE  tail is null exactly while no thread holds or awaits the lock.
 #pragma once
 

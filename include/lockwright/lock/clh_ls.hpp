@@ -1,5 +1,5 @@
-// clh-ls: the CLH queue as libslock has it: a waiter that polls requests the line
-// of its predecessor's node for writing, with longer pauses in between.
+// clh-ls: libslock's CLH queue: a polling waiter requests the line of its predecessor's node for
+// writing, with longer pauses in between.
 //
 // Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
 // Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its

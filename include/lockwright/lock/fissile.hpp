@@ -9,12 +9,12 @@
 //             | 1     | held                                   | its new holder
 //             | 2     | handed over to the inner lock's holder | the holder, in unlock()
 //   impatient | 0     | arriving threads may overtake          | the inner lock's holder
-//             | 2     | what unlock is to leave in outer       | the inner lock's holder
+//             | 2     | the value that unlock stores in outer  | the inner lock's holder
 //   inner     | the queues of a CNA lock                       | see cna
 //
-// The inner lock is given up before lock() ends, so no node stays in use from lock to
-// unlock. While its holder waits for the outer lock it does what CNA does
-// when it hands over: it chooses its successor.
+// The inner lock is released before lock() returns, so no node stays in use from lock to
+// unlock. While its holder waits for the outer lock it chooses its successor, as CNA does at a
+// handover.
 //
 // Invariants
 //   ONE-COMPETES  of the queued threads only the holder of the inner lock tries

@@ -1,6 +1,5 @@
-// futex: a three-state mutex that sleeps in the kernel. A waiter polls for a
-// moment, then says in the lock's word that it sleeps, so that an unlock enters
-// the kernel only when a thread may be asleep.
+// futex: a three-state mutex whose waiters poll briefly, then record in the lock's word that
+// they sleep, so that an unlock enters the kernel only when a thread may be asleep.
 //
 // Citation: U. Drepper, "Futexes Are Tricky", 2011 (third mutex).
 // The polling before the sleep is not in that text. Without it a handover costs
@@ -12,9 +11,9 @@
 //   2    | held, maybe sleepers   | a waiter that sleeps, from any state
 //
 // Invariants
-//   EXCLUSION, NO-LOST-WAKE  those of three_state.hpp, whose word this is. One
-//              that polls may set 1 while others sleep: the last unlock has woken
-//              one of them, which will set 2.
+//   EXCLUSION, NO-LOST-WAKE  those of three_state.hpp, whose word this is. A polling
+//              waiter may set 1 while others sleep: the last unlock has woken one of them,
+//              which will set 2.
 //   BOUNDED-POLL  a waiter polls a fixed number of times and then sleeps, however
 //              often the lock changes hands meanwhile.
 #pragma once
@@ -72,7 +71,7 @@ class futex {
   void unlock() { mutex_.unlock(); }
 
  private:
-  /// True if it took the lock.
+  /// True if it acquired the lock.
   [[gnu::noinline]] bool poll() {
     for (std::uint64_t left = Env::template value<spin>(); left > 0; --left) {
       Env::relax();

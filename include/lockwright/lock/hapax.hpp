@@ -13,8 +13,8 @@
 //   slot of the array | the number of a holder that left some lock, and that hashes to the slot;
 //                     | a change only means: read depart again
 //
-// That the holder keeps its number in depart is not in the paper: POSIX gives unlock() nothing but
-// the lock.
+// In the paper the holder passes its number to unlock(); POSIX passes only the lock, so it is
+// stored in depart.
 //
 // Invariants
 //   ORDER      the lock is taken in the order of the exchanges on arrive.
@@ -22,7 +22,7 @@
 //   NO-LOST-CHANGE  a waiter reads its slot before it reads depart, and unlock writes depart before
 //              the slot. The slot never has a value again that it had, so a waiter that has read an
 //              old depart sees that the slot changes.
-//   LAST-TOUCH an unlock does not touch the lock after the store to depart.
+//   LAST-TOUCH an unlock does not access the lock after the store to depart.
 #pragma once
 
 #include <atomic>
@@ -67,7 +67,7 @@ class hapax {
                                  .source = "its authors (PPoPP 2026)"};
   static constexpr tunable_list<1> tunables{&slots};
 
-  /// Of the array, as far as the model checker uses it.
+  /// The size of the array in the model checker.
   static constexpr std::size_t common_bytes = slots.model_value * sizeof(word);
 
   arrival lock() {

@@ -1,6 +1,5 @@
-// hbo: test-and-set whose word holds the holder's NUMA node. A waiter on
-// another node backs off longer between its attempts, so that the lock is
-// more likely to stay where its data is.
+// hbo: test-and-set whose word holds the holder's NUMA node. A waiter on another node backs
+// off longer between its attempts, so that the lock is more likely to stay on its node.
 //
 // Citation: Z. Radović, E. Hagersten, "Hierarchical Backoff Locks for Nonuniform
 // Communication Architectures", HPCA 2003 (the plain one of its three).

@@ -5,13 +5,12 @@
 // Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
 // library, libslock).
 //
-// It is c-tkt-tkt with another way of waiting and another bound. The
-// composition, its words and invariants stand at cohort. libslock bounds the
-// passes by the numbers themselves: the thread that takes the global lock deals
-// 128 local ones, and a thread that finds none left retries later, so that within a
-// node, too, arrival order is lost there. Here the passes are counted, as in
-// the other cohort locks. libslock's trylock takes the global lock alone and
-// has an unlock of its own; here both locks are tried.
+// It is c-tkt-tkt with another waiting policy and another bound; cohort.hpp describes the
+// composition, its words and its invariants. libslock bounds the passes by the numbers
+// themselves: the thread that takes the global lock issues 128 local ones, and a thread that
+// finds none left retries later, so that arrival order is lost within a node too. Here the
+// passes are counted, as in the other cohort locks. libslock's trylock takes the global lock
+// alone and has an extra unlock; here both locks are tried.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +44,8 @@ struct hticket_numbers {
       .source = "libslock"};
 };
 
-/// Waits for the global lock: constant for each node before the waiter's, and a
-/// pause if that is the next.
+/// The delays of a waiter for the global lock: constant for each node before its own, and a pause
+/// if that is the next.
 template <class Env>
 struct hticket_global_poller {
   static constexpr tunable_list<1> tunables{&hticket_numbers::between_nodes};

@@ -10,19 +10,18 @@
 //   word | meaning                                              | written by
 //   tail | null: free; the lock's own node: held and no thread  | arriving threads; a thread
 //        | waits; else the node of the last waiter              | that gets the lock; the holder
-//   next | the first waiter, null when there is none            | the first waiter, if it finds
-//        |                                                      | no thread waiting; else the one
+//   next | the first waiter, null when there is none            | the first waiter, if it finds no
+//        |                                                      | thread waiting; else the thread
 //        |                                                      | that gets the lock
 //
 //   node | next: the node behind; cell: granted to this node's owner
 //
-// The two words of the lock are such a node without a cell. Where the published
-// lock marks the word `tail` of a waiting thread's node, here the cell is
-// granted.
+// The two words of the lock are such a node without a cell. The published lock grants
+// by the word `tail` of a waiting thread's node, this one by the cell.
 //
 // Invariants
 //   ORDER      the queue is in the order of the compare-and-swaps on tail.
-//   HOLDER-IS-LOCK  the thread that gets the lock puts the lock in its own node's place
+//   HOLDER-IS-LOCK  the thread that gets the lock replaces its node in the queue by the lock
 //              before it enters, so its node is out of use then.
 //   LINK       a node that is not the last gets its next pointer in a bounded
 //              number of its successor's steps.
@@ -97,7 +96,7 @@ class k42_mcs {
   }
 
  private:
-  /// Stands for the lock in tail. Never followed: the lock's link is next_.
+  /// The value of tail that denotes the lock. Never followed: the lock's link is next_.
   node* itself() { return reinterpret_cast<node*>(this); }
 
   [[gnu::noinline]] arrival wait_and_replace() {
@@ -126,8 +125,8 @@ class k42_mcs {
     return arrival::contended;
   }
 
-  /// Puts the lock in the place of `me`. Relaxed: next_ is the holder's here,
-  /// and an arriving thread comes to it by tail.
+  /// Replaces `me` in the queue by the lock. Relaxed: only the holder uses next_ here, and an
+  /// arriving thread finds it through tail.
   void replace(node& me) {
     node* behind = me.next.load(std::memory_order_acquire);
     if (behind == nullptr) {

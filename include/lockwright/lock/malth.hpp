@@ -1,6 +1,6 @@
-// malth: an MCS queue that keeps few threads in circulation. An unlock that
-// sees more waiters than the lock needs moves one to the passive set;
-// one that sees none takes one back, and by chance the oldest one is next.
+// malth: an MCS queue that keeps few threads in circulation. An unlock that finds more
+// waiters than the lock needs moves one to the passive set; one that finds none recalls
+// one, and by chance the oldest one is next.
 //
 // Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (MCSCR).
 // The waiting policy is a parameter: malth-spin (MCSCR-S) polls, malth-stp
@@ -15,7 +15,7 @@
 //
 //   node    | meaning
 //   next    | the node behind
-//   older,  | the neighbours in the passive set
+//   older,  | the adjacent nodes in the passive set
 //   younger |
 //   passive | in the holder's node: the passive set, tagged recalled_ while a
 //           | thread that was recalled has not been inside
@@ -28,15 +28,14 @@
 //   cull      a node between the holder and the last one goes to the set
 //   deficit   with no thread in the queue, the youngest of the set comes next
 //
-// Handing the lock to a sleeper keeps all threads out for as long as a wake
-// takes, and threads that arrive meanwhile fall asleep in turn, so that the next
-// handover is to a sleeper again. With fewer processors than would saturate
-// the lock this never ends. So in malth-stp no thread that sleeps is handed the
-// lock: it moves to the passive set, and is recalled when it is next, which
-// is the paper's anticipatory warm-up: it is woken and queues again, while
-// the lock goes to a thread that is awake, or becomes free. One that was favoured
-// by chance keeps its place in the queue, asleep or not. Handovers to
-// polling waiters, so all of malth-spin's, are as published.
+// A handover to a sleeper leaves the lock unused for as long as a wake takes, and threads that
+// arrive meanwhile fall asleep too, so that the next handover is to a sleeper again. With fewer
+// processors than would saturate the lock this never ends. So malth-stp does not hand the lock
+// to a sleeping thread: it moves that thread to the passive set, and recalls it when it is
+// next, which is the paper's anticipatory warm-up: the thread is woken and queues again, while
+// the lock goes to a thread that is awake, or becomes free. A thread that was favoured by chance
+// remains in the queue, asleep or not. Handovers to polling waiters, so all of malth-spin's,
+// are as published.
 //
 // Invariants
 //   EXCLUSION  the lock belongs to the owner of the first node of the queue.
@@ -58,7 +57,7 @@
 
 namespace lockwright {
 
-/// Of malth: one passive set. In one pointer, for the holder's node and for the
+/// The policy of malth: one passive set, stored as a pointer in the holder's node or in the
 /// tail of a free lock.
 template <class Env, class Node>
 class one_set {
@@ -81,7 +80,7 @@ class one_set {
     me.passive = flag::make(flag::pointer(tail), flag::flags(tail) & ~free_);
   }
   void leave_to(Node& next) const { next.passive = held(); }
-  /// With no thread in the set, the thread that was recalled comes without being missed.
+  /// Null with no thread in the set: a recalled thread needs no record.
   [[nodiscard]] Node* left_free() const { return empty() ? nullptr : flag::make(held(), free_); }
 
   [[nodiscard]] bool empty() const { return set_.empty(); }
@@ -89,7 +88,7 @@ class one_set {
   [[nodiscard]] Node* next() const { return set_.youngest(); }
   void take(Node* one) { set_.take(one); }
   void put(Node* one) { set_.put(one); }
-  /// All are alike.
+  /// No thread is preferred to another.
   static bool displaces(Node*, bool, bool (*)(Node*)) { return false; }
 
  private:

@@ -98,7 +98,7 @@ class mcs {
     return false;
   }
 
-  /// Whether no thread has or awaits it at the moment.
+  /// True if no thread holds or awaits it at the moment.
   [[nodiscard]] bool is_free() const { return tail_.load(std::memory_order_relaxed) == nullptr; }
 
   void unlock() {
@@ -118,13 +118,13 @@ class mcs {
     Env::give_node(me);
   }
 
-  /// For the holder: whether a thread waits. It may miss one that has just come.
+  /// For the holder: true if a thread waits. It may miss one that has just arrived.
   [[nodiscard]] bool awaited() const { return tail_.load(std::memory_order_relaxed) != holder_; }
 
-  /// For the holder: how many wait in the part of the queue that is linked up.
+  /// For the holder: the number of waiters in the linked part of the queue.
   [[nodiscard]] std::uint32_t queued() const {
     std::uint32_t count = 0;
-    // Acquire, as in unlock(): each node behind is seen made. None of them leaves.
+    // Acquire, as in unlock(), publishes each node behind. None of them leaves.
     for (const node* at = holder_; (at = at->next.load(std::memory_order_acquire)) != nullptr;) {
       ++count;
     }

@@ -1,5 +1,5 @@
-// mcs-ls: the MCS queue as libslock has it: a waiter that polls requests the line
-// of its own node for writing, with longer pauses in between.
+// mcs-ls: libslock's MCS queue: a polling waiter requests the line of its own node for writing,
+// with longer pauses in between.
 //
 // Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
 // Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its

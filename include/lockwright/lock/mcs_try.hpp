@@ -1,5 +1,5 @@
-// mcs-try: an MCS queue that a waiter can leave, at any time and without waiting
-// for its neighbours. Later arrivals remove the nodes that were left behind.
+// mcs-try: an MCS queue that a waiter can leave at any time, without waiting for the threads
+// before and behind it. Later arrivals remove the nodes that were left behind.
 //
 // Citation: M. L. Scott, "Non-Blocking Timeout in Scalable Queue-Based Spin
 // Locks", PODC 2002 (MCS-NB-try).
@@ -10,38 +10,36 @@
 //   holder | the holder's node                                    | the holder, while inside
 //
 //   next of a node | meaning                                           | set by
-//   null           | no thread has come behind, or it has left again   | its owner; the one behind
-//   a node         | the one behind waits for a word in its status     | that one
+//   null           | no thread is behind, or it has left again         | its owner; the one behind
+//   a node         | the thread behind waits on its own status         | that thread
 //   available      | the owner has unlocked                            | the owner, once
-//   leaving        | the owner has left; `before` is the one before    | the owner, once
-//   transient      | the same, but the one before still knows the node | the owner, once
+//   leaving        | the owner has left; `before` is the node before   | the owner, once
+//   transient      | the same, but the thread before will write here   | the owner, once
 //
-//   status of a node | meaning: what the one before says          | set by
-//   waiting          | nothing yet                                | the owner
-//   available, leaving, transient | what its next says            | the one before, once
-//   recycled         | the owner has left, and the one behind has | the one behind
-//                    | been here: the one before is to end the node |
+//   status of a node | meaning                                    | set by
+//   waiting          | the thread before has not left or unlocked | the owner
+//   available, leaving, transient | the mark of the node before   | the thread before, once
+//   recycled         | the owner and the thread behind have left: | the thread behind
+//                    | the thread before is to free the node      |
 //
 // The queue may end in nodes that were left behind, of which the last is
-// available: then the lock is free. The thread that comes next takes them away, and so
-// does the destructor.
+// available: then the lock is free. The next thread frees them, and so does the destructor.
 //
 // Invariants
 //   ORDER      the queue is in the order of the exchanges on tail, less those
 //              that left.
-//   ONE-SWAP   an owner's last word about its node is an exchange on next, and
-//              so is the introduction of the one behind: either the owner finds
-//              the one behind, and tells it, or that one finds the word.
-//   TAKEN-AWAY a node that its owner has marked is ended by the thread that finds the
-//              mark and is next in line, or, where the one before has yet to
-//              write into it, by the second of those two.
-//   NO-ABA     the owner compares tail with its node only before it marks it:
-//              no other thread may have ended and reused the node then. In the
-//              published lock the comparison comes after, which needs nodes
-//              that no other thread ever reuses.
+//   ONE-SWAP   an owner marks its node by an exchange on next, and the thread behind links
+//              itself by one: either the owner finds the thread behind, and sets its status, or
+//              that thread finds the mark.
+//   TAKEN-AWAY a node that its owner has marked is freed by the next thread that finds the
+//              mark, or, where the thread before has yet to write into it, by the second of
+//              those two.
+//   NO-ABA     the owner compares tail with its node only before it marks it: no other thread
+//              may have freed and reused the node then. The published lock compares afterwards,
+//              which needs nodes that no other thread ever reuses.
 //
-// The published lock leaves at its deadline even in the midst of nodes that
-// others left; here those are taken away first, each of which is one step.
+// In the published lock a thread leaves at its deadline even among nodes that others left; here
+// it frees those first, each in one step.
 #pragma once
 
 #include <atomic>
@@ -103,8 +101,8 @@ class mcs_try {
     return found;
   }
 
-  /// Comes and leaves at once if a thread is before it: as the queue may end in
-  /// nodes that were left behind, only a queued thread knows whether the lock is free.
+  /// Queues, and leaves at once if a thread is before it: as the queue may end in nodes that were
+  /// left behind, only a queued thread can find whether the lock is free.
   bool try_lock() {
     return take_if([] { return false; });
   }
@@ -224,12 +222,12 @@ class mcs_try {
   }
 
   /// The owner's last write. From here on the node belongs to the next thread, and the
-  /// lock may be gone.
+  /// lock may be destroyed.
   static void mark_and_set(node* me, node* word, std::uint32_t status) {
     node* behind = me->next.exchange(word, std::memory_order_acq_rel);
     if (behind != nullptr &&
         behind->status.exchange(status, std::memory_order_acq_rel) == recycled_) {
-      // Its owner has left, and the thread behind has found the word above.
+      // Its owner has left, and the thread behind has found the mark above.
       Env::give_node(behind);
     }
   }

@@ -1,6 +1,6 @@
-// mcscrn: malth for machines with several NUMA nodes. The threads that
-// circulate are of one node, the home; those of other nodes wait in a list of
-// their own, and from time to time another node becomes the home.
+// mcscrn: malth for machines with several NUMA nodes. The threads that circulate are of one
+// node, the home; those of other nodes wait in the remote list, and from time to time another
+// node becomes the home.
 //
 // Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (MCSCRN).
 //
@@ -8,14 +8,13 @@
 //   remote  | in the holder's node: the waiters of other nodes that were culled
 //   home    | in the holder's node: the NUMA node whose threads circulate
 //   numa    | the NUMA node of this node's owner
-//   When the lock is free, tail names a member of one of the sets, whose node
-//   has these fields in place of the holder's.
+//   When the lock is free, tail points to a member of one of the sets, whose node
+//   has these fields instead of the holder's.
 //
 // As malth, with these differences in unlock:
 //   fairness  where remote threads wait, the NUMA node of the oldest of them
 //             becomes the home, and that thread comes next
-//   cull      a remote waiter goes to the remote list if a home one can come
-//             next instead, however many there are
+//   cull      each remote waiter goes to the remote list if a home waiter can come next
 //   deficit   with no thread in the queue or the passive set, the NUMA node of the
 //             oldest remote waiter becomes the home
 // The paper drains the new home's threads into the queue, from where they
@@ -39,7 +38,7 @@
 
 namespace lockwright {
 
-/// Of mcscrn: a passive set of threads of the home, and those of other nodes.
+/// The policy of mcscrn: a passive set of threads of the home, and the remote list.
 template <class Env, class Node>
 class by_numa_node {
   using flag = flagged<Node>;
@@ -112,13 +111,12 @@ class by_numa_node {
     return passive_.youngest();
   }
 
-  /// One that by_chance() or next() gave.
+  /// Removes a thread that by_chance() or next() returned.
   void take(Node* one) { passive_.take(one); }
 
   void put(Node* one) { (is_remote(one) ? remote_ : passive_).put(one); }
 
-  /// Whether `one` is to make room for a waiter of the home node that is behind it
-  /// or waits in the passive set.
+  /// True if a waiter of the home node, behind `one` or in the passive set, is preferred to it.
   bool displaces(Node* one, bool last, bool (*sleeps)(Node*)) const {
     return is_remote(one) && (!last || (!passive_.empty() && !sleeps(passive_.youngest())));
   }
@@ -128,7 +126,7 @@ class by_numa_node {
 
   [[nodiscard]] bool is_remote(Node* one) const { return one->numa != home_; }
 
-  /// By age, as they are. As many steps as there are bystanders, once in a while.
+  /// Makes the NUMA node of `one` the home, and sorts all passive threads anew, in order of age.
   void move_to_node_of(Node* one) {
     home_ = one->numa;
     passive_set<Node> home;

@@ -1,5 +1,5 @@
-// null: a lock that keeps no thread out. What is left of a measurement when the
-// lock costs nothing: a reference for microbenchmarks, and no lock for programs.
+// null: a lock that excludes no thread. The reference for microbenchmarks, where the lock costs
+// nothing; not for programs.
 //
 // Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (where it is the reference
 // of some figures).

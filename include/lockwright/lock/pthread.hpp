@@ -1,14 +1,13 @@
-// pthread: the C library's own mutex, through the same layer as every other
-// lock. The baseline that others are compared with: what differs from it
-// differs because of the algorithm, not because of the interposition.
+// pthread: the C library's mutex, behind the same layer as every other lock. The baseline of
+// comparisons: a difference from it is due to the algorithm, not to the interposition.
 //
 // Citation: the GNU C Library's nptl; its normal mutex is Drepper's, "Futexes
 // Are Tricky", 2011.
 //
-//   state | the C library's; nothing of it is read or written here
+//   state | the C library's; not read or written here
 //
 // Invariants
-//   SAME-MUTEX every operation goes to the C library's mutex and to nothing else.
+//   SAME-MUTEX every operation is one on the C library's mutex.
 #pragma once
 
 #include "lockwright/lock.hpp"

@@ -9,14 +9,13 @@
 //   1    | held, no thread sleeps | lock, from 0
 //   2    | held, maybe sleepers   | a waiter that sleeps, from any state
 //
-//   tries | about how many tries waiters have needed lately | the holder, on
-//         |                                                 | having waited
+//   tries | a moving average of the tries that waiters need | the holder, if it
+//         |                                                 | has waited
 //
-// A waiter tries up to min(most, growth * tries + margin) times, with a pause
-// between, and then sleeps as `futex` does. With the lock, it moves `tries` an
-// eighth of the way to the number that it needed. Later versions of the C
-// library put a random back-off between tries; this is the lock of the
-// studies, which does not.
+// A waiter tries up to min(most, growth * tries + margin) times, with a pause between, and then
+// sleeps as `futex` does. As the holder, it moves `tries` an eighth of the way to the number that
+// it needed. Later versions of the C library back off at random between tries; this is the
+// lock of the studies, which does not.
 //
 // Invariants
 //   EXCLUSION, NO-LOST-WAKE  those of three_state.hpp, whose word this is.
@@ -109,7 +108,7 @@ class pthreadadapt {
   void unlock() { mutex_.unlock(); }
 
  private:
-  /// False if `goes_on()` was not willing to, or if `sleep()` did not take the lock.
+  /// False if `goes_on()` returned false, or if `sleep()` did not acquire the lock.
   template <class Patience, class Sleep>
   [[gnu::noinline]] bool wait_and_lock(Patience goes_on, Sleep sleep) {
     const std::uint64_t usual = tries_.load(std::memory_order_relaxed);
@@ -144,7 +143,7 @@ class pthreadadapt {
                  std::memory_order_relaxed);
   }
 
-  // What fits its word.
+  // The most that fits its word.
   static constexpr std::int64_t max_noted_ = 0xffff'ffff;
 
   three_state<Env> mutex_;

@@ -6,8 +6,8 @@
 //
 //   word     | meaning                                           | written by
 //   arrivals | null: free; else held, and the top of the stack   | arriving threads; the
-//            | of the threads that came since it was last taken; | holder, in unlock()
-//            | at its bottom is the end below                    |
+//            | of the threads that arrived since it was last     | holder, in unlock()
+//            | taken; at its bottom is the end below             |
 //   holder   | the holder's node                                 | the holder, while inside
 //
 //   node      | meaning
@@ -101,15 +101,15 @@ class reciprocating {
                // Release pairs with the acquire in lock() and try_lock() that finds null.
                !arrivals_.compare_exchange_strong(empty, nullptr, std::memory_order_release,
                                                   std::memory_order_relaxed)) {
-      // Acquire: the nodes of the stack are seen, through the exchanges that
-      // pushed them. No thread looks at taken_, so there is nothing to release.
+      // Acquire pairs with the exchanges that pushed the nodes of the stack. No thread follows
+      // taken(), so there is nothing to release.
       grant(arrivals_.exchange(taken(), std::memory_order_acquire), end);
     }
     Env::give_node(me);
   }
 
  private:
-  /// Stands in arrivals_ for a stack that was taken, and is empty.
+  /// The value of arrivals_ after the stack was taken.
   static node* taken() { return reinterpret_cast<node*>(std::uintptr_t{1}); }
 
   void found_free(node* me) {

@@ -1,6 +1,6 @@
-// spinlock: one word, taken by compare-and-swap in a loop with a pause between
-// attempts. The simplest lock there is, and the worst under high contention,
-// because every attempt takes the cache line for itself.
+// spinlock: one word, taken by compare-and-swap in a loop with a pause between attempts. The
+// simplest lock, and the worst under high contention, because every attempt requests the cache
+// line for writing.
 //
 // Citation: T. E. Anderson, "The Performance of Spin Lock Alternatives for
 // Shared-Memory Multiprocessors", IEEE TPDS 1(1), 1990 (test-and-set).

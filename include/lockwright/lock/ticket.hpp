@@ -1,6 +1,5 @@
-// ticket: a thread draws a number and waits until that number is served. FIFO
-// and two words small; all waiters poll the same word, and a preempted waiter
-// whose turn has come stops all behind it.
+// ticket: a thread draws a number and waits until that number is served. FIFO, and two words;
+// all waiters poll the same word, and a preempted waiter that is next stops all behind it.
 //
 // Citation: J. M. Mellor-Crummey, M. L. Scott, "Algorithms for Scalable
 // Synchronization on Shared-Memory Multiprocessors", ACM TOCS 9(1), 1991.
@@ -23,7 +22,7 @@
 
 namespace lockwright {
 
-/// A waiter that pauses between two polls, however many are before it.
+/// A waiter that pauses between two polls, for a constant time.
 template <class Env>
 struct patient_poller {
   static constexpr tunable_list<0> tunables{};
@@ -60,7 +59,7 @@ class ticket {
     std::uint32_t before_mine;
   };
 
-  /// As lock(), for one that wants to know more of what it found.
+  /// As lock(), but returns the number and the number of waiters before it.
   drawn draw_and_wait() {
     // Relaxed: the acquire is on grant, whose store releases.
     std::uint32_t mine = request_.fetch_add(1, std::memory_order_relaxed);
@@ -91,7 +90,7 @@ class ticket {
     grant_.store(grant_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 
-  /// For the holder: whether a thread waits. It may miss one that has just come.
+  /// For the holder: true if a thread waits. It may miss one that has just arrived.
   [[nodiscard]] bool awaited() const {
     return request_.load(std::memory_order_relaxed) - grant_.load(std::memory_order_relaxed) != 1;
   }

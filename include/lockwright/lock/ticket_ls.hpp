@@ -1,16 +1,14 @@
-// ticket-ls: a ticket lock with proportional waiting, as libslock has it. A
-// waiter stays away from the lock's cache line for longer the more numbers are
-// before its own.
+// ticket-ls: libslock's ticket lock with proportional waiting. A waiter backs off for longer the
+// more numbers are before its own.
 //
 // Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
 // Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
 // library, libslock).
 //
 // The words and the invariants are those of ticket; only the waiting differs.
-// A waiter with more than `yield-beyond` numbers before its own also gives up
-// its processor. libslock's delay for a number is constant until another one is
-// served; that it grows meanwhile, up to `longest`, is what its own constants
-// say and its hierarchical ticket lock does.
+// A waiter with more than `yield-beyond` numbers before its own also yields. libslock's delay for
+// a number is constant until another one is served; here it grows meanwhile, up to `longest`, as
+// libslock's constants suggest and its hierarchical ticket lock does.
 #pragma once
 
 #include <cstdint>

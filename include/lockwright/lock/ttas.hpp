@@ -1,6 +1,5 @@
-// ttas: test-and-test-and-set. A waiter polls with plain loads, which stay in
-// its own cache, and tries the atomic exchange only after it has seen the lock
-// free.
+// ttas: test-and-test-and-set. A waiter polls with plain loads, which hit its own cache, and
+// tries the atomic exchange only after it has found the lock free.
 //
 // Citation: L. Rudolph, Z. Segall, "Dynamic Decentralized Cache Schemes for
 // MIMD Parallel Processors", ISCA 1984.

@@ -1,5 +1,5 @@
-// ttas-ls: test-and-test-and-set with a random delay after each lost race, the
-// bound of which grows exponentially, as libslock has it.
+// ttas-ls: libslock's test-and-test-and-set with a random delay after each lost race, whose
+// bound grows exponentially.
 //
 // Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
 // Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
@@ -10,18 +10,18 @@
 //   0    | free
 //   1    | held
 //
-// It differs from ttas in two things: each poll requests the line for writing,
-// and a thread that saw the lock free but lost the race for it backs off for a random
-// time below a limit, which doubles each time.
+// It differs from ttas in two things: each poll requests the line for writing, and a thread
+// that found the lock free but lost the race for it backs off for a random time below a limit,
+// which doubles each time.
 //
-// libslock keeps the limit for each thread and lock, and never lowers it. Here
-// it lives as long as one wait: a limit that is kept needs a record per thread
-// and lock, and one busy period would slow the thread down for ever. libslock
-// polls without a pause; here there is one, as in the other locks.
+// libslock stores the limit for each thread and lock, and never lowers it. Here each wait begins
+// with the least limit: storing it needs a record per thread and lock, and one busy period would
+// slow the thread down for ever. libslock polls without a pause; here there is one, as in
+// the other locks.
 //
 // Invariants
 //   EXCLUSION  only the thread whose exchange returned 0 is inside.
-//   BOUND      no waiter stays away for `longest` turns or more at a time.
+//   BOUND      no waiter backs off for `longest` turns or more at a time.
 #pragma once
 
 #include "lockwright/lock.hpp"
@@ -31,7 +31,7 @@
 
 namespace lockwright {
 
-/// A waiter that prefetches at each poll, and after a lost race stays away.
+/// A waiter that prefetches at each poll, and backs off after a lost race.
 template <class Env>
 class backing_off_racer {
  public:

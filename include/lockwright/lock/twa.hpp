@@ -79,7 +79,7 @@ class twa {
                                  .source = "its authors (Euro-Par 2019)"};
   static constexpr tunable_list<2> tunables{&long_term, &slots};
 
-  /// Of the array, as far as the model checker uses it.
+  /// The size of the array in the model checker.
   static constexpr std::size_t common_bytes = slots.model_value * sizeof(counter);
 
   arrival lock() {
@@ -93,7 +93,7 @@ class twa {
     return arrival::contended;
   }
 
-  /// As that of ticket.
+  /// As ticket's try_lock().
   bool try_lock() {
     const std::uint32_t next = request_.load(std::memory_order_relaxed);
     return grant_.load(std::memory_order_relaxed) == next &&
@@ -132,8 +132,7 @@ class twa {
     }
   }
 
-  /// A factor of 127 keeps neighbouring numbers of one lock off each other's
-  /// cache lines.
+  /// With a factor of 127, consecutive numbers of one lock share no cache line.
   counter& slot_of(std::uint32_t number) {
     const std::uint64_t lock = reinterpret_cast<std::uintptr_t>(this);
     const std::uint64_t hash = std::uint64_t{number} * 127 ^ lock;

@@ -7,8 +7,8 @@
 //   word    | bits | meaning                            | written by
 //   held    | 0    | a thread is inside                 | all
 //   queuing | 1    | a thread is at the queue           | a waiter; the holder, to leave
-//   queue   | 6-63 | the first sleeper, which knows the | the holder of `queuing`
-//           |      | last; null when no thread sleeps   |
+//   queue   | 6-63 | the first sleeper, whose node has  | the holder of `queuing`
+//           |      | the last; null when none sleeps    |
 //
 //           lock              sleeper, first of its kind
 //   0 -----------> held ----> held queuing ----> held queue
@@ -21,8 +21,8 @@
 //   HELD-QUEUE `queuing` is set only while `held` is, and `held` is cleared
 //              only while `queuing` is not another's: with both, no other thread
 //              changes the word, and a store is enough.
-//   NO-LOST-SLEEPER  a queued thread has seen `held` in the same step in
-//              which it got the queue, so a later unlock finds it.
+//   NO-LOST-SLEEPER  the step in which a thread locks the queue requires `held`, so a later
+//              unlock finds that thread.
 #pragma once
 
 #include <atomic>
@@ -149,7 +149,7 @@ class wordlock {
 
   [[gnu::noinline]] void unlock_and_wake() {
     entry* seen = word_.load(std::memory_order_relaxed);
-    // Not alone any more: a thread sleeps, or is about to.
+    // Another thread sleeps, or is about to.
     while (!take_queue(seen)) {
       Env::yield();
       seen = word_.load(std::memory_order_relaxed);

@@ -11,7 +11,7 @@
 //         |          | readers inside to leave                    |
 //   1     next       | the front writer is to come after          | that writer; the
 //         |          | the one that has `written`                 | one before it
-//   2     phase      | changes when waiting readers are let in    | writers
+//   2     phase      | changes when waiting readers are admitted  | writers
 //   3     asleep     | readers may sleep on the low half          | readers; cleared
 //         |          |                                            | by writers
 //   4-31  inside     | readers inside                             | readers; writers,
@@ -28,7 +28,7 @@
 //
 // The front writer takes `written`, if that is free, and waits for the readers
 // inside; else it sets `next`, and is given `written` by the writer that leaves.
-// That one lets in all readers behind in the same step, so the phases alternate:
+// That writer admits all waiting readers in the same step, so the phases alternate:
 //
 //   writer inside --> all readers that waited --> the next writer --> ...
 //
@@ -36,24 +36,21 @@
 //   EXCLUSION  a writer is inside only while `written` is set and no thread is
 //              counted as inside; no reader that finds `written` enters, except
 //              one that passes, which enters beside another reader.
-//   TURN       a waiting reader is let in by the next writer that leaves. One
-//              that was let in is counted, so the phase does not change again
-//              before it has been inside, however long it takes to see it.
-//   ONE-GRANT  the step on the word that leaves the front writer alone,
-//              `written` and no thread inside, is made once, and the thread that makes it
-//              grants. A writer that gives up takes its mark back in one step, which
-//              it can only before that.
+//   TURN       a waiting reader is admitted by the next writer that leaves, and counted, so
+//              the phase does not change again before it has been inside, however late it notices.
+//   ONE-GRANT  the step on the word that leaves the front writer alone, with `written` set and no
+//              thread inside, is made once, and its thread grants. A writer that gives up
+//              withdraws its mark in one step, which succeeds only before that.
 //   NO-LOST-WAKE  a reader sleeps only on a low half with `written`, `asleep` and
 //              its own phase; the thread that changes the phase, or takes `written` back,
 //              clears `asleep` in the same step and wakes all.
-//   NO-TOUCH   after its step on the word a thread that leaves does not touch the
+//   NO-TOUCH   after its step on the word a thread that leaves does not access the
 //              lock again, unless a writer waits for it to; so the next holder
 //              may destroy the lock.
 //
-// Unlike in the published lock, waiters sleep, can give up, and a thread that
-// reads already may pass a waiting writer: it would wait for itself. Writers are
-// let in one after the other, but behind the front writer in no fixed order.
-// A writer that finds no thread takes the lock at once.
+// Unlike in the published lock, waiters sleep and can give up, and a thread that reads already
+// may pass a waiting writer, as otherwise it would wait for itself. Writers behind the front
+// writer are admitted in no fixed order. A writer that finds no thread acquires the lock at once.
 #pragma once
 
 #include <atomic>

@@ -19,7 +19,7 @@ struct settings {
   std::uint32_t nodes = 2;       ///< NUMA nodes
   std::uint32_t caches = 1;      ///< groups of CPUs that share a cache, in each node
   bool migrates = false;         ///< a thread may be on any node at each query
-  bool impatient = false;        ///< a poller may run out of patience at any moment
+  bool impatient = false;        ///< a poller may reach its spin bound at any moment
   bool spurious = false;         ///< each thread's sleep may end early, once
   bool watched = false;          ///< a race detector observes the program
   bool short_of_memory = false;  ///< reserve() may fail
