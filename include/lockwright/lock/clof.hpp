@@ -1,7 +1,6 @@
-// clof: one lock per group of processors, level by level of the machine: those
-// that share a cache, those of a NUMA node, those of a package, all. A thread
-// takes the locks from its own group upwards, and hands what it has above a
-// level to the next of its group there, up to a bound.
+// clof: one lock per group of processors at each level of the machine: cache, NUMA node, package
+// and all. A thread takes the locks of its groups upwards, and hands the locks above a level to
+// the next thread of its group there, up to a bound.
 //
 // Citation: R. Chehab, A. Paolillo, D. Behrens, M. Fu, H. Härtig, H. Chen,
 // "CLoF: A Compositional Lock Framework for Multi-level NUMA Systems", SOSP 2021.
@@ -15,8 +14,7 @@
 //   group  | meaning                                              | written by
 //   lock   | the lock of its threads, or of the groups below      | those
 //   passed | the thread that gets the lock gets all above with it | the lock's holder
-//   passes | how often that was done since the locks above        | the lock's holder
-//          | were taken                                           |
+//   passes | number of passes since the locks above were taken    | the lock's holder
 //
 // A level at which the machine has no more groups than at the next is left out.
 // The published release releases the upper lock first, then the lower one,
@@ -25,12 +23,11 @@
 // tree; a lock records its holder itself, not in the group below.
 //
 // Invariants
-//   ALL-ABOVE  the holder has the lock of its group at each level, or has been
-//              passed what is above.
+//   ALL-ABOVE  the holder has taken the lock of its group at each level, or was passed it.
 //   PASSED-ON  `passed` is set only while a thread waits for the lock, so a
 //              thread that comes later, or tries, never finds it set.
 //   BATCH      after `batch` passes at a level the locks above are released.
-//   SAME-LEAF  `leaf` says which locks to release, wherever the holder runs by then.
+//   SAME-LEAF  `leaf` determines the locks to release, wherever the holder runs by then.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +53,7 @@ class clof {
     typename Env::template plain<std::uint32_t> passes;
   };
 
-  /// The groups of each level in turn, in one piece of zeroed memory.
+  /// The groups of all levels, in one piece of zeroed memory.
   class tree {
    public:
     static std::size_t bytes() { return start_of<top>() + sizeof(group<top>); }
@@ -79,7 +76,7 @@ class clof {
     }
   };
 
-  /// Whether the machine has more groups at that level than at the next.
+  /// True if the machine has more groups at that level than at the next.
   template <std::uint32_t Level>
   static bool is_level() {
     return Env::groups(Level) != (Level + 1 == top ? 1 : Env::groups(Level + 1));
@@ -101,7 +98,7 @@ class clof {
           "above it within its group up to a bound. Made for machines of many levels; heavy when "
           "uncontended."};
 
-  /// Of the machine that it knows, without the topmost.
+  /// The number of levels below the topmost.
   static constexpr std::uint32_t levels = top;
 
   static constexpr tunable batch{
@@ -124,7 +121,7 @@ class clof {
     return found;
   }
 
-  /// By trylock upwards; a failure releases the locks taken so far.
+  /// Tries the locks upwards; a failure releases those taken so far.
   bool try_lock(tree& all) {
     const std::uint32_t leaf = Env::group();
     if (!try_take<0>(all, leaf)) {

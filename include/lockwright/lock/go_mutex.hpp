@@ -1,30 +1,30 @@
-// go-mutex: waiters sleep in the order of arrival and compete with arriving
-// threads when they are woken. One that has waited too long turns the mutex to
-// starvation: it is handed from holder to waiter then, until the queue is short.
+// go-mutex: waiters sleep in the order of arrival and compete with arriving threads when woken.
+// A waiter that has waited too long sets starvation mode, in which the mutex is handed from
+// holder to waiter, until the queue is short.
 //
 // Citation: The Go Authors, sync.Mutex of Go 1.9 and later, 2017 (D. Vyukov,
 // "sync: make Mutex more fair", golang.org/issue/13086).
 //
 //   state | bits | meaning                                      | written by
 //   held  | 0    | a thread is inside                           | all
-//   woken | 1    | a waiter is awake and competes, or a spinner | a waiter or spinner; an
-//         |      | asks that none be woken                      | unlock that wakes
+//   woken | 1    | a waiter is awake and competes, or a thread  | a waiter or spinner; an
+//         |      | that spins prevents wakes                    | unlock that wakes
 //   starving | 2 | unlock hands over; no barging                | waiters
 //   count | 3-31 | threads that sleep or are about to           | waiters, an unlock that wakes
 //   sleepers | a semaphore, where they sleep                    | see fifo_semaphore
 //
-// Go's unlock drops `held` first and then looks for a thread to wake; here
-// the mutex may be gone by then, so that both are one step. A goroutine
-// spins only if other processors have work; that is not known here.
+// Go's unlock clears `held` before it chooses a thread to wake; here the mutex may be destroyed
+// by then, so both are one step. A goroutine spins only if other processors have work; that
+// is not known here.
 //
 // Invariants
 //   EXCLUSION  inside is the thread that takes the state from neither held nor starving
 //              to held, or that is woken while it is starving.
-//   ONE-EACH   each decrement of `count` by an unlock, and each unlock of a
-//              starving mutex, releases the semaphore once, and lets one
-//              thread of `count` go on; that one keeps the mutex in use until then.
-//   FAIR       a waiter of more than `starvation` turns the mutex to
-//              starving when it is held at its next attempt.
+//   ONE-EACH   each decrement of `count` by an unlock, and each unlock of a starving mutex,
+//              releases the semaphore once, and so lets one thread of `count` proceed; until
+//              then that thread prevents the mutex from being destroyed.
+//   FAIR       a thread that has waited for longer than `starvation` sets `starving` if the mutex
+//              is held at its next attempt.
 #pragma once
 
 #include <atomic>
@@ -181,8 +181,7 @@ class go_mutex {
   [[gnu::noinline]] void unlock_with_waiters(std::uint32_t seen) {
     for (;;) {
       if ((seen & starving_) != 0) {
-        // No thread takes it now but the one that the semaphore lets go on.
-        // Relaxed: the semaphore releases.
+        // Only the thread that the semaphore admits takes it now. Relaxed: the semaphore releases.
         state_.fetch_sub(held_, std::memory_order_relaxed);
         sleepers_.release();
         return;

@@ -1,6 +1,5 @@
-// hclh: a queue of waiting threads per NUMA node, which its first thread moves
-// as a whole to the end of one queue for all nodes. Threads of a node that arrived
-// together get the lock one after the other.
+// hclh: a queue of waiting threads per NUMA node, which its first thread appends as one batch
+// to a global queue. Threads of a node that arrived together get the lock one after the other.
 //
 // Citation: V. Luchangco, D. Nussbaum, N. Shavit, "A Hierarchical CLH Queue
 // Lock", Euro-Par 2006.
@@ -10,33 +9,32 @@
 //   holder | the holder's node                             | the holder, while inside
 //   global | last node of the queue of all NUMA nodes,     | masters; the last holder
 //          | null when the lock is free                    |
-//   local  | last thread that came to one NUMA node, null  | that node's threads
-//          | when no thread has come since the last splice |
+//   local  | last thread that queued at one NUMA node,     | that node's threads
+//          | null when none has since the last splice      |
 //
-//   node    | to whom              | waiting | granted         | spliced
-//   near    | the next thread of   | wait    | the lock is     | you are the master: move
-//           | the NUMA node        |         | yours           | your queue
-//   far     | the next master in   | wait    | the lock is     | -
-//           | the global queue     |         | yours           |
-//   left    | how many of the two that may still look at a spliced node have done so
+//   node    | read by              | waiting | granted         | spliced
+//   near    | the next thread of   | wait    | it has the      | it is the master, and
+//           | the NUMA node        |         | lock            | moves its queue
+//   far     | the next master in   | wait    | it has the      | -
+//           | the global queue     |         | lock            |
+//   left    | the number of its two watchers that have finished with a spliced node
 //
 // A thread that finds no thread before it in its NUMA node, or a node that has
 // been spliced, is the master: it appends its queue, by its
 // last node, to the global queue.
 //
-// In the published lock the next in the global queue takes a spliced node over
-// as its own, while a thread of the node's own NUMA node may still look at it,
-// or come to look at it later: if it is back in that NUMA node's queue by then,
-// the two wait for each other, or both enter. Here such a node is recycled by
-// the later of its two watchers, and a tail that no thread has queued behind is
-// removed from the local queue at once. As in clh, null stands for the dummy
-// node, so that zeroed memory is an unlocked lock.
+// In the published lock the next master reuses a spliced node, while a thread of the node's own
+// NUMA node may still read it, now or later: if it is back in that NUMA node's queue by
+// then, the two wait for each other, or both enter. Here such a node is recycled by the later
+// of its two watchers, and a tail that no thread has queued behind is removed from the local
+// queue at once. As in clh, null denotes the dummy node, so that zeroed memory is an
+// unlocked lock.
 //
 // Invariants
 //   ORDER      the global queue is in the order of the exchanges on global, and
 //              within a splice in that of the exchanges on local.
-//   ONE-WATCHER  a node that is not spliced is looked at by the next thread of
-//              its NUMA node only, which recycles it.
+//   ONE-WATCHER  a node that is not spliced is read only by the next thread of its NUMA
+//              node, which recycles it.
 //   TWO-WATCHERS  a spliced node is released once for its NUMA node, by the next
 //              thread there or by the master if there is none, and once for the
 //              global queue, by the next master or by its owner if there is
@@ -179,17 +177,16 @@ class hclh {
 
   /// Moves the caller's queue, of which it is the first, and waits for the lock.
   static arrival splice(queue_tail& global, queue_tail& local) {
-    // Acquire pairs with the exchange in lock(): the node is seen.
+    // Acquire pairs with the exchange in lock(), which publishes the node.
     node* last = local.load(std::memory_order_acquire);
     // Release publishes the node; acquire pairs with the release in unlock()
     // that left null, and with that of the node before.
     node* before = global.exchange(last, std::memory_order_acq_rel);
-    // The tail first: until the next thread knows of the splice,
-    // the node keeps its role.
+    // The tail first: until the next thread finds the node spliced, it is unchanged.
     node* alone = last;
     const bool nobody_behind = local.compare_exchange_strong(
         alone, nullptr, std::memory_order_relaxed, std::memory_order_relaxed);
-    // Relaxed: it only tells the next thread to release the node.
+    // Relaxed: the next thread only releases the node after it.
     last->near.store(spliced_, std::memory_order_relaxed);
     if (nobody_behind) {
       release(*last);

@@ -1,6 +1,6 @@
-// hemlock: a queue lock without queue nodes. A thread has one word, for all the
-// locks that it holds or awaits; the thread that is behind it in some queue polls that
-// word for the address of the lock, and clears it when it takes the lock over.
+// hemlock: a queue lock without queue nodes. A thread has one word for all locks that it holds or
+// awaits; the thread behind it in a queue polls that word for the address of the lock, and clears
+// it when it acquires the lock.
 //
 // Citation: D. Dice, A. Kogan, "Hemlock: Compact and Scalable Mutual
 // Exclusion", SPAA 2021. With two refinements of its authors: CTR, by which a
@@ -14,26 +14,23 @@
 //   holder | word of the holder, or of a holder before       | the holder, when it enters
 //
 //   a thread's word | meaning                             | changed by
-//   0               | nothing is handed over              | the thread that takes over
+//   0               | no handover                         | the successor
 //   address         | the lock there is the successor's   | the holder, in unlock()
 //
-// Any thread may unlock, and the same thread may even wait for a lock that it
-// holds itself, until another one unlocks. The published lock allows neither. So
-// here the lock records its holder's word; unlock claims the word by a
-// compare-and-swap, because two threads may each unlock a lock that a third one
-// has locked; and a thread whose word may still be in the queue that it joins
-// takes a queue node as its word for that lock. With Overlap, the published
-// lock() waits there until the successor has taken the word's last handover of
-// this lock; a thread that waits for itself would do so for ever.
+// Any thread may unlock, and a thread may even wait for a lock that it holds itself, until
+// another one unlocks. The published lock allows neither. So here the lock records its
+// holder's word; unlock claims the word by a compare-and-swap, because two threads may each
+// unlock a lock that a third one has locked; and a thread whose word may still be in the
+// queue that it joins takes a queue node as its word for that lock. With Overlap, the
+// published lock() waits there until the successor has taken the word's last handover of
+// this lock; a thread that waits for itself would wait for ever.
 //
 // Invariants
 //   ORDER      the queue is in the order of the exchanges on tail.
-//   ONE-PLACE  a word is at most once in the queue of a lock. While it is in
-//              there, its thread that looks at the lock finds a tail, and its
-//              own word as the holder's.
-//   HANDSHAKE  a handover begins when the successor in the one before has
-//              cleared the word.
-//   WORDS-STAY a thread's word stays a word when the thread has ended.
+//   ONE-PLACE  a word is at most once in the queue of a lock. While it is there, its thread
+//              finds a tail in the lock, and its own word as the holder's.
+//   HANDSHAKE  a handover begins when the successor of the last one has cleared the word.
+//   WORDS-STAY the memory of a thread's word is used for words alone after the thread has ended.
 #pragma once
 
 #include <atomic>
@@ -82,9 +79,8 @@ class hemlock {
 
   arrival lock() {
     word* mine = word_to_queue();
-    // Release publishes the word, acquire pairs with it: the word before is
-    // seen made. Acquire also pairs with the release in unlock() that left
-    // null.
+    // Release publishes the word; acquire pairs with that of the word before, and with
+    // the release in unlock() that left null.
     word* before = tail_.exchange(mine, std::memory_order_acq_rel);
     arrival found = arrival::uncontended;
     if (before != nullptr) {
@@ -125,8 +121,8 @@ class hemlock {
  private:
   [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(this); }
 
-  /// ONE-PLACE: null of a tail seen after the word was in the queue says that
-  /// it has left it, and so does the word of a later holder.
+  /// The caller's own word, or a node if that may be in the queue. By ONE-PLACE it is not if the
+  /// tail is null, or if the holder's word is another.
   word* word_to_queue() {
     word* own = Env::template own<word>();
     if (own == nullptr || (holder_.load(std::memory_order_relaxed) == own &&
@@ -147,8 +143,8 @@ class hemlock {
 
   [[gnu::noinline]] void await(word& before) {
     std::uintptr_t seen = address();
-    // Acquire pairs with the release in hand_over(): the section before is
-    // seen. Release frees a word that is a node, for the acquire there.
+    // Acquire pairs with the release in hand_over(), after the section before. Release frees a
+    // word that is a node, for the acquire there.
     while (!before.grant.compare_exchange_strong(seen, 0, std::memory_order_acq_rel,
                                                  std::memory_order_relaxed)) {
       seen = address();
@@ -156,7 +152,7 @@ class hemlock {
     }
   }
 
-  /// Touches only the word once the successor may have got the lock.
+  /// Accesses only the word once the successor may have the lock.
   [[gnu::noinline]] void hand_over(word& mine) {
     const std::uintptr_t here = address();
     std::uintptr_t none = 0;

@@ -1,6 +1,6 @@
-// mutable: a lock that lets only so many of its waiters poll as fit a window;
-// the others sleep. An oracle widens the window when a sleeper was late for a
-// free lock, and narrows it as long as none is.
+// mutable: a lock of which as many waiters poll as fit a window, while the others sleep. An
+// oracle widens the window when a sleeper was late for a free lock, and narrows it while
+// none is.
 //
 // Citation: R. Marotta, D. Tiriticco, P. Di Sanzo, A. Pellegrini, B. Ciciani,
 // F. Quaglia, "Mutable Locks: Combining the Best of Spin and Sleep Locks",
@@ -15,12 +15,12 @@
 //   owed    |       | wake-ups that the next unlock is to make | the holder
 //           |       | more than its one; below zero: so many   |
 //           |       | of the next unlocks are to make none     |
-//   oracle  |       | see there                                | the holder
-//   All zero: free, with a window of one, which is the holder's.
+//   oracle  |       | see doubling_oracle                      | the holder
+//   All zero: free, with a window of one, for the holder.
 //
 // Invariants
-//   ONE-STEP   a thread reads the window and how many came before it in the
-//              step in which it is counted; one that finds the window full sleeps.
+//   ONE-STEP   a thread reads the window and the number of threads before it in the step in
+//              which it is counted; if it finds the window full it sleeps.
 //   WINDOW     of n counted threads min(n, window) are awake, and -owed more
 //              if owed is below zero, and owed fewer if it is above.
 //   PERMITS    a permit is given only for a thread that is counted, sleeps and
@@ -42,9 +42,9 @@
 
 namespace lockwright {
 
-/// The paper's oracle, after TCP's congestion window: doubles at a late wake-up,
-/// and takes one off after so many acquisitions without. With V the widest
-/// window that still has late wake-ups, one of K * V + 1 acquisitions is late.
+/// The paper's oracle, after TCP's congestion window: doubles the window at a late wake-up, and
+/// narrows it by one after K acquisitions without. With V the widest window that still has late
+/// wake-ups, one of K * V + 1 acquisitions is late.
 template <class Env>
 class doubling_oracle {
  public:
@@ -59,8 +59,8 @@ class doubling_oracle {
       .source = "Marotta et al., CCPE 32(22), 2020"};
   static constexpr tunable_list<1> tunables{&late_every};
 
-  /// By how much the window is to change, after an acquisition for which the
-  /// caller slept, or found the lock held when it came to it awake (`spun`).
+  /// The change of the window after an acquisition. `slept`: the caller slept for it; `spun`: it
+  /// found the lock held when awake.
   std::int64_t advise(bool spun, bool slept, std::uint32_t window) {
     if (slept && !spun) {
       // mutant survives: dropped: the count decides the width of the window, not which thread is
@@ -146,7 +146,7 @@ class mutable_window {
     if (owed < 0) {
       return;
     }
-    // One more sleeper for the place in the window that has become free.
+    // One more sleeper, since the window has one thread less.
     const std::int32_t wakes = owed + (threads(left) > window(left) ? 1 : 0);
     if (wakes != 0) {
       wake(static_cast<std::uint32_t>(wakes));
@@ -162,8 +162,8 @@ class mutable_window {
     return static_cast<std::uint32_t>(state >> window_shift_) + 1;
   }
 
-  /// By the holder. The step is dropped if the window is not the one that the
-  /// caller found when it came: a thread has been faster.
+  /// Called by the holder. The step is dropped if another thread has changed the window since the
+  /// caller arrived.
   void resize(std::uint32_t found, std::int64_t step) {
     if (step == 0 || window(state_.load(std::memory_order_relaxed)) != found) {
       return;
@@ -182,7 +182,7 @@ class mutable_window {
       // Sleepers that are inside the window now.
       owe(step < now - found ? step : now - found);
     } else if (step < 0 && now > found + step) {
-      // Threads awake that are outside now: so many unlocks wake no thread.
+      // Threads awake that are outside now: as many unlocks wake no thread.
       const std::int64_t outside = now - (found + step);
       owe(-(-step < outside ? -step : outside));
     }

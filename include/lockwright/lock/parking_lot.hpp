@@ -1,6 +1,6 @@
-// parking-lot: one byte, and a table for the whole process in which the waiters
-// of all such locks sleep. A woken waiter competes with arriving threads, but every half
-// a millisecond or so it is handed the lock.
+// parking-lot: one byte, and a table per process in which the waiters of all such locks sleep. A
+// woken waiter competes with arriving threads, but about every half a millisecond it is handed
+// the lock.
 //
 // Citation: F. Pizlo, "Locking in WebKit", webkit.org/blog/6161, 2016
 // (WTF::ParkingLot); A. d'Antras, parking_lot for Rust, 2016 (eventual fairness).
@@ -22,7 +22,7 @@
 //   EXCLUSION  the thread that sets `held`, or is handed the lock, is inside.
 //   NO-LOST-WAKE  a thread sleeps only if the byte was `held parked` with the
 //              address's bucket locked, and an unlock that finds `parked` goes there.
-//   FAIR       an unlock hands over if the bucket's last fair turn is longer
+//   FAIR       an unlock hands over if the bucket's last fair handover is longer
 //              ago than a random time of up to `fair-ns`.
 #pragma once
 
@@ -79,7 +79,7 @@ class parking_lot {
   static constexpr std::uint32_t checked_threads = 4;
   static constexpr auto tunables = join(tunable_list<2>{&spins, &fair}, wordlock<Env>::tunables);
 
-  /// What all locks of the process share.
+  /// The size of the table that all locks of the process share.
   static constexpr std::size_t common_bytes = sizeof(table);
 
   arrival lock() {
@@ -115,7 +115,7 @@ class parking_lot {
   static constexpr std::uint8_t held_ = 1;
   static constexpr std::uint8_t parked_ = 2;
 
-  /// From `seen`, which is not held; what is there instead if it fails.
+  /// Acquires the lock from `seen`, which is not held; stores the current value there if it fails.
   bool take(std::uint8_t& seen) {
     return byte_.compare_exchange_strong(seen, seen | held_, std::memory_order_acquire,
                                          std::memory_order_relaxed);
@@ -136,7 +136,7 @@ class parking_lot {
         seen = byte_.load(std::memory_order_relaxed);
         continue;
       }
-      // Relaxed: the thread that acts on it looks again with the bucket locked.
+      // Relaxed: the thread that acts on it reads it again with the bucket locked.
       if ((seen & parked_) == 0 &&
           !byte_.compare_exchange_strong(seen, held_ | parked_, std::memory_order_relaxed,
                                          std::memory_order_relaxed)) {
@@ -165,7 +165,7 @@ class parking_lot {
   }
 
   [[gnu::noinline]] void unlock_and_wake() {
-    // Once the byte is stored and not handed over, the lock may be gone.
+    // Once the byte is stored and not handed over, the lock may be destroyed.
     table::shared().unpark_one(this, Env::template value<fair>(), [this](const auto& found) {
       const std::uint8_t others = found.others ? parked_ : 0;
       byte_.store(found.fair ? others | held_ : others, std::memory_order_release);

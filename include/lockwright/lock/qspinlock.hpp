@@ -1,6 +1,5 @@
-// qspinlock: one word with a held bit, a bit for a first,
-// pending waiter, and the last in an MCS queue of the others. A single
-// waiter polls that word without a queue node.
+// qspinlock: one word with a held bit, a bit for a first, pending waiter, and the tail of an MCS
+// queue of the others. A single waiter polls that word without a queue node.
 //
 // Citation: W. Long, P. Zijlstra, "qspinlock: a 4-byte queue spinlock with PV
 // support", Linux 4.2, 2015; Linux kernel, kernel/locking/qspinlock.c.
@@ -25,9 +24,8 @@
 // version did.
 //
 // Invariants
-//   QUEUE-LAST a thread keeps `pending` only if it finds no tail, and takes
-//              the free lock at once only if it finds the whole word 0, so
-//              no thread overtakes the queue.
+//   QUEUE-LAST a thread stays `pending` only if it finds no tail, and takes the free lock at
+//              once only if it finds the word 0, so no thread overtakes the queue.
 //   FIRST-COMPETES  of the queue only the first waits for `locked` and `pending`.
 //   LINK       a node that is not the last gets its next pointer in a bounded
 //              number of its successor's steps.
@@ -149,10 +147,10 @@ class qspinlock {
     Env::give_node(me);
   }
 
-  /// Puts the node at the end of the queue; the word before.
+  /// Appends the node to the queue. Returns the previous word.
   std::uint64_t exchange_tail(node& me) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    // Release publishes the node; acquire pairs with it: the node before is seen made.
+    // Release publishes the node; acquire pairs with that of the node before.
     while (!word_.compare_exchange_strong(seen, (seen & ~tail_) | tail_of(&me),
                                           std::memory_order_acq_rel, std::memory_order_relaxed)) {
     }

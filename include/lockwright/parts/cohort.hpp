@@ -1,7 +1,7 @@
-// Lock cohorting: two locks made into one that stays on a NUMA node for a while.
-// Each node has a local lock, and all nodes have one global lock between them. A
-// thread holds the whole when it holds its node's local lock and its node has
-// the global one, which is passed on along with the local lock up to a bound.
+// Lock cohorting: two locks combined into one that stays on a NUMA node for a while. Each node has
+// a local lock, and all nodes share one global lock. A thread holds the combined lock when it
+// holds its node's local lock and its node has the global one, which is passed on along with the
+// local lock up to a bound.
 #pragma once
 
 #include <concepts>
@@ -23,8 +23,7 @@ concept LocalLock = requires(L lock) {
   { lock.awaited() } -> std::same_as<bool>;
 };
 
-/// The global lock needs nothing more than a lock, but has to be
-/// thread-oblivious: another thread than its taker may release it.
+/// A lock that is thread-oblivious: another thread than its acquirer may release it.
 template <class L>
 concept GlobalLock = requires(L lock) {
   { lock.lock() } -> std::same_as<arrival>;
@@ -47,14 +46,14 @@ inline constexpr tunable cohort_batch{
 /// Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
 ///
 ///   word   | meaning                                        | written by
-///   parts  | all that follows, made at the first use        | see outside
+///   parts  | all of the below, made at the first use        | see outside
 ///   global | the global lock                                | first threads of the nodes
 ///   home   | the node that has the global lock              | the global lock's new holder
 ///   lock   | of a node: its local lock                      | that node's threads
 ///   passed | of a node: the thread that gets the local lock | the local lock's holder
 ///          | gets the global one with it                    |
-///   passes | of a node: how often that was done since       | the local lock's holder
-///          | the node took the global lock                  |
+///   passes | of a node: the number of passes since the node | the local lock's holder
+///          | acquired the global lock                       |
 ///
 /// Invariants
 ///   BOTH       the holder's node has the global lock, and the holder its
@@ -62,8 +61,7 @@ inline constexpr tunable cohort_batch{
 ///   PASSED-ON  `passed` is set only while a thread waits for the local lock,
 ///              so a thread that comes later, or tries, never finds it set.
 ///   BATCH      after `batch` passes the global lock is released, whichever thread waits.
-///   HOME       `home` says which local lock to release, wherever the holder
-///              runs by then.
+///   HOME       `home` determines the local lock to release, wherever the holder runs by then.
 ///   GLOBAL-LAST  the published release releases the global lock first, then the
 ///              local one, which the next holder may have destroyed by then.
 ///              Here the local lock comes first, so that the releasing thread has
@@ -78,7 +76,7 @@ class cohort {
   };
 
   class alignas(64) parts {
-    // What the global lock keeps in the memory behind itself.
+    // The size of the global lock's memory behind itself.
     static std::size_t behind() {
       if constexpr (requires { Global::bytes_behind(); }) {
         return Global::bytes_behind();
@@ -112,7 +110,7 @@ class cohort {
   static constexpr auto tunables =
       join(tunable_list<1>{&Batch}, join(tunables_of<Local>(), tunables_of<Global>()));
 
-  /// Whether a node that waits for the global lock gets it before one that comes later.
+  /// True if a node that waits for the global lock gets it before one that comes later.
   static constexpr bool fair_between_nodes = Global::traits.fifo;
 
   using part = parts;

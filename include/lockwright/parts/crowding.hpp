@@ -1,32 +1,28 @@
-// Whether the machine has more threads to run than processors, for locks that
-// then wait in another way. All locks of a process share one
-// answer.
+// Detection of over-subscription, for locks that wait differently then. All locks of a process
+// share one result.
 //
 // Citation: J. Antic, G. Chatzopoulos, R. Guerraoui, V. Trigonakis, "Locking
 // Made Easy", Middleware 2016, and its library.
 //
 //   word   | meaning                                          | written by
-//   due    | when the load is to be read next                 | the reader
-//   left   | crowded, until so many readings in a row are not | the same
-//          | 0: not crowded                                   |
-//   needed | what `left` begins with                          | the same
+//   due    | the time of the next reading of the load         | the reader
+//   left   | the number of readings in a row without a crowd  | the same
+//          | that end it; 0: not crowded                      |
+//   needed | the initial value of `left`                      | the same
 //
 // A lock whose waiters sleep removes the load that it reacts to. So each time
 // that the machine is found crowded, more readings are needed before it counts
 // as not crowded; the number falls by one with each reading after that.
 //
-// In the paper a thread reads the load ten times a millisecond and, if the
-// answer has changed more than eight times in a second, leaves it at crowded for
-// seconds. A preload library starts no threads, so the asking thread reads
-// the load, if it is due; `needed` alone bounds the changes. The paper also
-// has a margin for large machines: two threads above the number of processors
-// to be crowded, five below it not to be; with two processors there would be
-// no way back. And here the processors are those that the process may run
-// on, not all of the machine's.
+// In the paper a thread reads the load ten times a millisecond and, if the result has changed
+// more than eight times in a second, leaves it at crowded for seconds. A preload library
+// starts no threads, so the calling thread reads the load, if it is due; `needed` alone bounds
+// the changes. The paper also has a margin for large machines: crowded from two threads above
+// the number of processors, not crowded from five below it; with two processors a crowd
+// would never end. Here only the processors that the process may run on are counted.
 //
 // Invariants
-//   ADVICE     a wrong answer only costs time, so no word needs
-//              any order.
+//   ADVICE     a wrong result only costs time, so no word needs any order.
 #pragma once
 
 #include <atomic>
@@ -76,10 +72,10 @@ class crowding {
       .source = "0.8 s, as in the published library"};
   static constexpr tunable_list<3> tunables{&interval, &least_needed, &most_needed};
 
-  /// What all locks of the process share.
+  /// The size of the record that all locks of the process share.
   static constexpr std::size_t common_bytes = sizeof(record);
 
-  /// Looks, if it is time to.
+  /// True if the machine is crowded. Reads the load if that is due.
   static bool noticed() {
     record& known = Env::template common<record>();
     const std::uint64_t now = Env::now();
@@ -119,8 +115,7 @@ class crowding {
   }
 };
 
-/// A waiter that polls, and yields at intervals while the
-/// machine is crowded. Of one wait.
+/// The steps of one wait: polls, and yields at intervals while the machine is crowded.
 template <class Env>
 class crowd_poller {
  public:
@@ -143,7 +138,7 @@ class crowd_poller {
     }
   }
 
-  /// As ticket's waiters call it.
+  /// The interface for ticket.
   void back_off(std::uint32_t, const void*) { step(); }
 
  private:

@@ -1,5 +1,5 @@
-// The part of a lock that does not fit in place: made at the first use, given
-// back when the lock is destroyed or is not there any more.
+// The part of a lock that does not fit in place: made at the first use, given back when the lock
+// is destroyed or found to be gone.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ namespace lockwright {
 /// Invariants
 ///   ONE-MAKER  exactly one thread's T is installed; the others give theirs back
 ///              and use that one.
-///   ONE-WAY    a word with a part of its own keeps it, and a plain one stays
-///              plain. So how the lock was taken is how it is to be unlocked.
+///   ONE-WAY    a word with a part of its own does not change, and a plain one stays
+///              plain. So unlock uses the same state as lock.
 ///   CHANGES    what is installed is never what the word held before, so a
 ///              compare-and-swap fails if another one has come in between.
 template <class Env, class T>
@@ -41,25 +41,25 @@ class lazy_part {
   lazy_part(const lazy_part&) = delete;
   lazy_part& operator=(const lazy_part&) = delete;
 
-  // constexpr makes the lock a literal type, which some compilers ask of what is
-  // initialised statically. Nothing is ever made while they evaluate it.
+  // constexpr makes the lock a literal type, which some compilers require for static
+  // initialisation. No part is made in a constant evaluation.
   constexpr ~lazy_part() {
     if (!std::is_constant_evaluated()) {
       give_back();
     }
   }
 
-  /// What the part takes once it is made.
+  /// The memory that a part takes.
   static std::size_t bytes() { return Env::reserved_size(T::bytes()); }
 
   T* get() {
     return get([](T&) {});
   }
 
-  /// Null if there is none, and never will be one. `begin(part)` comes before others see the part.
+  /// The part; null if there will never be one. `begin(part)` is called before it is published.
   template <class Begin>
   T* get(Begin begin) {
-    // Acquire, here and in made(), pairs with the release in make(): the zeroed memory is seen.
+    // Acquire, here and in made(), pairs with the release in make(), after the memory was zeroed.
     const std::uint64_t seen = word_.load(std::memory_order_acquire);
     if (is_own(seen)) [[likely]] {
       return part_at(seen);
@@ -73,7 +73,7 @@ class lazy_part {
     return is_own(seen) ? part_at(seen) : nullptr;
   }
 
-  /// The caller holds the lock, by its part or by the word: the part, or null.
+  /// For the holder: the part, or null if it holds the word.
   [[nodiscard]] T* held() const {
     // Relaxed: the caller has acquired it.
     const std::uint64_t seen = word_.load(std::memory_order_relaxed);
@@ -147,7 +147,7 @@ class lazy_part {
   [[gnu::noinline]] T* make(std::uint64_t seen, Begin begin) {
     T* mine = static_cast<T*>(Env::reserve(T::bytes(), this));
     if (mine != nullptr && mine == part_at(seen)) [[unlikely]] {
-      // That other lock has just ended. Another part, for the sake of CHANGES.
+      // The other lock has just been destroyed. Another part is needed for CHANGES.
       T* other = static_cast<T*>(Env::reserve(T::bytes(), this));
       Env::unreserve(mine, T::bytes(), this);
       mine = other;
@@ -172,7 +172,7 @@ class lazy_part {
     return is_plain(seen) ? nullptr : part_at(seen);
   }
 
-  // At a multiple of 8, wherever the program has put the object.
+  // Aligned to 8 bytes, whatever the alignment of the mutex.
   alignas(8) typename Env::template atomic<std::uint64_t> word_{};
 };
 

@@ -1,5 +1,5 @@
-// Queues of parked threads for any number of addresses: one hashed table for
-// the whole process, so that a lock needs no space for its waiters.
+// Queues of parked threads for any number of addresses: one hash table per process, so that a
+// lock needs no space for its waiters.
 //
 //   bucket | meaning                                      | written by
 //   lock   | the bucket lock: it protects the rest        | see wordlock
@@ -39,7 +39,7 @@ class parking_table {
  public:
   static constexpr std::size_t node_bytes = sizeof(sleeper);
 
-  /// What an unparker finds, with the bucket locked.
+  /// The state that an unparker finds, with the bucket locked.
   struct unparking {
     bool any;     ///< there is a waiter to wake
     bool others;  ///< and there are more
@@ -49,8 +49,8 @@ class parking_table {
   /// The table of the process; all-zero memory is an empty one.
   static parking_table& shared() { return Env::template common<parking_table>(); }
 
-  /// The index of the bucket of `address`.
   static constexpr std::size_t buckets = 256;  // 16 KB. More sleepers only cost time.
+  /// The index of the bucket of `address`.
   static std::size_t bucket_of(const void* address) {
     // Fibonacci hashing (Knuth, TAOCP 6.4): 2^64 divided by the golden ratio.
     const std::uint64_t mixed =

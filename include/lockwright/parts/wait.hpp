@@ -1,5 +1,5 @@
-// How a thread waits: for its grant in a queue, which are the waiting policies
-// of the queue locks, or up to a deadline for a lock that any thread may take.
+// The waiting policies of the queue locks, and polling up to a deadline for a lock that any thread
+// may acquire.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ inline constexpr tunable spin_bound{
         "about the round trip of a sleep and a wake, which keeps the cost within twice the "
         "optimum (Karlin et al., SOSP 1991); `lockwright bench park` measures it"};
 
-/// Polls until `take()` succeeds or the deadline has passed; true if it took.
+/// Polls until `take()` succeeds or the deadline has passed; true if it succeeded.
 /// The clock costs about as much as the pause between two polls.
 template <class Env, class Take>
 [[gnu::noinline]] bool poll_until(std::uint64_t deadline, Take take) {
@@ -42,8 +42,8 @@ template <class Env, class Take>
 ///   waiting | armed, not granted; the waiter polls
 ///   granted | the lock is the waiter's
 ///
-/// The waiter polls and never sleeps. It polls without bound, so a waiter that
-/// is preempted when its turn comes holds everybody behind it up.
+/// The waiter polls without bound and never sleeps, so if it is preempted when it is granted, all
+/// threads behind it wait.
 template <class Env>
 class spin_wait {
  public:
@@ -61,18 +61,18 @@ class spin_wait {
   /// Release: hands the critical section's writes to the waiter's acquire in wait().
   void grant() { word_.store(granted_, std::memory_order_release); }
 
-  /// Whether a grant would have to wake the waiter.
+  /// True if a grant would have to wake the waiter.
   static constexpr bool asleep() { return false; }
 
-  /// One step of waiting for another thread that is between two of its own
-  /// instructions (a late linker); `step` counts the calls of this wait.
+  /// One step of waiting for another thread to set a link, which it does within a few
+  /// instructions; `step` counts the calls of this wait.
   static void linger(std::uint32_t& step) {
     ++step;
     Env::relax();
   }
 
  protected:
-  /// Takes `step` between two polls. The acquire load pairs with the release store in grant().
+  /// Calls `step` between two polls. The acquire load pairs with the release store in grant().
   template <class Step>
   void wait_by(Step step) {
     while (word_.load(std::memory_order_acquire) != granted_) {
@@ -95,14 +95,13 @@ class spin_wait {
 ///   parked  | the waiter sleeps or is about to | granter -> granted, and one wake
 ///   granted | the lock is the waiter's       | -
 ///
-/// Invariant NO-LOST-GRANT: both ways out of `waiting` are read-modify-writes
-/// of the same word, so either the waiter sees `granted` and does not sleep,
-/// or the granter sees `parked` and wakes.
+/// Invariant NO-LOST-GRANT: both changes from `waiting` are read-modify-writes of the same
+/// word, so either the waiter reads `granted` and does not sleep, or the granter reads
+/// `parked` and wakes it.
 /// Invariant NO-IDLE-WAKE: a waiter that still polls costs no system call.
 ///
-/// Once granted, the waiter may reuse the cell while the granter is still on
-/// its way to the wake; that wake then reaches a stranger, so every sleeper
-/// re-checks its word.
+/// Once granted, the waiter may reuse the cell before the granter wakes it; that wake then
+/// reaches another wait, so every sleeper re-checks its word.
 template <class Env>
 class spin_then_park {
  public:
@@ -120,9 +119,8 @@ class spin_then_park {
   /// Sleeps until granted, without polling first.
   void park() {
     std::uint32_t seen = waiting_;
-    // Relaxed: parking tells the granter to wake and nothing else, and what it
-    // replaces is the waiter's own store. When it fails, the lock is the
-    // waiter's: that acquire pairs with the exchange in grant().
+    // Relaxed: parking only announces the sleep, and replaces the waiter's own store. When it
+    // fails, the lock is the waiter's: that acquire pairs with the exchange in grant().
     if (!word_.compare_exchange_strong(seen, parked_, std::memory_order_relaxed,
                                        std::memory_order_acquire) &&
         seen == granted_) {
@@ -134,7 +132,7 @@ class spin_then_park {
   }
 
   /// As park(), but not beyond `deadline` of Env::now(); returns whether granted. If not, the
-  /// caller waits again, or withdraws the cell where no granter can be on its way.
+  /// caller waits again, or withdraws the cell where no thread can be about to grant it.
   bool park_until(std::uint64_t deadline) {
     std::uint32_t seen = waiting_;
     // Orders as in park().
@@ -155,12 +153,12 @@ class spin_then_park {
     }
   }
 
-  /// Whether a grant would have to wake the waiter: it has parked or is about
-  /// to, and stays so until it is granted. A waiter that is not may be any moment.
+  /// True if a grant would have to wake the waiter: it has parked or is about to, and stays so
+  /// until granted. A waiter that polls may park at any moment.
   bool asleep() const { return word_.load(std::memory_order_relaxed) == parked_; }
 
-  /// As for spin_wait, but a late linker that was preempted is given the
-  /// processor: the caller would otherwise burn its time slice under the lock.
+  /// As for spin_wait, but yields, in case that the other thread was preempted: the caller
+  /// would otherwise spend its time slice while it holds the lock.
   static void linger(std::uint32_t& step) {
     if (++step % polls_before_yield_ == 0) {
       Env::yield();
@@ -175,7 +173,7 @@ class spin_then_park {
   static constexpr std::uint32_t granted_ = 2;
   // The clock costs about as much as a few pauses, so it is read once per batch.
   static constexpr std::uint32_t polls_per_clock_ = 16;
-  // Longer than any linker that runs needs between its two stores.
+  // Longer than a running thread needs to set its link.
   static constexpr std::uint32_t polls_before_yield_ = 128;
 
   bool spin() {
