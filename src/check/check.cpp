@@ -24,7 +24,7 @@ namespace {
 
 struct options {
   std::string scenario;       ///< all when empty
-  std::uint32_t threads = 0;  ///< likewise when 0
+  std::uint32_t threads = 0;  ///< any number when 0
   double budget = 10;
   bool list = false;
 };

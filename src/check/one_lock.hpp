@@ -1,6 +1,6 @@
-// What `lockwright check` compiles for one lock: a source that it writes, with
+// The programs of one lock, for `lockwright check`, which compiles a source with
 //   LOCKWRIGHT_ROW("name", checked, "header", type over Env)   in lockwright::
-// and, after it, this header, which makes the lock's programs of the row.
+// and, after it, this header.
 #pragma once
 
 #include <concepts>
@@ -11,10 +11,10 @@
 
 namespace lockwright::check {
 
-/// The programs of the one lock.
+/// The programs of the lock.
 std::vector<test_case> cases_of_the_lock();
 
-// Each begins with what the command looks for in the compiler's output.
+// Each begins with the text that the command searches for in the compiler's output.
 template <class L>
 constexpr bool is_a_lock() {
   static_assert(std::default_initializable<L>, "a lock needs: a default constructor");

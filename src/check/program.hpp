@@ -1,4 +1,4 @@
-// What the checker runs: a small program of a few threads, and how far to search.
+// A program of a few threads that the checker runs, and the limits of the search.
 #pragma once
 
 #include <cstddef>

@@ -63,8 +63,7 @@ struct exclusion final : one_lock<L> {
   }
 };
 
-/// The first thread locks a second time, and finds the queue as left by a
-/// handover that was not in the order of arrival.
+/// The first thread locks a second time, after a handover that was not in the order of arrival.
 template <class L>
 struct comes_again final : one_lock<L> {
   void thread(std::uint32_t index) override {
@@ -173,7 +172,7 @@ struct reuse final : program {
   }
 };
 
-/// Two locks held at once and released in the order of their taking.
+/// Two locks held at once and released in the order of their acquisition.
 template <class L>
 struct nested final : program {
   traced_lock<L> outer{"the outer lock"};
@@ -260,8 +259,8 @@ struct both_released_by_others final : program {
   }
 };
 
-/// Each thread ends while it is inside; the next one unlocks, and may get what the others have
-/// left: their queue nodes and their own pieces of memory.
+/// Each thread ends while it is inside; the next one unlocks, and may get the others' queue
+/// nodes and own pieces of memory.
 template <class L>
 struct thread_exit final : one_lock<L> {
   model::atomic<std::uint32_t> ended{0};

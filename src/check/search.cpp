@@ -5,9 +5,8 @@
 namespace lockwright::check {
 namespace {
 
-/// Each additional forced switch multiplies the number of executions by a falling factor: at least
-/// a third of the previous factor, on all locks here. Whether the next bound does not fit even with
-/// that third.
+/// True if the next bound exceeds the budget. Each additional forced switch multiplies the number of
+/// executions by a falling factor: at least a third of the previous one, on all locks here.
 bool next_bound_is_too_far(const outcome& last, std::uint64_t executions_before, double budget) {
   constexpr double decline = 3;
   const double growth =

@@ -1,4 +1,4 @@
-// How far a program is searched within a budget of seconds.
+// The search through a program within a budget of seconds.
 #pragma once
 
 #include <string>
@@ -12,16 +12,15 @@ struct finding {
   std::string extent;  ///< how much was searched: "exhaustive", "bound=2" or "random"
 };
 
-/// Everything if that fits the budget, else up to as many forced switches as
-/// fit; if not even one does, at random.
+/// Searches everything if that fits the budget, else up to as many forced switches as fit; if
+/// not even one does, at random.
 finding search_within(const test_case& c, double budget, bool trace);
 
-/// Executions at random, as many as fit the budget.
+/// Runs as many executions at random as fit the budget.
 outcome at_random(const test_case& c, double budget, bool trace);
 
-/// A case that fails, in the execution with the fewest switches away from a
-/// thread that could have continued, if one is found within the budget: it
-/// is the easiest to follow. Else `found` unchanged.
+/// Returns the failing execution with the fewest switches away from a thread that could have
+/// continued, which is the easiest to follow, if one is found within the budget, else `found`.
 outcome simplest_failure(const test_case& c, const outcome& found, double budget);
 
 }  // namespace lockwright::check

@@ -24,7 +24,7 @@ using model_env::name_of;
 constexpr std::size_t first_lines = 80;
 constexpr std::size_t last_lines = 60;
 
-/// Where the column of the source lines begins.
+/// The column at which the source lines begin.
 constexpr std::size_t source_column = 78;
 
 /// The lines of the sources that an execution went through.
@@ -66,12 +66,11 @@ std::string_view last_word(std::string_view text) {
 
 struct named {
   std::string name;
-  bool member = false;  ///< certainly its name, not a parameter that refers to it
+  bool member = false;  ///< a member's name, not that of a parameter that refers to it
 };
 
-/// The source's name of a step's object: the word before ".exchange(" or
-/// before " = ", or the argument of "wait(". Of several on one line, the one whose
-/// call is nearest to the column.
+/// The name of a step's object in the source: the word before ".exchange(" or before " = ", or the
+/// argument of "wait("; of several on one line, that of the call nearest to the column.
 std::optional<named> name_in(std::string_view line, const event& e) {
   std::string_view word;
   std::size_t least = std::string_view::npos;
@@ -220,7 +219,7 @@ class trace_writer {
     return nullptr;
   }
 
-  /// A number, or what it is the address of; an address may have marks in its low bits.
+  /// A number, or the name of the object at that address, which may have marks in its low bits.
   static std::string value(std::uint64_t bits) {
     const auto* object = reinterpret_cast<const void*>(bits);
     if (const std::size_t node = model_env::execution_now.node_number(object)) {
@@ -301,7 +300,7 @@ class trace_writer {
     return index < threads_ ? "T" + std::to_string(index) : "end";
   }
 
-  /// A column for each thread: its steps, and where in the source.
+  /// One line with a column for each thread, and the source line.
   std::string line(const event& e) const {
     std::string text;
     const std::uint32_t column = std::min(e.thread, threads_);

@@ -1,4 +1,4 @@
-// A failing execution in words, one line for each step.
+// The text of a failing execution, one line for each step.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 namespace lockwright::check {
 
 struct explanation {
-  std::string steps;        ///< one line each: number, thread, what it did, where in the source
-  std::string end;          ///< what went wrong, in one line
-  std::uint32_t count = 0;  ///< of the steps
+  std::string steps;        ///< one line each: number, thread, step, source line
+  std::string end;          ///< the problem, in one line
+  std::uint32_t count = 0;  ///< number of steps
 };
 
-/// The execution that model_env::history_now holds, which ended with `how`.
+/// Explains the execution in model_env::history_now, which ended with `how`.
 explanation explain_history(rl::test_result_e how, std::uint32_t threads);
 
 }  // namespace lockwright::check

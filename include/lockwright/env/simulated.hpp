@@ -1,5 +1,5 @@
-// The simulated machine: the environment in which a lock runs on processors, caches and a scheduler
-// that a file describes. Every member has a cost in simulated time.
+// The simulated machine: the environment of a lock on processors, caches and a scheduler that a file
+// describes. Every member has a cost in simulated time.
 #pragma once
 
 #include <cstddef>
@@ -68,7 +68,7 @@ struct simulated {
   static bool advice(bool decision) { return decision; }
   static std::uint32_t random(std::uint32_t limit) { return simulated_env::random_below(limit); }
 
-  /// Costs nothing and does nothing: what it would fetch is waited for at the access.
+  /// Has no effect and no cost: the access waits for the line.
   static void prefetch(const void*) {}
 
   static std::uint32_t cpu() { return simulated_env::processor(); }

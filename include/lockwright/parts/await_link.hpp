@@ -1,4 +1,4 @@
-// The wait for a thread that is between its place in a queue and its link.
+// The wait for a thread that has joined a queue to set its link.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,8 @@
 
 namespace lockwright {
 
-/// Returns what `next` points at, once it does; Wait is how the lock's waiters
-/// wait. Acquire pairs with the release store by which a thread links itself.
+/// Returns `next` once it is not null; Wait is the lock's waiting policy. Acquire pairs with
+/// the release store by which a thread links itself.
 template <class Wait, class Link>
 [[gnu::noinline]] auto await_link(const Link& next) {
   std::uint32_t step = 0;

@@ -3,14 +3,14 @@
 //   word    | meaning                                      | written by
 //   permits | permits that no thread has taken; none while | the queue's holder
 //           | a thread waits                               |
-//   queue   | the first waiter; bit 0: a thread is at the  | the queue's holder
-//           | permits and the queue                        |
+//   queue   | the first waiter; bit 0: permits and queue   | the queue's holder
+//           | are locked                                   |
 //
 // Invariants
-//   ONE-EACH   each release lets exactly one acquire go on: the first that
-//              waits, or else the next to come.
-//   LAST-GRANT a release touches the semaphore only before it lets a waiter go
-//              on, so the last of them may destroy it.
+//   ONE-EACH   each release lets exactly one acquire proceed: the first that
+//              waits, or else the next to arrive.
+//   LAST-GRANT a release accesses the semaphore only before it grants a waiter, so the
+//              last waiter may destroy it.
 #pragma once
 
 #include <atomic>
@@ -73,7 +73,7 @@ class fifo_semaphore {
 
   void unlock_queue(entry* first) { queue_.store(first, std::memory_order_release); }
 
-  // The shorter one last, so that a lock can place a word of its own behind it.
+  // The shorter one last, so that a lock can place a word behind it.
   typename Env::template atomic<entry*> queue_{};
   typename Env::template plain<std::uint32_t> permits_{};
 };

@@ -1,5 +1,4 @@
-// Pointers that carry flags in the bits that the alignment of what they point at
-// leaves free.
+// Pointers with flags in the low bits, which the alignment leaves free.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +9,7 @@ template <class T>
 struct flagged {
   static constexpr std::uintptr_t flag_bits = alignof(T) - 1;
 
-  /// `word` with these flags, too.
+  /// Adds flags to `word`.
   static T* make(T* word, std::uintptr_t flags) {
     return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(word) | flags);
   }
@@ -20,7 +19,7 @@ struct flagged {
   static std::uintptr_t flags(T* word) {
     return reinterpret_cast<std::uintptr_t>(word) & flag_bits;
   }
-  /// Whether it has one of these.
+  /// True if it has one of these flags.
   static bool has(T* word, std::uintptr_t any) { return (flags(word) & any) != 0; }
 };
 

@@ -5,14 +5,13 @@
 
 namespace lockwright {
 
-/// The delays of one wait, in turns of Env::delay(), or their bounds where they
-/// are random.
+/// The delays of one wait, in iterations of Env::delay(), or their bounds where they are random.
 class growing_delay {
  public:
   growing_delay(std::uint64_t shortest, std::uint64_t longest)
       : length_{shortest}, longest_{longest} {}
 
-  /// The length of this one; the next one is twice as long.
+  /// The length of this delay; the next one is twice as long.
   std::uint32_t next() {
     const std::uint64_t length = length_ < longest_ ? length_ : longest_;
     length_ = 2 * length;

@@ -1,5 +1,4 @@
-// A lock most of which lies outside the memory that the program has set aside
-// for it.
+// A lock that lies mostly outside the mutex.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +9,15 @@
 
 namespace lockwright {
 
-/// The lock L over an L::part of its own, made at the first use, which L is given
-/// at each call: lock(part), try_lock(part), unlock(part), and, if it has them,
-/// try_lock_until(part, deadline), and begin(part) for a part that has just been
-/// made. The other members of L are in place.
+/// The lock L over an L::part, made at the first use and passed to each call: lock(part),
+/// try_lock(part), unlock(part), and, if it has them, try_lock_until(part, deadline), and
+/// begin(part) for a new part. The other members of L are in place.
 ///
-/// begin(part) makes L's words in place, which may be those of a copied lock,
-/// and a zeroed part together an unlocked lock. A lock for which they already
-/// are needs no begin().
+/// begin(part) makes an unlocked lock of a zeroed part and L's words in place, which may be those
+/// of a copied lock; L needs none if they already are one.
 ///
-/// Where there is no memory, another lock permanently takes L's place: a word that
-/// says whether it is held, and whose waiters sleep (see lazy_part).
+/// Where there is no memory, another lock permanently replaces L: one word, whose waiters sleep
+/// (see lazy_part).
 template <class Env, class L>
 class outside {
   using part = typename L::part;
@@ -76,7 +73,7 @@ class outside {
     });
   }
 
-  // Most have nothing in place, and then take no room there.
+  // Most locks have nothing in place, and then take no space there.
   [[no_unique_address]] L algorithm_;
   lazy_part<Env, part> part_;
 };

@@ -1,9 +1,9 @@
-// The waiters that a concurrency-restricting lock keeps out of circulation.
+// The passive waiters of a concurrency-restricting lock.
 #pragma once
 
 namespace lockwright {
 
-/// What a queue node has to be in a passive_set: a base of the node.
+/// The links of a member of a passive_set: a base of the queue node.
 template <class Env, class Node>
 struct passive_member {
   typename Env::template plain<Node*> older{};
@@ -14,8 +14,8 @@ struct passive_member {
   passive_member() = default;
 };
 
-/// Queue nodes by the time they were put in. A value of one pointer: the thread that has
-/// the lock has the set and passes it on.
+/// Queue nodes in the order of their insertion. A value of one pointer, which the holder has and
+/// passes on with the lock.
 ///
 /// Invariant RING: the members form a ring; the youngest one's `younger` is the
 /// oldest one.
@@ -30,13 +30,13 @@ class passive_set {
   [[nodiscard]] Node* youngest() const { return youngest_; }
   [[nodiscard]] Node* oldest() const { return youngest_->younger; }
 
-  /// In front of all others.
+  /// Inserts it as the youngest.
   void put(Node* one) {
     put_oldest(one);
     youngest_ = one;
   }
 
-  /// Behind all others.
+  /// Inserts it as the oldest.
   void put_oldest(Node* one) {
     if (empty()) {
       one->older = one;

@@ -1,5 +1,5 @@
-// How libslock polls: it requests the polled line for writing, which some
-// machines answer faster than a read followed by a write.
+// Polling as in libslock: it requests the polled line for writing, which some machines answer
+// faster than a read followed by a write.
 #pragma once
 
 #include "lockwright/parts/wait.hpp"
@@ -31,7 +31,7 @@ struct prefetching_poll {
   }
 };
 
-/// The cell of spin_wait, polled in that way.
+/// The cell of spin_wait with that polling.
 template <class Env>
 class prefetch_wait : public spin_wait<Env> {
  public:

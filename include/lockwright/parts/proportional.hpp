@@ -1,5 +1,5 @@
-// Proportional waiting: a thread with a number backs off from the word that shows
-// the one being served, for longer the more numbers are between the two.
+// Proportional waiting: between two polls of the number being served, a waiter backs off for
+// longer the more numbers are before its own.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace lockwright {
 
-/// Its numbers. `Next` is the delay of the waiter whose number is the next.
+/// The tunables. `Next` is the delay of the waiter whose number is the next.
 template <std::uint64_t Next>
 struct proportional_numbers {
   static constexpr tunable base{
@@ -39,12 +39,12 @@ struct proportional_numbers {
                                 .source = "the lock study's library (LiTL)"};
 };
 
-/// The length of the delays, one wait long.
+/// The delays of one wait.
 ///
-///   numbers before mine | delay, in turns
+///   numbers before mine | delay, in iterations of Env::delay()
 ///   1                   | next
-///   n                   | n * base, and base more at each poll that shows no
-///                       | progress, but never more than n * longest
+///   n                   | n * base, increased by n * base at each poll without
+///                       | progress, but at most n * longest
 ///
 /// Citation: J. M. Mellor-Crummey, M. L. Scott, ACM TOCS 9(1), 1991; the values
 /// and the growth are libslock's (David, Guerraoui and Trigonakis, SOSP 2013).

@@ -1,4 +1,4 @@
-// What the concurrency-restricting locks have in common.
+// The tunable of the concurrency-restricting locks.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace lockwright {
 
-/// How often the waiters that do not circulate get a chance.
+/// The probability that a waiter out of circulation is next.
 inline constexpr tunable fairness{
     .name = "fairness",
     .default_value = 1000,

@@ -1,5 +1,5 @@
-// A ticket lock whose "now serving" number is spread over several words, one
-// cache line each: what partitioned ticket locks and array locks have in common.
+// A ticket lock whose "now serving" number is spread over several words, one cache line each: the
+// common part of partitioned ticket locks and array locks.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace lockwright {
 
-/// The serving words. `Count::of()` says how many, the same at every call; the
+/// The serving words. `Count::of()` returns their number, the same at every call; the
 /// memory behind has to be reserved for all but the first.
 template <class Env, class Count>
 class serving_words {
@@ -30,21 +30,21 @@ class serving_words {
   slot slots_[1];
 };
 
-/// The lock, over its serving words, which it is given at each call. `Poll::step(p)`
-/// comes between two polls of the word at p.
+/// The lock over its serving words, which are passed to each call. `Poll::step(p)` is called
+/// between two polls of the word at p.
 ///
 ///   word    | meaning                                     | written by
 ///   request | the next number to draw                     | arriving threads
 ///   owner   | the holder's number                         | the holder, while inside
 ///   words   | word n mod S shows n when number n is served | the holder, in unlock()
-///   All zero: word 0 admits number 0. Where the words alone are, begin() makes one
-///   of them admit the next number.
+///   All zero: word 0 admits number 0. Where only the words are zero, begin() makes one of
+///   them admit the next number.
 ///
 /// Invariants
 ///   ORDER      numbers are served in the order in which they were drawn.
 ///   ONE-WRITER only the holder writes a serving word, so a plain store releases.
-///   OWN-NUMBER a word shows a number and not just "go", so two waiters at one
-///              word are distinct, and no thread has to reset a word after use.
+///   OWN-NUMBER a word shows a number and not a flag, so two waiters at one word are
+///              distinct, and no thread has to reset a word after use.
 ///   TRY        if the word of the next number shows that number, no thread has
 ///              drawn it, so drawing it by compare-and-swap takes a free lock.
 template <class Env, class Words, class Poll>
@@ -52,7 +52,7 @@ class spread_tickets {
  public:
   using part = Words;
 
-  /// Of a copied lock the next number is not 0. No thread draws one before the words are there.
+  /// The next number of a copied lock is not 0. No thread draws one before the words are made.
   void begin(Words& words) {
     const std::uint32_t next = request_.load(std::memory_order_relaxed);
     if (next != 0) {
@@ -76,7 +76,7 @@ class spread_tickets {
 
   bool try_lock(Words& words) {
     std::uint32_t next = request_.load(std::memory_order_relaxed);
-    // Acquire pairs with the release store in unlock(): success makes us the holder.
+    // Acquire pairs with the release store in unlock(): success makes the caller the holder.
     if (words.showing(next).load(std::memory_order_acquire) != next) {
       return false;
     }
@@ -99,7 +99,7 @@ class spread_tickets {
   typename Env::template plain<std::uint32_t> owner_{};
 };
 
-/// A lock L over its part in one piece, with the memory behind that the part needs.
+/// A lock L together with its part, and the memory behind that the part needs.
 template <class L>
 class with_part : public L {
  public:

@@ -1,4 +1,4 @@
-// The words of the simplest locks: free or held, and taken by one atomic step.
+// The words of the simplest locks: free or held, and acquired by one atomic step.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,7 @@
 
 namespace lockwright {
 
-/// Taken by compare-and-swap: an attempt at a held one writes nothing.
+/// Acquired by compare-and-swap: an attempt at a held lock writes nothing.
 ///
 ///   word | meaning
 ///   0    | free
@@ -27,7 +27,7 @@ class cas_word {
   typename Env::template atomic<std::uint32_t> word_{};
 };
 
-/// Taken by exchange: an attempt at a held one writes what it finds.
+/// Acquired by exchange: an attempt at a held lock writes the value that it finds.
 ///
 ///   byte | meaning
 ///   0    | free

@@ -1,7 +1,6 @@
-// A mutex whose waiters sleep in the kernel at once: the part that futex and
-// pthreadadapt put their polling before, and the guard of queues that are held
-// for a few instructions. One word says whether it is free, held, or held with
-// sleepers, so that an unlock enters the kernel only when a thread may be asleep.
+// A mutex whose waiters sleep in the kernel at once: the slow path of futex and pthreadadapt after
+// their polling, and the guard of queues that are held for a few instructions. Its word is free,
+// held, or held with sleepers, so that an unlock enters the kernel only when a thread may be asleep.
 //
 // Citation: U. Drepper, "Futexes Are Tricky", 2011 (third mutex).
 //

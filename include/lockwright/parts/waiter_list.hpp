@@ -1,12 +1,12 @@
-// A list of parked threads that hangs on one pointer.
+// A list of parked threads, as a pointer to its first entry.
 #pragma once
 
 #include "lockwright/parts/wait.hpp"
 
 namespace lockwright {
 
-/// A parked thread. It is in a list until a thread takes it out and grants its
-/// cell; from the grant on it is its owner's again.
+/// A parked thread. It is in a list until a thread removes it and grants its cell; from the
+/// grant on it belongs to its owner again.
 template <class Env>
 struct alignas(64) waiter {
   typename Env::template plain<waiter*> next{};
@@ -21,15 +21,15 @@ struct alignas(64) waiter {
     return one;
   }
 
-  /// Sleeps until taken out and granted.
+  /// Sleeps until removed and granted.
   void park() {
     cell.park();
     Env::give_node(this);
   }
 };
 
-/// The list whose first entry is `first`, null when empty. Each operation
-/// returns what is first afterwards. For one thread at a time.
+/// The list whose first entry is `first`, null when empty. Each operation returns the new first
+/// entry. For one thread at a time.
 template <class Env>
 struct waiter_list {
   using entry = waiter<Env>;
@@ -51,7 +51,7 @@ struct waiter_list {
     return one;
   }
 
-  /// Takes out the first, which there must be.
+  /// Removes the first entry of a list that is not empty.
   static entry* rest(entry* first) {
     entry* next = first->next;
     if (next != nullptr) {

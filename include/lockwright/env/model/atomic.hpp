@@ -11,9 +11,8 @@
 
 namespace lockwright::model_env {
 
-/// An atomic whose every operation is a scheduling point, and whose
-/// loads may return an older value where the memory model allows
-/// it. Zeroed memory is an atomic that holds zero, as it is in the machine.
+/// An atomic whose every operation is a scheduling point, and whose loads may return an older
+/// value where the memory model allows it. Zeroed memory is an atomic that holds zero.
 ///
 /// Two limits compared with the C++ memory model: a store always comes last in
 /// its atomic's modification order, and a compare-and-swap that fails reads
@@ -104,8 +103,8 @@ class atomic : lifetime {
       const T found = c.debug_value();
       if (found != expected) {
         show(event::mismatch, "compare_exchange", failure, found, expected, at);
-        // As the success order Relacy gets the failure order too: it does not
-        // know a failure order that its success order does not include.
+        // The failure order is passed as the success order too: Relacy accepts no failure
+        // order that its success order does not include.
         return c.compare_exchange(rl::bool_t<false>(), expected, desired, relacy_order(failure),
                                   relacy_order(failure), relacy_info(at));
       }
@@ -179,8 +178,8 @@ class atomic : lifetime {
     checked& c = use(at);
     const T found = c.debug_value();
     show(event::store, "clear_low_byte", mine, found, found & ~T{0xff}, at);
-    // That it also continues the release sequences before is more than the machine promises, and no
-    // lock may rely on it: a thread that reads the byte reads this store alone.
+    // It also continues earlier release sequences, which the machine does not guarantee: no lock
+    // may rely on it. A thread that reads the byte reads this store alone.
     c.rmw(rl::rmw_type_t<rl::rmw_type_and>(), ~T{0xff}, relacy_order(mine), relacy_info(at));
   }
 
@@ -190,9 +189,8 @@ class atomic : lifetime {
     return value;
   }
 
-  /// Whether the latest value is `value`; for the environment itself, within a
-  /// step. Orders nothing, but a thread that finds another value has seen it:
-  /// what it loads later is no older.
+  /// True if the latest value is `value`; for the environment itself, within a step. Orders
+  /// nothing, but after a thread has found another value its later loads return none older.
   [[nodiscard]] bool is(T value, const location& at) const {
     checked& c = use(at);
     return c.debug_value() == value ||
@@ -300,9 +298,8 @@ class atomic : lifetime {
     }
   }
 
-  /// The first value is stored at the beginning of time, so that no thread
-  /// reads the memory's earlier contents. That the object is not used before it is
-  /// made is checked by `lifetime`. (Relacy's own way to do this leaves part of
+  /// Stores the first value at time 0, so that no thread reads the memory's earlier contents.
+  /// `lifetime` checks that the object is not used before. (Relacy's own method leaves part of
   /// its record uninitialised.)
   void open(T value) const {
     ::new (static_cast<void*>(room_)) checked;
@@ -327,7 +324,7 @@ class atomic : lifetime {
     return cell();
   }
 
-  /// The memory around goes; `making` is the block's.
+  /// Called when the block is given back; `making` is the block's.
   void destroy() { cell().~checked(); }
 
   alignas(checked) mutable unsigned char room_[sizeof(checked)] = {};

@@ -1,4 +1,4 @@
-// Sleeping on a word and waking its sleepers, as the kernel does it.
+// The kernel's futex: sleeping on a word and waking its sleepers.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace lockwright::model_env {
 
-/// Sleepers by address, not by object: a wake that comes late reaches the thread that
-/// sleeps in the same place by then.
+/// The sleepers by address, not by object: a late wake reaches the thread that sleeps at the same
+/// address by then.
 ///
 /// Relacy's own futex is not used. It orders memory by the sleep and the wake,
 /// which futex(2) does not promise, and would hide an order that a lock lacks.
@@ -23,7 +23,7 @@ class sleepers {
     slot_of(word).set.park_current(rl::ctx(), false, false, false, info);
   }
 
-  /// True if no thread woke it, and nothing else could go on.
+  /// True if no thread woke it, and no other thread could proceed.
   bool sleep_a_while(const void* word, const rl::debug_info& info) {
     return slot_of(word).set.park_current(rl::ctx(), true, false, false, info) ==
            rl::unpark_reason_timeout;
@@ -66,9 +66,9 @@ class sleepers {
 
 inline sleepers sleepers_now;
 
-/// The comparison before a sleep; false if there is to be none. It reads the
-/// latest value: in the kernel both it and the wake's look for sleepers are
-/// under one lock. Of a larger word the kernel sees the low half.
+/// The comparison before a sleep; false if the thread does not sleep. It reads the latest value:
+/// the kernel makes it under the lock under which a wake searches for sleepers. Of a larger word
+/// the kernel compares the low half.
 template <class T>
 bool goes_to_sleep(atomic<T>& word, std::uint32_t expected, const location& at) {
   if (!word.has_low(expected, at)) {
@@ -97,10 +97,9 @@ void futex_wait(atomic<T>& word, std::uint32_t expected, const location& at) {
   record(event::awake, "", &word, 0, at);
 }
 
-/// The same with a deadline; true if that ended the sleep. A sleeper whose
-/// deadline comes takes no wake away from the others, so one that gives up
-/// soon might as well never have slept. That happens to each thread twice at
-/// most, so that a loop of such sleeps is a finite number of executions.
+/// The same with a deadline; true if that ended the sleep. A sleeper whose deadline comes takes no
+/// wake from the others, so one that gives up soon is modelled as not sleeping at all. That happens
+/// to each thread at most twice, so that a loop of such sleeps gives a finite number of executions.
 template <class T>
 bool futex_wait_a_while(atomic<T>& word, std::uint32_t expected, const location& at) {
   {
@@ -126,7 +125,7 @@ bool futex_wait_a_while(atomic<T>& word, std::uint32_t expected, const location&
   return late;
 }
 
-/// Only the word's address counts: the word itself may be gone.
+/// Only the word's address is used: the word itself may be destroyed.
 template <class T>
 void futex_wake(atomic<T>& word, std::uint32_t count, const location& at) {
   reached.note(operation::wake, at, std::memory_order_relaxed, std::memory_order_relaxed);
@@ -135,7 +134,7 @@ void futex_wake(atomic<T>& word, std::uint32_t count, const location& at) {
   }
   const step now({next_step::change, &word});
   if (settings_now.watched) {
-    static_cast<void>(word.has_low(0, at));  // which a tool takes for an access
+    static_cast<void>(word.has_low(0, at));  // which a race detector counts as an access
   }
   record(event::wake, "", &word, count, at);
   sleepers_now.wake(&word, count, relacy_info(at));

@@ -1,5 +1,5 @@
-// What one execution did, step by step, kept for people when Relacy repeats a
-// failing one. What it means in words is src/check/trace.cpp's.
+// The steps of one execution, recorded when Relacy repeats a failing one. src/check/trace.cpp
+// prints them.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ struct event {
   enum kind : std::uint8_t {
     load,      ///< `after` was read, of an object whose latest value is `before`
     store,     ///< `before` was replaced by `after`
-    change,    ///< likewise, as one step
+    change,    ///< the same, as one step
     mismatch,  ///< a compare-and-swap found `before`
     fence,
     sleep,      ///< while the object holds `after`
@@ -29,7 +29,7 @@ struct event {
     call,      ///< of a member of the lock at `object`, which takes `after` bytes
     returned,  ///< from there
     replaced,  ///< the thread has ended, and another began
-    ended,     ///< and none did
+    ended,     ///< the thread has ended
   };
 
   kind what = load;
@@ -38,7 +38,7 @@ struct event {
   std::memory_order order = std::memory_order_relaxed;
   std::uint32_t thread = 0;
   const char* name = "";   ///< of the operation or the lock's member, or a remark
-  const char* owner = "";  ///< what the lock is called
+  const char* owner = "";  ///< the name of the lock
   const void* object = nullptr;
   std::uint64_t before = 0;
   std::uint64_t after = 0;
@@ -59,8 +59,8 @@ struct history {
 
   std::size_t count = 0;
   event events[most];
-  const char* problem = nullptr;  ///< as the model found it; null if Relacy did
-  std::uint32_t thread = 0;       ///< whose last step failed
+  const char* problem = nullptr;  ///< the fault that the model found; null if Relacy did
+  std::uint32_t thread = 0;       ///< the thread whose last step failed
   const char* file = "";
   std::uint32_t line = 0;
 
@@ -79,10 +79,10 @@ struct history {
 
 inline history history_now;
 
-/// Whether it will be read; a search through millions of executions has no time for it.
+/// True if steps are recorded, which would slow down a search.
 [[nodiscard]] inline bool tells() { return rl::ctx().collecting_history(); }
 
-/// Tells a step that has no values of its own to show but `after`.
+/// Records a step that has no value but `after`.
 inline void record(event::kind what, const char* name, const void* object, std::uint64_t after,
                    const location& at = {}) {
   if (tells()) {

@@ -1,5 +1,5 @@
-// When an object of the model may be used: not before its making is known to
-// the user, and not after its end.
+// The lifetime of an object of the model: a thread may use it only if its construction happens
+// before that, and not after its end.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lockwright::model_env {
 
-/// Where a pointer points that no thread has set: at dead objects.
+/// Dead objects, to which a pointer points that no thread has set.
 alignas(64) inline std::byte graveyard[execution::node_size];
 
 /// Zero, but junk in a queue node, whose content is arbitrary.
@@ -28,7 +28,7 @@ constexpr T first_value() {
   return T{};
 }
 
-/// Fails where the machine would fault: `place` is what a null pointer points at, or no address.
+/// Fails where the machine would fault: `place` is near null, or not an address.
 inline void check_place(const void* place, const rl::debug_info& info) {
   constexpr std::uintptr_t unmapped = 4096;
   if (reinterpret_cast<std::uintptr_t>(place) < unmapped) {
@@ -41,25 +41,24 @@ inline void check_place(const void* place, const rl::debug_info& info) {
   }
 }
 
-/// What every atomic of the model keeps beside its value.
+/// The state of every atomic of the model besides its value.
 ///
 ///   state  | meaning                                      | next
 ///   zeroed | zeroed memory: a good object, not yet used   | live, at the first use
 ///   live   | in use                                       | dead, at its end
 ///   dead   | destroyed, or in memory that was given back  | live, when made anew
 ///
-/// `making` is a non-atomic variable in the eyes of the race detector. Making
-/// the object writes it, each use reads it, and its end writes it again. So a
-/// thread that uses an object whose making does not happen before, or that is
-/// not known to be through with an object at its end, is a data race: a node
-/// published without release, or recycled while a thread may still look at it.
+/// `making` is a non-atomic variable for the race detector: construction writes it, each
+/// use reads it, and the end writes it again. So a use that construction does not happen before,
+/// or that does not happen before the end, is a data race: a node was published without release,
+/// or recycled while a thread may still access it.
 class lifetime {
  protected:
   enum : std::uint8_t { zeroed = 0, live = 1, dead = 2 };
 
   constexpr lifetime() = default;
 
-  /// The calling thread makes the object here.
+  /// The calling thread constructs the object.
   void begin() {
     rl::context& c = rl::ctx();
     making_ = c.var_ctor();
@@ -67,7 +66,7 @@ class lifetime {
     state_ = live;
   }
 
-  /// Zeroed memory comes to life. In a reserved block it counts as made when the block was.
+  /// Begins the lifetime of zeroed memory. In a reserved block it counts as constructed with it.
   template <class Object>
   void adopt(Object* self) const {
     if (block* b = execution_now.block_of(self)) {

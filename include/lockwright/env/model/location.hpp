@@ -16,7 +16,7 @@ using location = std::source_location;
 
 namespace lockwright::model_env {
 
-/// As std::source_location, which clang has only since version 16.
+/// The interface of std::source_location, which clang has only since version 16.
 class location {
  public:
   static constexpr location current(const char* file = __builtin_FILE(),

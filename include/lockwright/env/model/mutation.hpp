@@ -1,6 +1,6 @@
-// One deliberate fault, planted at one line of a lock while it runs: how the
-// checker proves that it can fail. Because every operation of the model knows
-// the source line that called it, no lock has to be edited or recompiled.
+// One deliberate fault, planted at one line of a lock at run time, which the checker has to find.
+// Every operation of the model takes the source line of its call, so no lock has to be edited or
+// recompiled.
 #pragma once
 
 #include <atomic>
@@ -16,12 +16,12 @@ enum class operation : std::uint8_t { load, store, rmw, cas, wake, fence, assign
 enum class change : std::uint8_t {
   none,
   order,          ///< the operation's memory order is replaced by a weaker one
-  failure_order,  ///< likewise, for a compare-and-swap that fails
+  failure_order,  ///< the same, for a compare-and-swap that fails
   drop,           ///< a store, an assignment, a wake or a fence does not happen
   split,          ///< a read-modify-write becomes a load and a later store
 };
 
-/// An operation of a lock: the place of the call, and its memory orders.
+/// An operation of a lock: the location of the call, and its memory orders.
 struct site {
   const char* file = "";
   std::uint32_t line = 0;
@@ -74,7 +74,7 @@ struct site_list {
 
 inline site_list reached;
 
-/// The order that the operation at `at` gets.
+/// Returns the memory order of the operation at `at`, which a fault may have weakened.
 [[nodiscard]] inline std::memory_order order_at(operation kind, const location& at,
                                                 std::memory_order order) {
   reached.note(kind, at, order, order);

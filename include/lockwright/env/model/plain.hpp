@@ -14,7 +14,7 @@ namespace lockwright::model_env {
 /// An access is no scheduling point: the race detector does not need one.
 template <class T>
 class plain {
-  /// What is assigned, and where: an operator has no room for a default argument.
+  /// A value and the location of its assignment: an operator cannot have a default argument.
   struct assigned {
     T value;
     location at;
@@ -35,7 +35,7 @@ class plain {
     if (races_ != nullptr) {
       touch(races_->store(thread()));
       rl::ctx().var_dtor(races_);
-      // Volatile: the compiler knows that no thread may look at a dead object.
+      // Volatile: otherwise the compiler omits a store to a dead object.
       *const_cast<rl::var_data* volatile*>(&races_) = dead();
     }
   }
@@ -69,7 +69,7 @@ class plain {
  private:
   static rl::thread_info_base& thread() { return *rl::ctx().threadx_; }
 
-  /// What races_ holds in an object that has been destroyed, or whose memory was given back.
+  /// The value of races_ in an object that has been destroyed, or whose memory was given back.
   static rl::var_data* dead() {
     return reinterpret_cast<rl::var_data*>(std::uintptr_t{0xdddd'dddd'dddd'dddd});
   }

@@ -1,5 +1,5 @@
-// Every interleaving, but of those that differ only in the order of steps that
-// have nothing to do with each other just one.
+// The search through every interleaving, but only one of those that differ in the order of
+// independent steps.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,15 @@ namespace lockwright::model_env {
 /// Relacy's exhaustive search with sleep sets (P. Godefroid, "Partial-Order
 /// Methods for the Verification of Concurrent Systems", LNCS 1032, 1996).
 ///
-/// At each choice between threads, those that were tried first are asleep in
-/// what follows the later ones: running such a thread now would repeat, in
-/// another order, what was searched already. It wakes up at the first step
-/// that its own next step does not commute with. When every thread that could
-/// go on is asleep, the rest of the execution is a repetition; it is run to its
-/// end, because Relacy knows no other way out, but nothing more is varied.
+/// At each choice between threads, those that were tried first are asleep after the later ones:
+/// running such a thread now would repeat, in another order, what was searched already. It wakes
+/// up at the first step that does not commute with its own next step. When every thread that could
+/// proceed is asleep, the rest of the execution is a repetition; it is run to its end, because
+/// Relacy cannot abandon it, but nothing more is varied.
 ///
-/// Steps commute if they are at different objects, or both only load. That is
-/// enough, because the memory orders are kept as clocks by thread and by
-/// object, and the race detector looks at the clocks, not at the order of steps.
+/// Steps commute if they are at different objects, or both only load. That is enough, because
+/// memory orders are represented as clocks by thread and by object, and the race detector compares
+/// the clocks, not the order of steps.
 template <rl::thread_id_t Threads>
 class reduced_search
     : public rl::tree_search_scheduler<reduced_search<Threads>,
@@ -38,7 +37,7 @@ class reduced_search
     this->stree_depth_ = 0;
     asleep_ = 0;
     repetition_ = false;
-    return 0;  // Until its first step a thread does nothing that others could see.
+    return 0;  // Until its first step a thread does nothing that others can observe.
   }
 
   unsigned rand_impl(unsigned limit, rl::sched_type type) {
@@ -66,7 +65,7 @@ class reduced_search
   double iteration_count_approx() { return 1; }
 
  private:
-  /// No thread can go on, so that time passes until one of the deadlines.
+  /// No thread can proceed, so time passes until one of the deadlines.
   rl::thread_id_t wake_by_time(rl::unpark_reason& reason) {
     const auto count = static_cast<unsigned>(this->timed_thread_count_);
     const unsigned index = count == 1 ? 0 : this->rand(count, rl::sched_type_user);
@@ -76,8 +75,8 @@ class reduced_search
     return thread;
   }
 
-  /// As in Relacy's own search: a thread that yielded waits until each other
-  /// thread that can go on has been scheduled.
+  /// As in Relacy's own search: a thread that yielded waits until each other thread that can
+  /// proceed has been scheduled.
   void let_yielders_go_on() {
     thread_info_t& self = *this->thread_;
     if (self.total_yield_priority_ == 0) {

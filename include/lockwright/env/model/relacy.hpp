@@ -51,7 +51,7 @@ namespace lockwright::model_env {
   return rl::mo_seq_cst;
 }
 
-/// Where in the lock's source a step was made, as Relacy wants it.
+/// The source location of a step, in Relacy's form.
 [[nodiscard]] inline rl::debug_info relacy_info(const location& at) {
   return {"at", at.file_name(), at.line()};
 }

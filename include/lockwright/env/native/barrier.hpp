@@ -1,4 +1,4 @@
-// A memory barrier that is paid for by one of its two sides only.
+// An asymmetric memory barrier: only one of its two sides is expensive.
 #pragma once
 
 #include <linux/membarrier.h>
@@ -10,7 +10,7 @@
 
 namespace lockwright::native_env {
 
-/// How the pair of barriers is made.
+/// The implementation of the pair of barriers.
 enum class barriers : std::uint8_t {
   unknown,    ///< no thread has requested one yet
   expedited,  ///< heavy: membarrier(2), which runs a barrier on every CPU that
@@ -21,8 +21,8 @@ enum class barriers : std::uint8_t {
 
 inline constinit std::atomic<barriers> barriers_now{barriers::unknown};
 
-/// A sequentially consistent fence. Written as assembly, because ThreadSanitizer's builds
-/// refuse the library's; what it does not know of, it reports no race about.
+/// A sequentially consistent fence. In assembly, because compilers reject the standard library's
+/// fence in ThreadSanitizer builds.
 inline void fence() {
 #if defined(__x86_64__)
   asm volatile("lock orq $0, (%%rsp)" ::: "memory", "cc");
@@ -33,7 +33,7 @@ inline void fence() {
 
 inline bool membarrier(int command) { return system_call(SYS_membarrier, command) == 0; }
 
-/// Registers with the kernel, once a process.
+/// Registers with the kernel, once per process.
 [[gnu::noinline]] inline void choose_barriers() {
   const bool able = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) &&
                     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
@@ -48,8 +48,8 @@ inline bool membarrier(int command) { return system_call(SYS_membarrier, command
 }
 
 inline void light_barrier() {
-  // Whatever others read here at the same time: a fence of one's own is good
-  // with either heavy one, and `expedited` holds from its store on.
+  // Correct whatever others read here at the same time: a fence pairs with either heavy
+  // barrier, and `expedited` is valid from its store on.
   if (barriers_now.load(std::memory_order_relaxed) == barriers::expedited) [[likely]] {
     std::atomic_signal_fence(std::memory_order_seq_cst);
   } else {
@@ -64,7 +64,7 @@ inline void heavy_barrier() {
     }
     choose_barriers();  // Not registered yet, perhaps since a fork.
   }
-  // With barriers that turn out to be plain only now, no light one was lighter.
+  // If the barriers turn out to be plain, all light ones so far were fences.
   fence();
 }
 

@@ -1,5 +1,5 @@
-// The parts of a word that are accessed apart from it. std::atomic has no such access; the
-// processors' coherence orders accesses of different sizes to the same line.
+// Access to parts of a word, which std::atomic does not have; the processors' coherence orders
+// accesses of different sizes to the same line.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace lockwright::native_env {
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
-/// Whether the code is compiled for ThreadSanitizer.
+/// True if the code is compiled for ThreadSanitizer.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool is_thread_sanitized = true;
 #elif defined(__has_feature)

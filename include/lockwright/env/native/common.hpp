@@ -1,4 +1,4 @@
-// What all locks of a process share: one object of each type, of zeroed memory.
+// The objects that all locks of a process share: one of each type, in zeroed memory.
 #pragma once
 
 #include <sys/mman.h>
@@ -15,15 +15,15 @@ namespace lockwright::native_env {
 template <class T>
 inline constinit std::atomic<T*> common_object{nullptr};
 
-// The largest that the processor has.
+// The largest page size of the architecture.
 #if defined(__aarch64__)
 inline constexpr std::size_t page_size = 65536;
 #else
 inline constexpr std::size_t page_size = 4096;
 #endif
 
-/// Whole pages, of which none is there before it is written to. Not mapped when it is needed:
-/// there may be no memory then.
+/// Pages that take no memory before they are written to. Not mapped at the first use, since that
+/// may fail.
 template <class T>
 struct alignas(page_size) common_room {
   unsigned char bytes[(sizeof(T) + page_size - 1) / page_size * page_size];
@@ -32,12 +32,11 @@ struct alignas(page_size) common_room {
 template <class T>
 inline constinit common_room<T> room_of_common{};
 
-/// Of all that has been made.
+/// The size of all objects made so far.
 inline constinit std::atomic<std::uint64_t> common_bytes{0};
 
-/// The child of a fork finds it zeroed again: what the parent's threads had put
-/// there means nothing to the child, which has one thread. (Linux 4.14; an older
-/// kernel leaves it as it was.)
+/// In the child of a fork it is zeroed again, since it describes threads that the child does
+/// not have. (Linux 4.14; an older kernel leaves it unchanged.)
 template <class T>
 [[gnu::noinline]] T* make_common() {
   void* mine = &room_of_common<T>;

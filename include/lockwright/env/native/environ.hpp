@@ -1,5 +1,5 @@
-// The environment without getenv(): a program may have one of its own, which locks a mutex, as
-// Firefox does. What is read here may be asked for by the lock of that very mutex.
+// The environment without getenv(): a program may define its own, which locks a mutex, as Firefox
+// does, and the lock of that mutex may read the environment here.
 #pragma once
 
 #include <sys/auxv.h>
@@ -9,9 +9,9 @@
 
 namespace lockwright::native_env {
 
-/// What a variable is set to; null if it is not, where the C library has not started, and in a
-/// program that has more rights than its caller (setuid, setgid, file capabilities): variables name
-/// files that the library writes to.
+/// The value of a variable; null if it is not set, before the C library has started, and in a
+/// program with more rights than its caller (setuid, setgid, file capabilities), because variables
+/// name files that the library writes to.
 inline const char* environment_variable(const char* name) {
   if (environ == nullptr || getauxval(AT_SECURE) != 0) {
     return nullptr;

@@ -1,4 +1,4 @@
-// The end, with one line on standard error.
+// Messages on standard error, and the end of the process after one.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Files by system calls alone: the small ones in which the kernel says what the machine is and
-// does, and those that are shared with the command line.
+// Access to files by system calls alone: the kernel's small files in /proc and /sys, and those that
+// are shared with the command line.
 #pragma once
 
 #include <fcntl.h>

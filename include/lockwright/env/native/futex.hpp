@@ -13,7 +13,7 @@
 
 namespace lockwright::native_env {
 
-/// The half of a word that the kernel, which compares 32 bits, is shown.
+/// The half of a word that is passed to the kernel, which compares 32 bits.
 inline std::atomic<std::uint32_t>& low_half(std::atomic<std::uint64_t>& word) {
   static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   // Only the address is used. The compiler need not know that it is the same
@@ -46,8 +46,8 @@ inline bool futex_wait_until(std::atomic<std::uint32_t>& word, std::uint32_t exp
   return futex_sleep(word, expected, clock, &deadline) != -ETIMEDOUT;
 }
 
-/// Wakes up to `count` sleepers. The word may be gone already: the address is
-/// only a name to the kernel.
+/// Wakes up to `count` sleepers. The word may be destroyed already: the kernel uses only its
+/// address.
 inline void futex_wake(std::atomic<std::uint32_t>& word, std::uint32_t count) {
   system_call(SYS_futex, argument(&word), FUTEX_WAKE_PRIVATE,
               count > INT_MAX ? INT_MAX : static_cast<long>(count));

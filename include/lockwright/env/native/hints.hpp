@@ -1,16 +1,15 @@
-// What a thread remembers of the locks that it has used: one bit each, of 64.
+// A thread's hints about the locks that it has used: one bit each, of 64.
 #pragma once
 
 #include <cstdint>
 
 namespace lockwright::native_env {
 
-/// Locks whose addresses fall on the same bit share it: it is a hint, and a
-/// wrong one costs time and nothing else. A record of every lock would grow with
-/// threads times locks.
+/// Locks whose addresses hash to the same bit share it: a wrong hint only costs time. A record of
+/// every lock would grow with threads times locks.
 inline constinit thread_local std::uint64_t hints = 0;
 
-/// The high bits of a product with 2^64 / phi differ for neighbouring addresses
+/// The high bits of a product with 2^64 / phi differ for adjacent addresses
 /// (Fibonacci hashing, Knuth, TAOCP 6.4).
 inline std::uint64_t hint_of(const void* about) {
   const std::uint64_t hash = reinterpret_cast<std::uintptr_t>(about) * 0x9E37'79B9'7F4A'7C15u;

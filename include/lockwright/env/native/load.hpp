@@ -1,4 +1,4 @@
-// How much the machine has to do.
+// The load of the machine.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace lockwright::native_env {
 
-/// The threads of the whole machine that run or could run, as the fourth number
-/// of /proc/loadavg says, "0.61 0.48 0.33 3/512 4711"; 0 if it does not.
+/// The number of runnable threads of the machine: the fourth number of /proc/loadavg,
+/// "0.61 0.48 0.33 3/512 4711"; 0 if it cannot be read.
 inline std::uint32_t runnable() {
   char text[128];
   if (!read_text(text, sizeof text, {"/proc/loadavg"})) {

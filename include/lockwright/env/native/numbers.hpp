@@ -1,4 +1,4 @@
-// Numbers that the process draws once each: a thread takes a block of them at a time.
+// Numbers that are unique in the process: a thread takes a block of them at a time.
 #pragma once
 
 #include <atomic>
@@ -10,11 +10,11 @@ inline constexpr std::uint64_t numbers_of_a_block = 1 << 16;
 
 inline constinit std::atomic<std::uint64_t> first_free_number{0};
 
-/// The last number that the thread has drawn; a multiple of the block's size: its block is used up.
+/// The last number that the thread has drawn. At a multiple of the block's size the block is used up.
 inline constinit thread_local std::uint64_t last_number = 0;
 
-/// From 1 on. The child of a fork continues with the numbers of its parent, which it shares no lock
-/// with.
+/// Returns a new number, from 1 on. The child of a fork continues with its parent's numbers: it
+/// shares no lock with the parent.
 inline std::uint64_t unique_number() {
   if (last_number % numbers_of_a_block == 0) [[unlikely]] {
     last_number = first_free_number.fetch_add(numbers_of_a_block, std::memory_order_relaxed);

@@ -1,6 +1,5 @@
-// Memory for lock state, from mmap: never from malloc, because allocators lock
-// mutexes. Nothing here takes a lock, so a fork at any moment leaves the child
-// a usable pool.
+// Memory for lock state, from mmap: never from malloc, because allocators lock mutexes. Nothing
+// here takes a lock, so the pool is usable in the child of a fork at any moment.
 #pragma once
 
 #include <sys/mman.h>
@@ -14,7 +13,7 @@
 
 namespace lockwright::native_env {
 
-/// At `wish` if that range is free, else where the kernel chooses; null on failure.
+/// Maps pages at `wish` if that range is free, else at the kernel's choice; null on failure.
 inline void* map_pages(std::size_t bytes, std::uintptr_t wish = 0) {
   long got =
       system_call(SYS_mmap, static_cast<long>(wish), static_cast<long>(bytes),
@@ -33,14 +32,14 @@ inline void unmap_pages(void* start, std::size_t bytes) {
   }
 }
 
-/// What pieces of memory are cut from begins at a multiple of this.
+/// Pieces of memory are cut from regions, which begin at a multiple of this.
 inline constexpr std::size_t region_size = std::size_t{256} << 10;
 
-/// `bytes`, a multiple of region_size or of the page size beyond one, that begin at a multiple of
-/// region_size; 0 if there is no memory. Beside the last one, which ends at `end`, where that can
-/// be had: there it needs no mapping of its own, of which a process can have 65,530
-/// (vm.max_map_count). Above it is what was wished for, and below it is where the kernel puts the
-/// next mapping as a rule, and the higher one of two that fit.
+/// Maps `bytes`, a multiple of region_size or of the page size beyond one, at a multiple of
+/// region_size; 0 if there is no memory. If possible it is adjacent to the last region, which
+/// ends at `end`: then it needs no further mapping, of which a process can have 65,530
+/// (vm.max_map_count). It is requested above; below is where the kernel usually places the next
+/// mapping, and of two regions that fit there the higher one is used.
 inline std::uintptr_t map_region(std::size_t bytes, std::uintptr_t end) {
   auto start = reinterpret_cast<std::uintptr_t>(map_pages(bytes, end));
   if (start % region_size == 0) {
@@ -67,13 +66,12 @@ struct alignas(64) piece {
 ///   bits 63-22 | address of the first piece, in units of 64 bytes; 0: none is free
 ///   bits 21-0  | how many pieces have been taken, modulo 2^22
 ///
-/// Invariant TAKES-COUNT: taking changes the count, so a compare-and-swap succeeds
-/// only if no piece was taken since the word was loaded, and the piece on top has had
-/// the same `next` all the time. (It would also succeed after exactly n x 2^22 takings
-/// that leave the same piece on top, all while its thread was stopped between the two.)
-/// Invariant AS-MANY-AS-NEEDED: a taking is one step, so no thread finds the list empty
-/// because another thread is in the middle of one, and no more pieces are ever made than
-/// are in use at the same time.
+/// Invariant TAKES-COUNT: each take changes the count, so a compare-and-swap succeeds only if
+/// no piece was taken since the word was loaded, and the piece on top has had the same `next`
+/// all the time. (It would also succeed after exactly n x 2^22 takes that leave the same piece
+/// on top, all while its thread was stopped between the two.)
+/// Invariant AS-MANY-AS-NEEDED: a take is one step, so no thread finds the list empty because of
+/// another thread's unfinished take, and no more pieces are made than are in use at one time.
 class free_list {
  public:
   /// Adds the chain from `first` to `last`.
@@ -84,7 +82,7 @@ class free_list {
       last->next = top(seen);
       wanted = reinterpret_cast<std::uint64_t>(first) / alignof(piece) << count_bits |
                (seen & count_mask);
-      // Release pairs with the acquire in take_one(): the links are seen.
+      // Release pairs with the acquire in take_one(), before the links are read.
     } while (!word_.compare_exchange_weak(seen, wanted, std::memory_order_release,
                                           std::memory_order_relaxed));
   }
@@ -111,8 +109,8 @@ class free_list {
     return reinterpret_cast<piece*>((word >> count_bits) * alignof(piece));
   }
 
-  /// What is linked behind `one`, or anything if another thread has taken it meanwhile and
-  /// writes there, which is no race that a sanitizer should report: the count has changed.
+  /// The piece behind `one`, or any value if another thread has taken it meanwhile and writes
+  /// there, which no sanitizer should report: the count has changed, so the value is not used.
   [[gnu::no_sanitize_thread]] static piece* behind(const piece* one) {
     return __atomic_load_n(&one->next, __ATOMIC_RELAXED);
   }
@@ -167,7 +165,7 @@ class cutter {
     }
   }
 
-  /// Of all steps so far. Of nodes, that is the most that were in use at the same time.
+  /// The bytes cut so far. For nodes, that is the most that were in use at the same time.
   [[nodiscard]] std::uint64_t bytes() const {
     const std::uint64_t in_last = cursor_.load(std::memory_order_relaxed) % region;
     return regions_.load(std::memory_order_relaxed) * region -

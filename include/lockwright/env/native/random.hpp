@@ -1,4 +1,4 @@
-// Numbers by chance: one generator a thread.
+// Random numbers, from one generator per thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline constinit thread_local std::uint32_t random_state = 0;
 inline std::uint32_t random_number() {
   std::uint32_t x = random_state;
   if (x == 0) [[unlikely]] {
-    // An odd factor keeps threads with neighbouring numbers far apart (Knuth, TAOCP 6.4).
+    // An odd factor separates threads with consecutive numbers (Knuth, TAOCP 6.4).
     x = serial() * 2654435761u;
   }
   x ^= x << 6;
@@ -24,7 +24,7 @@ inline std::uint32_t random_number() {
   return x;
 }
 
-/// From 0 to limit - 1.
+/// Returns a number from 0 to limit - 1.
 inline std::uint32_t random_below(std::uint32_t limit) {
   return static_cast<std::uint32_t>(std::uint64_t{random_number()} * limit >> 32);
 }

@@ -59,8 +59,8 @@ class digits {
   const char* first_;
 };
 
-/// True if the variable holds a number within the tunable's bounds, which is
-/// then in `value`. Anything else that is not empty costs one line.
+/// True if the variable holds a number within the tunable's bounds, which is then in `value`.
+/// Complains of any other text that is not empty.
 inline bool read_setting(const variable_name& variable, const tunable& what, std::uint64_t& value) {
   const char* text = environment_variable(variable.text());
   if (text == nullptr || *text == '\0') {
@@ -86,7 +86,7 @@ inline bool read_setting(const variable_name& variable, const tunable& what, std
   if (lock == nullptr || !read_setting({lock, what.name}, what, value)) {
     read_setting({nullptr, what.name}, what, value);
   }
-  // One more, so that zero is a value that can be known.
+  // One more, so that 0 means "not read yet".
   known.store(value + 1, std::memory_order_relaxed);
   return value;
 }
@@ -94,7 +94,8 @@ inline bool read_setting(const variable_name& variable, const tunable& what, std
 template <const tunable& What, const char* Lock>
 inline constinit std::atomic<std::uint64_t> known_setting{0};
 
-/// Read from the environment once; relaxed, since a thread that reads it again reads the same.
+/// The value of a tunable, read from the environment once; relaxed, since every thread reads the
+/// same.
 template <const tunable& What, const char* Lock>
 std::uint64_t setting() {
   const std::uint64_t known = known_setting<What, Lock>.load(std::memory_order_relaxed);

@@ -1,5 +1,4 @@
-// System calls without the C library: errno stays untouched, and no symbol is
-// looked up on a lock path.
+// System calls without the C library: errno does not change, and no symbol is resolved in a lock.
 #pragma once
 
 #include <sys/syscall.h>

@@ -1,8 +1,8 @@
-// Annotations for the race detectors of Valgrind, Helgrind and DRD. They
-// know the C library's locks; in other locks they see only unordered accesses.
+// Annotations for the race detectors of Valgrind, Helgrind and DRD. They support the C library's
+// locks; other locks they report as unordered accesses.
 //
-// A request is a sequence of instructions without effect that no compiler emits, and
-// that Valgrind recognises. Without Valgrind it costs a few cycles.
+// A request is a sequence of instructions without effect that no compiler emits and that
+// Valgrind recognises. Without Valgrind it costs a few cycles.
 #pragma once
 
 #include <cstddef>
@@ -84,7 +84,7 @@ inline void released(const volatile void* lock, bool alone = true) {
 /// The lock no longer exists. The tools must have seen it acquired.
 inline void destroyed(const volatile void* lock) { ask(request::lock_destroyed, number(lock)); }
 
-/// What the caller has done happens before what others do after happens_after(tag).
+/// The caller's earlier steps happen before others' steps after happens_after(tag).
 inline void happens_before(const volatile void* tag) { ask(request::happens_before, number(tag)); }
 inline void happens_after(const volatile void* tag) { ask(request::happens_after, number(tag)); }
 inline void forget_order(const volatile void* tag) { ask(request::happens_forget, number(tag)); }

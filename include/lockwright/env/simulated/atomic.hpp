@@ -10,8 +10,8 @@
 
 namespace lockwright::simulated_env {
 
-/// A value in simulated memory: as large and as aligned as std::atomic<T>, so that what shares a
-/// line does so here too. Zeroed memory is one that holds zero.
+/// A value in simulated memory, with the size and alignment of std::atomic<T>, so that the layout in
+/// lines is the same. Zeroed memory holds zero.
 template <class T>
 class cell {
   static_assert(sizeof(T) <= 8 && std::is_trivially_copyable_v<T>);
@@ -162,7 +162,7 @@ class atomic : cell<T> {
   }
 };
 
-/// What only the lock's holder touches: plain loads and stores.
+/// A variable that only the lock's holder accesses: plain loads and stores.
 template <class T>
 class plain : cell<T> {
  public:

@@ -1,5 +1,5 @@
-// What the simulator does for the code that runs on its machine. Defined in src/simulate, which
-// exports these functions, so that a lock can also be loaded into it.
+// The functions of the simulator for the code that runs on its machine. src/simulate defines and
+// exports them, so that a lock can also be loaded into it.
 #pragma once
 
 #include <cstddef>
@@ -7,24 +7,24 @@
 
 namespace lockwright::simulated_env {
 
-/// Whether a simulated thread calls; otherwise it is the simulation being set up, where memory is
-/// read and written at no cost.
+/// True if a simulated thread calls; otherwise the simulation is being set up, where accesses to
+/// memory have no cost.
 bool is_inside();
 
-// Accesses to memory. Each takes as long as the state of the line says, and has its effect at the
-// simulated moment at which it returns. Values have up to 8 bytes, in the low end of the bits.
+// Accesses to memory. The state of the line determines the duration of each, and it takes effect at
+// the simulated moment at which it returns. Values have up to 8 bytes, in the low end of the bits.
 
 /// Loads from the caller's store buffer, from its cache, or after a transfer of the line.
 std::uint64_t load(const void* at, std::uint32_t bytes);
 
-/// Puts a store into the caller's store buffer. Others see it once the line has come.
+/// Puts a store into the caller's store buffer. It takes effect once the line has arrived.
 void store(void* at, std::uint64_t bits, std::uint32_t bytes);
 
 /// Waits until the caller's store buffer is empty and its core alone has the line: a
 /// read-modify-write that the caller makes before its next call here is one step.
 void begin_change(void* at);
 
-/// The object at this place is gone: a store to it that is still in the buffer writes nothing.
+/// Called when the object there is destroyed: a store to it that is still in the buffer is dropped.
 void forget_stores(const void* at);
 
 // Time.
@@ -33,7 +33,7 @@ void relax();
 void delay(std::uint32_t turns);
 void yield();
 std::uint64_t now_ns();
-/// Stays on the processor for so long.
+/// Runs on the processor for that time.
 void work_ps(std::uint64_t picoseconds);
 
 // The kernel.
@@ -45,7 +45,7 @@ void futex_wake(const void* at, std::uint32_t count);
 void membarrier();
 std::uint32_t runnable();
 
-// The machine and the caller's place on it.
+// The machine and the caller's position on it.
 
 inline constexpr std::uint32_t group_levels = 3;
 std::uint32_t processor();
@@ -60,13 +60,13 @@ std::uint32_t group_above(std::uint32_t level, std::uint32_t number);
 
 std::uint32_t self();
 std::uint32_t random_below(std::uint32_t limit);
-/// Above 0, and never the same twice. It costs nothing.
+/// A number above 0 that no other call returns. It has no cost.
 std::uint64_t unique_number();
 bool hint(const void* about);
 void set_hint(const void* about, bool what);
 /// 64 zeroed bytes that belong to the calling thread for its lifetime.
 void* own_piece();
-/// 64 bytes with what their last user left there.
+/// 64 bytes with the content that their last user left.
 void* take_node();
 void give_node(void* node);
 inline constexpr std::size_t node_bytes = 64;

@@ -1,5 +1,5 @@
-// The C library's mutex as its source has it: nptl/pthread_mutex_lock.c, lowlevellock.c and
-// lowlevellock.h of the GNU C Library 2.36, the normal kind without elision.
+// The C library's mutex, after nptl/pthread_mutex_lock.c, lowlevellock.c and lowlevellock.h of the
+// GNU C Library 2.36: the normal kind without elision.
 #pragma once
 
 #include <cstdint>
