@@ -31,7 +31,7 @@ constexpr workload workloads[] = {
     {"regimes", bench::regimes,
      "threads that contend in one pattern and then in another: bursts, queues, trylock loops"},
     {"pause", bench::pause,
-     "how long a pause, a turn of an empty loop and a reading of the clock take"},
+     "how long a pause, an iteration of an empty loop and a reading of the clock take"},
     {"transfer", bench::transfer, "how long a cache line takes from one processor to another"},
     {"sleep", bench::sleep,
      "how long it takes to fall asleep, to wake another thread, and until that one runs"},

@@ -29,7 +29,7 @@ constexpr std::uint64_t patience_ns = 300'000'000;
 // Work between two attempts of a trylock loop.
 constexpr std::uint64_t loops_between_attempts = 25;
 
-// The mutex lies beside the data that it guards, as it does in most programs.
+// The mutex is beside the data that it guards, as it does in most programs.
 struct alignas(64) site {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   // Written under the mutex only, by plain instructions: if it falls behind the threads' counts,

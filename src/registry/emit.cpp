@@ -84,7 +84,7 @@ const char* name_of(lockwright::unit unit) {
     case lockwright::unit::nanoseconds:
       return "ns";
     case lockwright::unit::turns:
-      return "turns of an empty loop";
+      return "iterations of an empty loop";
     case lockwright::unit::one_in:
       return "one in";
   }

@@ -10,7 +10,7 @@
 namespace lockwright::simulate {
 
 enum class occasion : std::uint8_t {
-  resume,       ///< thread `number` continues, if it still waits with ticket `data`
+  resume,       ///< thread `number` continues, if it still waits with number `data`
   ready,        ///< thread `number`, which was woken, can run
   transferred,  ///< transfer `number` has brought its line
   line_free,    ///< line `number` can serve the next request

@@ -77,8 +77,8 @@ struct figures {
   std::uint64_t futex_sleep = 0;     ///< of the caller before it sleeps
   std::uint64_t futex_wake = 0;      ///< of the caller for a wake call that wakes one
   std::uint64_t futex_miss = 0;      ///< of a call that finds no sleeper, or the word changed
-  std::uint64_t futex_bucket = 0;    ///< for how long a call keeps the bucket
-  std::uint64_t wake_in_bucket = 0;  ///< 1: a wake call also keeps it while it wakes threads
+  std::uint64_t futex_bucket = 0;    ///< for how long a call holds the bucket
+  std::uint64_t wake_in_bucket = 0;  ///< 1: a wake call also holds it while it wakes threads
   std::uint64_t wake_latency = 0;  ///< from the wake to the first instruction, on an idle processor
   std::uint64_t interrupt = 0;     ///< of the caller of a wake that interrupts another processor
   std::uint64_t interrupt_latency = 0;  ///< what that adds to wake_latency

@@ -195,7 +195,7 @@ void scheduler::take_away(std::uint32_t at) {
   switch (t.state) {
     case thread_state::computing:
       t.work_left = t.resumes_at - timeline_.now;
-      ++t.turn;
+      ++t.resume_number;
       break;
     case thread_state::polling:
       stop_polling(t, false);
@@ -211,7 +211,7 @@ void scheduler::take_away(std::uint32_t at) {
 void scheduler::compute_until(thread& t, picoseconds at) {
   t.state = thread_state::computing;
   t.resumes_at = at;
-  timeline_.add(at, occasion::resume, t.number, ++t.turn);
+  timeline_.add(at, occasion::resume, t.number, ++t.resume_number);
 }
 
 void scheduler::poll(thread& t, std::uint64_t iterations) {
@@ -227,7 +227,7 @@ void scheduler::poll(thread& t, std::uint64_t iterations) {
       caches_.watch(line, t);
     }
   }
-  timeline_.add(p.began + iterations * p.length, occasion::resume, t.number, ++t.turn);
+  timeline_.add(p.began + iterations * p.length, occasion::resume, t.number, ++t.resume_number);
 }
 
 void scheduler::unwatch(thread& t) {
@@ -240,7 +240,7 @@ void scheduler::unwatch(thread& t) {
 void scheduler::stop_polling(thread& t, bool to_next) {
   polling& p = t.poll;
   unwatch(t);
-  ++t.turn;
+  ++t.resume_number;
   const picoseconds passed = timeline_.now - p.began;
   p.left = std::min(p.left, (passed + (to_next ? p.length - 1 : 0)) / p.length);
   p.next = 0;

@@ -1,4 +1,4 @@
-// What a run is asked for: the common options and the parameters of its workload.
+// The options of a run: the common ones and the parameters of its workload.
 #pragma once
 
 #include <cstdint>

@@ -112,7 +112,7 @@ void simulation::run(picoseconds warm_up, picoseconds length) {
     switch (next.what) {
       case occasion::resume: {
         thread& t = threads_[next.number];
-        if (t.turn == next.data) {
+        if (t.resume_number == next.data) {
           if (t.state == thread_state::polling) {
             processors.unwatch(t);
             t.poll.next = 0;

@@ -67,11 +67,11 @@ struct thread {
   thread_state state = thread_state::ready;
 
   std::uint32_t processor = 0;
-  picoseconds ahead = 0;       ///< time that it has used and that has not passed yet
-  picoseconds resumes_at = 0;  ///< when computing
-  picoseconds work_left = 0;   ///< of what it was at when it lost its processor
-  std::uint64_t turn = 0;      ///< only the event with this number resumes it
-  bool gives_way = false;      ///< its slice ended while it could not be stopped
+  picoseconds ahead = 0;            ///< time that it has used and that has not passed yet
+  picoseconds resumes_at = 0;       ///< when computing
+  picoseconds work_left = 0;        ///< of what it was at when it lost its processor
+  std::uint64_t resume_number = 0;  ///< only the event with this number resumes it
+  bool gives_way = false;           ///< its slice ended while it could not be stopped
 
   std::deque<pending_store> stores;
   bool store_in_flight = false;

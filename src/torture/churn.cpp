@@ -67,7 +67,7 @@ void churn(phase_run& on) {
   const std::uint64_t parents = on.plan.threads < 8 ? 1 : on.plan.threads < 32 ? 2 : 4;
   for (std::uint64_t i = 0; i < parents; ++i) {
     std::vector<worker*> children;
-    for (std::uint64_t n = 0; n < (on.asked.parks ? max_children : 2); ++n) {
+    for (std::uint64_t n = 0; n < (on.options.parks ? max_children : 2); ++n) {
       children.push_back(&on.add_helper("child"));
     }
     on.add_worker("parent", [children](worker& me) { start_and_join_all(me, children); });

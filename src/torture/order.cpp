@@ -178,7 +178,7 @@ void sequence(worker& me, arrival_queue& to) {
 }  // namespace
 
 void order(phase_run& on) {
-  const std::uint64_t most = on.asked.parks ? max_sleeping : max_polling;
+  const std::uint64_t most = on.options.parks ? max_sleeping : max_polling;
   const auto to = std::make_shared<arrival_queue>(on.mutexes()[0], std::min(on.plan.threads, most));
   on.add_worker("sequencer", [to](worker& me) { sequence(me, *to); });
   for (arrival& each : to->arrivals) {

@@ -59,7 +59,7 @@ void worker::does(act what, const guarded* object) {
 }
 
 phase_run::phase_run(const settings& given, const phase& planned)
-    : asked{given},
+    : options{given},
       plan{planned},
       patience_{static_cast<std::uint64_t>(given.patience * 1e9 / double{tick_ns})} {
   for (std::uint32_t i = 0; i < planned.mutexes; ++i) {

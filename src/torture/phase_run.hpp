@@ -28,7 +28,7 @@ class phase_run {
   phase_run& operator=(const phase_run&) = delete;
   ~phase_run();
 
-  const settings& asked;
+  const settings& options;
   const phase& plan;
 
   // Before run(): a thread and its function, which returns once over() is true.

@@ -16,7 +16,7 @@
 namespace torture {
 namespace {
 
-const settings* asked = nullptr;
+const settings* options = nullptr;
 const phase* going_on = nullptr;
 const phase_run* set_up = nullptr;
 
@@ -36,7 +36,7 @@ void crash(int number, siginfo_t* info, void*) {
 }  // namespace
 
 void announce(const settings* given, const phase* current, const phase_run* on) {
-  asked = given;
+  options = given;
   going_on = current;
   set_up = on;
 }
@@ -59,10 +59,10 @@ void fail(const char* check, const std::string& what) {
   }
   failure_line.print();
   std::fprintf(stderr, "FAILED (%s): %s\n", check, what.c_str());
-  if (asked != nullptr && going_on != nullptr) {
+  if (options != nullptr && going_on != nullptr) {
     std::fprintf(stderr, "in phase %llu of seed %llu: %s\n",
                  static_cast<unsigned long long>(going_on->number),
-                 static_cast<unsigned long long>(asked->seed), going_on->description().c_str());
+                 static_cast<unsigned long long>(options->seed), going_on->description().c_str());
   }
   if (set_up != nullptr) {
     set_up->show(stderr);

@@ -29,7 +29,7 @@ constexpr char help[] =
     "  --patience S    how long a thread may make no progress (10)\n"
     "  --parks 0|1     waiters sleep: up to 64 threads a processor, else 2 (1)\n"
     "  --fifo 0|1      the lock admits in the order of arrival (0)\n"
-    "  --turns N       how many turns a lock keeps a thread aside (1000)\n"
+    "  --turns N       how many acquisitions a lock keeps a thread aside (1000)\n"
     "  --phase N       only this phase of the plan, again and again\n"
     "  --only A,B      only these kinds of phases\n"
     "  --without A,B   leave out these phases and disturbances\n"
@@ -45,7 +45,7 @@ double number(const std::string& option, const char* text, double least, double 
 }
 
 // Not by way of a double: a seed has 64 bits.
-std::uint64_t whole(const std::string& option, const char* text, std::uint64_t most) {
+std::uint64_t whole_number(const std::string& option, const char* text, std::uint64_t most) {
   char* end = nullptr;
   errno = 0;
   const std::uint64_t value = std::strtoull(text, &end, 10);
@@ -92,25 +92,25 @@ settings read_settings(int argc, char** argv) {
     }
     const char* value = argv[++i];
     if (option == "--seed") {
-      given.seed = whole(option, value, UINT64_MAX);
+      given.seed = whole_number(option, value, UINT64_MAX);
     } else if (option == "--seconds") {
       given.seconds = number(option, value, 0.01, 1e7);
     } else if (option == "--patience") {
       given.patience = number(option, value, 0.1, 1e5);
     } else if (option == "--parks") {
-      given.parks = whole(option, value, 1) == 1;
+      given.parks = whole_number(option, value, 1) == 1;
     } else if (option == "--fifo") {
-      given.fifo = whole(option, value, 1) == 1;
+      given.fifo = whole_number(option, value, 1) == 1;
     } else if (option == "--turns") {
-      given.turns = whole(option, value, 1'000'000'000);
+      given.turns = whole_number(option, value, 1'000'000'000);
     } else if (option == "--phase") {
-      given.phase = static_cast<std::int64_t>(whole(option, value, 1'000'000'000));
+      given.phase = static_cast<std::int64_t>(whole_number(option, value, 1'000'000'000));
     } else if (option == "--only") {
       given.only = words(option, value);
     } else if (option == "--without") {
       given.without = words(option, value);
     } else if (option == "--parent") {
-      given.parent = static_cast<pid_t>(whole(option, value, INT32_MAX));
+      given.parent = static_cast<pid_t>(whole_number(option, value, INT32_MAX));
     } else {
       refuse("unknown option '" + option + "'");
     }

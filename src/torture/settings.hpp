@@ -18,7 +18,7 @@ struct settings {
   bool parks = true;
   // The lock promises to admit in the order of arrival.
   bool fifo = false;
-  // A lock with a passive set admits each of its threads after about this many turns.
+  // A lock with a passive set admits each of its threads after about this many acquisitions.
   std::uint64_t turns = 1000;
   // The only phase to run, again and again; -1 for all, one after the other.
   std::int64_t phase = -1;

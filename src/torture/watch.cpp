@@ -9,7 +9,7 @@
 namespace torture {
 namespace {
 
-// A lock with a passive set admits its oldest thread after a number of turns, or by chance after
+// A lock with a passive set admits its oldest thread after a number of acquisitions, or by chance after
 // about as many. The limit is three times that for each thread, and twenty times for chance: a
 // false alarm has a probability of one in a hundred million.
 constexpr std::uint64_t times_for_each = 3;
@@ -18,7 +18,7 @@ constexpr std::uint64_t times_for_luck = 20;
 // to queueing is left to chance.
 constexpr std::uint64_t turns_in_order = 20'000;
 constexpr std::uint64_t times_patience = 3;
-// A shorter wait may only mean that the thread was not running, however many turns have passed.
+// A shorter wait may only mean that the thread was not running, however many acquisitions have passed.
 constexpr std::uint64_t starved_after_ticks = 1'000'000'000 / phase_run::tick_ns;
 
 }  // namespace
@@ -83,10 +83,10 @@ void watch::judge(const worker& one, act what, const wait& seen) const {
   }
   const std::uint64_t passed = with->entries() - seen.entries;
   const std::uint64_t threads = on_.workers().size();
-  const std::uint64_t bound = on_.asked.fifo
+  const std::uint64_t bound = on_.options.fifo
                                   ? turns_in_order
-                                  : on_.asked.turns * (times_for_luck + times_for_each * threads);
-  if (passed >= bound && (on_.asked.fifo || !on_.plan.greedy)) {
+                                  : on_.options.turns * (times_for_luck + times_for_each * threads);
+  if (passed >= bound && (on_.options.fifo || !on_.plan.greedy)) {
     fail("starvation", who + " has waited for " + waited + " while others got into " + where + " " +
                            std::to_string(passed) + " times");
   }

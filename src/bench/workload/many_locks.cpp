@@ -139,7 +139,7 @@ const description many_locks{
     .parameters = {{"mutexes", 1000, "", "mutexes that a thread uses one after another", 1},
                    {"pairs", 1, "", "how often it acquires and releases each of them", 1},
                    {"made-by", 0, "",
-                    "who makes and destroys the mutexes: each thread its own, or "
+                    "the thread that makes and destroys a mutex: its user, or "
                     "one more thread those of all",
                     0, "all,one"}},
     .run = run_workload<short_lived>,

@@ -63,7 +63,8 @@ const std::vector<parameter>& common_parameters() {
       {"rate", 0, "1/s",
        "operations that each thread begins per second, at even distances; 0: each begins when the "
        "one before has ended"},
-      {"loops-per-us", 0, "", "turns of the loop of busy work in a microsecond; 0 measures it"},
+      {"loops-per-us", 0, "",
+       "iterations of the loop of busy work in a microsecond; 0 measures it"},
   };
   return list;
 }

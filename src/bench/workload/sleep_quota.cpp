@@ -13,14 +13,14 @@
 namespace bench {
 namespace {
 
-enum way : std::uint32_t { some_spin, all_spin, all_sleep };
-constexpr std::uint32_t nobody = 0;
+enum waiting_mode : std::uint32_t { some_spin, all_spin, all_sleep };
+constexpr std::uint32_t no_caller = 0;
 
 struct relay;
 
 // A thread. `call` is 0, or 1 + the place that it is called to.
 struct alignas(apart) runner {
-  std::atomic<std::uint32_t> call{nobody};
+  std::atomic<std::uint32_t> call{no_caller};
   alignas(apart) std::atomic<std::uint64_t> passes{0};
   std::uint64_t longest_ns = 0;  // that it had no part in it
   relay* all = nullptr;
@@ -33,7 +33,7 @@ struct relay {
   alignas(apart) std::atomic<std::uint32_t> turn{0};
   alignas(apart) std::atomic<bool> over{false};
   gate start;
-  way how = some_spin;
+  waiting_mode how = some_spin;
   std::uint64_t quota = 0;
   std::vector<runner> runners;
   // Changed only by the thread whose turn it is.
@@ -45,8 +45,8 @@ struct relay {
 
 void await_call(relay& r, runner& me) {
   const std::uint64_t from = now_ns();
-  while (me.call.load() == nobody && !r.ends()) {
-    futex_wait(me.call, nobody);
+  while (me.call.load() == no_caller && !r.ends()) {
+    futex_wait(me.call, no_caller);
   }
   me.longest_ns = std::max(me.longest_ns, now_ns() - from);
 }
@@ -67,7 +67,7 @@ void run_in_pairs(relay& r, runner& me) {
     if (r.ends()) {
       return;
     }
-    const std::uint32_t place = me.call.exchange(nobody) - 1;
+    const std::uint32_t place = me.call.exchange(no_caller) - 1;
     for (std::uint64_t spent = 0;; ++spent) {
       while (r.turn.load(std::memory_order_acquire) != place) {
         if (r.ends()) {
@@ -100,14 +100,14 @@ void run_in_a_round(relay& r, runner& me) {
     if (r.how == all_sleep) {
       await_call(r, me);
     } else {
-      while (me.call.load(std::memory_order_acquire) == nobody && !r.ends()) {
+      while (me.call.load(std::memory_order_acquire) == no_caller && !r.ends()) {
         lockwright::native::relax();
       }
     }
     if (r.ends()) {
       return;
     }
-    me.call.store(nobody);
+    me.call.store(no_caller);
     me.passes.store(++passes, std::memory_order_relaxed);
     if (r.how == all_sleep) {
       call(next, 0);
@@ -142,7 +142,7 @@ int pass_token(const description& about, const settings& given) {
   if (given.threads() < 2) {
     refuse("'--threads' is below 2; give more, for they hand something over");
   }
-  r.how = static_cast<way>(given.count("way"));
+  r.how = static_cast<waiting_mode>(given.count("way"));
   r.quota = given.count("quota", 1);
   r.given = &given;
   r.runners = std::vector<runner>(given.threads());
@@ -189,7 +189,7 @@ const description sleep_quota{
     .source = "Falsafi et al., Unlocking Energy, ATC 2016, figure 7 (sleep, spin, ss-1 to ss-1000)",
     .operation = "handovers",
     .threads = 4,
-    .parameters = {{"way", some_spin, "", "who spins: two of them, all, or none", 0,
+    .parameters = {{"way", some_spin, "", "the threads that spin: two, all, or none", 0,
                     "ss,spin,sleep"},
                    {"quota", 1000, "handovers",
                     "of a spinning thread, after which it wakes another and sleeps", 1}},

@@ -10,9 +10,9 @@ namespace bench {
 
 class splay_heap {
  public:
-  explicit splay_heap(std::size_t bytes) : memory_{whole(bytes) + 2 * sizeof(block)} {
+  explicit splay_heap(std::size_t bytes) : memory_{rounded_up(bytes) + 2 * sizeof(block)} {
     auto* const first = reinterpret_cast<block*>(memory_.data());
-    first->size = whole(bytes);
+    first->size = rounded_up(bytes);
     // A block that is never free ends the memory.
     block* const last = after(first);
     last->size = 0;
@@ -23,7 +23,7 @@ class splay_heap {
 
   // nullptr where no block is large enough.
   void* take(std::size_t bytes) {
-    const std::size_t wanted = whole(bytes + head);
+    const std::size_t wanted = rounded_up(bytes + head);
     block* const found = best_fit(wanted);
     if (found == nullptr) {
       return nullptr;
@@ -76,7 +76,7 @@ class splay_heap {
   static constexpr std::size_t head = 32;
   static_assert(sizeof(block) <= head + 16 && offsetof(block, left) <= head);
 
-  static std::size_t whole(std::size_t bytes) {
+  static std::size_t rounded_up(std::size_t bytes) {
     const std::size_t least = bytes < sizeof(block) ? sizeof(block) : bytes;
     return (least + 15) / 16 * 16;
   }

@@ -7,8 +7,8 @@
 namespace bench {
 namespace {
 
-void empty_loop(std::uint64_t turns) {
-  for (std::uint64_t i = 0; i < turns; ++i) {
+void empty_loop(std::uint64_t iterations) {
+  for (std::uint64_t i = 0; i < iterations; ++i) {
     asm volatile("" : "+r"(i));
   }
 }
@@ -47,15 +47,15 @@ struct delay_loops {
 
 const description stress_latency{
     .name = "stress-latency",
-    .measures = "threads that turn short loops under a mutex and long ones without",
+    .measures = "threads that run short loops under a mutex and long ones without",
     .source =
         "David et al., libslock's stress_latency; Dice, Malthusian Locks, EuroSys 2017, "
         "figure 6 (-l 1 -a 200 -p 5000)",
     .operation = "acquisitions",
     .threads = 2,
     .parameters = {{"mutexes", 1, "", "mutexes, of which one is drawn each time", 1},
-                   {"section-loops", 200, "", "turns of an empty loop under the mutex"},
-                   {"gap-loops", 5000, "", "turns between two acquisitions of a thread"}},
+                   {"section-loops", 200, "", "iterations of an empty loop under the mutex"},
+                   {"gap-loops", 5000, "", "iterations between two acquisitions of a thread"}},
     .run = run_workload<delay_loops>,
 };
 

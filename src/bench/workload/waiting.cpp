@@ -1,4 +1,4 @@
-// Threads that wait for a word to change, by each way that a processor or the kernel has for it.
+// Threads that wait for a word to change, by each technique of the processor or the kernel.
 #include <pthread.h>
 #include <sched.h>
 
@@ -34,7 +34,7 @@ constexpr const char* words = "load,nop,pause,fence,global,yield,sleep,tpause,um
 // How long one of the instructions that wait may take, in ticks: they end by themselves then.
 constexpr std::uint32_t longest_ticks = 100'000;
 
-bool has(technique way) {
+bool has(technique chosen) {
 #if defined(__x86_64__)
   unsigned a = 0;
   unsigned b = 0;
@@ -42,7 +42,7 @@ bool has(technique way) {
   unsigned d = 0;
   constexpr unsigned waitpkg = 1u << 5;
   constexpr unsigned monitorx_bit = 1u << 29;
-  switch (way) {
+  switch (chosen) {
     case tpause:
     case umwait:
       return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c & waitpkg) != 0;
@@ -52,7 +52,7 @@ bool has(technique way) {
       return true;
   }
 #else
-  return way != tpause && way != umwait && way != monitorx;
+  return chosen != tpause && chosen != umwait && chosen != monitorx;
 #endif
 }
 
@@ -102,11 +102,11 @@ struct notice {
   std::atomic<std::uint64_t> changed_at{0};           // ticks(), written before
   alignas(apart) std::atomic<bool> over{false};
   gate start;
-  technique way = plain_load;
+  technique chosen = plain_load;
 };
 
 void poll_once(notice& n, std::uint32_t seen) {
-  switch (n.way) {
+  switch (n.chosen) {
     case plain_load:
       break;
     case nop:
@@ -176,8 +176,8 @@ void* wait_for_changes(void* at) {
 
 int run_wait_method(const description& about, const settings& given) {
   static notice n;
-  n.way = static_cast<technique>(given.count("technique"));
-  if (!has(n.way)) {
+  n.chosen = static_cast<technique>(given.count("technique"));
+  if (!has(n.chosen)) {
     refuse("this processor has no such instruction; choose another with '--technique'");
   }
   const std::uint64_t period = given.count("period-us", 1) * 1000;
@@ -200,7 +200,7 @@ int run_wait_method(const description& about, const settings& given) {
     sleep_ns(period);
     n.changed_at.store(ticks(), std::memory_order_relaxed);
     n.word.fetch_add(1);
-    if (n.way == sleep_on_futex) {
+    if (n.chosen == sleep_on_futex) {
       futex_wake(n.word, INT_MAX);
     }
     ++changes;
