@@ -258,7 +258,7 @@ def test_a_run_that_does_not_end_is_killed(lockwright: Path, tmp_path: Path) -> 
 def test_a_library_that_was_not_loaded_is_an_error(libdir: Path) -> None:
     absent = bench_run.Subject("ttas", libdir / "liblockwright-absent.so")
     few = {"batch": 1, "batches": 1}
-    with pytest.raises(LockwrightError, match="were libraries by"):
+    with pytest.raises(LockwrightError, match="were served by"):
         bench_run.run(absent, "uncontended", few, timeout=30)
 
 
