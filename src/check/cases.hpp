@@ -98,13 +98,13 @@ std::vector<test_case> cases_over() {
 
 /// The C library's mutex is not checked.
 template <class L>
-inline constexpr bool has_its_source = true;
+inline constexpr bool is_checked = true;
 template <class Env>
-inline constexpr bool has_its_source<libc_mutex<Env>> = false;
+inline constexpr bool is_checked<libc_mutex<Env>> = false;
 
 template <class L>
 std::vector<test_case> cases_of() {
-  if constexpr (!has_its_source<L>) {
+  if constexpr (!is_checked<L>) {
     return {};
   } else {
     return cases_over<L>();

@@ -21,14 +21,14 @@ struct program {
   virtual void after() {}
 };
 
-inline constexpr std::size_t program_room = 1 << 14;
+inline constexpr std::size_t program_bytes = 1 << 14;
 
 /// Constructs a program in `room`. No `new`: Relacy replaces it.
 using maker = program* (*)(void* room);
 
 template <class P>
 program* make(void* room) {
-  static_assert(sizeof(P) <= program_room);
+  static_assert(sizeof(P) <= program_bytes);
   return ::new (room) P;
 }
 

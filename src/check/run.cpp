@@ -18,9 +18,9 @@ struct {
   maker make_program = nullptr;
   clock::time_point deadline;
   std::uint64_t executions = 0;
-} now_running;
+} run_parameters;
 
-alignas(64) std::byte room[program_room];
+alignas(64) std::byte room[program_bytes];
 
 template <int Threads>
 struct suite : rl::test_suite<suite<Threads>, Threads> {
@@ -31,7 +31,7 @@ struct suite : rl::test_suite<suite<Threads>, Threads> {
     model_env::history_now.begin();
     model_env::sleepers_now.begin();
     model_env::execution_now.make_common(model_env::settings_now.common_bytes);
-    current = now_running.make_program(room);
+    current = run_parameters.make_program(room);
   }
   ~suite() {
     current->~program();
@@ -47,7 +47,7 @@ struct suite : rl::test_suite<suite<Threads>, Threads> {
 
   void before() {
     // Reading a clock takes longer than an execution.
-    if (++now_running.executions % 512 == 0 && clock::now() > now_running.deadline) {
+    if (++run_parameters.executions % 512 == 0 && clock::now() > run_parameters.deadline) {
       rl::ctx().rl_until("out of time", RL_INFO);
     }
   }
@@ -101,14 +101,14 @@ outcome run_suite(const search& how, bool trace) {
   rl::test_params p = parameters(how, out);
   rl::ostringstream state;
   const clock::time_point start = clock::now();
-  now_running.deadline = start + std::chrono::duration_cast<clock::duration>(
-                                     std::chrono::duration<double>(how.seconds));
-  now_running.executions = 0;
+  run_parameters.deadline = start + std::chrono::duration_cast<clock::duration>(
+                                        std::chrono::duration<double>(how.seconds));
+  run_parameters.executions = 0;
 
   outcome result;
   const rl::test_result_e found = search_once<Suite>(p, state, false);
   result.seconds = std::chrono::duration<double>(clock::now() - start).count();
-  result.executions = now_running.executions;
+  result.executions = run_parameters.executions;
   if (found == rl::test_result_success) {
     return result;
   }
@@ -121,7 +121,7 @@ outcome run_suite(const search& how, bool trace) {
   if (trace) {
     p.initial_state = state.str();
     p.collect_history = true;
-    now_running.deadline = clock::time_point::max();
+    run_parameters.deadline = clock::time_point::max();
     rl::ostringstream ignored;
     const rl::test_result_e again = search_once<Suite>(p, ignored, true);
     const explanation explained = explain_history(again, Suite::params::thread_count);
@@ -137,7 +137,7 @@ outcome run_suite(const search& how, bool trace) {
 outcome run(maker make_program, std::uint32_t threads, const search& how,
             const model_env::settings& settings, bool trace) {
   std::memset(model_env::graveyard, 0xdd, sizeof model_env::graveyard);
-  now_running.make_program = make_program;
+  run_parameters.make_program = make_program;
   model_env::settings_now = settings;
   switch (threads) {
     case 2:

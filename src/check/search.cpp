@@ -7,7 +7,8 @@ namespace {
 
 /// True if the next bound exceeds the budget. Each additional forced switch multiplies the number of
 /// executions by a falling factor: at least a third of the previous one, on all locks here.
-bool next_bound_is_too_far(const outcome& last, std::uint64_t executions_before, double budget) {
+bool next_bound_exceeds_budget(const outcome& last, std::uint64_t executions_before,
+                               double budget) {
   constexpr double decline = 3;
   const double growth =
       static_cast<double>(last.executions) / static_cast<double>(executions_before);
@@ -43,13 +44,13 @@ finding search_within(const test_case& c, double budget, bool trace) {
     const std::uint64_t executions_before = best.what.executions;
     best = {std::move(found), "bound=" + std::to_string(bound)};
     if (best.what.result == outcome::failed ||
-        (bound > 0 && next_bound_is_too_far(best.what, executions_before, budget))) {
+        (bound > 0 && next_bound_exceeds_budget(best.what, executions_before, budget))) {
       break;
     }
   }
   // Without any forced switch few executions are tried.
-  const bool hardly = best.what.result == outcome::out_of_time || best.extent == "bound=0";
-  if (hardly && best.what.result != outcome::failed) {
+  const bool barely_searched = best.what.result == outcome::out_of_time || best.extent == "bound=0";
+  if (barely_searched && best.what.result != outcome::failed) {
     best = {at_random(c, budget, trace), "random"};
   }
   return best;

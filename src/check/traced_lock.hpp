@@ -41,7 +41,7 @@ class traced_lock {
 
  private:
   void record(model_env::event::kind what, const char* member) const {
-    if (model_env::tells()) {
+    if (model_env::is_recording()) {
       model_env::history_now.add(
           {.what = what, .name = member, .owner = name_, .object = &lock_, .after = sizeof lock_});
     }

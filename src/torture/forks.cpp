@@ -45,14 +45,14 @@ const char* words(int status) {
   }
 }
 
-struct place {
-  explicit place(guarded& by) : mutex{by} {}
+struct fork_state {
+  explicit fork_state(guarded& by) : mutex{by} {}
   guarded& mutex;
   condition woken{CLOCK_MONOTONIC};
 };
 
 // In the child, which is the only thread of its process. Ends with a verdict.
-[[noreturn]] void be_child(phase_run& on, place& of, pid_t parent, std::uint64_t held) {
+[[noreturn]] void check_in_child(phase_run& on, fork_state& of, pid_t parent, std::uint64_t held) {
   if (!follow(parent)) {
     std::_Exit(orphan);
   }
@@ -117,7 +117,7 @@ void await_child(worker& me, pid_t child) {
   }
 }
 
-void fork_loop(worker& me, place& of) {
+void fork_loop(worker& me, fork_state& of) {
   auto& all = me.run.mutexes();
   while (!me.run.over()) {
     // Forks with all mutexes held, as pthread_atfork handlers do, with one, or with none.
@@ -129,7 +129,7 @@ void fork_loop(worker& me, place& of) {
     const pid_t own = getpid();
     const pid_t child = fork();
     if (child == 0) {
-      be_child(me.run, of, own, held);
+      check_in_child(me.run, of, own, held);
     }
     if (child < 0) {
       fail("fork", "fork failed");
@@ -143,7 +143,7 @@ void fork_loop(worker& me, place& of) {
 }
 
 // Waits on the condition variable while other threads fork.
-void wait_during_forks(worker& me, place& of) {
+void wait_during_forks(worker& me, fork_state& of) {
   while (!me.run.over()) {
     of.mutex.lock(me);
     of.mutex.wait_within(me, of.woken, me.draw.between(1, 5 * ms));
@@ -155,7 +155,7 @@ void wait_during_forks(worker& me, place& of) {
 }  // namespace
 
 void forks(phase_run& on) {
-  const auto of = std::make_shared<place>(on.mutexes()[0]);
+  const auto of = std::make_shared<fork_state>(on.mutexes()[0]);
   on.add_worker("forker", [of](worker& me) { fork_loop(me, *of); });
   if (on.plan.threads >= 4) {
     on.add_worker("forker", [of](worker& me) { fork_loop(me, *of); });

@@ -62,7 +62,7 @@ std::uint64_t used_by(const worker& one) {
 
 // Returns when the thread is provably queued: seen asleep in the lock call twice without having run
 // in between, or after it has polled long enough.
-void await_place(const arrival& one) {
+void await_queued(const arrival& one) {
   std::uint64_t slept_at = 0;
   for (;;) {
     sleep_ns(100 * us);
@@ -149,7 +149,7 @@ void sequence(worker& me, arrival_queue& to) {
       if (next.gives_up) {
         await_idle(next);
       } else {
-        await_place(next);
+        await_queued(next);
         came.push_back(&next);
       }
     }

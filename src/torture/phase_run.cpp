@@ -155,10 +155,10 @@ void phase_run::gap(worker& me) {
 void phase_run::run(double seconds, stopper& stops) {
   // All begin at once.
   halt(true);
-  std::vector<worker*> own;
+  std::vector<worker*> started;
   for (worker& each : workers_) {
     if (each.play) {
-      own.push_back(&each);
+      started.push_back(&each);
       start(each);
     }
   }
@@ -169,7 +169,7 @@ void phase_run::run(double seconds, stopper& stops) {
   const std::uint64_t began = now();
   const auto length = static_cast<std::uint64_t>(seconds * 1e9);
   const auto has_ended = [](const worker* one) { return one->now.load() == act::absent; };
-  while (!std::all_of(own.begin(), own.end(), has_ended)) {
+  while (!std::all_of(started.begin(), started.end(), has_ended)) {
     sleep_ns(tick_ns);
     tick_.fetch_add(1, std::memory_order_relaxed);
     if (!over() && now() - began >= length) {
@@ -181,7 +181,7 @@ void phase_run::run(double seconds, stopper& stops) {
     }
     watcher.look();
   }
-  for (worker* each : own) {
+  for (worker* each : started) {
     must(pthread_join(each->thread, nullptr), "pthread_join");
   }
   check_totals();

@@ -60,7 +60,7 @@ class Glk : public ::testing::Test {
     nodes_out = 0;
     threads_to_run = 1;
     for (std::uint32_t i = 0; i < 2 * calm; ++i) {
-      lockwright::crowding<staged>::noticed();
+      lockwright::crowding<staged>::is_crowded();
     }
   }
   void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
@@ -242,10 +242,10 @@ class Crowding : public ::testing::Test {
   /// Returns the number of readings until the crowd counts as over.
   static int readings_to_calm() {
     threads_to_run = 3;
-    EXPECT_TRUE(lockwright::crowding<slow>::noticed());
+    EXPECT_TRUE(lockwright::crowding<slow>::is_crowded());
     threads_to_run = 2;
     int count = 1;
-    while (lockwright::crowding<slow>::noticed()) {
+    while (lockwright::crowding<slow>::is_crowded()) {
       ++count;
     }
     return count;
@@ -256,7 +256,7 @@ TEST_F(Crowding, needs_more_readings_to_end_each_time) {
   EXPECT_EQ(readings_to_calm(), 4);
   EXPECT_EQ(readings_to_calm(), 10) << "four times as many, but at most the maximum";
   for (int i = 0; i < 20; ++i) {
-    lockwright::crowding<slow>::noticed();
+    lockwright::crowding<slow>::is_crowded();
   }
   EXPECT_EQ(readings_to_calm(), 4) << "a long time without a crowd";
 }
@@ -265,7 +265,7 @@ TEST_F(Crowding, is_read_once_per_interval) {
   slow::interval = 1'000;
   const int before = load_readings;
   for (int i = 0; i < 5'000; ++i) {
-    lockwright::crowding<slow>::noticed();
+    lockwright::crowding<slow>::is_crowded();
   }
   slow::interval = 0;
   EXPECT_EQ(load_readings - before, 5);

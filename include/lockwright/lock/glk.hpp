@@ -270,7 +270,7 @@ class glk {
     if (!is_multiple(number.mine + 1, Env::template value<period>())) {
       return by_ticket;
     }
-    if (crowding<Env>::noticed()) {
+    if (crowding<Env>::is_crowded()) {
       rest* more = rest_.get();
       if (more == nullptr) {
         return by_ticket;
@@ -308,7 +308,7 @@ class glk {
     if (more.taken < Env::template value<period>()) {
       return by_mcs;
     }
-    if (crowding<Env>::noticed()) {
+    if (crowding<Env>::is_crowded()) {
       // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test
       // sees it change.
       more.taken = 0;
@@ -332,7 +332,7 @@ class glk {
   }
 
   [[gnu::noinline]] static mode sample_mutex(rest& more) {
-    if (crowding<Env>::noticed()) {
+    if (crowding<Env>::is_crowded()) {
       return by_mutex;
     }
     // mutant survives: dropped: what is measured chooses the lock, and any would do; glk_test sees

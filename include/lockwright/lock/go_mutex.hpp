@@ -123,7 +123,7 @@ class go_mutex {
     for (;;) {
       if ((seen & (held_ | starving_)) == held_ && turn < Env::template value<spins>()) {
         ++turn;
-        awake = awake || ask_not_to_wake(seen);
+        awake = awake || prevent_wake(seen);
         for (std::uint64_t i = 0; i < Env::template value<pauses>(); ++i) {
           Env::relax();
         }
@@ -162,7 +162,7 @@ class go_mutex {
   }
 
   /// True if `woken` was free and is the caller's now.
-  bool ask_not_to_wake(std::uint32_t seen) {
+  bool prevent_wake(std::uint32_t seen) {
     return (seen & woken_) == 0 && seen >= one_waiter_ &&
            state_.compare_exchange_strong(seen, seen | woken_, std::memory_order_relaxed,
                                           std::memory_order_relaxed);

@@ -184,11 +184,11 @@ class hclh {
     node* before = global.exchange(last, std::memory_order_acq_rel);
     // The tail first: until the next thread finds the node spliced, it is unchanged.
     node* alone = last;
-    const bool nobody_behind = local.compare_exchange_strong(
+    const bool none_behind = local.compare_exchange_strong(
         alone, nullptr, std::memory_order_relaxed, std::memory_order_relaxed);
     // Relaxed: the next thread only releases the node after it.
     last->near.store(spliced_, std::memory_order_relaxed);
-    if (nobody_behind) {
+    if (none_behind) {
       release(*last);
     }
     if (before == nullptr) {
@@ -207,9 +207,9 @@ class hclh {
 
   /// Called by each of the two watchers of a spliced node. Acquire and release: what
   /// the first did with the node comes before the second recycles it.
-  static void release(node& one) {
-    if (one.left.fetch_add(1, std::memory_order_acq_rel) == 1) {
-      Env::give_node(&one);
+  static void release(node& watched) {
+    if (watched.left.fetch_add(1, std::memory_order_acq_rel) == 1) {
+      Env::give_node(&watched);
     }
   }
 

@@ -76,7 +76,7 @@ class k42_mcs {
     node* free = nullptr;
     // Acquire pairs with the release in unlock() that found no thread waiting.
     return tail_.load(std::memory_order_relaxed) == nullptr &&
-           tail_.compare_exchange_strong(free, itself(), std::memory_order_acquire,
+           tail_.compare_exchange_strong(free, own_node(), std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
 
@@ -84,7 +84,7 @@ class k42_mcs {
     // Acquire, here and below, pairs with the release store of next by the waiter.
     node* first = next_.load(std::memory_order_acquire);
     if (first == nullptr) {
-      node* alone = itself();
+      node* alone = own_node();
       // Release pairs with the acquire in try_lock().
       if (tail_.compare_exchange_strong(alone, nullptr, std::memory_order_release,
                                         std::memory_order_relaxed)) {
@@ -97,7 +97,7 @@ class k42_mcs {
 
  private:
   /// The value of tail that denotes the lock. Never followed: the lock's link is next_.
-  node* itself() { return reinterpret_cast<node*>(this); }
+  node* own_node() { return reinterpret_cast<node*>(this); }
 
   [[gnu::noinline]] arrival wait_and_replace() {
     node* me = Env::template take_node<node>();
@@ -114,7 +114,7 @@ class k42_mcs {
                                                std::memory_order_relaxed)) {
         // Release above publishes the node (pairs with the acquire of next and
         // tail by others); acquire pairs with the release of the one before.
-        link& its_next = before == itself() ? next_ : before->next;
+        link& its_next = before == own_node() ? next_ : before->next;
         its_next.store(me, std::memory_order_release);
         me->cell.wait();
         replace(*me);
@@ -136,7 +136,7 @@ class k42_mcs {
       // mutant survives: release -> relaxed: an arriving thread then sets the link that was null
       // before this; that a store may take effect before an earlier one of another thread is not
       // modelled.
-      if (tail_.compare_exchange_strong(last, itself(), std::memory_order_release,
+      if (tail_.compare_exchange_strong(last, own_node(), std::memory_order_release,
                                         std::memory_order_relaxed)) {
         return;
       }

@@ -86,8 +86,8 @@ class one_set {
   [[nodiscard]] bool empty() const { return set_.empty(); }
   [[nodiscard]] Node* by_chance() const { return set_.oldest(); }
   [[nodiscard]] Node* next() const { return set_.youngest(); }
-  void take(Node* one) { set_.take(one); }
-  void put(Node* one) { set_.put(one); }
+  void take(Node* waiter) { set_.take(waiter); }
+  void put(Node* waiter) { set_.put(waiter); }
   /// No thread is preferred to another.
   static bool displaces(Node*, bool, bool (*)(Node*)) { return false; }
 

@@ -112,23 +112,23 @@ class by_numa_node {
   }
 
   /// Removes a thread that by_chance() or next() returned.
-  void take(Node* one) { passive_.take(one); }
+  void take(Node* waiter) { passive_.take(waiter); }
 
-  void put(Node* one) { (is_remote(one) ? remote_ : passive_).put(one); }
+  void put(Node* waiter) { (is_remote(waiter) ? remote_ : passive_).put(waiter); }
 
-  /// True if a waiter of the home node, behind `one` or in the passive set, is preferred to it.
-  bool displaces(Node* one, bool last, bool (*sleeps)(Node*)) const {
-    return is_remote(one) && (!last || (!passive_.empty() && !sleeps(passive_.youngest())));
+  /// True if a waiter of the home node, behind `waiter` or in the passive set, is preferred to it.
+  bool displaces(Node* waiter, bool last, bool (*sleeps)(Node*)) const {
+    return is_remote(waiter) && (!last || (!passive_.empty() && !sleeps(passive_.youngest())));
   }
 
  private:
   static constexpr std::uintptr_t free_ = 1;
 
-  [[nodiscard]] bool is_remote(Node* one) const { return one->numa != home_; }
+  [[nodiscard]] bool is_remote(Node* waiter) const { return waiter->numa != home_; }
 
-  /// Makes the NUMA node of `one` the home, and sorts all passive threads anew, in order of age.
-  void move_to_node_of(Node* one) {
-    home_ = one->numa;
+  /// Makes the NUMA node of `waiter` the home, and sorts all passive threads anew, in order of age.
+  void move_to_node_of(Node* waiter) {
+    home_ = waiter->numa;
     passive_set<Node> home;
     passive_set<Node> others;
     for (passive_set<Node>* from : {&remote_, &passive_}) {

@@ -188,7 +188,7 @@ class mutexee {
                                        std::memory_order_relaxed)) {
       return false;
     }
-    relieve();
+    take_over_pending();
     return true;
   }
 
@@ -224,13 +224,13 @@ class mutexee {
   /// False if the deadline came first.
   [[gnu::noinline]] bool wait_and_lock(std::uint64_t deadline) {
     if (spin(deadline)) {
-      note(0);
+      count_acquisition(0);
       return true;
     }
     if (!sleep(deadline)) {
       return false;
     }
-    note(1);
+    count_acquisition(1);
     return true;
   }
 
@@ -264,12 +264,12 @@ class mutexee {
       }
       Env::wait_until(word_, sleepers_, latest);
     }
-    relieve();
+    take_over_pending();
     return true;
   }
 
   /// Called by the holder after it has entered: an unlock that still waits need not wake.
-  void relieve() {
+  void take_over_pending() {
     if (notice* left = notice_) [[unlikely]] {
       notice_ = nullptr;
       if (take_over(left)) {
@@ -319,7 +319,7 @@ class mutexee {
   }
 
   /// Called by a holder that has waited; chooses the mode at the end of a period.
-  void note(std::uint32_t slept) {
+  void count_acquisition(std::uint32_t slept) {
     const std::uint32_t seen = tally_.load(std::memory_order_relaxed);
     const std::uint32_t asleep = (seen & counts_) + slept;
     const std::uint32_t all = (seen >> count_bits_ & counts_) + 1;

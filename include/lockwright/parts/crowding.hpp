@@ -76,7 +76,7 @@ class crowding {
   static constexpr std::size_t common_bytes = sizeof(record);
 
   /// True if the machine is crowded. Reads the load if that is due.
-  static bool noticed() {
+  static bool is_crowded() {
     record& known = Env::template common<record>();
     const std::uint64_t now = Env::now();
     std::uint64_t due = known.due.load(std::memory_order_relaxed);
@@ -131,7 +131,7 @@ class crowd_poller {
   static constexpr tunable_list<1> tunables{&polls};
 
   void step() {
-    if (++polled_ % Env::template value<polls>() == 0 && crowding<Env>::noticed()) {
+    if (++polled_ % Env::template value<polls>() == 0 && crowding<Env>::is_crowded()) {
       Env::yield();
     } else {
       Env::relax();

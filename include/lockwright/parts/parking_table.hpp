@@ -90,14 +90,14 @@ class parking_table {
     bucket& mine = table_[bucket_of(address)];
     mine.lock.lock();
     unparking found{};
-    sleeper* one = take_first(mine, address, found.others);
-    found.any = one != nullptr;
+    sleeper* waiter = take_first(mine, address, found.others);
+    found.any = waiter != nullptr;
     found.fair = found.any && is_fair(mine, fair_period);
     const bool handed_over = leave(found);
     mine.lock.unlock();
-    if (one != nullptr) {
-      one->handed_over = handed_over;
-      one->cell.grant();
+    if (waiter != nullptr) {
+      waiter->handed_over = handed_over;
+      waiter->cell.grant();
     }
   }
 
@@ -117,20 +117,20 @@ class parking_table {
   /// Null if no thread sleeps at `address`.
   static sleeper* take_first(bucket& from, const void* address, bool& others) {
     sleeper* before = nullptr;
-    for (sleeper* one = from.first; one != nullptr; before = one, one = one->next) {
-      if (one->address != address) {
+    for (sleeper* waiter = from.first; waiter != nullptr; before = waiter, waiter = waiter->next) {
+      if (waiter->address != address) {
         continue;
       }
-      sleeper* behind = one->next;
+      sleeper* following = waiter->next;
       if (before == nullptr) {
-        from.first = behind;
+        from.first = following;
       } else {
-        before->next = behind;
+        before->next = following;
       }
-      for (; behind != nullptr && !others; behind = behind->next) {
-        others = behind->address == address;
+      for (; following != nullptr && !others; following = following->next) {
+        others = following->address == address;
       }
-      return one;
+      return waiter;
     }
     return nullptr;
   }

@@ -31,24 +31,24 @@ class passive_set {
   [[nodiscard]] Node* oldest() const { return youngest_->younger; }
 
   /// Inserts it as the youngest.
-  void put(Node* one) {
-    put_oldest(one);
-    youngest_ = one;
+  void put(Node* node) {
+    put_oldest(node);
+    youngest_ = node;
   }
 
   /// Inserts it as the oldest.
-  void put_oldest(Node* one) {
+  void put_oldest(Node* node) {
     if (empty()) {
-      one->older = one;
-      one->younger = one;
-      youngest_ = one;
+      node->older = node;
+      node->younger = node;
+      youngest_ = node;
       return;
     }
     Node* before = oldest();
-    one->older = youngest_;
-    one->younger = before;
-    before->older = one;
-    youngest_->younger = one;
+    node->older = youngest_;
+    node->younger = before;
+    before->older = node;
+    youngest_->younger = node;
   }
 
   void take(Node* member) {

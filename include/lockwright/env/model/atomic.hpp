@@ -46,7 +46,7 @@ class atomic : lifetime {
     const step now({next_step::load, this});
     this_thread().polls_a_word = std::is_same_v<T, std::uint32_t>;
     const checked& c = use(at);
-    const T latest = tells() ? c.debug_value() : T{};
+    const T latest = is_recording() ? c.debug_value() : T{};
     const T value = c.load(relacy_order(mine), relacy_info(at));
     show(event::load, "load", mine, latest, value, at);
     return value;
@@ -61,7 +61,7 @@ class atomic : lifetime {
     const step now({next_step::change, this});
     publish(value);
     checked& c = use(at);
-    show(event::store, "store", mine, tells() ? c.debug_value() : T{}, value, at);
+    show(event::store, "store", mine, is_recording() ? c.debug_value() : T{}, value, at);
     c.store(value, relacy_order(mine), relacy_info(at));
   }
 
@@ -249,7 +249,7 @@ class atomic : lifetime {
 
   void show(event::kind what, const char* name, std::memory_order order, T before, T after,
             const location& at) const {
-    if (tells()) {
+    if (is_recording()) {
       history_now.add({.what = what,
                        .has_order = true,
                        .pointer = std::is_pointer_v<T>,
@@ -269,7 +269,7 @@ class atomic : lifetime {
       const step now({next_step::change, this});
       publish(value);
       checked& c = use(at);
-      if (tells()) {
+      if (is_recording()) {
         const T found = c.debug_value();
         show(event::change, name_of(type), mine, found,
              rl::perform_rmw(rl::rmw_type_t<type>(), found, value), at);

@@ -70,7 +70,7 @@ inline sleepers sleepers_now;
 /// the kernel makes it under the lock under which a wake searches for sleepers. Of a larger word
 /// the kernel compares the low half.
 template <class T>
-bool goes_to_sleep(atomic<T>& word, std::uint32_t expected, const location& at) {
+bool is_to_sleep(atomic<T>& word, std::uint32_t expected, const location& at) {
   if (!word.has_low(expected, at)) {
     return false;
   }
@@ -87,7 +87,7 @@ template <class T>
 void futex_wait(atomic<T>& word, std::uint32_t expected, const location& at) {
   {
     const step now({next_step::change, &word});
-    if (!goes_to_sleep(word, expected, at)) {
+    if (!is_to_sleep(word, expected, at)) {
       return;
     }
   }
@@ -104,7 +104,7 @@ template <class T>
 bool futex_wait_a_while(atomic<T>& word, std::uint32_t expected, const location& at) {
   {
     const step now({next_step::change, &word});
-    if (!goes_to_sleep(word, expected, at)) {
+    if (!is_to_sleep(word, expected, at)) {
       return false;
     }
     thread_state& me = this_thread();

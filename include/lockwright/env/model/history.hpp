@@ -80,12 +80,12 @@ struct history {
 inline history history_now;
 
 /// True if steps are recorded, which would slow down a search.
-[[nodiscard]] inline bool tells() { return rl::ctx().collecting_history(); }
+[[nodiscard]] inline bool is_recording() { return rl::ctx().collecting_history(); }
 
 /// Records a step that has no value but `after`.
 inline void record(event::kind what, const char* name, const void* object, std::uint64_t after,
                    const location& at = {}) {
-  if (tells()) {
+  if (is_recording()) {
     history_now.add({.what = what, .name = name, .object = object, .after = after, .at = at});
   }
 }

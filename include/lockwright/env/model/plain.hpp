@@ -91,7 +91,7 @@ class plain {
   }
 
   void show(event::kind what, T value, const location& at) const {
-    if (tells()) {
+    if (is_recording()) {
       history_now.add({.what = what,
                        .pointer = std::is_pointer_v<T>,
                        .object = this,

@@ -46,7 +46,7 @@ class reduced_search
 
   rl::thread_id_t schedule_impl(rl::unpark_reason& reason, unsigned yield) {
     reason = rl::unpark_reason_normal;
-    let_yielders_go_on();
+    unblock_yielders();
     if (yield != 0) {
       this->yield_priority(yield);
     }
@@ -77,7 +77,7 @@ class reduced_search
 
   /// As in Relacy's own search: a thread that yielded waits until each other thread that can
   /// proceed has been scheduled.
-  void let_yielders_go_on() {
+  void unblock_yielders() {
     thread_info_t& self = *this->thread_;
     if (self.total_yield_priority_ == 0) {
       return;

@@ -25,12 +25,12 @@ inline constexpr std::size_t page_size = 4096;
 /// Pages that take no memory before they are written to. Not mapped at the first use, since that
 /// may fail.
 template <class T>
-struct alignas(page_size) common_room {
+struct alignas(page_size) common_pages {
   unsigned char bytes[(sizeof(T) + page_size - 1) / page_size * page_size];
 };
 
 template <class T>
-inline constinit common_room<T> room_of_common{};
+inline constinit common_pages<T> pages_of_common{};
 
 /// The size of all objects made so far.
 inline constinit std::atomic<std::uint64_t> common_bytes{0};
@@ -39,9 +39,9 @@ inline constinit std::atomic<std::uint64_t> common_bytes{0};
 /// not have. (Linux 4.14; an older kernel leaves it unchanged.)
 template <class T>
 [[gnu::noinline]] T* make_common() {
-  void* mine = &room_of_common<T>;
+  void* mine = &pages_of_common<T>;
   valgrind::hide(mine, sizeof(T));
-  system_call(SYS_madvise, argument(mine), sizeof(common_room<T>), MADV_WIPEONFORK);
+  system_call(SYS_madvise, argument(mine), sizeof(common_pages<T>), MADV_WIPEONFORK);
   if (common_object<T>.exchange(static_cast<T*>(mine), std::memory_order_release) == nullptr) {
     common_bytes.fetch_add(sizeof(T), std::memory_order_relaxed);
   }

@@ -14,7 +14,7 @@
 namespace lockwright::native_env {
 
 /// The contents of the file whose path is the concatenated `parts`; false if it cannot be read.
-inline bool read_text(char* text, std::size_t room, std::initializer_list<const char*> parts) {
+inline bool read_text(char* text, std::size_t size, std::initializer_list<const char*> parts) {
   char path[128];
   std::size_t end = 0;
   for (const char* part : parts) {
@@ -27,12 +27,12 @@ inline bool read_text(char* text, std::size_t room, std::initializer_list<const 
   if (file < 0) {
     return false;
   }
-  long got = system_call(SYS_read, file, argument(text), static_cast<long>(room - 1));
+  long length = system_call(SYS_read, file, argument(text), static_cast<long>(size - 1));
   system_call(SYS_close, file);
-  if (got <= 0) {
+  if (length <= 0) {
     return false;
   }
-  text[got] = '\0';
+  text[length] = '\0';
   return true;
 }
 

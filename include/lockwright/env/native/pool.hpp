@@ -13,15 +13,15 @@
 
 namespace lockwright::native_env {
 
-/// Maps pages at `wish` if that range is free, else at the kernel's choice; null on failure.
-inline void* map_pages(std::size_t bytes, std::uintptr_t wish = 0) {
-  long got =
-      system_call(SYS_mmap, static_cast<long>(wish), static_cast<long>(bytes),
+/// Maps pages at `preferred` if that range is free, else at the kernel's choice; null on failure.
+inline void* map_pages(std::size_t bytes, std::uintptr_t preferred = 0) {
+  long result =
+      system_call(SYS_mmap, static_cast<long>(preferred), static_cast<long>(bytes),
                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (got < 0 && got > -4096) {
+  if (result < 0 && result > -4096) {
     return nullptr;
   }
-  auto* pages = reinterpret_cast<void*>(got);
+  auto* pages = reinterpret_cast<void*>(result);
   valgrind::hide(pages, bytes);
   return pages;
 }

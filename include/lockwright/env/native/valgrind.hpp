@@ -29,7 +29,7 @@ enum class request : std::uint64_t {
 };
 
 /// Valgrind's answer; 0 if the program does not run under it.
-inline std::uint64_t ask(request what, std::uint64_t a = 0, std::uint64_t b = 0) {
+inline std::uint64_t send(request what, std::uint64_t a = 0, std::uint64_t b = 0) {
   const volatile std::uint64_t words[6] = {static_cast<std::uint64_t>(what), a, b, 0, 0, 0};
 #if defined(__x86_64__)
   std::uint64_t answer = 0;
@@ -57,36 +57,36 @@ inline std::uint64_t number(const volatile void* address) {
   return reinterpret_cast<std::uint64_t>(address);
 }
 
-inline bool is_running() { return ask(request::running_on_valgrind) != 0; }
+inline bool is_running() { return send(request::running_on_valgrind) != 0; }
 
 /// From now on no access to this memory is reported as a race: it belongs to a lock.
 inline void hide(const volatile void* start, std::size_t bytes) {
-  ask(request::helgrind_hide, number(start), bytes);
-  ask(request::drd_hide, number(start), bytes);
+  send(request::helgrind_hide, number(start), bytes);
+  send(request::drd_hide, number(start), bytes);
 }
 
 /// Ordinary memory again, used by the calling thread only.
 inline void show(const volatile void* start, std::size_t bytes) {
-  ask(request::helgrind_show, number(start), bytes);
-  ask(request::drd_show, number(start), bytes);
+  send(request::helgrind_show, number(start), bytes);
+  send(request::drd_show, number(start), bytes);
 }
 
 /// The caller has acquired `lock`, exclusively or shared.
 inline void acquired(const volatile void* lock, bool alone = true) {
-  ask(request::lock_acquired, number(lock), alone ? 1 : 0);
+  send(request::lock_acquired, number(lock), alone ? 1 : 0);
 }
 
 /// The caller is about to release `lock`.
 inline void released(const volatile void* lock, bool alone = true) {
-  ask(request::lock_released, number(lock), alone ? 1 : 0);
+  send(request::lock_released, number(lock), alone ? 1 : 0);
 }
 
 /// The lock no longer exists. The tools must have seen it acquired.
-inline void destroyed(const volatile void* lock) { ask(request::lock_destroyed, number(lock)); }
+inline void destroyed(const volatile void* lock) { send(request::lock_destroyed, number(lock)); }
 
 /// The caller's earlier steps happen before others' steps after happens_after(tag).
-inline void happens_before(const volatile void* tag) { ask(request::happens_before, number(tag)); }
-inline void happens_after(const volatile void* tag) { ask(request::happens_after, number(tag)); }
-inline void forget_order(const volatile void* tag) { ask(request::happens_forget, number(tag)); }
+inline void happens_before(const volatile void* tag) { send(request::happens_before, number(tag)); }
+inline void happens_after(const volatile void* tag) { send(request::happens_after, number(tag)); }
+inline void forget_order(const volatile void* tag) { send(request::happens_forget, number(tag)); }
 
 }  // namespace lockwright::native_env::valgrind
