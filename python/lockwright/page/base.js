@@ -71,7 +71,7 @@ function logTicks(low, high, width) {
 // Returns the ticks of a linear axis from 0: at most seven, at multiples of 1, 2 or 5.
 function linearTicks(high) {
   const unit = 10 ** Math.floor(Math.log10(high / 3));
-  const step = [1, 2, 5, 10].map((each) => each * unit).find((each) => high / each <= 6);
+  const step = [1, 2, 5, 10].map((multiple) => multiple * unit).find((multiple) => high / multiple <= 6);
   const values = [];
   for (let count = 0; count * step <= high; count += 1) values.push(Number((count * step).toPrecision(6)));
   return { tickvals: values, ticktext: values.map(shortNumber) };
@@ -170,41 +170,41 @@ function lineLabel(name, y, styleOf = style) {
 function drawLinePlot(element, series, options) {
   const height = element.clientHeight;
   const top = options.title ? 34 : 12, bottom = 46;
-  const inner = height - top - bottom;
-  const values = series.flatMap((each) => each.values).filter((value) => value !== null && (value > 0 || !options.logarithmic));
+  const plotHeight = height - top - bottom;
+  const values = series.flatMap((entry) => entry.values).filter((value) => value !== null && (value > 0 || !options.logarithmic));
   const least = values.length ? Math.min(...values) : 1;
   const most = values.length ? Math.max(...values) : 1;
   const range = options.range || (options.logarithmic
     ? [Math.log10(least / 1.4), Math.log10(most * 1.4)] : [0, most * 1.08]);
-  const along = (value) => ((options.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
+  const heightOf = (value) => ((options.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
   const last = options.categories.length - 1;
   const styleOf = options.styleOf || style;
-  const traces = series.map((each) => {
-    const { colour, marker, dash } = styleOf(each.name);
+  const traces = series.map((entry) => {
+    const { colour, marker, dash } = styleOf(entry.name);
     return {
       type: "scatter",
       mode: "lines+markers",
-      x: each.values.map((_, index) => index),
+      x: entry.values.map((_, index) => index),
       // A logarithmic scale has no 0.
-      y: each.values.map((value) => (options.logarithmic && value === 0 ? null : value)),
+      y: entry.values.map((value) => (options.logarithmic && value === 0 ? null : value)),
       connectgaps: false,
-      text: each.texts,
-      line: { color: colour, width: each.name === DATA.baseline ? 3 : 2, dash },
+      text: entry.texts,
+      line: { color: colour, width: entry.name === DATA.baseline ? 3 : 2, dash },
       marker: { color: colour, symbol: marker, size: 9 },
-      hovertemplate: `<b>${each.name}</b>, %{text}<extra></extra>`,
+      hovertemplate: `<b>${entry.name}</b>, %{text}<extra></extra>`,
     };
   });
-  const ends = series.filter((each) => each.values[last] !== null && (each.values[last] > 0 || !options.logarithmic));
+  const ends = series.filter((entry) => entry.values[last] !== null && (entry.values[last] > 0 || !options.logarithmic));
   const right = last * 1.12;
   const names = endLabels(
-    ends.map((each) => each.name), ends.map((each) => along(each.values[last])), inner, last * 1.03, right, styleOf,
+    ends.map((entry) => entry.name), ends.map((entry) => heightOf(entry.values[last])), plotHeight, last * 1.03, right, styleOf,
   );
   const low = 10 ** range[0], high = 10 ** range[1];
-  const axis = options.logarithmic ? { type: "log", ...logTicks(low, high, inner) } : { type: "linear", ...linearTicks(range[1]) };
+  const axis = options.logarithmic ? { type: "log", ...logTicks(low, high, plotHeight) } : { type: "linear", ...linearTicks(range[1]) };
   if (options.ticks) axis.ticktext = axis.tickvals.map(options.ticks);
   draw(element, traces, {
     title: options.title ? { text: options.title, x: 0, xanchor: "left", font: { size: 14 } } : undefined,
-    margin: { l: 12, r: labelWidth(series.map((each) => each.name)), t: top, b: bottom },
+    margin: { l: 12, r: labelWidth(series.map((entry) => entry.name)), t: top, b: bottom },
     xaxis: {
       title: { text: options.xTitle, font: { size: 13 } },
       range: [-0.06 * last, right],

@@ -29,9 +29,9 @@ function drawByThreads() {
   const strip = without.length ? without.length * line + 10 : 0;
   const height = 440 + strip;
   element.style.height = `${height}px`;
-  const inner = height - top - bottom;
-  const share = strip / inner;
-  const gap = strip ? 10 / inner : 0;
+  const plotHeight = height - top - bottom;
+  const share = strip / plotHeight;
+  const gap = strip ? 10 / plotHeight : 0;
   const domain = DATA.lowerIsBetter ? [0, 1 - share - gap] : [share + gap, 1];
   const stripDomain = DATA.lowerIsBetter ? [1 - share, 1] : [0, share];
   const range = logarithmic
@@ -77,7 +77,7 @@ function drawByThreads() {
   const ends = visible.filter((lock) => rowsOf.get(lock)[last].median > 0);
   const heights = ends.map((lock) => position(rowsOf.get(lock)[last].median));
   const right = last + 0.12 * last;
-  const names = endLabels(ends, heights, inner, last + 0.03 * last, right);
+  const names = endLabels(ends, heights, plotHeight, last + 0.03 * last, right);
   draw(element, traces, {
     margin: { l: 12, r: labelWidth(visible), t: top, b: bottom },
     xaxis: {
@@ -92,7 +92,7 @@ function drawByThreads() {
       domain,
       range,
       ...(logarithmic
-        ? { type: "log", ...logTicks(least, most, inner) }
+        ? { type: "log", ...logTicks(least, most, plotHeight) }
         : { type: "linear", ...linearTicks(most * 1.08) }),
     },
     yaxis2: {
@@ -213,8 +213,8 @@ function drawRuns() {
     const ticks = log ? logTicks(low, high, 250) : linearTicks(high * 1.08);
     const inside = ticks.tickvals.map((value) => value >= low / 1.3 || !log);
     const axis = {
-      tickvals: ticks.tickvals.filter((_, at) => inside[at]),
-      ticktext: ticks.ticktext.filter((_, at) => inside[at]),
+      tickvals: ticks.tickvals.filter((_, index) => inside[index]),
+      ticktext: ticks.ticktext.filter((_, index) => inside[index]),
     };
     if (none.length) {
       axis.tickvals.push(missingHeight);

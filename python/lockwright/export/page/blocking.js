@@ -50,7 +50,7 @@ function startBlocking() {
     return { bars, height: y };
   }
 
-  function redrawn() {
+  function render() {
     showHint(null);
     const links = blockingLinks(chosen.blocking);
     const total = links.reduce((sum, link) => sum + link.waited, 0);
@@ -89,6 +89,6 @@ function startBlocking() {
     caption.textContent = `${durationText(total)} waited.`;
   }
 
-  offerMutexes("blocking", [...new Set(DATA.blocks.map(([mutex]) => mutex))].sort((a, b) => a - b), redrawn);
-  return redrawn;
+  offerMutexes("blocking", [...new Set(DATA.blocks.map(([mutex]) => mutex))].sort((a, b) => a - b), render);
+  return render;
 }

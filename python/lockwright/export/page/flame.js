@@ -44,7 +44,7 @@ function startFlame() {
 
   function show(node) {
     shownNode = node;
-    redrawn();
+    render();
     element.querySelector("g[data-shown]")?.focus();
   }
 
@@ -72,7 +72,7 @@ function startFlame() {
     return group;
   }
 
-  function redrawn() {
+  function render() {
     showHint(null);
     const width = element.clientWidth;
     const wanted = search.value.trim().toLowerCase();
@@ -108,13 +108,13 @@ function startFlame() {
   offerMutexes("flame", [...new Set(DATA.stacks.stacks.map(([mutex]) => mutex))].sort((a, b) => a - b), () => {
     tree = flameTree(chosen.flame);
     shownNode = tree;
-    redrawn();
+    render();
   });
-  search.oninput = redrawn;
+  search.oninput = render;
   document.getElementById("flame-reset").onclick = () => {
     search.value = "";
     shownNode = tree;
-    redrawn();
+    render();
   };
-  return redrawn;
+  return render;
 }

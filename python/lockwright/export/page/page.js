@@ -6,7 +6,7 @@ const BINS = 10;
 
 // Returns the text colour on a colour of COLOURS.
 function inkOn(colour) {
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255);
+  const [r, g, b] = [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16) / 255);
   return 0.3 * r + 0.59 * g + 0.11 * b > 0.5 ? "#111" : "#fff";
 }
 
@@ -26,7 +26,7 @@ function showHint(text, event) {
 
 // Fills the choice of a mutex with those of a drawing; null is all of them.
 const chosen = {};
-function offerMutexes(name, mutexes, redrawn) {
+function offerMutexes(name, mutexes, render) {
   const select = document.querySelector(`select[data-choice="${name}"]`);
   chosen[name] = null;
   select.hidden = mutexes.length < 2;
@@ -34,7 +34,7 @@ function offerMutexes(name, mutexes, redrawn) {
   for (const mutex of mutexes) select.append(new Option(DATA.mutexes[mutex], mutex));
   select.onchange = () => {
     chosen[name] = select.value === "" ? null : Number(select.value);
-    redrawn();
+    render();
   };
 }
 

@@ -23,8 +23,8 @@ function startTimeline() {
 
   const caption = document.getElementById("timeline-status");
   caption.textContent = [
-    left ? `${left.toLocaleString("en-US")} shorter moments are left out.` : "",
-    threadsLeft ? `${threadsLeft.toLocaleString("en-US")} threads with fewer moments are left out.` : "",
+    left ? `${left.toLocaleString("en-US")} shorter intervals are left out.` : "",
+    threadsLeft ? `${threadsLeft.toLocaleString("en-US")} threads with fewer intervals are left out.` : "",
   ].join(" ").trim();
   caption.hidden = caption.textContent === "";
 
@@ -35,13 +35,13 @@ function startTimeline() {
     const wide = Math.min(Math.max(end - begin, shortest), Math.max(most - least, 1));
     from = Math.min(Math.max(begin, least), Math.max(most - wide, least));
     to = from + wide;
-    redrawn();
+    render();
   }
   const zoom = (by, around = (from + to) / 2) => showRange(around - (around - from) * by, around + (to - around) * by);
 
   function drawAxis(width, height) {
     const step = 10 ** Math.floor(Math.log10((to - from) / 3));
-    const every = [1, 2, 5, 10].map((each) => each * step).find((each) => (to - from) / each <= (width - margin) / 80);
+    const every = [1, 2, 5, 10].map((factor) => factor * step).find((multiple) => (to - from) / multiple <= (width - margin) / 80);
     context.textAlign = "center";
     for (let tick = Math.ceil(from / every) * every; tick <= to; tick += every) {
       const x = position(tick);
@@ -57,7 +57,7 @@ function startTimeline() {
     return `${(ns / size).toFixed(Math.max(0, Math.ceil(-Math.log10(every / size) - 1e-9)))} ${unit}`;
   }
 
-  function redrawn() {
+  function render() {
     showHint(null);
     const width = element.clientWidth;
     const height = TIMELINE_AXIS + threads.length * TIMELINE_ROW;
@@ -110,8 +110,8 @@ function startTimeline() {
     const row = Math.floor((event.offsetY - TIMELINE_AXIS) / TIMELINE_ROW);
     if (row < 0 || row >= threads.length || event.offsetX < margin) return null;
     const slack = ((to - from) / canvas.clientWidth) * 2;
-    const at = timeAt(event.offsetX);
-    const hits = threads[row].moments.filter(([mutex, , begin, end]) => begin - slack <= at && end + slack >= at
+    const ns = timeAt(event.offsetX);
+    const hits = threads[row].moments.filter(([mutex, , begin, end]) => begin - slack <= ns && end + slack >= ns
       && (chosen.timeline === null || mutex === chosen.timeline));
     // Holds overlap the moments within them: the shortest is chosen.
     const [hit] = hits.sort((a, b) => (a[3] - a[2]) - (b[3] - b[2]));
@@ -126,7 +126,7 @@ function startTimeline() {
   canvas.addEventListener("pointermove", (event) => {
     if (dragged) {
       dragged.now = Math.max(event.offsetX, margin);
-      redrawn();
+      render();
       return;
     }
     const found = momentAt(event);
@@ -144,11 +144,11 @@ function startTimeline() {
     const [left, right] = [dragged.x, dragged.now].sort((a, b) => a - b);
     dragged = null;
     if (right - left > 4) showRange(timeAt(left), timeAt(right));
-    else redrawn();
+    else render();
   });
   canvas.addEventListener("pointercancel", () => {
     dragged = null;
-    redrawn();
+    render();
   });
 
   const zooms = { in: () => zoom(0.5), out: () => zoom(2), all: () => showRange(least, most) };
@@ -163,6 +163,6 @@ function startTimeline() {
     keys[event.key]();
   });
 
-  offerMutexes("timeline", [...new Set(all.map(([mutex]) => mutex))].sort((a, b) => a - b), redrawn);
-  return redrawn;
+  offerMutexes("timeline", [...new Set(all.map(([mutex]) => mutex))].sort((a, b) => a - b), render);
+  return render;
 }

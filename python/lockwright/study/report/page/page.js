@@ -124,11 +124,11 @@ function drawDots(element, plot) {
       cliponaxis: false,
       error_x: has ? {
         type: "data", symmetric: false, thickness: 1.2, width: 0, color: colour,
-        array: each.values.map((value, at) => (each.high[at] === null ? 0 : each.high[at] - value)),
-        arrayminus: each.values.map((value, at) => (each.low[at] === null ? 0 : value - each.low[at])),
+        array: each.values.map((value, row) => (each.high[row] === null ? 0 : each.high[row] - value)),
+        arrayminus: each.values.map((value, row) => (each.low[row] === null ? 0 : value - each.low[row])),
       } : undefined,
-      text: each.values.map((value, at) => `<b>${plot.rows[at]}</b> ${each.name}: ${numberText(value)}`
-        + (has && each.low[at] !== null ? ` (${numberText(each.low[at])} to ${numberText(each.high[at])})` : "")),
+      text: each.values.map((value, row) => `<b>${plot.rows[row]}</b> ${each.name}: ${numberText(value)}`
+        + (has && each.low[row] !== null ? ` (${numberText(each.low[row])} to ${numberText(each.high[row])})` : "")),
       hovertemplate: "%{text}<extra></extra>",
     };
   });
@@ -153,20 +153,20 @@ function drawLines(element, plot) {
   const lines = plot.series.filter((each) => withoutNull(each.values).length);
   const height = Math.max(340, 90 + 15 * lines.length);
   element.style.height = `${height}px`;
-  const top = 12, bottom = 46, inner = height - top - bottom;
+  const top = 12, bottom = 46, plotHeight = height - top - bottom;
   const values = lines.flatMap((each) => withoutNull(each.values)).filter((value) => !plot.logarithmic || value > 0);
   const most = Math.max(...values), least = Math.min(...values);
   const range = plot.logarithmic
     ? [Math.log10(least / 1.15), Math.log10(most * 1.15)] : [0, most * 1.05];
-  const ys = plot.logarithmic ? logTicks(least / 1.15, most * 1.15, inner) : linearTicks(most * 1.05);
+  const ys = plot.logarithmic ? logTicks(least / 1.15, most * 1.15, plotHeight) : linearTicks(most * 1.05);
   const position = (value) => ((plot.logarithmic ? Math.log10(value) : value) - range[0]) / (range[1] - range[0]);
-  const xs = plot.steps ? plot.x.map((_, at) => at) : plot.x;
+  const xs = plot.steps ? plot.x.map((_, index) => index) : plot.x;
   const ends = lines.map((each) => withoutNull(each.values).at(-1));
   const right = labelWidth(lines.map((each) => each.name));
   const span = xs.at(-1) - xs[0] || 1;
   const pad = plot.steps ? 0.03 * span : 0;
   const beyond = xs.at(-1) + 0.04 * span;
-  const names = endLabels(lines.map((each) => each.name), ends.map(position), inner, xs.at(-1) + 0.01 * span, beyond);
+  const names = endLabels(lines.map((each) => each.name), ends.map(position), plotHeight, xs.at(-1) + 0.01 * span, beyond);
   draw(element, lines.map((each) => ({
     type: "scatter",
     mode: plot.steps ? "lines+markers" : "lines",
@@ -176,7 +176,7 @@ function drawLines(element, plot) {
     // Counts are joined by lines; a share is constant up to the next application.
     line: { shape: plot.steps ? "linear" : "hv", color: style(each.name).colour, dash: style(each.name).dash, width: each.name === DATA.baseline ? 3 : 1.8 },
     marker: { color: style(each.name).colour, symbol: style(each.name).marker, size: 8 },
-    text: plot.x.map((x, at) => `<b>${each.name}</b> at ${numberText(x)}: ${numberText(each.values[at])}`),
+    text: plot.x.map((x, index) => `<b>${each.name}</b> at ${numberText(x)}: ${numberText(each.values[index])}`),
     hovertemplate: "%{text}<extra></extra>",
   })), {
     hovermode: "closest",
@@ -188,16 +188,16 @@ function drawLines(element, plot) {
     },
     yaxis: { title: axisTitle(plot.y_axis), type: plot.logarithmic ? "log" : "linear", range, ...ys },
     shapes: names.shapes,
-    annotations: names.annotations.map((each, at) => ({
+    annotations: names.annotations.map((each, index) => ({
       ...each,
-      text: linkedName(DATA.locks.includes(lines[at].name) ? "lock" : "", lines[at].name, style(lines[at].name).colour),
+      text: linkedName(DATA.locks.includes(lines[index].name) ? "lock" : "", lines[index].name, style(lines[index].name).colour),
     })),
   });
   // Highlights the line under the pointer.
   element.removeAllListeners?.("plotly_hover");
   element.removeAllListeners?.("plotly_unhover");
   element.on("plotly_hover", ({ points }) => Plotly.restyle(element, {
-    opacity: lines.map((_, at) => (at === points[0].curveNumber ? 1 : 0.15)),
+    opacity: lines.map((_, index) => (index === points[0].curveNumber ? 1 : 0.15)),
   }));
   element.on("plotly_unhover", () => Plotly.restyle(element, { opacity: 1 }));
 }
@@ -241,7 +241,7 @@ function drawPoints(element, plot) {
     name,
     x: xs,
     y: ys,
-    text: labels.map((label, at) => `<b>${name}</b>, ${label}<br>${numberText(xs[at])}, ${numberText(ys[at])}`),
+    text: labels.map((label, point) => `<b>${name}</b>, ${label}<br>${numberText(xs[point])}, ${numberText(ys[point])}`),
     marker: {
       color: COLOURS[index % COLOURS.length],
       symbol: MARKERS[(index + Math.floor(index / COLOURS.length)) % MARKERS.length],
