@@ -1,5 +1,4 @@
-// A lock that records the calls and returns of its members
-// for the trace of a failing execution.
+// A lock that records the calls and returns of its members for the trace of a failing execution.
 #pragma once
 
 #include <cstdint>

@@ -255,10 +255,9 @@ struct model {
     return model_env::execution::reserved_size(bytes);
   }
 
-  /// One step over both words, as is the machine's compare-and-swap of the pair. It succeeds on
-  /// the latest values of both, as a read-modify-write must; a failure orders nothing. The
-  /// unchanged `grant` is written too, because that continues the release sequence of unlock's
-  /// store.
+  /// One step over both words, as is the machine's compare-and-swap of the pair. It succeeds on the
+  /// latest values of both, as a read-modify-write must; a failure orders nothing. The unchanged
+  /// `grant` is written too, because that continues the release sequence of unlock's store.
   static bool draw_if_served(atomic<std::uint32_t>& grant, atomic<std::uint32_t>& request,
                              std::uint32_t next, const location& at = location::current()) {
     const auto order =

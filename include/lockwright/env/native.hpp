@@ -180,9 +180,8 @@ struct native {
   static bool hint(const void* about) { return native_env::hint(about); }
   static void set_hint(const void* about, bool what) { native_env::set_hint(about, what); }
 
-  /// The caller's own T, null when the caller is about to end. It begins with a pointer that T
-  /// does not use, and is otherwise zeroed, or as its previous thread left it, if
-  /// T::is_at_rest().
+  /// The caller's own T, null when the caller is about to end. It begins with a pointer that T does
+  /// not use, and is otherwise zeroed, or as its previous thread left it, if T::is_at_rest().
   template <class T>
   static T* own() {
     static_assert(sizeof(T) <= native_env::node_size && alignof(T) <= 64);

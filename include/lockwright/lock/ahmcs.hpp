@@ -2,9 +2,8 @@
 // the lock queues at the root the next time, past the queue of its NUMA node;
 // one that found several waiters goes through its node's queue again.
 //
-// Citation: M. Chabbi, J. Mellor-Crummey, "Contention-Conscious,
-// Locality-Preserving Locks", PPoPP 2016. Two levels, and without transactional
-// memory (AHMCS, not AHMCS-HTM).
+// Citation: M. Chabbi, J. Mellor-Crummey, "Contention-Conscious, Locality-Preserving Locks", PPoPP
+// 2016. Two levels, and without transactional memory (AHMCS, not AHMCS-HTM).
 //
 // The words and the invariants are those of hmcs, and the following:
 //

@@ -1,11 +1,9 @@
-// biased: a lock in front of another lock. The first thread that takes it owns
-// a fast path without an atomic update until a second thread arrives; from
-// then on only the inner lock is used.
+// biased: a lock in front of another lock. The first thread that takes it owns a fast path without
+// an atomic update until a second thread arrives; from then on only the inner lock is used.
 //
-// Citation: D. Dice, M. Moir, W. Scherer, "Quickly Reacquirable Locks",
-// Sun Microsystems, 2003; the asymmetric barrier of the fast path as in
-// N. Vasudevan, K. Namjoshi, S. Edwards, "Simple and Fast Biased Locks",
-// PACT 2010, where a lock is not biased again either.
+// Citation: D. Dice, M. Moir, W. Scherer, "Quickly Reacquirable Locks", Sun Microsystems, 2003; the
+// asymmetric barrier of the fast path as in N. Vasudevan, K. Namjoshi, S. Edwards, "Simple and Fast
+// Biased Locks", PACT 2010, where a lock is not biased again either.
 //
 //   word   | meaning                                       | written by
 //   owner  | 0: no thread has had the lock yet             | -
@@ -22,10 +20,9 @@
 //   GATE       no thread but the owner is inside while `owner` is not `revoked`,
 //              and a holder after that has the inner lock. So an unlock
 //              knows from `owner` which of the two to release.
-//   BIAS       the owner sets `inside`, and enters only if it is still the owner;
-//              the revoker sets `revoking`, and proceeds only if no thread is
-//              inside. Each has one of a pair of barriers between its two steps, so not both
-//              proceed.
+//   BIAS       the owner sets `inside`, and enters only if it is still the owner; the revoker sets
+//              `revoking`, and proceeds only if no thread is inside. Each has one of a pair of
+//              barriers between its two steps, so not both proceed.
 //   ONE-REVOKER  only the holder of the inner lock revokes, and so only one
 //              thread waits for the owner to leave.
 //   NO-LONG-SLEEP  an unlock by the fast path wakes the revoker if it reads `revoking`. One
@@ -151,8 +148,7 @@ class biased {
       inner_.unlock();
       return;
     }
-    // Release: hands the section's writes to the acquire in enter_by_bias(), or
-    // in is_empty().
+    // Release: hands the section's writes to the acquire in enter_by_bias(), or in is_empty().
     if (owner != revoking_) [[likely]] {
       inside_.store(0, std::memory_order_release);
     } else {
@@ -171,8 +167,7 @@ class biased {
 
   bool enter_by_bias() {
     const std::uint32_t me = Env::self();
-    // Acquire: the last unlock may have been another thread's, on behalf of
-    // this one.
+    // Acquire: the last unlock may have been another thread's, on behalf of this one.
     // mutant survives: acquire -> relaxed: the model's light barrier is a fence, which orders it
     // too; the machine's is none.
     if (owner_.load(std::memory_order_relaxed) != me ||

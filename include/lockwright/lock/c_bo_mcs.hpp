@@ -1,10 +1,9 @@
 // c-bo-mcs: a cohort lock whose global lock is test-and-set with backoff and whose local locks
 // are MCS queues. FIFO within a NUMA node, a race between the nodes.
 //
-// Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
-// Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
-// The waiting policy of the queues is a parameter: c-bo-mcs-spin polls,
-// c-bo-mcs-stp polls and parks. The first thread of a node polls in both while
+// Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General Technique for Designing
+// NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015. The waiting policy of the queues is a parameter:
+// c-bo-mcs-spin polls, c-bo-mcs-stp polls and parks. The first thread of a node polls in both while
 // it waits for the global lock, with backoff.
 //
 // cohort.hpp describes the composition, its words and its invariants. Its parts are the locks

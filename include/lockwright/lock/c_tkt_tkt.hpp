@@ -1,5 +1,4 @@
-// c-tkt-tkt: a cohort lock made of ticket locks, one per NUMA node and one for
-// all of them.
+// c-tkt-tkt: a cohort lock made of ticket locks, one per NUMA node and one for all of them.
 //
 // Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
 // Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.

@@ -1,9 +1,8 @@
 // clh-ls: libslock's CLH queue: a polling waiter requests the line of its predecessor's node for
 // writing, with longer pauses in between.
 //
-// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
-// Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
-// library, libslock).
+// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always Wanted to Know About
+// Synchronization but Were Afraid to Ask", SOSP 2013 (its library, libslock).
 //
 // The words, the invariants and the null in place of the published dummy are
 // those of clh; only the polling differs.

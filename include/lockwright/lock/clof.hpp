@@ -16,11 +16,10 @@
 //   passed | the thread that gets the lock gets all above with it | the lock's holder
 //   passes | number of passes since the locks above were taken    | the lock's holder
 //
-// A level at which the machine has no more groups than at the next is left out.
-// The published release releases the upper lock first, then the lower one,
-// which the next holder may have destroyed by then. Here the order is
-// reversed, so that the thread that releases the topmost lock has finished with the
-// tree; a lock records its holder itself, not in the group below.
+// A level at which the machine has no more groups than at the next is left out. The published
+// release releases the upper lock first, then the lower one, which the next holder may have
+// destroyed by then. Here the order is reversed, so that the thread that releases the topmost lock
+// has finished with the tree; a lock records its holder itself, not in the group below.
 //
 // Invariants
 //   ALL-ABOVE  the holder has taken the lock of its group at each level, or was passed it.

@@ -12,9 +12,8 @@
 //             | 2     | the value that unlock stores in outer  | the inner lock's holder
 //   inner     | the queues of a CNA lock                       | see cna
 //
-// The inner lock is released before lock() returns, so no node stays in use from lock to
-// unlock. While its holder waits for the outer lock it chooses its successor, as CNA does at a
-// handover.
+// The inner lock is released before lock() returns, so no node stays in use from lock to unlock.
+// While its holder waits for the outer lock it chooses its successor, as CNA does at a handover.
 //
 // Invariants
 //   ONE-COMPETES  of the queued threads only the holder of the inner lock tries

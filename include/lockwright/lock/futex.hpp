@@ -11,9 +11,8 @@
 //   2    | held, maybe sleepers   | a waiter that sleeps, from any state
 //
 // Invariants
-//   EXCLUSION, NO-LOST-WAKE  those of three_state.hpp, whose word this is. A polling
-//              waiter may set 1 while others sleep: the last unlock has woken one of them,
-//              which will set 2.
+//   EXCLUSION, NO-LOST-WAKE  those of three_state.hpp, whose word this is. A polling waiter may set
+//              1 while others sleep: the last unlock has woken one of them, which will set 2.
 //   BOUNDED-POLL  a waiter polls a fixed number of times and then sleeps, however
 //              often the lock changes hands meanwhile.
 #pragma once

@@ -2,9 +2,8 @@
 // contention, an MCS queue under high contention, and a mutex whose waiters
 // sleep under over-subscription. The holder chooses at intervals.
 //
-// Citation: J. Antic, G. Chatzopoulos, R. Guerraoui, V. Trigonakis, "Locking
-// Made Easy", Middleware 2016 (GLK, the lock of its locking service), and its
-// library.
+// Citation: J. Antic, G. Chatzopoulos, R. Guerraoui, V. Trigonakis, "Locking Made Easy", Middleware
+// 2016 (GLK, the lock of its locking service), and its library.
 //
 //   word       | meaning                                                | written by
 //   ticket     | the ticket lock                                        | see ticket
@@ -25,19 +24,17 @@
 //     +------------- not crowded ---------------+
 //
 // A holder at the end of a period, or a waiter that has polled for long, reads the load: see
-// crowding.hpp. In the paper an extra thread reads it, and the mutex is left with the
-// next acquisition after that; here with the next sample. In the published library a thread
-// chooses before it checks that its lock is still in use, so that it could choose instead of
-// the holder. A lock made while the machine is crowded begins with the mutex there; here the
-// state of a new lock is zero, which is the ticket lock. The mutex of that library polls
-// for longer than this one.
+// crowding.hpp. In the paper an extra thread reads it, and the mutex is left with the next
+// acquisition after that; here with the next sample. In the published library a thread chooses
+// before it checks that its lock is still in use, so that it could choose instead of the holder. A
+// lock made while the machine is crowded begins with the mutex there; here the state of a new lock
+// is zero, which is the ticket lock. The mutex of that library polls for longer than this one.
 //
 // Invariants
 //   IN-USE     the holder has the lock that `mode` names. A thread that acquires one
 //              of the three and finds another in use releases it and begins again.
-//   ONE-CHOOSER  only the holder changes `mode`, and is no longer the holder
-//              afterwards: it releases its lock and begins again. So unlock finds in
-//              `mode` which lock to release.
+//   ONE-CHOOSER  only the holder changes `mode`, and is no longer the holder afterwards: it
+//              releases its lock and begins again. So unlock finds in `mode` which lock to release.
 //   PROGRESS   between a choice of mcs or mutex and the next choice a thread is
 //              inside, so repeated choices do not exclude all threads.
 //   EPOCHS     a mode may come back while threads still wait from the last time it was in

@@ -1,8 +1,7 @@
 // hclh: a queue of waiting threads per NUMA node, which its first thread appends as one batch
 // to a global queue. Threads of a node that arrived together get the lock one after the other.
 //
-// Citation: V. Luchangco, D. Nussbaum, N. Shavit, "A Hierarchical CLH Queue
-// Lock", Euro-Par 2006.
+// Citation: V. Luchangco, D. Nussbaum, N. Shavit, "A Hierarchical CLH Queue Lock", Euro-Par 2006.
 //
 //   word   | meaning                                       | written by
 //   queues | all tails, made at the first use              | see outside
@@ -19,26 +18,23 @@
 //           | the global queue     |         | lock            |
 //   left    | the number of its two watchers that have finished with a spliced node
 //
-// A thread that finds no thread before it in its NUMA node, or a node that has
-// been spliced, is the master: it appends its queue, by its
-// last node, to the global queue.
+// A thread that finds no thread before it in its NUMA node, or a node that has been spliced, is the
+// master: it appends its queue, by its last node, to the global queue.
 //
 // In the published lock the next master reuses a spliced node, while a thread of the node's own
-// NUMA node may still read it, now or later: if it is back in that NUMA node's queue by
-// then, the two wait for each other, or both enter. Here such a node is recycled by the later
-// of its two watchers, and a tail that no thread has queued behind is removed from the local
-// queue at once. As in clh, null denotes the dummy node, so that zeroed memory is an
-// unlocked lock.
+// NUMA node may still read it, now or later: if it is back in that NUMA node's queue by then, the
+// two wait for each other, or both enter. Here such a node is recycled by the later of its two
+// watchers, and a tail that no thread has queued behind is removed from the local queue at once. As
+// in clh, null denotes the dummy node, so that zeroed memory is an unlocked lock.
 //
 // Invariants
 //   ORDER      the global queue is in the order of the exchanges on global, and
 //              within a splice in that of the exchanges on local.
 //   ONE-WATCHER  a node that is not spliced is read only by the next thread of its NUMA
 //              node, which recycles it.
-//   TWO-WATCHERS  a spliced node is released once for its NUMA node, by the next
-//              thread there or by the master if there is none, and once for the
-//              global queue, by the next master or by its owner if there is
-//              none; the second of the two recycles it.
+//   TWO-WATCHERS  a spliced node is released once for its NUMA node, by the next thread there or by
+//              the master if there is none, and once for the global queue, by the next master or by
+//              its owner if there is none; the second of the two recycles it.
 #pragma once
 
 #include <atomic>

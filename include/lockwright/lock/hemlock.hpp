@@ -2,11 +2,10 @@
 // awaits; the thread behind it in a queue polls that word for the address of the lock, and clears
 // it when it acquires the lock.
 //
-// Citation: D. Dice, A. Kogan, "Hemlock: Compact and Scalable Mutual
-// Exclusion", SPAA 2021. With two refinements of its authors: CTR, by which a
-// waiter polls by compare-and-swap, which brings it the line in one step; and
-// Overlap, by which the wait for the successor moves from this unlock to the next one
-// that needs the word.
+// Citation: D. Dice, A. Kogan, "Hemlock: Compact and Scalable Mutual Exclusion", SPAA 2021. With
+// two refinements of its authors: CTR, by which a waiter polls by compare-and-swap, which brings it
+// the line in one step; and Overlap, by which the wait for the successor moves from this unlock to
+// the next one that needs the word.
 //
 //   word   | meaning                                         | written by
 //   tail   | word of the last thread of the queue, null when | arriving threads; the

@@ -1,6 +1,5 @@
-// hmcs: an MCS queue per NUMA node below one MCS queue of the nodes. The lock is
-// passed on within a node up to a bound before it goes to another node, which
-// keeps its data in one node's caches.
+// hmcs: an MCS queue per NUMA node below one MCS queue of the nodes. The lock is passed on within a
+// node up to a bound before it goes to another node, which keeps its data in one node's caches.
 //
 // Citation: M. Chabbi, M. Fagan, J. Mellor-Crummey, "High Performance Locks for
 // Multi-level NUMA Systems", PPoPP 2015. Two levels here.

@@ -1,9 +1,8 @@
 // hticket-ls: libslock's hierarchical ticket lock: one ticket lock per NUMA node
 // below one of the nodes, both with proportional waiting.
 //
-// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
-// Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
-// library, libslock).
+// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always Wanted to Know About
+// Synchronization but Were Afraid to Ask", SOSP 2013 (its library, libslock).
 //
 // It is c-tkt-tkt with another waiting policy and another bound; cohort.hpp describes the
 // composition, its words and its invariants. libslock bounds the passes by the numbers

@@ -1,6 +1,5 @@
-// lifo-cr: a stack of waiting threads. An unlock hands the lock to the
-// youngest waiter, and by chance to the oldest, so that few threads
-// circulate.
+// lifo-cr: a stack of waiting threads. An unlock hands the lock to the youngest waiter, and by
+// chance to the oldest, so that few threads circulate.
 //
 // Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (LIFO-CR).
 //
@@ -26,10 +25,8 @@
 //
 // Invariants
 //   EXCLUSION  only the thread that set held_, or was granted it, is inside.
-//   ONE-POPPER only the holder takes nodes off, so a top that has not changed
-//              is the same stack.
-//   HEIR       when the lock becomes free with a stack, a recalled thread is on
-//              its way to it.
+//   ONE-POPPER only the holder takes nodes off, so a top that has not changed is the same stack.
+//   HEIR       when the lock becomes free with a stack, a recalled thread is on its way to it.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,5 @@
-// loiter: an outer lock that arriving threads race for, and an inner queue for those that
-// did not get it soon. Only the first of the queue, the standby, races too, so that few
-// threads circulate.
+// loiter: an outer lock that arriving threads race for, and an inner queue for those that did not
+// get it soon. Only the first of the queue, the standby, races too, so that few threads circulate.
 //
 // Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (LOITER).
 //
@@ -18,14 +17,13 @@
 //        |   at each release that it waits for
 //        | given: the grant hands over the lock
 //
-// Of the paper's options these are used. Arrivals poll with randomised backoff and give up
-// after a number of attempts. The inner lock is MCS with spin-then-park waiting. The standby
-// waits in the same way, on its own cell; an unlock that finds it asleep wakes it as heir
-// presumptive, while the lock is free for a running thread. The standby takes only a lock
-// that arrivals leave free for a moment, so it does not displace them while they keep the
-// lock busy. After a number of releases at which others were faster it is handed the lock.
-// The outer word, which the release changes, also records a waiting standby, so the release
-// needs no fence before it reads another word.
+// Of the paper's options these are used. Arrivals poll with randomised backoff and give up after a
+// number of attempts. The inner lock is MCS with spin-then-park waiting. The standby waits in the
+// same way, on its own cell; an unlock that finds it asleep wakes it as heir presumptive, while the
+// lock is free for a running thread. The standby takes only a lock that arrivals leave free for a
+// moment, so it does not displace them while they keep the lock busy. After a number of releases at
+// which others were faster it is handed the lock. The outer word, which the release changes, also
+// records a waiting standby, so the release needs no fence before it reads another word.
 //
 // Invariants
 //   EXCLUSION  only the thread that set held_, or was given it, is inside.

@@ -2,9 +2,8 @@
 // waiters than the lock needs moves one to the passive set; one that finds none recalls
 // one, and by chance the oldest one is next.
 //
-// Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (MCSCR).
-// The waiting policy is a parameter: malth-spin (MCSCR-S) polls, malth-stp
-// (MCSCR-STP) polls and parks.
+// Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (MCSCR). The waiting policy is a parameter:
+// malth-spin (MCSCR-S) polls, malth-stp (MCSCR-STP) polls and parks.
 //
 //   word   | meaning                                    | written by
 //   tail   | last node of the queue; the lock is held   | arriving threads
@@ -30,12 +29,11 @@
 //
 // A handover to a sleeper leaves the lock unused for as long as a wake takes, and threads that
 // arrive meanwhile fall asleep too, so that the next handover is to a sleeper again. With fewer
-// processors than would saturate the lock this never ends. So malth-stp does not hand the lock
-// to a sleeping thread: it moves that thread to the passive set, and recalls it when it is
-// next, which is the paper's anticipatory warm-up: the thread is woken and queues again, while
-// the lock goes to a thread that is awake, or becomes free. A thread that was favoured by chance
-// remains in the queue, asleep or not. Handovers to polling waiters, so all of malth-spin's,
-// are as published.
+// processors than would saturate the lock this never ends. So malth-stp does not hand the lock to a
+// sleeping thread: it moves that thread to the passive set, and recalls it when it is next, which
+// is the paper's anticipatory warm-up: the thread is woken and queues again, while the lock goes to
+// a thread that is awake, or becomes free. A thread that was favoured by chance remains in the
+// queue, asleep or not. Handovers to polling waiters, so all of malth-spin's, are as published.
 //
 // Invariants
 //   EXCLUSION  the lock belongs to the owner of the first node of the queue.

@@ -1,9 +1,8 @@
 // mcs-ls: libslock's MCS queue: a polling waiter requests the line of its own node for writing,
 // with longer pauses in between.
 //
-// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
-// Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
-// library, libslock).
+// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always Wanted to Know About
+// Synchronization but Were Afraid to Ask", SOSP 2013 (its library, libslock).
 //
 // The words and the invariants are those of mcs; only the polling differs.
 #pragma once

@@ -20,10 +20,9 @@
 //   failed    | passed over: out of the queue, and   |
 //             | the owner's own again                |
 //
-// In the paper a thread has one node for each lock, and reuses it in a later attempt.
-// Here lock() makes attempts until one succeeds, yields in between, and uses one node
-// for all of them: the owner of a node that is timed_out is inside lock(). A node is given
-// back by
+// In the paper a thread has one node for each lock, and reuses it in a later attempt. Here lock()
+// makes attempts until one succeeds, yields in between, and uses one node for all of them: the
+// owner of a node that is timed_out is inside lock(). A node is given back by
 //   the owner,    after its unlock, or when a try_lock_until() finds it failed;
 //   the releaser, when it passes over a node that is abandoned.
 //

@@ -26,14 +26,12 @@
 // available: then the lock is free. The next thread frees them, and so does the destructor.
 //
 // Invariants
-//   ORDER      the queue is in the order of the exchanges on tail, less those
-//              that left.
+//   ORDER      the queue is in the order of the exchanges on tail, less those that left.
 //   ONE-SWAP   an owner marks its node by an exchange on next, and the thread behind links
 //              itself by one: either the owner finds the thread behind, and sets its status, or
 //              that thread finds the mark.
-//   TAKEN-AWAY a node that its owner has marked is freed by the next thread that finds the
-//              mark, or, where the thread before has yet to write into it, by the second of
-//              those two.
+//   TAKEN-AWAY a node that its owner has marked is freed by the next thread that finds the mark,
+//              or, where the thread before has yet to write into it, by the second of those two.
 //   NO-ABA     the owner compares tail with its node only before it marks it: no other thread
 //              may have freed and reused the node then. The published lock compares afterwards,
 //              which needs nodes that no other thread ever reuses.

@@ -17,15 +17,13 @@
 //   cull      each remote waiter goes to the remote list if a home waiter can come next
 //   deficit   with no thread in the queue or the passive set, the NUMA node of the
 //             oldest remote waiter becomes the home
-// The paper drains the new home's threads into the queue, from where they
-// would be culled one by one; here they go to the passive set at once, and the
-// old home's to the remote list. It gives no period for the change of the home; here
-// it is the fairness period. Waiters poll and then park.
+// The paper drains the new home's threads into the queue, from where they would be culled one by
+// one; here they go to the passive set at once, and the old home's to the remote list. It gives no
+// period for the change of the home; here it is the fairness period. Waiters poll and then park.
 //
 // Invariants
 //   as in malth, and
-//   AT-HOME    the passive set holds threads of the home only, and the remote
-//              list none of them.
+//   AT-HOME    the passive set holds threads of the home only, and the remote list none of them.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,9 @@
-// mutable: a lock of which as many waiters poll as fit a window, while the others sleep. An
-// oracle widens the window when a sleeper was late for a free lock, and narrows it while
-// none is.
+// mutable: a lock of which as many waiters poll as fit a window, while the others sleep. An oracle
+// widens the window when a sleeper was late for a free lock, and narrows it while none is.
 //
-// Citation: R. Marotta, D. Tiriticco, P. Di Sanzo, A. Pellegrini, B. Ciciani,
-// F. Quaglia, "Mutable Locks: Combining the Best of Spin and Sleep Locks",
-// Concurrency and Computation: Practice and Experience 32(22), 2020.
-// The oracle is a parameter; doubling_oracle is the paper's.
+// Citation: R. Marotta, D. Tiriticco, P. Di Sanzo, A. Pellegrini, B. Ciciani, F. Quaglia, "Mutable
+// Locks: Combining the Best of Spin and Sleep Locks", Concurrency and Computation: Practice and
+// Experience 32(22), 2020. The oracle is a parameter; doubling_oracle is the paper's.
 //
 //   word    | bits  | meaning                                  | written by
 //   state   | 0-31  | threads that hold or await the lock      | all threads, by adding

@@ -26,11 +26,10 @@
 // A notice records its lock: one found in a copied lock belongs to
 // another lock, or has been reused, and is ignored.
 //
-// The published unlock marks the lock free, and reads the same word again some time
-// later. By then the next holder may have unlocked and destroyed the lock. Here the unlock
-// polls a node of its own, which the next holder changes. The published waiters poll with
-// memory barriers, which saved power on the processors of the paper; these pause, as in
-// all other locks here.
+// The published unlock marks the lock free, and reads the same word again some time later. By then
+// the next holder may have unlocked and destroyed the lock. Here the unlock polls a node of its
+// own, which the next holder changes. The published waiters poll with memory barriers, which saved
+// power on the processors of the paper; these pause, as in all other locks here.
 //
 // Invariants
 //   EXCLUSION  only the thread that took the word from 0 is inside.

@@ -1,8 +1,7 @@
 // null: a lock that excludes no thread. The reference for microbenchmarks, where the lock costs
 // nothing; not for programs.
 //
-// Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (where it is the reference
-// of some figures).
+// Citation: D. Dice, "Malthusian Locks", EuroSys 2017 (where it is the reference of some figures).
 //
 //   There is no state.
 //

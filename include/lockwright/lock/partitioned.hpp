@@ -1,11 +1,9 @@
-// partitioned: a ticket lock whose "now serving" number is spread over several
-// words, one cache line each, so that a release disturbs only the waiters of
-// one word. FIFO.
+// partitioned: a ticket lock whose "now serving" number is spread over several words, one cache
+// line each, so that a release disturbs only the waiters of one word. FIFO.
 //
 // Citation: D. Dice, "Brief Announcement: A Partitioned Ticket Lock", SPAA 2011.
 //
-// There is one serving word per NUMA node. See spread_tickets.hpp for the words
-// and the invariants.
+// There is one serving word per NUMA node. See spread_tickets.hpp for the words and the invariants.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 // pthread: the C library's mutex, behind the same layer as every other lock. The baseline of
 // comparisons: a difference from it is due to the algorithm, not to the interposition.
 //
-// Citation: the GNU C Library's nptl; its normal mutex is Drepper's, "Futexes
-// Are Tricky", 2011.
+// Citation: the GNU C Library's nptl; its normal mutex is Drepper's, "Futexes Are Tricky", 2011.
 //
 //   state | the C library's; not read or written here
 //

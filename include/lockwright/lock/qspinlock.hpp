@@ -1,10 +1,9 @@
 // qspinlock: one word with a held bit, a bit for a first, pending waiter, and the tail of an MCS
 // queue of the others. A single waiter polls that word without a queue node.
 //
-// Citation: W. Long, P. Zijlstra, "qspinlock: a 4-byte queue spinlock with PV
-// support", Linux 4.2, 2015; Linux kernel, kernel/locking/qspinlock.c.
-// Adapted to user space: the tail is a node's address instead of a processor's
-// number, so the word has 64 bits.
+// Citation: W. Long, P. Zijlstra, "qspinlock: a 4-byte queue spinlock with PV support", Linux 4.2,
+// 2015; Linux kernel, kernel/locking/qspinlock.c. Adapted to user space: the tail is a node's
+// address instead of a processor's number, so the word has 64 bits.
 //
 //   bits of word | meaning                                        | changed by
 //   0 (locked)   | the lock is held                               | see below
@@ -19,9 +18,8 @@
 //   queue      (*,*,1) ---> (n,*,1) --unlock--> (n,0,0) ---> (0,0,1) if n is the last
 //                                                       ---> (n,0,1) else
 //
-// The kernel unlocks by a store to the byte that holds `locked`. Here that byte
-// is also part of the tail, so unlock subtracts, as the kernel's first generic
-// version did.
+// The kernel unlocks by a store to the byte that holds `locked`. Here that byte is also part of the
+// tail, so unlock subtracts, as the kernel's first generic version did.
 //
 // Invariants
 //   QUEUE-LAST a thread stays `pending` only if it finds no tail, and takes the free lock at

@@ -23,9 +23,8 @@
 // Invariants
 //   PUSH-ONLY  a thread learns the one below it from its own exchange, so there
 //              is no link that any thread would have to wait for.
-//   SEGMENTS   only the holder takes the stack, and only when its own segment
-//              is used up; so no thread is overtaken more than once by the same
-//              thread while it waits.
+//   SEGMENTS   only the holder takes the stack, and only when its own segment is used up; so no
+//              thread is overtaken more than once by the same thread while it waits.
 //   END        the waiter whose successor is the end has none.
 #pragma once
 

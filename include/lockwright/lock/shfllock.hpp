@@ -19,16 +19,14 @@
 //   batch    | its position in a group of one NUMA node, 0     | the shuffler
 //            | when it is in none                              |
 //
-// A node is in the queue only while its owner waits, so no node stays in use from
-// lock to unlock.
+// A node is in the queue only while its owner waits, so no node stays in use from lock to unlock.
 //
-// The published parking lock lets a waiter sleep when its time slice is over,
-// wakes all of a group when it is formed, and never lets the first one sleep.
-// Here every waiter, the first too, sleeps after the spin bound, as in the other parking
-// locks. Only the waiter behind the first is woken ahead, when the first finds the lock
-// free: the others would sleep again before they become the first. A thread that arrives
-// behind a queue tries for a moment to steal the lock: otherwise each collision would send
-// a running thread behind all sleepers, and only one processor would be busy.
+// The published parking lock lets a waiter sleep when its time slice is over, wakes all of a group
+// when it is formed, and never lets the first one sleep. Here every waiter, the first too, sleeps
+// after the spin bound, as in the other parking locks. Only the waiter behind the first is woken
+// ahead, when the first finds the lock free: the others would sleep again before they become the
+// first. A thread that arrives behind a queue tries for a moment to steal the lock: otherwise each
+// collision would send a running thread behind all sleepers, and only one processor would be busy.
 //
 // Invariants
 //   FIRST-COMPETES  of the queued threads only the first tries to take the

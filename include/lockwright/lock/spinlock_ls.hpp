@@ -1,9 +1,8 @@
 // spinlock-ls: libslock's test-and-set by exchange, in a loop with a pause between attempts. An
 // exchange writes to a held lock too, unlike the compare-and-swap of spinlock.
 //
-// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
-// Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
-// library, libslock).
+// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always Wanted to Know About
+// Synchronization but Were Afraid to Ask", SOSP 2013 (its library, libslock).
 //
 //   byte | meaning
 //   0    | free

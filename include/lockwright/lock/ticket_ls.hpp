@@ -1,9 +1,8 @@
 // ticket-ls: libslock's ticket lock with proportional waiting. A waiter backs off for longer the
 // more numbers are before its own.
 //
-// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always
-// Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013 (its
-// library, libslock).
+// Citation: T. David, R. Guerraoui, V. Trigonakis, "Everything You Always Wanted to Know About
+// Synchronization but Were Afraid to Ask", SOSP 2013 (its library, libslock).
 //
 // The words and the invariants are those of ticket; only the waiting differs.
 // A waiter with more than `yield-beyond` numbers before its own also yields. libslock's delay for

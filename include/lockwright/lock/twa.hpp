@@ -2,8 +2,7 @@
 // next. The others each poll a slot of an array that all locks of the process
 // share, which the unlock that makes them next changes.
 //
-// Citation: D. Dice, A. Kogan, "TWA - Ticket Locks Augmented with a Waiting
-// Array", Euro-Par 2019.
+// Citation: D. Dice, A. Kogan, "TWA - Ticket Locks Augmented with a Waiting Array", Euro-Par 2019.
 //
 //   half    | bits  | meaning                        | written by
 //   grant   | 0-31  | the number being served        | the holder, in unlock()
@@ -19,8 +18,7 @@
 //   NO-LOST-CHANGE  a waiter reads its slot before it reads grant, and unlock
 //              writes grant before the slot; so a waiter that has read an old
 //              grant has read an old slot, and sees that change.
-//   UNLOCK-BY-NAME  after the store to grant, unlock uses the lock's address
-//              only to find the slot.
+//   UNLOCK-BY-NAME  after the store to grant, unlock uses the lock's address only to find the slot.
 #pragma once
 
 #include <atomic>

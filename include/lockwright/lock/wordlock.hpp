@@ -1,8 +1,7 @@
 // wordlock: a lock and the queue of its sleepers in one word. Unlock wakes the
 // first sleeper, which competes with arriving threads.
 //
-// Citation: F. Pizlo, "Locking in WebKit", webkit.org/blog/6161, 2016
-// (WTF::WordLock).
+// Citation: F. Pizlo, "Locking in WebKit", webkit.org/blog/6161, 2016 (WTF::WordLock).
 //
 //   word    | bits | meaning                            | written by
 //   held    | 0    | a thread is inside                 | all
@@ -18,9 +17,8 @@
 //
 // Invariants
 //   EXCLUSION  only the thread that set `held` is inside.
-//   HELD-QUEUE `queuing` is set only while `held` is, and `held` is cleared
-//              only while `queuing` is not another's: with both, no other thread
-//              changes the word, and a store is enough.
+//   HELD-QUEUE `queuing` is set only while `held` is, and `held` is cleared only while `queuing` is
+//              not another's: with both, no other thread changes the word, and a store is enough.
 //   NO-LOST-SLEEPER  the step in which a thread locks the queue requires `held`, so a later
 //              unlock finds that thread.
 #pragma once

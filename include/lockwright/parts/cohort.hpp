@@ -56,17 +56,15 @@ inline constexpr tunable cohort_batch{
 ///          | acquired the global lock                       |
 ///
 /// Invariants
-///   BOTH       the holder's node has the global lock, and the holder its
-///              node's local lock.
+///   BOTH       the holder's node has the global lock, and the holder its node's local lock.
 ///   PASSED-ON  `passed` is set only while a thread waits for the local lock,
 ///              so a thread that comes later, or tries, never finds it set.
 ///   BATCH      after `batch` passes the global lock is released, whichever thread waits.
 ///   HOME       `home` determines the local lock to release, wherever the holder runs by then.
-///   GLOBAL-LAST  the published release releases the global lock first, then the
-///              local one, which the next holder may have destroyed by then.
-///              Here the local lock comes first, so that the releasing thread has
-///              finished with the lock; the next thread of the node then waits
-///              for the global lock until that is released a moment later.
+///   GLOBAL-LAST  the published release releases the global lock first, then the local one, which
+///              the next holder may have destroyed by then. Here the local lock comes first, so
+///              that the releasing thread has finished with the lock; the next thread of the node
+///              then waits for the global lock until that is released a moment later.
 template <class Env, GlobalLock Global, LocalLock Local, const tunable& Batch = cohort_batch>
 class cohort {
   struct alignas(64) leaf {

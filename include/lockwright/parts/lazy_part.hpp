@@ -22,14 +22,12 @@ namespace lockwright {
 ///   plain held     | a thread holds it, no thread sleeps             | plain free, sleepers
 ///   plain sleepers | a thread holds it, maybe a thread sleeps        | plain free
 ///
-/// The bytes of a lock that was in use and is free may be copied, as when a
-/// program assigns or moves the structure around it. POSIX leaves that undefined,
-/// and the C library's mutex survives it. The copy finds a part that is reserved
-/// for another word, and makes its own.
+/// The bytes of a lock that was in use and is free may be copied, as when a program assigns or
+/// moves the structure around it. POSIX leaves that undefined, and the C library's mutex survives
+/// it. The copy finds a part that is reserved for another word, and makes its own.
 ///
 /// Invariants
-///   ONE-MAKER  exactly one thread's T is installed; the others give theirs back
-///              and use that one.
+///   ONE-MAKER  exactly one thread's T is installed; the others give theirs back and use that one.
 ///   ONE-WAY    a word with a part of its own does not change, and a plain one stays
 ///              plain. So unlock uses the same state as lock.
 ///   CHANGES    what is installed is never what the word held before, so a

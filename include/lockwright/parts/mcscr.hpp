@@ -14,9 +14,8 @@
 
 namespace lockwright {
 
-/// Bystanders<Env, node> is the holder's view of the passive threads. It is made from its
-/// fields in the holder's node, changed, and stored in the next holder's node, or in the tail
-/// of a free lock.
+/// Bystanders<Env, node> is the holder's view of the passive threads. It is made from its fields in
+/// the holder's node, changed, and stored in the next holder's node, or in the tail of a free lock.
 template <class Env, template <class> class Wait, template <class, class> class Bystanders>
 class mcscr {
   struct node;
@@ -102,9 +101,8 @@ class mcscr {
   node* enqueue(node* me) {
     me->next.store(nullptr, std::memory_order_relaxed);
     me->cell.arm();
-    // Release publishes the node (pairs with the acquire of next and tail by
-    // others); acquire pairs with the release in unlock() and pass_on() that
-    // freed the lock.
+    // Release publishes the node (pairs with the acquire of next and tail by others); acquire pairs
+    // with the release in unlock() and pass_on() that freed the lock.
     return tail_.exchange(me, std::memory_order_acq_rel);
   }
 

@@ -17,8 +17,7 @@ struct passive_member {
 /// Queue nodes in the order of their insertion. A value of one pointer, which the holder has and
 /// passes on with the lock.
 ///
-/// Invariant RING: the members form a ring; the youngest one's `younger` is the
-/// oldest one.
+/// Invariant RING: the members form a ring; the youngest one's `younger` is the oldest one.
 /// Invariant HOLDER-ONLY: only the lock's holder follows or changes the links.
 template <class Node>
 class passive_set {

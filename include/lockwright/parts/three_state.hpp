@@ -16,9 +16,8 @@
 //
 // Invariants
 //   EXCLUSION  only the thread that took the word from 0 is inside.
-//   NO-LOST-WAKE  a thread sleeps only on the value 2, and the thread that takes the
-//              word from 2 to 0 wakes one sleeper; the woken thread enters
-//              with 2, since others may still sleep.
+//   NO-LOST-WAKE  a thread sleeps only on the value 2, and the thread that takes the word from 2 to
+//              0 wakes one sleeper; the woken thread enters with 2, since others may still sleep.
 #pragma once
 
 #include <atomic>

@@ -87,8 +87,7 @@ class spin_wait {
   typename Env::template atomic<std::uint32_t> word_{};
 };
 
-/// The same cell for a waiter that polls up to `spin_bound` nanoseconds and
-/// then sleeps.
+/// The same cell for a waiter that polls up to `spin_bound` nanoseconds and then sleeps.
 ///
 ///   word    | meaning                        | changed by
 ///   waiting | armed; the waiter polls        | waiter -> parked, granter -> granted

@@ -2,9 +2,8 @@
 // for the readers that are inside when its phase begins, and for no others; a
 // reader that has to wait waits for one writer.
 //
-// Citation: B. Brandenburg and J. Anderson, "Spin-Based Reader-Writer
-// Synchronization for Multiprocessor Real-Time Systems", Real-Time Systems 46,
-// 2010 (phase-fair locks).
+// Citation: B. Brandenburg and J. Anderson, "Spin-Based Reader-Writer Synchronization for
+// Multiprocessor Real-Time Systems", Real-Time Systems 46, 2010 (phase-fair locks).
 //
 //   bits of the word | meaning                                    | changed by
 //   0     written    | a writer is inside, or waits for the       | writers
@@ -44,9 +43,8 @@
 //   NO-LOST-WAKE  a reader sleeps only on a low half with `written`, `asleep` and
 //              its own phase; the thread that changes the phase, or takes `written` back,
 //              clears `asleep` in the same step and wakes all.
-//   NO-TOUCH   after its step on the word a thread that leaves does not access the
-//              lock again, unless a writer waits for it to; so the next holder
-//              may destroy the lock.
+//   NO-TOUCH   after its step on the word a thread that leaves does not access the lock again,
+//              unless a writer waits for it to; so the next holder may destroy the lock.
 //
 // Unlike in the published lock, waiters sleep and can give up, and a thread that reads already
 // may pass a waiting writer, as otherwise it would wait for itself. Writers behind the front

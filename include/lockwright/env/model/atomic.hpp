@@ -14,9 +14,8 @@ namespace lockwright::model_env {
 /// An atomic whose every operation is a scheduling point, and whose loads may return an older
 /// value where the memory model allows it. Zeroed memory is an atomic that holds zero.
 ///
-/// Two limits compared with the C++ memory model: a store always comes last in
-/// its atomic's modification order, and a compare-and-swap that fails reads
-/// the latest value.
+/// Two limits compared with the C++ memory model: a store always comes last in its atomic's
+/// modification order, and a compare-and-swap that fails reads the latest value.
 template <class T>
 class atomic : lifetime {
   using checked = rl::generic_atomic<T, false>;

@@ -10,8 +10,7 @@
 
 namespace lockwright::native_env::valgrind {
 
-/// Requests by their published numbers. Those for locks and orders are the same
-/// in both tools.
+/// Requests by their published numbers. Those for locks and orders are the same in both tools.
 enum class request : std::uint64_t {
   running_on_valgrind = 0x1001,
   helgrind = std::uint64_t{'H'} << 24 | 'G' << 16,
