@@ -126,13 +126,13 @@ class cna_queue {
   static constexpr std::uint32_t unknown_ = ~std::uint32_t{0};
 
   static void found_free(node& me) {
-    // mutant survives: dropped: a thread's NUMA node decides the order of service, no more.
+    // mutant survives: dropped: it only decides the order of service.
     me.numa = unknown_;
     me.secondary = nullptr;
   }
 
   [[gnu::noinline]] static void wait_behind(node& before, node& me) {
-    // mutant survives: dropped: a thread's NUMA node decides the order of service, no more.
+    // mutant survives: dropped: it only decides the order of service.
     me.numa = Env::node();
     // Release pairs with the acquire loads of next by holders.
     before.next.store(&me, std::memory_order_release);

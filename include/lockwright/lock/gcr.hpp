@@ -142,8 +142,7 @@ class gcr {
 
   arrival lock(state& parts) {
     if (parts.active() < max_active()) [[likely]] {
-      // mutant survives: in two steps: the counts decide which threads wait and for how long, not
-      // which is inside.
+      // mutant survives: in two steps: the counts decide which threads wait, not which is inside.
       parts.entered.fetch_add(1, std::memory_order_relaxed);
       return parts.inner.lock();
     }
@@ -156,8 +155,7 @@ class gcr {
     if (!parts.inner.try_lock()) {
       return false;
     }
-    // mutant survives: in two steps: the counts decide which threads wait and for how long, not
-    // which is inside.
+    // mutant survives: in two steps: the counts decide which threads wait, not which is inside.
     parts.entered.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
@@ -171,19 +169,16 @@ class gcr {
       // mutant survives: dropped: the count of sections decides when the gate opens; a waiter at
       // the gate leaves it by its deadline at the latest; exclusion is the inner lock's.
       parts.since = 0;
-      // mutant survives: in two steps: a waiter at the gate leaves it by its deadline at the
-      // latest; exclusion is the inner lock's.
+      // mutant survives: in two steps: a waiter leaves the gate by its deadline.
       wake = !parts.passive.is_free() &&
              parts.gate.exchange(open_, std::memory_order_relaxed) == napping_;
     }
-    // mutant survives: dropped: the counts decide which threads wait and for how long, not which is
-    // inside.
+    // mutant survives: dropped: the counts decide which threads wait, not which is inside.
     parts.left.store(parts.left.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     word& gate = parts.gate;
     parts.inner.unlock();
     if (wake) [[unlikely]] {
-      // mutant survives: dropped: a waiter at the gate leaves it by its deadline at the latest;
-      // exclusion is the inner lock's.
+      // mutant survives: dropped: a waiter leaves the gate by its deadline.
       Env::wake(gate, 1);  // only the address counts
     }
   }
@@ -200,8 +195,7 @@ class gcr {
   [[gnu::noinline]] static void wait_in_queue(state& parts) {
     parts.passive.lock();
     wait_at_gate(parts);
-    // mutant survives: in two steps: the counts decide which threads wait and for how long, not
-    // which is inside.
+    // mutant survives: in two steps: the counts decide which threads wait, not which is inside.
     parts.entered.fetch_add(1, std::memory_order_relaxed);
     parts.passive.unlock();
   }
@@ -231,8 +225,7 @@ class gcr {
         sleep = 2 * sleep < longest ? 2 * sleep : longest;
       }
     }
-    // mutant survives: dropped: a gate left open lets the next one through early, which makes it an
-    // active thread.
+    // mutant survives: dropped: a gate left open only admits the next thread early.
     parts.gate.store(shut_, std::memory_order_relaxed);
   }
 
@@ -245,8 +238,7 @@ class gcr {
   static void sleep_until(word& gate, std::uint64_t deadline) {
     std::uint32_t seen = shut_;
     // It may be napping already, from the last time.
-    // mutant survives: in two steps: a waiter at the gate leaves it by its deadline at the
-    // latest; exclusion is the inner lock's.
+    // mutant survives: in two steps: a waiter leaves the gate by its deadline.
     if (gate.compare_exchange_strong(seen, napping_, std::memory_order_relaxed,
                                      std::memory_order_relaxed) ||
         seen == napping_) {

@@ -134,8 +134,7 @@ class hmcs {
       return false;
     }
     levels.at_root = entry;
-    // mutant survives: dropped: the counts of passes bound unfairness; exclusion does not depend on
-    // them.
+    // mutant survives: dropped: the counts of passes only bound unfairness.
     me->status.store(cohort_start_, std::memory_order_relaxed);
     holder_ = me;
     return true;
@@ -198,8 +197,7 @@ class hmcs {
       found = arrival::contended;
     }
     levels.at_root = entry;
-    // mutant survives: dropped: the counts of passes bound unfairness; exclusion does not depend on
-    // them.
+    // mutant survives: dropped: the counts of passes only bound unfairness.
     me.status.store(cohort_start_, std::memory_order_relaxed);
     return found;
   }

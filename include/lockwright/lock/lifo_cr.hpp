@@ -117,8 +117,7 @@ class lifo_cr {
       }
       if (me == nullptr) {
         me = Env::template take_node<node>();
-        // mutant survives: dropped: whether a thread is handed the lock though it sleeps is a
-        // matter of fairness.
+        // mutant survives: dropped: it only decides the fairness.
         me->favoured = false;
       }
       me->below = flag::pointer(seen);
@@ -134,8 +133,7 @@ class lifo_cr {
         break;
       }
       own_tag = recalled_;
-      // mutant survives: dropped: whether a thread is handed the lock though it sleeps is a matter
-      // of fairness.
+      // mutant survives: dropped: it only decides the fairness.
       me->favoured = me->grant == favour_;
       seen = top_.load(std::memory_order_relaxed);
     }

@@ -196,8 +196,7 @@ class mutexee {
   void unlock() {
     std::uint32_t alone = held_;
     // Release, here and below: hands the section's writes to the next holder.
-    // mutant survives in mutexee-timeout: in two steps: a sleep that no thread ends is over in
-    // time.
+    // mutant survives in mutexee-timeout: in two steps: the sleep has a deadline.
     if (!word_.compare_exchange_strong(alone, free_, std::memory_order_release,
                                        std::memory_order_relaxed)) [[unlikely]] {
       unlock_with_sleepers();
@@ -272,7 +271,7 @@ class mutexee {
     if (notice* left = notice_) [[unlikely]] {
       notice_ = nullptr;
       if (take_over(left)) {
-        // mutant survives in mutexee-timeout: dropped: a sleep that no thread ends is over in time.
+        // mutant survives in mutexee-timeout: dropped: the sleep has a deadline.
         word_.store(sleepers_, std::memory_order_relaxed);
       }
     }
@@ -313,7 +312,7 @@ class mutexee {
       Env::give_node(mine);
       return;
     }
-    // mutant survives in mutexee-timeout: dropped: a sleep that no thread ends is over in time.
+    // mutant survives in mutexee-timeout: dropped: the sleep has a deadline.
     Env::wake(word_, 1);
   }
 

@@ -98,8 +98,7 @@ struct shfl_spin {
    public:
     first(words& lock, bool begins_queue) : lock_(lock) {
       if (begins_queue) {
-        // mutant survives: dropped: it keeps arriving threads from overtaking the queue; exclusion
-        // does not depend on it.
+        // mutant survives: dropped: it only keeps arriving threads behind the queue.
         lock_.no_stealing_.store(1, std::memory_order_relaxed);
       }
     }
@@ -433,7 +432,7 @@ class shfllock {
     me->next.store(nullptr, std::memory_order_relaxed);
     me->cell.arm();
     me->shuffler.store(0, std::memory_order_relaxed);
-    // mutant survives: dropped: a thread's NUMA node decides the order of service, no more.
+    // mutant survives: dropped: it only decides the order of service.
     me->numa = Env::node();
     // mutant survives: dropped: how many have been moved bounds unfairness.
     me->batch = 0;

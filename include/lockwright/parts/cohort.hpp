@@ -146,15 +146,13 @@ class cohort {
   void unlock(parts& all) {
     leaf& local = *static_cast<leaf*>(all.home);
     if (local.passes < Env::template value<Batch>() && local.lock.awaited()) {
-      // mutant survives: dropped: the counts of passes bound unfairness; exclusion does not depend
-      // on them.
+      // mutant survives: dropped: the counts of passes only bound unfairness.
       local.passes = local.passes + 1;
       local.passed = true;
       local.lock.unlock();
       return;
     }
-    // mutant survives: dropped: the counts of passes bound unfairness; exclusion does not depend on
-    // them.
+    // mutant survives: dropped: the counts of passes only bound unfairness.
     local.passes = 0;
     local.lock.unlock();
     all.global.unlock();

@@ -39,8 +39,7 @@ class mcscr {
 
   arrival lock() {
     node* me = Env::template take_node<node>();
-    // mutant survives: dropped: at worst a thread is recalled for nothing, or served out of its
-    // turn.
+    // mutant survives: dropped: it decides only recalls and the order of service.
     me->rank = arrived_;
     bystanders::arrives(*me);
     node* before = enqueue(me);
@@ -59,8 +58,7 @@ class mcscr {
     }
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
-    // mutant survives: dropped: at worst a thread is recalled for nothing, or served out of its
-    // turn.
+    // mutant survives: dropped: it decides only recalls and the order of service.
     me->rank = arrived_;
     bystanders::arrives(*me);
     // As the exchange in enqueue(). The cell is not armed: no thread grants the first node.
