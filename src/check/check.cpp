@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
     } else if (arg == "--budget") {
       o.budget = std::atof(value);
     } else {
-      std::fprintf(stderr, "check: what is %s?\n", arg.c_str());
+      std::fprintf(stderr, "check: unknown argument %s\n", arg.c_str());
       return 2;
     }
     ++i;

@@ -32,7 +32,7 @@ struct array_of_slots {
       .min = 1,
       .max = 1u << 16,
       .model_value = 2,
-      .meaning = "the places of the ring, 64 bytes each; best no fewer than threads",
+      .meaning = "the slots of the ring, 64 bytes each; best no fewer than threads",
       .source = "the lock study's library (LiTL)"};
 
   static std::uint32_t of() { return static_cast<std::uint32_t>(Env::template value<slots>()); }

@@ -97,7 +97,7 @@ class biased {
       .min = 1'000,
       .max = 1'000'000'000,
       .model_value = 1'000'000,
-      .meaning = "how long a revoking thread sleeps before it looks again, at first",
+      .meaning = "how long a revoking thread sleeps before it checks again, at first",
       .source =
           "about a scheduler's time slice, in which the owner's unlock "
           "has ended"};

@@ -62,7 +62,8 @@ class fissile {
       .min = 0,
       .max = 1u << 30,
       .model_value = 1,
-      .meaning = "how often the first of the queue sees the lock held before it is handed the lock",
+      .meaning =
+          "how often the first of the queue finds the lock held before it is handed the lock",
       .source = "several lengths of a short section; its authors leave it open"};
   /// With fewer threads no thread in the queue is set aside.
   static constexpr std::uint32_t checked_threads = 4;

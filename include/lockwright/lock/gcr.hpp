@@ -103,8 +103,8 @@ class gcr {
       .max = 1u << 20,
       .model_value = 1,
       .meaning =
-          "a thread that comes becomes active while fewer than that many are; the first "
-          "passive one, while at most half of one less are",
+          "an arriving thread becomes active while fewer than n are; the first passive one, while "
+          "at most (n - 1) / 2 are",
       .source = "the published algorithm; 1 and 4 keep less of the throughput on 2 processors"};
   static constexpr tunable promotion{
       .name = "promotion",
@@ -124,17 +124,16 @@ class gcr {
       .model_value = 2'000,
       .meaning = "the longest time that the first passive thread waits to become active",
       .source = "about as long as `promotion` short sections take"};
-  static constexpr tunable nap{
-      .name = "nap-ns",
-      .default_value = 1'000'000,
-      .counted_in = unit::nanoseconds,
-      .min = 0,
-      .max = std::uint64_t{1} << 50,
-      .model_value = 0,
-      .meaning =
-          "the longest time that the first passive thread sleeps between two looks at "
-          "whether there are still active ones",
-      .source = "the published interval of polling, a million turns"};
+  static constexpr tunable nap{.name = "nap-ns",
+                               .default_value = 1'000'000,
+                               .counted_in = unit::nanoseconds,
+                               .min = 0,
+                               .max = std::uint64_t{1} << 50,
+                               .model_value = 0,
+                               .meaning =
+                                   "the longest time that the first passive thread sleeps before "
+                                   "it counts the active ones again",
+                               .source = "the published interval of polling, a million turns"};
   static constexpr auto tunables =
       join(tunable_list<4>{&active, &promotion, &patience, &nap}, spin_then_park<Env>::tunables);
 

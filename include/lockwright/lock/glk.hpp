@@ -91,26 +91,26 @@ class glk {
           "sleep while threads outnumber processors. Light as long as few wait; it takes a while "
           "to change."};
 
-  static constexpr tunable sample{
-      .name = "sample",
-      .default_value = 128,
-      .counted_in = unit::count,
-      .min = 2,
-      .max = 1u << 20,
-      .model_value = 2,
-      .meaning =
-          "every so many acquisitions the waiters are counted; a power of two, or the "
-          "next smaller one is used",
-      .source = "the published algorithm"};
-  static constexpr tunable period{
-      .name = "period",
-      .default_value = 4096,
-      .counted_in = unit::count,
-      .min = 2,
-      .max = 1u << 30,
-      .model_value = 2,
-      .meaning = "every so many acquisitions the lock to use is chosen; a power of two, as above",
-      .source = "the published algorithm"};
+  static constexpr tunable sample{.name = "sample",
+                                  .default_value = 128,
+                                  .counted_in = unit::count,
+                                  .min = 2,
+                                  .max = 1u << 20,
+                                  .model_value = 2,
+                                  .meaning =
+                                      "the number of acquisitions between two counts of the "
+                                      "waiters; rounded down to a power of two",
+                                  .source = "the published algorithm"};
+  static constexpr tunable period{.name = "period",
+                                  .default_value = 4096,
+                                  .counted_in = unit::count,
+                                  .min = 2,
+                                  .max = 1u << 30,
+                                  .model_value = 2,
+                                  .meaning =
+                                      "the number of acquisitions between two choices of the lock; "
+                                      "rounded down to a power of two",
+                                  .source = "the published algorithm"};
   static constexpr tunable many{
       .name = "many",
       .default_value = 3,
@@ -118,7 +118,8 @@ class glk {
       .min = 0,
       .max = 1u << 20,
       .model_value = 1,
-      .meaning = "so many before it on average when a number is drawn, and the queue is used",
+      .meaning =
+          "the average number of waiters before a drawn number from which on the queue is used",
       .source = "the published algorithm"};
   static constexpr tunable few{
       .name = "few",
@@ -127,17 +128,19 @@ class glk {
       .min = 0,
       .max = 1u << 20,
       .model_value = 2,
-      .meaning = "less than so many in the queue on average, the holder too, and it is not used",
+      .meaning =
+          "the average length of the queue, with the holder, below which it is no longer used",
       .source = "the published algorithm"};
-  static constexpr tunable memory{
-      .name = "memory",
-      .default_value = 8,
-      .counted_in = unit::count,
-      .min = 1,
-      .max = 1u << 20,
-      .model_value = 4,
-      .meaning = "one part in so many of a period of the queue is the end of the one before",
-      .source = "the published library"};
+  static constexpr tunable memory{.name = "memory",
+                                  .default_value = 8,
+                                  .counted_in = unit::count,
+                                  .min = 1,
+                                  .max = 1u << 20,
+                                  .model_value = 4,
+                                  .meaning =
+                                      "the fraction, as 1 in n, of a period of the queue that is "
+                                      "carried over from the one before",
+                                  .source = "the published library"};
   static constexpr auto tunables =
       join(join(tunable_list<5>{&sample, &period, &many, &few, &memory}, crowding<Env>::tunables),
            join(crowd_poller<Env>::tunables, mutex_lock::tunables));

@@ -58,7 +58,7 @@ class go_mutex {
                                  .min = 0,
                                  .max = 1u << 20,
                                  .model_value = 1,
-                                 .meaning = "how often a thread looks again before it sleeps",
+                                 .meaning = "how often a thread polls before it sleeps",
                                  .source = "the Go runtime (active_spin)"};
   static constexpr tunable pauses{.name = "pauses",
                                   .default_value = 30,
@@ -66,7 +66,7 @@ class go_mutex {
                                   .min = 0,
                                   .max = 1u << 20,
                                   .model_value = 0,
-                                  .meaning = "polite pauses between two looks",
+                                  .meaning = "pause instructions between two polls",
                                   .source = "the Go runtime (active_spin_cnt)"};
   static constexpr tunable starvation{
       .name = "starvation-ns",

@@ -77,7 +77,7 @@ class loiter {
       .min = 1,
       .max = 1u << 20,
       .model_value = 1,
-      .meaning = "how often an arriving thread looks for a free lock before it queues",
+      .meaning = "how often an arriving thread tries to acquire the lock before it queues",
       .source = "with the delays, about as long as a waiter polls before it sleeps"};
   static constexpr tunable shortest{
       .name = "shortest",

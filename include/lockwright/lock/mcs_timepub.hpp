@@ -101,7 +101,7 @@ class mcs_timepub {
       .min = 0,
       .max = std::uint64_t{1} << 50,
       .model_value = 1'000,
-      .meaning = "how old the time of a waiter may be that the lock is handed to",
+      .meaning = "the greatest age of a waiter's published time for a handover to it",
       .source = "the lock study's library (LiTL)"};
   static constexpr tunable longest_section{
       .name = "max-cs-ns",
@@ -110,7 +110,7 @@ class mcs_timepub {
       .min = 0,
       .max = std::uint64_t{1} << 50,
       .model_value = 1'000,
-      .meaning = "how long the holder has to be inside for waiters to give their processor away",
+      .meaning = "the time after which waiters yield if the holder is still inside",
       .source = "the lock study's library (LiTL)"};
   static constexpr tunable scan_limit{
       .name = "scan-limit",
@@ -119,7 +119,8 @@ class mcs_timepub {
       .min = 0,
       .max = std::uint64_t{1} << 32,
       .model_value = 1,
-      .meaning = "how many waiters a release sends to the end of the queue before it is through",
+      .meaning =
+          "the most waiters that a release sends to the end of the queue before it has handed over",
       .source = "the lock study's library (LiTL)"};
   static constexpr tunable_list<4> tunables{&patience, &update_delay, &longest_section,
                                             &scan_limit};

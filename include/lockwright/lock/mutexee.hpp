@@ -125,7 +125,8 @@ class mutexee {
       .min = 0,
       .max = 1u << 30,
       .model_value = 0,
-      .meaning = "how long an unlock waits for a taker before it wakes a sleeper, while few sleep",
+      .meaning =
+          "how long an unlock waits for an acquirer before it wakes a sleeper, while few sleep",
       .source = "384 cycles (Falsafi et al., USENIX ATC 2016)"};
   static constexpr tunable grace_in_mutex_mode{
       .name = "grace-mutex-mode-ns",
@@ -152,7 +153,8 @@ class mutexee {
       .min = 0,
       .max = 100,
       .model_value = 30,
-      .meaning = "how many of a hundred contended acquisitions may come by sleep in spin mode",
+      .meaning =
+          "the percentage of contended acquisitions after a sleep above which spin mode ends",
       .source = "Falsafi et al., USENIX ATC 2016"};
   static constexpr auto tunables =
       join(tunable_list<6>{&spin_in_spin_mode, &spin_in_mutex_mode, &grace_in_spin_mode,

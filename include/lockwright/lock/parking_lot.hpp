@@ -63,8 +63,8 @@ class parking_lot {
       .max = 1u << 20,
       .model_value = 0,
       .meaning =
-          "how often a thread looks again before it sleeps, while no other thread sleeps; from "
-          "the fourth time on it lets others run",
+          "how often a thread polls before it sleeps, while no other thread sleeps; from the "
+          "fourth time on it yields",
       .source = "parking_lot (SpinWait)"};
   static constexpr tunable fair{
       .name = "fair-ns",
@@ -73,7 +73,7 @@ class parking_lot {
       .min = 1,
       .max = 0xffff'ffffu,
       .model_value = 1,
-      .meaning = "an unlock hands over when a time by chance up to this has passed",
+      .meaning = "the longest time between two fair handovers, which is random",
       .source = "parking_lot: half a millisecond on average"};
   /// With fewer threads no thread queues behind what is left of a list of three.
   static constexpr std::uint32_t checked_threads = 4;

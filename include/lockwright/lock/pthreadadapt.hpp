@@ -64,7 +64,7 @@ class pthreadadapt {
       .min = 0,
       .max = 1u << 10,
       .model_value = 1,
-      .meaning = "how many times the tries that were needed lately a waiter tries",
+      .meaning = "the factor by which a waiter tries more often than was needed recently",
       .source = "the GNU C Library"};
   static constexpr tunable margin{.name = "spin-margin",
                                   .default_value = 10,
@@ -72,7 +72,7 @@ class pthreadadapt {
                                   .min = 0,
                                   .max = std::uint64_t{1} << 50,
                                   .model_value = 1,
-                                  .meaning = "and how often on top of that",
+                                  .meaning = "the number of further tries",
                                   .source = "the GNU C Library"};
   static constexpr tunable inertia{
       .name = "inertia",
@@ -81,7 +81,7 @@ class pthreadadapt {
       .min = 1,
       .max = 1u << 20,
       .model_value = 1,
-      .meaning = "one part in so many of an average is the last waiter's",
+      .meaning = "the weight of the last waiter in the average, as 1 in n",
       .source = "the GNU C Library"};
   static constexpr tunable_list<4> tunables{&most, &growth, &margin, &inertia};
 

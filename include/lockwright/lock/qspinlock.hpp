@@ -60,17 +60,16 @@ class qspinlock {
           "behind it queue as in MCS. First come, first served and light; collapses when threads "
           "outnumber cores."};
 
-  static constexpr tunable pending_polls{
-      .name = "pending-polls",
-      .default_value = 512,
-      .counted_in = unit::count,
-      .min = 0,
-      .max = 1u << 30,
-      .model_value = 1,
-      .meaning =
-          "how often a thread that sees the lock on its way to the pending waiter looks "
-          "again before it queues",
-      .source = "Linux on x86 (_Q_PENDING_LOOPS)"};
+  static constexpr tunable pending_polls{.name = "pending-polls",
+                                         .default_value = 512,
+                                         .counted_in = unit::count,
+                                         .min = 0,
+                                         .max = 1u << 30,
+                                         .model_value = 1,
+                                         .meaning =
+                                             "how often a thread polls before it queues, if the "
+                                             "lock is about to pass to the pending waiter",
+                                         .source = "Linux on x86 (_Q_PENDING_LOOPS)"};
   /// With fewer threads no thread joins a queue while its first takes the lock with another behind.
   static constexpr std::uint32_t checked_threads = 4;
   static constexpr tunable_list<1> tunables{&pending_polls};

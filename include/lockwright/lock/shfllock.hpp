@@ -189,7 +189,7 @@ struct shfl_park {
       .min = 0,
       .max = 1u << 20,
       .model_value = 1,
-      .meaning = "so often an arriving thread looks whether the lock is free before it queues too",
+      .meaning = "how often an arriving thread tries to steal the lock before it queues",
       .source =
           "as long as a few short sections, and much shorter than a waiter takes to wake up; of 4 "
           "to 256, what kept two processors busiest without slowing them down"};

@@ -31,7 +31,7 @@ class ticket_ls_poller {
       .min = 0,
       .max = 1u << 20,
       .model_value = 1,
-      .meaning = "a waiter with more numbers than that before its own yields its processor",
+      .meaning = "the number of waiters ahead above which a waiter yields",
       .source = "libslock"};
   static constexpr auto tunables = join(delay::tunables, tunable_list<1>{&yield_beyond});
 

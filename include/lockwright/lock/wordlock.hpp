@@ -61,8 +61,7 @@ class wordlock {
       .min = 0,
       .max = 1u << 20,
       .model_value = 0,
-      .meaning =
-          "how often a thread lets others run before it sleeps, while no other thread sleeps",
+      .meaning = "how often a thread yields before it sleeps, while no other thread sleeps",
       .source = "WebKit, from experiments with JikesRVM"};
   /// With fewer threads no thread queues behind what is left of a list of three.
   static constexpr std::uint32_t checked_threads = 4;

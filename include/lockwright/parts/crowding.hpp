@@ -50,7 +50,7 @@ class crowding {
       .min = 0,
       .max = 1'000'000'000,
       .model_value = 0,
-      .meaning = "the load is looked at no more often than once in this time",
+      .meaning = "the shortest time between two readings of the load",
       .source = "a look takes some microseconds, so that it costs less than a hundredth"};
   static constexpr tunable least_needed{
       .name = "calm-looks",
@@ -59,7 +59,7 @@ class crowding {
       .min = 1,
       .max = 1u << 20,
       .model_value = 1,
-      .meaning = "so many looks in a row that find few threads end a crowd, at the least",
+      .meaning = "the least number of readings in a row with few threads that end a crowd",
       .source = "the published library"};
   static constexpr tunable most_needed{
       .name = "most-calm-looks",
@@ -68,7 +68,7 @@ class crowding {
       .min = 1,
       .max = 1u << 20,
       .model_value = 1,
-      .meaning = "the same at the most; it is four times the last time's each time",
+      .meaning = "the most such readings; their number is multiplied by four at each new crowd",
       .source = "0.8 s, as in the published library"};
   static constexpr tunable_list<3> tunables{&interval, &least_needed, &most_needed};
 
@@ -126,7 +126,7 @@ class crowd_poller {
       .min = 1,
       .max = 1u << 20,
       .model_value = 1024,  // the model sees no difference between a yield and a pause
-      .meaning = "after so many polls a waiter lets others run if the machine is crowded",
+      .meaning = "the number of polls after which a waiter yields if the machine is crowded",
       .source = "the published library of GLK"};
   static constexpr tunable_list<1> tunables{&polls};
 
