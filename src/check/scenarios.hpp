@@ -114,7 +114,7 @@ struct timed final : one_lock<L> {
       this->section();
       return;
     }
-    // It passes before the first look at the clock, or between the first and the second.
+    // It passes before the first reading of the clock, or between the first and the second.
     if (this->lock.try_lock_until(model::now() + 500 + 1'000 * model_env::choose(2))) {
       this->change_and_unlock();
     }

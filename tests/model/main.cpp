@@ -17,7 +17,7 @@ namespace {
 struct options {
   std::string mode = "locks";
   std::string only;                    ///< a lock's name; all when empty
-  std::string scenario;                ///< likewise
+  std::string scenario;                ///< all when empty
   std::uint32_t threads = 0;           ///< 2 to 5; all when 0
   double budget = 10;                  ///< seconds for a search
   std::string line;                    ///< mutants of this "file:line" only

@@ -37,7 +37,7 @@ class backoff {
                   "one atomic operation to enter, a plain store to leave, and polls rarely"}}},
       .reference = "Anderson, IEEE TPDS 1(1), 1990",
       .summary =
-          "Test-and-set whose waiters stay away for exponentially growing delays. Little "
+          "Test-and-set whose waiters back off for exponentially growing delays. Little "
           "coherence traffic, but unfair, and idle for a while after a release."};
 
   static constexpr tunable shortest{.name = "shortest",

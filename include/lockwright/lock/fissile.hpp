@@ -86,7 +86,7 @@ class fissile {
   }
 
   void unlock() {
-    // Relaxed: it matters only that an impatient thread is seen some time.
+    // Relaxed: an unlock has to read it some time, in any order.
     outer_.store(impatient_.load(std::memory_order_relaxed), std::memory_order_release);
   }
 

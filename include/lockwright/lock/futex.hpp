@@ -33,13 +33,13 @@ class futex {
       .waiting = waiting::spin_then_park,
       .realtime = realtime::by_priority,
       .light = true,
-      .suits = {{{use_case::crowded, 8, "lets whoever runs take the lock"},
+      .suits = {{{use_case::crowded, 8, "lets a running thread take the lock"},
                  {use_case::low_contention, 2, "one atomic operation each way, and parks"}}},
       .reference = "Drepper, Futexes Are Tricky, 2011",
       .summary =
           "Three states (free, held, held with sleepers); a waiter polls for a moment and then "
           "sleeps, and an unlock enters the kernel only if a waiter may sleep. Light, small, and "
-          "at ease with more threads than cores."};
+          "survives over-subscription."};
 
   static constexpr tunable spin{.name = "spin",
                                 .default_value = 100,

@@ -45,7 +45,8 @@ class go_mutex {
       .realtime = realtime::own_order,
       .light = true,
       .node_bytes = sizeof(waiter<Env>),
-      .suits = {{{use_case::crowded, 12, "lets whoever runs take the lock, with bounded waiting"}}},
+      .suits = {{{use_case::crowded, 12,
+                  "lets a running thread take the lock, with bounded waiting"}}},
       .reference = "The Go Authors, sync.Mutex, 2017",
       .summary =
           "Waiters sleep and compete with arriving threads when woken; one that has waited for a "

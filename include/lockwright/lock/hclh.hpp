@@ -79,8 +79,8 @@ class hclh {
       .reference = "Luchangco, Nussbaum and Shavit, Euro-Par 2006",
       .summary =
           "A queue per NUMA node, moved as a whole to the end of a queue for all, so that threads "
-          "of a node that come together go in together. Little traffic; collapses when threads "
-          "outnumber cores."};
+          "of a node that arrive together enter one after the other. Little traffic; collapses "
+          "when threads outnumber cores."};
 
   using part = tails;
 

@@ -58,19 +58,18 @@ class hemlock {
   };
 
  public:
-  static constexpr lock_traits traits{.category = category::direct_handoff,
-                                      .waiting = waiting::spin,
-                                      .realtime = realtime::starves,
-                                      .fifo = true,
-                                      .light = true,
-                                      .patents = "US 12,124,876 (Hemlock)",
-                                      .reference = "Dice and Kogan, SPAA 2021",
-                                      .summary =
-                                          "A queue lock in which a thread has one word for all its "
-                                          "locks, polled by whoever is "
-                                          "behind it. First come, first served, light, and without "
-                                          "queue nodes; collapses when "
-                                          "threads outnumber cores."};
+  static constexpr lock_traits traits{
+      .category = category::direct_handoff,
+      .waiting = waiting::spin,
+      .realtime = realtime::starves,
+      .fifo = true,
+      .light = true,
+      .patents = "US 12,124,876 (Hemlock)",
+      .reference = "Dice and Kogan, SPAA 2021",
+      .summary =
+          "A queue lock in which a thread has one word for all its locks, polled by the "
+          "thread behind it. First come, first served, light, and without queue nodes; collapses "
+          "when threads outnumber cores."};
 
   /// With fewer, no word is in use for two locks at once, with a waiter for each.
   static constexpr std::uint32_t checked_threads = 4;

@@ -73,7 +73,7 @@ class hticket_ls : public cohort<Env, ticket<Env, hticket_global_poller<Env>>,
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
       .summary =
           "Ticket locks per NUMA node and for all nodes, passed on within a node up to a bound, "
-          "whose waiters stay away in proportion to the numbers before theirs. Made for machines "
+          "whose waiters back off in proportion to the numbers before theirs. Made for machines "
           "with several nodes; collapses when threads outnumber cores."};
 };
 

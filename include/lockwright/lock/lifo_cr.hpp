@@ -69,7 +69,7 @@ class lifo_cr {
       .summary =
           "Waiters form a stack, and an unlock takes the one that came last, once in a while the "
           "one that came first. Few threads circulate and those that run keep the lock, so it "
-          "bears more threads than cores."};
+          "survives over-subscription."};
 
   static constexpr auto tunables = join(tunable_list<1>{&fairness}, spin_then_park<Env>::tunables);
 
@@ -92,7 +92,7 @@ class lifo_cr {
 
   void unlock() {
     node* seen = flag::make(nullptr, held_);
-    // Acquire, here and below, pairs with the release in push_and_wait(): nodes are seen.
+    // Acquire, here and below, pairs with the release in push_and_wait(), which publishes nodes.
     if (!top_.compare_exchange_strong(seen, nullptr, std::memory_order_release,
                                       std::memory_order_acquire)) {
       pass_on(seen);

@@ -67,8 +67,8 @@ class loiter {
       .reference = "Dice, EuroSys 2017",
       .summary =
           "Threads race for the lock for a moment, then queue; only the first of the queue races "
-          "too, and the others sleep. Light, keeps few threads in circulation, and bears more "
-          "threads than cores."};
+          "too, and the others sleep. Light, keeps few threads in circulation, and survives "
+          "over-subscription."};
 
   static constexpr tunable attempts{
       .name = "attempts",

@@ -128,8 +128,8 @@ class malth : public mcscr<Env, Wait, one_set> {
                 "which spares caches; all of them poll."
               : "An MCS queue whose unlock moves surplus and sleeping waiters aside and recalls "
                 "them when the queue runs empty, the oldest first once in a while. Few threads "
-                "circulate and the lock goes to those that are awake, so it bears more threads "
-                "than cores."};
+                "circulate and the lock goes to those that are awake, so it survives "
+                "over-subscription."};
 };
 
 }  // namespace lockwright

@@ -83,7 +83,7 @@ class mcs_timepub {
       .reference = "He, Scherer and Scott, HiPC 2005",
       .summary =
           "A queue whose waiters publish the time while they poll, so that a release can pass over "
-          "those that do not run. Spins, and yet bears more threads than cores; heavy when "
+          "those that do not run. Spins, and yet survives over-subscription; heavy when "
           "uncontended."};
 
   static constexpr tunable patience{.name = "patience-ns",
@@ -147,7 +147,7 @@ class mcs_timepub {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
     node* empty = nullptr;
-    // As the exchange in enqueue(). No thread looks at the status of the first node.
+    // As the exchange in enqueue(). No thread reads the status of the first node.
     if (tail_.compare_exchange_strong(empty, me, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
       enter(in, me);

@@ -87,8 +87,8 @@ class mutable_window {
       .reference = "Marotta et al., CCPE 32(22), 2020",
       .summary =
           "As many waiters poll as fit a window, the others sleep; the window widens when a "
-          "sleeper comes too late for a free lock. Tunes itself, and is at ease with more threads "
-          "than cores; unfair."};
+          "sleeper comes too late for a free lock. Tunes itself, and survives over-subscription; "
+          "unfair."};
 
   static constexpr tunable widest{
       .name = "most-awake",

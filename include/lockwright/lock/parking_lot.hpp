@@ -48,7 +48,7 @@ class parking_lot {
       .light = true,
       .node_bytes = 2 * table::node_bytes,  // one asleep; one for the bucket lock
       .yields = true,
-      .suits = {{{use_case::crowded, 10, "lets whoever runs take the lock, and is one byte"},
+      .suits = {{{use_case::crowded, 10, "lets a running thread take the lock, and is one byte"},
                  {use_case::low_contention, 5, "one byte, and parks"}}},
       .reference = "Pizlo, Locking in WebKit, 2016; d'Antras, parking_lot, 2016",
       .summary =

@@ -46,8 +46,7 @@ class pthreadadapt {
       .reference = "GNU C Library, nptl (PTHREAD_MUTEX_ADAPTIVE_NP)",
       .summary =
           "The C library's adaptive mutex: a waiter tries a number of times before it sleeps, "
-          "about as often as others had to. Light, small, and at ease with more threads than "
-          "cores."};
+          "about as often as others had to. Light, small, and survives over-subscription."};
 
   static constexpr tunable most{.name = "spin-tries",
                                 .default_value = 100,

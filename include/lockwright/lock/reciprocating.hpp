@@ -21,7 +21,7 @@
 // and end, which the thread passes to unlock(); here they are in the node.
 //
 // Invariants
-//   PUSH-ONLY  a thread learns the one below it from its own exchange, so there
+//   PUSH-ONLY  a thread gets the node below it from its own exchange, so there
 //              is no link that any thread would have to wait for.
 //   SEGMENTS   only the holder takes the stack, and only when its own segment is used up; so no
 //              thread is overtaken more than once by the same thread while it waits.

@@ -393,9 +393,8 @@ class shfllock {
                 "forward while they wait. Light when uncontended, and NUMA-aware with one small "
                 "lock word."
               : "Test-and-set with a queue whose waiters bring those of their own NUMA node "
-                "forward while they wait, and then sleep. Light, and at ease with more threads "
-                "than cores, because arriving threads may take the lock while the first in the "
-                "queue sleeps."};
+                "forward while they wait, and then sleep. Light, and survives over-subscription, "
+                "because arriving threads may take the lock while the first in the queue sleeps."};
 
   static constexpr tunable batch{
       .name = "batch",

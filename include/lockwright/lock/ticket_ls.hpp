@@ -58,7 +58,7 @@ class ticket_ls : public ticket<Env, ticket_ls_poller<Env>> {
       .atomics = {.lock = 1, .unlock = 0},
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
       .summary =
-          "A ticket lock whose waiters stay away in proportion to the numbers before theirs. First "
+          "A ticket lock whose waiters back off in proportion to the numbers before theirs. First "
           "come, first served, light and small; collapses when threads outnumber cores."};
 };
 

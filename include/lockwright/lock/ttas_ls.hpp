@@ -77,7 +77,7 @@ class ttas_ls : public ttas<Env, backing_off_racer<Env>> {
       .suits = {{{use_case::memory_contention, 4, "polls rarely (TOCS 2019, figure 7)"}}},
       .reference = "David, Guerraoui and Trigonakis, SOSP 2013 (libslock)",
       .summary =
-          "Waiters poll with plain loads, and after a lost race stay away for a random time below "
+          "Waiters poll with plain loads, and after a lost race back off for a random time below "
           "a growing bound. Little coherence traffic, but unfair."};
 
   static constexpr auto tunables = backing_off_racer<Env>::tunables;

@@ -47,12 +47,11 @@ class wordlock {
       .light = true,
       .node_bytes = sizeof(entry),
       .yields = true,
-      .suits = {{{use_case::crowded, 11, "lets whoever runs take the lock"}}},
+      .suits = {{{use_case::crowded, 11, "lets a running thread take the lock"}}},
       .reference = "Pizlo, Locking in WebKit, 2016",
       .summary =
           "A lock and the queue of its sleepers in one word; unlock wakes the first, which "
-          "competes with arriving threads. Small, and at ease with more threads than cores; "
-          "unfair."};
+          "competes with arriving threads. Small, and survives over-subscription; unfair."};
 
   static constexpr tunable yields{
       .name = "yields",
