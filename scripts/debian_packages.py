@@ -46,7 +46,6 @@ SUMMARIES = {
     ),
 }
 
-
 OVERRIDE = f"""# The libraries are preloaded; no program is linked with them.
 {LIBRARIES}: sharedobject-in-library-directory-missing-soname
 """
