@@ -55,25 +55,25 @@ bool sleeps(int tid) {
   return after != nullptr && after[1] == ' ' && after[2] == 'S';
 }
 
-std::uint64_t used_by(const worker& one) {
+std::uint64_t used_by(const worker& target) {
   clockid_t clock = 0;
-  return pthread_getcpuclockid(one.thread, &clock) == 0 ? now(clock) : 0;
+  return pthread_getcpuclockid(target.thread, &clock) == 0 ? now(clock) : 0;
 }
 
 // Returns when the thread is provably queued: seen asleep in the lock call twice without having run
 // in between, or after it has polled long enough.
-void await_queued(const arrival& one) {
+void await_queued(const arrival& target) {
   std::uint64_t slept_at = 0;
   for (;;) {
     sleep_ns(100 * us);
-    if (!one.called.load(std::memory_order_acquire)) {
+    if (!target.called.load(std::memory_order_acquire)) {
       continue;
     }
-    const std::uint64_t used = used_by(*one.runner);
-    if (used - one.used_before >= polls_after_ns) {
+    const std::uint64_t used = used_by(*target.runner);
+    if (used - target.used_before >= polls_after_ns) {
       return;
     }
-    const bool asleep = sleeps(one.runner->tid.load());
+    const bool asleep = sleeps(target.runner->tid.load());
     if (asleep && used == slept_at) {
       return;
     }
@@ -81,15 +81,16 @@ void await_queued(const arrival& one) {
   }
 }
 
-void await_idle(arrival& one) {
-  for (std::uint32_t command = one.command.load(); command != idle; command = one.command.load()) {
-    futex_wait(one.command, command);
+void await_idle(arrival& target) {
+  for (std::uint32_t command = target.command.load(); command != idle;
+       command = target.command.load()) {
+    futex_wait(target.command, command);
   }
 }
 
-void send_command(arrival& one, std::uint32_t what) {
-  one.command.store(what);
-  futex_wake(one.command);
+void send_command(arrival& target, std::uint32_t what) {
+  target.command.store(what);
+  futex_wake(target.command);
 }
 
 void arrive(worker& me, arrival_queue& to, arrival& own) {

@@ -75,9 +75,9 @@ worker& phase_run::add_helper(const char* role) {
 }
 
 worker& phase_run::add_worker(const char* role, std::function<void(worker&)> play) {
-  worker& one = add_helper(role);
-  one.play = std::move(play);
-  return one;
+  worker& target = add_helper(role);
+  target.play = std::move(play);
+  return target;
 }
 
 void* phase_run::enter(void* at) {
@@ -89,13 +89,13 @@ void* phase_run::enter(void* at) {
   return nullptr;
 }
 
-void phase_run::start(worker& one) {
+void phase_run::start(worker& target) {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, stack_bytes);
-  one.tid.store(0);
-  one.does(act::between);
-  must(pthread_create(&one.thread, &attributes, enter, &one), "pthread_create");
+  target.tid.store(0);
+  target.does(act::between);
+  must(pthread_create(&target.thread, &attributes, enter, &target), "pthread_create");
   pthread_attr_destroy(&attributes);
 }
 
@@ -168,7 +168,7 @@ void phase_run::run(double seconds, stopper& stops) {
   watch watcher(*this);
   const std::uint64_t began = now();
   const auto length = static_cast<std::uint64_t>(seconds * 1e9);
-  const auto has_ended = [](const worker* one) { return one->now.load() == act::absent; };
+  const auto has_ended = [](const worker* target) { return target->now.load() == act::absent; };
   while (!std::all_of(started.begin(), started.end(), has_ended)) {
     sleep_ns(tick_ns);
     tick_.fetch_add(1, std::memory_order_relaxed);
@@ -238,8 +238,8 @@ void phase_run::show(std::FILE* to) const {
       sorted.push_back(&each);
     }
   }
-  std::stable_sort(sorted.begin(), sorted.end(), [](const worker* one, const worker* other) {
-    return one->since.load() < other->since.load();
+  std::stable_sort(sorted.begin(), sorted.end(), [](const worker* target, const worker* other) {
+    return target->since.load() < other->since.load();
   });
   for (const worker* each : sorted) {
     const act what = each->now.load();

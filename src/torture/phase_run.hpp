@@ -68,7 +68,7 @@ class phase_run {
 
  private:
   static void* enter(void* at);
-  void start(worker& one);
+  void start(worker& target);
   void check_totals() const;
 
   const std::uint64_t patience_;

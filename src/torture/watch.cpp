@@ -51,12 +51,12 @@ void watch::look() {
   }
 }
 
-void watch::judge(const worker& one, act what, const wait& seen) const {
+void watch::judge(const worker& watched, act what, const wait& seen) const {
   const std::uint64_t tick = on_.tick();
   char waited[40];
   std::snprintf(waited, sizeof waited, "%.1f s", on_.seconds_since(seen.since));
-  const std::string who = "thread " + std::to_string(one.number) + " (" + one.role + ")";
-  const guarded* const with = one.with.load();
+  const std::string who = "thread " + std::to_string(watched.number) + " (" + watched.role + ")";
+  const guarded* const with = watched.with.load();
   const bool queues = what == act::locks || what == act::waits || what == act::waits_by;
   const bool impatient = tick - seen.since >= on_.patience_ticks();
   if (!queues || with == nullptr) {
