@@ -3,6 +3,7 @@
 import math
 import random
 import re
+import shlex
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
@@ -273,10 +274,16 @@ def test_verdict_names_the_most_promising_lock() -> None:
     assert verdict.sentence.startswith("At 4 threads no lock is shown to differ from pthread. ")
     assert re.search(
         r"The most promising is b at 4 threads: 1\.44 times as good as pthread "
-        r"\(95 % CI [\d.]+ to [\d.]+\), which may be chance; use more --runs\.$",
+        r"\(95 % CI [\d.]+ to [\d.]+\), which may be chance\.$",
         verdict.sentence,
     ), verdict.sentence
-    assert verdict.command == "lockwright run --lock b -- prog 4"
+    assert verdict.heading == "To settle it:"
+    assert verdict.command is not None
+    words = shlex.split(verdict.command)
+    assert words[:3] == ["lockwright", "compare", "--runs"]
+    assert 10 <= int(words[3]) <= 100
+    assert words[4:8] == ["--locks", "pthread,b", "--threads", "4"]
+    assert words[-3:] == ["--", "prog", "{threads}"]
 
 
 def test_verdict_distinguishes_worse_locks_from_no_difference() -> None:

@@ -136,11 +136,11 @@ def _grid(table: metered.Table) -> Table:
 
 
 def print_verdict(console: Console, verdict: Verdict, use: str | None) -> None:
-    """Print the verdict, and the shell line that uses it."""
+    """Print the verdict, and the shell line to run next."""
     console.print()
     print_wrapped(console, "", verdict.sentence, "bold")
     if use:
-        console.print("Use it:", style="bold")
+        console.print(verdict.heading, style="bold")
         # One line of any length, so that it can be copied.
         console.print(f"  {use}", soft_wrap=True)
 

@@ -1,5 +1,7 @@
-"""The verdict of a comparison in two sentences, and a command that runs the best lock."""
+"""The verdict of a comparison in two sentences, and a command that runs the best lock, or that
+decides whether it is better."""
 
+import math
 import os
 import shlex
 from collections.abc import Sequence
@@ -20,10 +22,17 @@ Table = Sequence[Summary]
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict. sentence: the conclusion; command: a shell line that runs the winner."""
+    """The verdict. sentence: the conclusion; command: a shell line that runs the winner, or, if no
+    lock is shown to be better, one that decides whether the most promising is."""
 
     sentence: str
     command: str | None
+    is_shown: bool = True
+
+    @property
+    def heading(self) -> str:
+        """The words above the command."""
+        return "Use it:" if self.is_shown else "To settle it:"
 
 
 def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
@@ -52,10 +61,10 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
     if not gains and (candidate := _most_promising(tables)) is not None:
         sentences.append(
             f"The most promising is {candidate.lock}{at_threads(candidate.threads)}: "
-            f"{measure(plan, candidate)}, which may be chance; use more --runs"
+            f"{measure(plan, candidate)}, which may be chance"
         )
-        command = run_command(plan, candidate)
-    return Verdict(" ".join(f"{text}." for text in sentences), command)
+        command = settling_command(plan, candidate)
+    return Verdict(" ".join(f"{text}." for text in sentences), command, bool(gains))
 
 
 def run_command(plan: Plan, lock: Summary) -> str:
@@ -67,6 +76,40 @@ def run_command(plan: Plan, lock: Summary) -> str:
         return f"env LD_PRELOAD={shlex.quote(str(library.path))} {words}"
     options = " ".join(["--lock", lock.lock, *options_of(os.environ)])
     return f"lockwright run {options} -- {words}"
+
+
+def settling_command(plan: Plan, lock: Summary) -> str:
+    """Return the shell line that compares that lock alone with the baseline, by more runs."""
+    library = plan.other_library(lock.lock)
+    words = ["lockwright", "compare", "--runs", str(_settling_runs(lock))]
+    if library is None:
+        words += ["--locks", f"{BASELINE},{lock.lock}"]
+    else:
+        words += ["--locks", BASELINE, "--preload", f"{library.name}={library.path}"]
+    if lock.threads != UNSPECIFIED:
+        words += ["--threads", str(lock.threads)]
+    if plan.metric is not None:
+        words += ["--metric", plan.metric, "--unit", plan.unit]
+        words += ["--lower-is-better"] if plan.lower_is_better else []
+    if plan.prepare is not None:
+        words += ["--prepare", plan.prepare]
+    words += options_of(os.environ)
+    return shlex.join([*words, "--timeout", f"{plan.timeout:g}", "--", *plan.command])
+
+
+_FEWEST_SETTLING, _MOST_SETTLING = 10, 100
+
+
+def _settling_runs(lock: Summary) -> int:
+    """Return the number of runs after which the interval of the present ratio leaves out 1, with
+    half as many again: its width is proportional to one over the root of the number."""
+    ratio = lock.ratio
+    if ratio is None or ratio.low is None or ratio.value == 1:
+        return _FEWEST_SETTLING
+    half_width = math.log(ratio.value / ratio.low)
+    needed = 1.5 * ratio.rounds * (half_width / math.log(ratio.value)) ** 2
+    least = max(_FEWEST_SETTLING, 2 * ratio.rounds)
+    return max(least, min(_MOST_SETTLING, math.ceil(needed)))
 
 
 def winner(table: Table) -> Summary | None:

@@ -159,12 +159,13 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) ->
     )
     use = None
     if chosen is not None and chosen.best is not None:
-        use = verdict.run_command(plan, chosen.best)
+        next_step = verdict.run_command if gains else verdict.settling_command
+        use = next_step(plan, chosen.best)
     sentences = [
         f"{text[:1].upper()}{text[1:]}." if number else f"{text}."
         for number, text in enumerate(texts)
     ]
-    return Verdict(" ".join(sentences), use)
+    return Verdict(" ".join(sentences), use, bool(gains))
 
 
 def gained(result: Outcome) -> bool:
