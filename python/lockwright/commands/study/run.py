@@ -1,6 +1,7 @@
 """`lockwright study run` and `lockwright study worker`: the runs of a study, on this machine or on
 several."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,20 @@ if TYPE_CHECKING:
     from lockwright.study.campaign.store import Store
 
 _PATH = click.Path(path_type=Path)
+_TLS = {
+    "ca": "With a Dask scheduler: the certificate of the authority that TLS trusts.",
+    "cert": "With a Dask scheduler: the certificate of this process.",
+    "key": "With a Dask scheduler: the key of --tls-cert.",
+}
+
+
+def _tls(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options of TLS, which arrive as `tls_ca`, `tls_cert` and `tls_key`."""
+    for name, description in reversed(_TLS.items()):
+        command = click.option(f"--tls-{name}", type=_PATH, metavar="FILE", help=description)(
+            command
+        )
+    return command
 
 
 @click.command("run")
@@ -35,6 +50,7 @@ _PATH = click.Path(path_type=Path)
     metavar="S",
     help="With --scheduler: wait S seconds for a machine that has disconnected.",
 )
+@_tls
 def run(
     study: Path,
     db: Path | None,
@@ -45,6 +61,9 @@ def run(
     work: Path | None,
     scheduler: str | None,
     patience: float,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
 ) -> int:
     """Run the programs of a study under its locks, and store the results.
 
@@ -59,9 +78,13 @@ def run(
     from lockwright.preload import locks
     from lockwright.run import resume
     from lockwright.study.campaign import plan as plans
+    from lockwright.study.campaign.certificates import certificates
     from lockwright.study.campaign.session import bad_endings, summary
     from lockwright.study.campaign.store import Store
 
+    chosen = certificates(tls_ca, tls_cert, tls_key)
+    if chosen and scheduler is None:
+        raise click.UsageError("--tls-ca, --tls-cert and --tls-key need --scheduler")
     wanted = plans.read(study, locks.registry())
     place = db or study.with_suffix(".sqlite")
     if dry_run:
@@ -79,7 +102,7 @@ def run(
             else:
                 from lockwright.study.campaign.fleet import carry_out
 
-                left = carry_out(wanted, store, scheduler, patience)
+                left = carry_out(wanted, store, scheduler, patience, chosen)
             runs = [record for _, record in store.runs()]
             print(f"{place}: {summary(runs)}")
             bad = bad_endings(wanted, runs)
@@ -190,15 +213,27 @@ def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
 @click.option("--machine", metavar="NAME", help="Name of this machine in the results.")
 @OPTIONS[0]
 @OPTIONS[1]
-def worker(address: str, machine: str | None, cache: Path | None, work: Path | None) -> int:
+@_tls
+def worker(
+    address: str,
+    machine: str | None,
+    cache: Path | None,
+    work: Path | None,
+    tls_ca: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+) -> int:
     """Make runs of studies on this machine, one at a time, for a Dask scheduler.
 
     ADDRESS is that of the scheduler, as in tcp://10.0.0.1:8786. 'lockwright study run --scheduler
-    ADDRESS' sends the runs.
+    ADDRESS' sends the runs. A process that reaches the scheduler can execute any code here:
+    without --tls-ca, --tls-cert and --tls-key, use a trusted network only.
     """
     from lockwright.base.errors import LockwrightError
+    from lockwright.study.campaign.certificates import certificates
     from lockwright.study.campaign.site import default_name
 
+    chosen = certificates(tls_ca, tls_cert, tls_key)
     try:
         import distributed  # noqa: F401
     except ImportError as error:
@@ -208,4 +243,4 @@ def worker(address: str, machine: str | None, cache: Path | None, work: Path | N
         ) from error
     from lockwright.study.campaign import remote
 
-    return remote.serve(address, machine or default_name(), folders(cache, work))
+    return remote.serve(address, machine or default_name(), folders(cache, work), chosen)

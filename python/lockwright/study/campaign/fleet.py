@@ -16,6 +16,11 @@ from typing import Any
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import Display, print_line
 from lockwright.study.campaign import remote
+from lockwright.study.campaign.certificates import (
+    SAME_AUTHORITY,
+    Certificates,
+    address_with_scheme,
+)
 from lockwright.study.campaign.plan import ANY, Configuration, Plan
 from lockwright.study.campaign.run_record import Probe, RunRecord, Slot
 from lockwright.study.campaign.schedule import Schedule
@@ -50,15 +55,17 @@ class _Machine:
     probes: dict[Configuration, Probe] = field(default_factory=dict)
 
 
-def carry_out(plan: Plan, store: Store, address: str, patience: float) -> str:
+def carry_out(
+    plan: Plan, store: Store, address: str, patience: float, chosen: Certificates | None
+) -> str:
     """Make all missing runs. Return what is left and why, or "". patience: seconds to wait for
     workers while no run is possible. Raises LockwrightError if no scheduler answers."""
-    with _client(address) as client:
+    with _client(address, chosen) as client:
         return _Fleet(plan, store, client).carry_out(patience)
 
 
 @contextlib.contextmanager
-def _client(address: str) -> Iterator[Any]:
+def _client(address: str, chosen: Certificates | None) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as error:
@@ -66,11 +73,14 @@ def _client(address: str) -> Iterator[Any]:
             "--scheduler needs Dask distributed, which is not installed",
             "pip install 'lockwright[fleet]'",
         ) from error
+    address = address_with_scheme(address, chosen)
+    security = chosen.security() if chosen else None
     try:
-        client = Client(address, timeout=10, set_as_default=False)
+        client = Client(address, timeout=10, set_as_default=False, security=security)
     except (OSError, ValueError, TimeoutError) as error:
         raise LockwrightError(
-            f"no Dask scheduler answers at {address}", "start one with 'dask scheduler'"
+            f"no Dask scheduler answers at {address}",
+            "start one with 'dask scheduler'" + (f" {SAME_AUTHORITY}" if chosen else ""),
         ) from error
     try:
         yield client

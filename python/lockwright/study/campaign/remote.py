@@ -12,6 +12,11 @@ from typing import Any
 
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
+from lockwright.study.campaign.certificates import (
+    SAME_AUTHORITY,
+    Certificates,
+    address_with_scheme,
+)
 from lockwright.study.campaign.plan import Configuration, Plan
 from lockwright.study.campaign.run_record import Probe, Slot
 from lockwright.study.campaign.site import Folders, Site
@@ -70,15 +75,15 @@ def _default_folders() -> Folders:
     return Folders(cache, cache / "work")
 
 
-def serve(address: str, name: str, folders: Folders) -> int:
+def serve(address: str, name: str, folders: Folders, chosen: Certificates | None) -> int:
     """Make the runs of a scheduler until it ends or a signal arrives; return the exit status.
-    Raises LockwrightError if no scheduler answers."""
+    Raises LockwrightError if no scheduler answers or a certificate cannot be used."""
     global _folders
     _folders = folders
-    return asyncio.run(_serve(address, name))
+    return asyncio.run(_serve(address_with_scheme(address, chosen), name, chosen))
 
 
-async def _serve(address: str, name: str) -> int:
+async def _serve(address: str, name: str, chosen: Certificates | None) -> int:
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
     def stop(number: int) -> None:
@@ -88,7 +93,7 @@ async def _serve(address: str, name: str) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop, number)
     try:
-        worker = await _join(address, name)
+        worker = await _join(address, name, chosen)
         print_line(f"machine {name} makes the runs of studies at {address}")
         while True:
             ended = asyncio.ensure_future(worker.finished())
@@ -98,22 +103,31 @@ async def _serve(address: str, name: str) -> int:
                 await worker.close(timeout=1, executor_wait=False)
                 return stopped.result()
             # The scheduler has ended, or had no message from this worker for too long.
-            worker = await _join(address, name)
+            worker = await _join(address, name, chosen)
     finally:
         if _site is not None:
             _site[1].close()
 
 
-async def _join(address: str, name: str) -> Any:
+async def _join(address: str, name: str, chosen: Certificates | None) -> Any:
     """Return a worker that has joined the scheduler. Raises LockwrightError if none answers."""
     from distributed import Worker
 
+    security = chosen.security() if chosen else None
     try:
-        worker = Worker(address, nthreads=1, name=name, memory_limit=0, dashboard=False)
+        worker = Worker(
+            address,
+            nthreads=1,
+            name=name,
+            memory_limit=0,
+            dashboard=False,
+            security=security,
+        )
         await asyncio.wait_for(worker, _JOINING)
     except (OSError, ValueError, TimeoutError) as error:
         raise LockwrightError(
             f"cannot join the Dask scheduler at {address}: {str(error) or 'no answer'}",
-            "start one with 'dask scheduler', and give each machine another --machine",
+            f"start one with 'dask scheduler'{f' {SAME_AUTHORITY}' if chosen else ''}, and give "
+            "each machine another --machine",
         ) from error
     return worker
