@@ -103,7 +103,7 @@ def _parse(text: str, path: Path) -> tuple[dict[str, Any], dict[str, dict[str, i
             str(lock): {str(name): _whole_number(value) for name, value in numbers.items()}
             for lock, numbers in document["values"].items()
         }
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise LockwrightError(
             f"{path} is not a calibration of Lockwright",
             "run 'lockwright calibrate' again, or remove it",

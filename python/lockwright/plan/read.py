@@ -70,7 +70,7 @@ def read(path: Path, registry: Registry) -> Plan:
         raise LockwrightError(
             f"cannot read {path}: {error.strerror}", "name the file of a plan"
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise LockwrightError(f"{path} is not TOML: {error}", _HOW) from error
     _check_keys(str(path), document, _TOP_KEYS)
     tables = document.get("mutex", [])

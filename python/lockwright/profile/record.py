@@ -350,7 +350,7 @@ def read(path: Path) -> Profile:
         return Profile.from_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise LockwrightError(f"cannot read {path}: {error.strerror}", todo) from error
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise LockwrightError(f"{path} is not a profile ({error})", todo) from error
 
 
@@ -361,12 +361,17 @@ _IN_JSON: dict[Any, Any] = {
 }
 
 
+_BEYOND = 2.0**64
+
+
 def _check_type(annotation: Any, value: Any) -> None:
     kinds = dict if dataclasses.is_dataclass(annotation) else _IN_JSON.get(annotation, object)
     if not isinstance(value, kinds):
         raise ValueError(
             f"{str(value)[:40]!r} is in the place of another type than {type(value).__name__}"
         )
+    if annotation in (int, float) and not abs(value) < _BEYOND:
+        raise ValueError(f"{str(value)[:40]} is not a number that a profile can have")
 
 
 def _build(annotation: Any, value: Any) -> Any:

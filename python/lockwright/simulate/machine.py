@@ -198,7 +198,7 @@ def _merged(path: Path, includers: list[Path]) -> dict[str, Any]:
         raise LockwrightError(f"the machine is like itself: {circle}", "remove one 'like'")
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise LockwrightError(f"{path.name} is not TOML: {error}", "correct it there") from error
     like = document.pop("like", None)
     if like is None:

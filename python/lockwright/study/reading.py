@@ -239,7 +239,7 @@ def _counts(
     for name, texts in columns.items():
         counts = []
         for text, line in zip(texts, file.lines, strict=True):
-            if not (text.isascii() and text.isdigit() and int(text) > 0):
+            if not (text.isascii() and text.isdigit() and 0 < int(text[:10]) < 10**9):
                 raise file.complaint(line, f"'{text}' is not a number of {name}")
             counts.append(int(text))
         return name, counts

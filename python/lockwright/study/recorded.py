@@ -28,6 +28,14 @@ def is_study_file(path: Path) -> bool:
         return False
 
 
+_KINDS: dict[str, Any] = {
+    **dict.fromkeys(("program", "lock", "machine", "outcome", "pinning"), str),
+    **dict.fromkeys(("threads", "nodes"), int),
+    **dict.fromkeys(("value", "latency"), float | None),
+}
+"""The types of the columns of a run, which SQLite does not enforce."""
+
+
 def read(path: Path) -> tuple[Source, list[str]]:
     """Return the counted runs, and notes about the others. A machine whose programs ran in several
     placements counts as several. Raises LockwrightError if `lockwright study run` did not write
@@ -45,8 +53,22 @@ def read(path: Path) -> tuple[Source, list[str]]:
             rows = [dict(row) for row in connection.execute("SELECT * FROM run WHERE round >= 1")]
         finally:
             connection.close()
-    except (sqlite3.Error, TypeError) as error:
+    except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:
         raise LockwrightError(f"cannot read {path}: {error}", "name another file") from error
+    try:
+        return _source(path, plan, rows)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise LockwrightError(f"{path} is damaged ({error})", "name another file") from error
+
+
+def _source(
+    path: Path, plan: dict[str, Any], rows: list[dict[str, Any]]
+) -> tuple[Source, list[str]]:
+    """Return the counted runs, and notes about the others."""
+    for row in rows:
+        for name, kinds in _KINDS.items():
+            if not isinstance(row[name], kinds):
+                raise ValueError(f"its column {name} has the value {str(row[name])[:40]!r}")
     good = [row for row in rows if row["outcome"] == FINISHED and (row["value"] or 0) > 0]
     if not good:
         raise LockwrightError(f"{path} has no run that finished", "resume the study")

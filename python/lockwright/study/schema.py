@@ -84,7 +84,8 @@ METRICS = {
 }
 """The metrics that are known by name; TPP is throughput / power (TOCS 2019)."""
 
-_UNIT = re.compile(r"^(?P<name>.*?)\s*[(\[](?P<unit>[^)\]]*)[)\]]$")
+# No bracket in the unit: a heading of many brackets would be searched in quadratic time.
+_UNIT = re.compile(r"^(?P<name>.*?)[(\[](?P<unit>[^()\[\]]*)[)\]]$")
 
 
 def split_unit(heading: str) -> tuple[str, str]:

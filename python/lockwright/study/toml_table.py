@@ -17,7 +17,7 @@ def load(path: Path) -> "Table":
         return Table(str(path), "", tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise LockwrightError(f"cannot read {path}: {error.strerror}", "check the path") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise LockwrightError(f"{path} is not TOML: {error}", "correct the file") from error
 
 

@@ -1,0 +1,328 @@
+"""Valid files with random faults, read by the command as a user would; `./dev fuzz-files`.
+
+Each file is read in a process forked from this one, which saves the imports. An audit hook of the
+interpreter there reports files written outside the folder, and programs executed.
+"""
+
+import contextlib
+import io
+import json
+import os
+import random
+import signal
+import sqlite3
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lockwright import cli
+from lockwright.base.errors import LockwrightError, explain
+from lockwright.machine import calibration
+from lockwright.plan import read as plans
+from lockwright.preload import locks
+from lockwright.simulate import machine
+from lockwright.study.campaign import plan as studies
+from lockwright.study.campaign.run_record import RunRecord, Slot
+from lockwright.study.campaign.store import Store
+from lockwright.study.program.trial import Result
+
+from support.made_profile import made_profile
+
+#: Seconds after which a reader counts as hung.
+LIMIT = 60
+
+_VALUES: tuple[Any, ...] = (
+    None, True, -1, 0, 2**31, 2**70, -0.5, 1e308, float("inf"), float("nan"), "", "x" * 5000,
+    "../../../../etc/passwd", "/dev/null", "\x1b[31m", "\0", "\ud800", [], [[]], {}, {"x": 1},
+)  # fmt: skip
+_WORDS = (
+    b"-1", b"0", b"nan", b"inf", b"99999999999999999999", b"1e308", b'""', b'"../../x"', b"[]",
+    b"{}", b"true", b"null", b"1979-05-27", b'"\\u0000"', b"[[[[", b"\xff\xfe", b"\x00",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A kind of file. write: makes a valid one; read: reads it, and returns an exit status."""
+
+    name: str
+    file: str
+    write: Callable[[Path], None]
+    read: Callable[[Path], int]
+
+
+def _command(*words: str) -> Callable[[Path], int]:
+    return lambda path: cli.main([word.replace("FILE", str(path)) for word in words])
+
+
+def _function(function: Callable[[Path], object]) -> Callable[[Path], int]:
+    def read(path: Path) -> int:
+        try:
+            function(path)
+        except LockwrightError as error:
+            explain(error)
+            return error.status
+        return 0
+
+    return read
+
+
+def _load_calibration(path: Path) -> None:
+    os.environ[calibration.VARIABLE] = str(path)
+    calibration.load()
+
+
+def _write_profile(path: Path) -> None:
+    path.write_text(made_profile().to_json())
+
+
+def _write_plan(path: Path) -> None:
+    path.write_text(
+        'lock = "pthread"\n[[mutex]]\nsymbol = "cache_lock"\nlock = "pthread"\n'
+        '[[mutex]]\nlibrary = "libx.so"\nordinal = 2\nlock = ["pthread"]\n'
+    )
+
+
+def _write_calibration(path: Path) -> None:
+    path.write_text(
+        json.dumps(
+            {
+                "format": calibration._FORMAT,
+                "machine": dict(calibration.this_machine()),
+                "values": {"pthread": {"spin_ns": 1000}},
+            }
+        )
+    )
+
+
+def _write_machine(path: Path) -> None:
+    path.write_text((Path(machine.__file__).parent / "machines/xeon-8260x2.toml").read_text())
+
+
+def _write_study(path: Path) -> None:
+    path.write_text(
+        'locks = ["pthread", "futex"]\nprograms = ["xz"]\nthreads = [1, 2]\n'
+        "runs = 2\nwarmup = 1\nseed = 3\n"
+    )
+
+
+def _write_database(path: Path) -> None:
+    described = path.with_suffix(".toml")
+    _write_study(described)
+    plan = studies.read(described, locks.registry())
+    store = Store(path)
+    store.begin(plan)
+    for number, configuration in enumerate(plan.configurations()):
+        for turn in (1, 2):
+            result = Result("finished", value=100.0 + number, wall=1.0, elapsed=1.5)
+            store.add("box", RunRecord(Slot(configuration, turn), "box", "", result))
+    store.finish()
+    store.close()
+
+
+def _write_csv(path: Path) -> None:
+    lines = ["machine,application,threads,lock,throughput"]
+    for lock in ("pthread", "mcs"):
+        lines += [f"box,app{n % 3},{n % 4 + 1},{lock},{100 + n}" for n in range(24)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+READERS = (
+    Reader(
+        "profile advised",
+        "p.json",
+        _write_profile,
+        _command("advise", "FILE"),
+    ),
+    *(
+        Reader(
+            f"profile exported to {end}",
+            "p.json",
+            _write_profile,
+            _command("export", "FILE", "-o", f"FILE{end}"),
+        )
+        for end in (".html", ".pb.gz", ".folded", ".firefox.json", ".perfetto.json")
+    ),
+    Reader(
+        "plan", "p.toml", _write_plan, _function(lambda path: plans.read(path, locks.registry()))
+    ),
+    Reader("machine", "m.toml", _write_machine, _function(lambda path: machine.load(str(path)))),
+    Reader("calibration", "c.json", _write_calibration, _function(_load_calibration)),
+    Reader("study", "s.toml", _write_study, _command("study", "run", "FILE", "--dry-run")),
+    Reader("database", "s.sqlite", _write_database, _command("study", "analyse", "FILE")),
+    Reader("data set", "d.csv", _write_csv, _command("study", "analyse", "FILE")),
+)
+
+
+def _nodes(document: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the container and the key of every value in a JSON document."""
+    pairs = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in list(pairs):
+        yield document, key
+        if isinstance(value, dict | list):
+            yield from _nodes(value)
+
+
+def _changed_json(text: str, draw: random.Random) -> str:
+    document = json.loads(text)
+    if not isinstance(document, dict | list):
+        return json.dumps(draw.choice(_VALUES))
+    for _ in range(draw.choice((1, 1, 1, 3))):
+        nodes = list(_nodes(document))
+        if not nodes:
+            break
+        container, key = draw.choice(nodes)
+        if draw.random() < 0.2:
+            del container[key]
+        else:
+            container[key] = draw.choice(_VALUES)
+    return json.dumps(document)
+
+
+def _changed_bytes(data: bytes, draw: random.Random) -> bytes:
+    for _ in range(draw.choice((1, 1, 2, 8))):
+        begin = draw.randrange(len(data) + 1)
+        end = min(len(data), begin + draw.choice((0, 1, 1, 4, 100)))
+        fault = draw.randrange(5)
+        if fault == 0:
+            data = data[:begin]
+        elif fault == 1:
+            data = data[:begin] + bytes(draw.randrange(256) for _ in range(3)) + data[end:]
+        elif fault == 2:
+            data = data[:begin] + draw.choice(_WORDS) + data[end:]
+        elif fault == 3:
+            data = data[:end] + data[begin:]
+        else:
+            data = data[:begin] + b"[" * draw.choice((1, 100_000)) + data[end:]
+    return data
+
+
+def _changed_line(data: bytes, draw: random.Random) -> bytes:
+    """Replace a value after `=` or a comma, or move a line."""
+    lines = data.split(b"\n")
+    number = draw.randrange(len(lines))
+    separator = b"=" if b"=" in lines[number] else b","
+    fields = lines[number].split(separator)
+    if draw.random() < 0.7 and len(fields) > 1:
+        fields[draw.randrange(1, len(fields))] = b" " + draw.choice(_WORDS)
+        lines[number] = separator.join(fields)
+    else:
+        lines.insert(draw.randrange(len(lines)), lines.pop(number))
+    return b"\n".join(lines)
+
+
+def _change_cell(path: Path, draw: random.Random) -> None:
+    connection = sqlite3.connect(path)
+    tables = [
+        row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
+    ]
+    table = draw.choice(tables)
+    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+    column = draw.choice(columns)
+    rows = connection.execute(f"SELECT rowid, {column} FROM {table} ORDER BY rowid").fetchall()
+    with contextlib.suppress(sqlite3.Error, UnicodeEncodeError, OverflowError):
+        if not rows or draw.random() < 0.1:
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        else:
+            number, value = draw.choice(rows)
+            if isinstance(value, str) and value.startswith("{") and draw.random() < 0.8:
+                value = _changed_json(value, draw)
+            else:
+                plain = [each for each in _VALUES if not isinstance(each, list | dict)]
+                value = draw.choice(plain)
+            connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, number))
+    connection.commit()
+    connection.close()
+
+
+def mutate(path: Path, draw: random.Random) -> None:
+    """Change a valid file at random."""
+    data = path.read_bytes()
+    if path.suffix == ".sqlite" and draw.random() < 0.8:
+        _change_cell(path, draw)
+    elif path.suffix == ".json" and draw.random() < 0.7:
+        path.write_bytes(_changed_json(data.decode(), draw).encode())
+    elif path.suffix in (".toml", ".csv") and draw.random() < 0.6:
+        path.write_bytes(_changed_line(data, draw))
+    else:
+        path.write_bytes(_changed_bytes(data, draw))
+
+
+def _name(file: Any) -> str:
+    """Return the path of an opened file; '' for a descriptor."""
+    return "" if isinstance(file, int) else str(Path(os.fsdecode(file)).resolve())
+
+
+def _watch(folder: Path, events: list[str]) -> None:
+    """Record every write outside the folder and every executed program of this process."""
+    inside = (f"{folder.resolve()}/", "/dev/null", "/dev/tty")
+    writing = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"):
+            events.append(f"executed: {event} {arguments[0]}")
+        elif event == "open" and isinstance(arguments[2], int) and arguments[2] & writing:
+            name = _name(arguments[0])
+            if name and not name.startswith(inside):
+                events.append(f"written: {name}")
+        elif event in ("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.link"):
+            name = _name(arguments[0])
+            if name and not name.startswith(inside):
+                events.append(f"{event}: {name}")
+
+    sys.addaudithook(hook)
+
+
+def _child(reader: Reader, path: Path, report: Path) -> None:
+    """Read the file, and write what is wrong with that to the report; do not return."""
+    out, err = io.StringIO(), io.StringIO()
+    events: list[str] = []
+    problem = ""
+    os.chdir(path.parent)
+    signal.alarm(LIMIT)
+    _watch(path.parent, events)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = reader.read(path)
+        lines = err.getvalue().splitlines()
+        if status not in (0, 2):
+            problem = f"exit status {status}: {lines[-1:]}"
+        elif status == 2 and len(lines) != 1:
+            problem = f"{len(lines)} lines for status 2: {lines[:3]}"
+        elif "Warning" in err.getvalue():
+            problem = f"a warning of Python: {lines[:2]}"
+    except BaseException:
+        problem = traceback.format_exc(limit=-6)
+    if events:
+        problem += f"\n{events[:3]}"
+    report.write_text(problem)
+    os._exit(0)
+
+
+def problem_of(reader: Reader, folder: Path, seed: int) -> str:
+    """Return what is wrong with reading the file of this seed, or ''. folder: the absolute path of
+    an empty directory of this reader; the file stays there until the next call."""
+    valid, path, report = (
+        folder / f"valid-{reader.file}",
+        folder / reader.file,
+        folder.parent / "report",
+    )
+    if not valid.exists():
+        reader.write(valid)
+        # The children inherit the imports of this read.
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            assert reader.read(valid) == 0, f"{reader.name}: a valid file was refused"
+    path.write_bytes(valid.read_bytes())
+    mutate(path, random.Random(f"{reader.name} {seed}"))
+    report.unlink(missing_ok=True)
+    child = os.fork()
+    if child == 0:
+        _child(reader, path, report)
+    _, status = os.waitpid(child, 0)
+    if status != 0:
+        return f"ended by signal {status}" if status < 128 else f"status {status >> 8}"
+    return report.read_text()
