@@ -370,7 +370,7 @@ def _check_type(annotation: Any, value: Any) -> None:
         raise ValueError(
             f"{str(value)[:40]!r} is in the place of another type than {type(value).__name__}"
         )
-    if annotation in (int, float) and not abs(value) < _BEYOND:
+    if isinstance(value, int | float) and not abs(value) < _BEYOND:
         raise ValueError(f"{str(value)[:40]} is not a number that a profile can have")
 
 
