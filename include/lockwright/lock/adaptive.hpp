@@ -51,6 +51,7 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
+#include "lockwright/parts/growing_delay.hpp"
 #include "lockwright/parts/wait.hpp"
 #include "lockwright/tunable.hpp"
 
@@ -197,6 +198,17 @@ class adaptive {
       .model_value = 1'000'000,
       .meaning = "how long the first sleeper sleeps before it looks again, at first",
       .source = "less than a time slice of the kernel's scheduler"};
+  static constexpr tunable backoff{
+      .name = "backoff",
+      .default_value = 1 << 19,
+      .counted_in = unit::turns,
+      .min = 0,
+      .max = 1 << 30,
+      .model_value = 1,
+      .meaning =
+          "the longest delay between two attempts to push a node, after some that failed; delays "
+          "double up to it; 0: none",
+      .source = "hundreds of threads that each move a line between processors"};
   static constexpr tunable poll_budget{
       .name = "poll-ns",
       .default_value = 10'000,
@@ -210,9 +222,9 @@ class adaptive {
       .source =
           "about what a sleep and a wake take (Karlin et al., SOSP 1991); `lockwright bench "
           "park` measures it"};
-  static constexpr tunable_list<12> tunables{
-      &most_pollers, &poll_budget, &suppressed_wakes, &overdue,  &more_heirs, &naps,
-      &nap,          &courtesy,    &tenure,           &patience, &pace,       &recheck};
+  static constexpr tunable_list<13> tunables{
+      &most_pollers, &poll_budget, &suppressed_wakes, &overdue, &more_heirs, &naps,   &nap,
+      &courtesy,     &tenure,      &patience,         &pace,    &recheck,    &backoff};
 
   arrival lock() {
     if (try_lock()) [[likely]] {
@@ -229,6 +241,10 @@ class adaptive {
     bool aged = false;
     bool has_polled = false;
     std::uint64_t naps_left = 0;
+    // Without delays, each of many threads that come at once fails to push its node as often as
+    // there are threads before it, and the line moves a quadratic number of times.
+    std::uint32_t failures = 0;
+    growing_delay delay(shortest_backoff_, Env::template value<backoff>());
     for (;;) {
       if (is_free(seen, own)) {
         const bool waited = record.polled || record.slept;
@@ -285,13 +301,17 @@ class adaptive {
       me->below = stack_of(seen);
       // mutant survives: dropped: advice.
       me->suppressed_since = 0;
-      // mutant survives: dropped: it decides which sleeper is handed the lock, a matter of fairness.
+      // mutant survives: dropped: it decides which sleeper is handed the lock: fairness.
       me->aged = aged;
       me->cell.arm();
       // Release publishes the node to the holder.
       if (!word_.compare_exchange_strong(
               seen, word_of(me, (without(seen, own) & tags_) | (aged ? owed_ : 0)),
               std::memory_order_release, std::memory_order_relaxed)) {
+        if (++failures > free_failures_) {
+          Env::delay(delay.next());
+          seen = word_.load(std::memory_order_relaxed);
+        }
         continue;
       }
       record.slept = true;
@@ -406,6 +426,8 @@ class adaptive {
   static constexpr std::uint32_t watch_polls_ = 8;
   static constexpr std::uint64_t looks_of_a_tenure_ = 8;
   static constexpr std::uint64_t max_pause_ = 500'000'000;
+  static constexpr std::uint32_t free_failures_ = 3;
+  static constexpr std::uint64_t shortest_backoff_ = 1024;
 
   static constexpr std::uint64_t budget_default_ = 16;
   static constexpr std::uint64_t budget_least_ = 2;
