@@ -55,23 +55,24 @@
 #include <cstdint>
 #include <new>
 
-#include "lockwright/lock.hpp"
 #include "lockwright/parts/three_state.hpp"
 #include "lockwright/parts/wait.hpp"
+#include "lockwright/rwlock.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
 
-/// The result of an attempt to enter as a reader.
-enum class admission : std::uint8_t {
-  inside,
-  refused,   ///< it would have had to wait, or to wait longer
-  too_many,  ///< more readers than can be counted
-};
-
 template <class Env>
 class phase_fair {
  public:
+  static constexpr rwlock_traits traits{
+      .preference = preference::alternating,
+      .waiting = waiting::spin_then_park,
+      .suits = "readers and writers that both must not wait long",
+      .reference = "Brandenburg and Anderson, Real-Time Systems 46, 2010",
+      .summary =
+          "Phases of readers and writers alternate, so that a reader waits for one writer "
+          "at most. Waiters poll for a while and then sleep."};
   static constexpr tunable_list<1> tunables{&spin_bound};
   /// No deadline.
   static constexpr std::uint64_t never = ~std::uint64_t{0};
