@@ -42,7 +42,8 @@ class choice {
         ++number;
       }
       if (number == Number) {
-        native_env::complain(variable_, "='", text, "' is not ", listed_, "; it is not used");
+        native_env::complain(variable_, "='", text, "' is not one of ", listed_,
+                             "; it is not used");
         number = 0;
       }
     }
@@ -57,11 +58,31 @@ class choice {
   std::atomic<std::uint8_t> known_{unread_};
 };
 
-enum class rwlock_mode : std::uint8_t { keep, exclusive, phase_fair };
-inline constinit choice<rwlock_mode, 3> rwlocks{
-    "LOCKWRIGHT_RWLOCK", {"keep", "mutex", "phase-fair"}, "keep, mutex or phase-fair"};
+/// The C library's reader-writer lock, the mutex in its place, or a row of rwlocks.def.
+#define LOCKWRIGHT_RWLOCK(name, identifier, ...) identifier,
+enum class rwlock_mode : std::uint8_t {
+  keep,
+  exclusive,
+#include "lockwright/rwlocks.def"
+  number,
+};
+#undef LOCKWRIGHT_RWLOCK
+#define LOCKWRIGHT_RWLOCK(name, ...) name,
+inline constinit choice<rwlock_mode, static_cast<std::uint8_t>(rwlock_mode::number)> rwlocks{
+    "LOCKWRIGHT_RWLOCK",
+    {
+        "keep",
+        "mutex",
+#include "lockwright/rwlocks.def"
+    },
+#undef LOCKWRIGHT_RWLOCK
+#define LOCKWRIGHT_RWLOCK(name, ...) ", " name
+    "keep, mutex"
+#include "lockwright/rwlocks.def"
+};
+#undef LOCKWRIGHT_RWLOCK
 
 enum class spin_mode : std::uint8_t { keep, exclusive };
-inline constinit choice<spin_mode, 2> spins{"LOCKWRIGHT_SPIN", {"keep", "mutex"}, "keep or mutex"};
+inline constinit choice<spin_mode, 2> spins{"LOCKWRIGHT_SPIN", {"keep", "mutex"}, "keep, mutex"};
 
 }  // namespace lockwright::interpose

@@ -12,7 +12,7 @@
 
 #include "interpose/deadline.hpp"
 #include "interpose/thread_number.hpp"
-#include "lockwright/rwlock/phase_fair.hpp"
+#include "lockwright/rwlock.hpp"
 #include "preload/counting.hpp"
 #include "preload/fork.hpp"
 #include "preload/lock_until.hpp"
@@ -103,7 +103,9 @@ class exclusive_core {
   alignas(8) L lock_{};
 };
 
-class phase_fair_core {
+/// A reader-writer lock in the place of the C library's.
+template <RwLock L>
+class shared_core {
  public:
   static constexpr bool shared = true;
 
@@ -142,8 +144,13 @@ class phase_fair_core {
     return outcome == admission::inside ? 0 : outcome == admission::refused ? refusal : EAGAIN;
   }
 
-  phase_fair<environment> lock_;
+  L lock_;
 };
+
+/// Returns true for a process-shared lock, which is left to the C library.
+inline bool is_process_shared(const pthread_rwlock_t* lock) {
+  return __atomic_load_n(&lock->__data.__shared, __ATOMIC_RELAXED) != 0;
+}
 
 /// The layout, over the C library's:
 ///
@@ -165,11 +172,6 @@ class phase_fair_core {
 template <class Core>
 class replaced_rwlock {
  public:
-  /// Returns true for a process-shared lock, which is left to the C library.
-  static bool is_shared(const pthread_rwlock_t* lock) {
-    return __atomic_load_n(&lock->__data.__shared, __ATOMIC_RELAXED) != 0;
-  }
-
   static replaced_rwlock& of(pthread_rwlock_t* lock) {
     auto& self = *reinterpret_cast<replaced_rwlock*>(lock);
     // Acquire pairs with the release in adopt(), which makes the repaired lock visible.

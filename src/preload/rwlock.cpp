@@ -9,8 +9,8 @@
 #include "interpose/choice.hpp"
 #include "interpose/export.hpp"
 #include "interpose/real.hpp"
-#include "preload/chosen.hpp"
-#include "preload/library_lock.hpp"
+#include "lockwright/rwrows.hpp"
+#include "preload/exclusive_rwlock.hpp"
 #include "preload/replaced_rwlock.hpp"
 #include "preload/watch.hpp"
 
@@ -23,24 +23,23 @@ using interpose::rwlocks;
 
 namespace {
 
-template <class L>
-struct in_rwlock {
-  using type = L;
-};
-
-template <class Env>
-struct in_rwlock<libc_mutex<Env>> {
-  using type = library_lock;
-};
-
-using exclusive_rwlock = replaced_rwlock<exclusive_core<in_rwlock<chosen_lock>::type>>;
-using phase_fair_rwlock = replaced_rwlock<phase_fair_core>;
+template <template <class> class L>
+using shared_rwlock = replaced_rwlock<shared_core<L<environment>>>;
 
 /// Returns call(the lock with its own type).
 template <class Call>
 int with_replaced(pthread_rwlock_t* lock, Call call) {
-  return rwlocks.get() == rwlock_mode::exclusive ? call(exclusive_rwlock::of(lock))
-                                                 : call(phase_fair_rwlock::of(lock));
+  switch (rwlocks.get()) {
+#define LOCKWRIGHT_RWLOCK(name, identifier, ...) \
+  case rwlock_mode::identifier:                  \
+    return call(shared_rwlock<identifier##_lock>::of(lock));
+#include "lockwright/rwlocks.def"
+#undef LOCKWRIGHT_RWLOCK
+    default: {
+      exclusive_rwlock replaced{lock};
+      return call(replaced);
+    }
+  }
 }
 
 /// The effect of a successful call, for race detectors.
@@ -70,16 +69,9 @@ int perform(pthread_rwlock_t* lock, Call call) {
   return result;
 }
 
-template <class Replaced>
-int make(pthread_rwlock_t* lock, int kind) {
-  std::memset(lock, 0, sizeof *lock);
-  ::new (static_cast<void*>(lock)) Replaced(static_cast<kind_word>(kind));
-  return 0;
-}
-
 struct rwlock_entries {
   static bool is_left_to_library(const pthread_rwlock_t* lock) {
-    return rwlocks.get() == rwlock_mode::keep || exclusive_rwlock::is_shared(lock);
+    return rwlocks.get() == rwlock_mode::keep || is_process_shared(lock);
   }
 
   static void note_library_call(bool) {}
@@ -99,8 +91,19 @@ struct rwlock_entries {
     if (rwlocks.get() == rwlock_mode::keep || shared != PTHREAD_PROCESS_PRIVATE) {
       return real.rwlock_init(lock, attributes);
     }
-    return rwlocks.get() == rwlock_mode::exclusive ? make<exclusive_rwlock>(lock, kind)
-                                                   : make<phase_fair_rwlock>(lock, kind);
+    std::memset(lock, 0, sizeof *lock);
+    switch (rwlocks.get()) {
+#define LOCKWRIGHT_RWLOCK(name, identifier, ...)                        \
+  case rwlock_mode::identifier:                                         \
+    ::new (static_cast<void*>(lock))                                    \
+        shared_rwlock<identifier##_lock>(static_cast<kind_word>(kind)); \
+    break;
+#include "lockwright/rwlocks.def"
+#undef LOCKWRIGHT_RWLOCK
+      default:
+        exclusive_rwlock{lock}.make(static_cast<kind_word>(kind));
+    }
+    return 0;
   }
 
   static int destroy(pthread_rwlock_t* lock, std::uint64_t) {

@@ -2,9 +2,11 @@
 // The build installs it as locks.json.
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 
 #include "lockwright/env/native.hpp"
 #include "lockwright/registry.hpp"
+#include "lockwright/rwrows.hpp"
 
 namespace {
 
@@ -12,6 +14,8 @@ using lockwright::native;
 
 // The space for a lock inside a pthread_mutex_t. It does not limit the C library's own mutex.
 constexpr std::uint32_t in_place_limit = 16;
+// The same inside a pthread_rwlock_t, see preload/replaced_rwlock.hpp.
+constexpr std::uint32_t rwlock_in_place_limit = 24;
 
 const char* name_of(lockwright::category category) {
   switch (category) {
@@ -51,6 +55,22 @@ const char* name_of(lockwright::realtime realtime) {
       return "own order";
     case lockwright::realtime::starves:
       return "starves";
+  }
+  return "";
+}
+
+const char* name_of(lockwright::preference preference) {
+  switch (preference) {
+    case lockwright::preference::readers:
+      return "readers";
+    case lockwright::preference::writers:
+      return "writers";
+    case lockwright::preference::fifo:
+      return "FIFO";
+    case lockwright::preference::alternating:
+      return "alternating";
+    case lockwright::preference::none:
+      return "none";
   }
   return "";
 }
@@ -162,11 +182,34 @@ void emit(const char* name, const char* header, bool first) {
               traits.summary);
 }
 
+template <class L>
+void emit_rwlock(const char* name, const char* header, bool first) {
+  static_assert(lockwright::RwLock<L>);
+  static_assert(sizeof(L) <= rwlock_in_place_limit);
+  constexpr lockwright::rwlock_traits traits = L::traits;
+  std::printf("%s\n {\"name\": \"%s\", \"header\": \"%s\",\n", first ? "" : ",", name, header);
+  std::printf("  \"preference\": \"%s\", \"waiting\": \"%s\", \"parking\": %s,\n",
+              name_of(traits.preference), name_of(traits.waiting), text(traits.parks()));
+  std::printf("  \"distributed_readers\": %s, \"numa_aware\": %s,\n",
+              text(traits.distributed_readers), text(traits.numa_aware));
+  std::printf(
+      "  \"bytes_in_place\": %zu, \"bytes_per_lock_outside\": %llu, \"bytes_per_node\": %u,\n",
+      sizeof(L), static_cast<unsigned long long>(lockwright::bytes_outside<L>()),
+      traits.node_bytes);
+  std::printf("  \"suits\": \"%s\", \"patents\": \"%s\",\n", traits.suits, traits.patents);
+  std::printf("  \"tunables\": [");
+  emit_tunables<L>(name);
+  std::printf("],\n  \"reference\": \"%s\",\n  \"summary\": \"%s\"}", traits.reference,
+              traits.summary);
+}
+
 }  // namespace
 
-// Prints the algorithms for measurements only, if there is an argument.
-int main(int count, char**) {
-  const bool bench = count > 1;
+// The argument `bench` prints the algorithms for measurements only, `rwlocks` the reader-writer locks.
+int main(int count, char** arguments) {
+  const char* which = count > 1 ? arguments[1] : "";
+  const bool bench = std::strcmp(which, "bench") == 0;
+  const bool mutexes = *which == '\0';
   bool first = true;
   std::printf("[");
 #define LOCKWRIGHT_ANY_LOCK(wanted, name, identifier, header)         \
@@ -175,11 +218,18 @@ int main(int count, char**) {
     first = false;                                                    \
   }
 #define LOCKWRIGHT_LOCK(name, identifier, header, ...) \
-  LOCKWRIGHT_ANY_LOCK(!bench, name, identifier, header)
+  LOCKWRIGHT_ANY_LOCK(mutexes, name, identifier, header)
 #define LOCKWRIGHT_BENCH_LOCK(name, identifier, header, ...) \
   LOCKWRIGHT_ANY_LOCK(bench, name, identifier, header)
 #include "lockwright/built.def"
 #undef LOCKWRIGHT_LOCK
+#define LOCKWRIGHT_RWLOCK(name, identifier, header, ...)                     \
+  if (std::strcmp(which, "rwlocks") == 0) {                                  \
+    emit_rwlock<lockwright::identifier##_lock<native>>(name, header, first); \
+    first = false;                                                           \
+  }
+#include "lockwright/rwlocks.def"
+#undef LOCKWRIGHT_RWLOCK
   std::printf("\n]\n");
   return std::ferror(stdout) != 0 || std::fflush(stdout) != 0 ? 1 : 0;
 }

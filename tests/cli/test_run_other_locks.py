@@ -44,7 +44,7 @@ def test_unknown_values_are_refused(cli: Cli, value: str, nearest: str) -> None:
 
 def test_values_near_to_none_are_refused(cli: Cli) -> None:
     """The message lists all values."""
-    cli("run", "--lock", "ttas", "--rwlock", "xyz", "true").refuses("keep, mutex or phase-fair")
+    cli("run", "--lock", "ttas", "--rwlock", "xyz", "true").refuses("keep, mutex, phase-fair")
 
 
 def test_compare_sets_it_for_every_run(cli: Cli, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def test_an_invalid_value_is_reported_and_not_used(run_under: RunUnder) -> None:
     outcome = run_under("ttas", [program, "implementation"], env={VARIABLE: "kept"})
     assert outcome.status == 0, outcome.describe()
     assert outcome.stderr.splitlines() == [
-        f"lockwright: {VARIABLE}='kept' is not keep or mutex; it is not used"
+        f"lockwright: {VARIABLE}='kept' is not one of keep, mutex; it is not used"
     ]
 
 

@@ -38,6 +38,12 @@ def lock_names() -> list[str]:
     return [name for name, _ in registry_rows()]
 
 
+def rwlock_names() -> list[str]:
+    """Return the names of all reader-writer locks, in registry order."""
+    text = (ROOT / "include/lockwright/rwlocks.def").read_text()
+    return re.findall(r'^LOCKWRIGHT_RWLOCK\("([a-z0-9-]+)"', text, re.MULTILINE)
+
+
 def emulator() -> list[str]:
     """Return the emulator's command if the compiled programs are for another processor, else []."""
     return os.environ.get("LOCKWRIGHT_EMULATOR", "").split()

@@ -32,8 +32,9 @@ _REFERENCES_FIT = 120
 
 
 @click.command("list", cls=grammar.JsonFlagCommand)
+@click.option("--rwlocks", is_flag=True, help="List the reader-writer locks instead.")
 @grammar.json_file("the registry", was_flag=True)
-def command(json_file: Path | None) -> None:
+def command(json_file: Path | None, rwlocks: bool) -> None:
     """List all locks, with category, waiting policy, properties, bytes and reference.
 
     A lock's bytes are three figures: inside the program's own mutex + outside it for each mutex +
@@ -43,6 +44,9 @@ def command(json_file: Path | None) -> None:
     from lockwright.base import files
     from lockwright.preload.locks import registry
 
+    if rwlocks:
+        _list_rwlocks(json_file)
+        return
     locks = registry()
     if json_file is not None:
         files.write(json_file, json.dumps(locks.rows, indent=2) + "\n", "--json")
@@ -70,3 +74,30 @@ def command(json_file: Path | None) -> None:
         screen.print()
         print_terms(screen, _MEANINGS)
         screen.print("\nDetails of a lock, with its reference: lockwright info LOCK", style="dim")
+
+
+def _list_rwlocks(json_file: Path | None) -> None:
+    from dataclasses import asdict
+
+    from rich.table import Table
+
+    from lockwright.base import files
+    from lockwright.base.terminal import output
+    from lockwright.preload.rwlocks import rwlocks
+
+    locks = rwlocks()
+    if json_file is not None:
+        rows = [asdict(lock) for lock in locks.values()]
+        files.write(json_file, json.dumps(rows, indent=2) + "\n", "--json")
+    if json_file == files.STANDARD_OUTPUT:
+        return
+    screen = output()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("reader-writer lock", "preference", "waiting", "properties", "for"):
+        table.add_column(heading, no_wrap=heading == "reader-writer lock")
+    table.add_column("bytes", no_wrap=True, justify="right")
+    for lock in locks.values():
+        sizes = (lock.bytes_in_place, lock.bytes_per_lock_outside, lock.bytes_per_node)
+        row = [lock.name, lock.preference, lock.waiting, ", ".join(lock.properties()), lock.suits]
+        table.add_row(*row, "+".join(map(str, sizes)))
+    screen.print(table)

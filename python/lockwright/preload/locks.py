@@ -28,11 +28,8 @@ SPIN = "LOCKWRIGHT_SPIN"
 SPIN_BYTES = 2
 """Bytes of a spin lock that are available to the lock that replaces it."""
 
-REPLACEMENTS = {
-    "rwlock": (RWLOCK, ("keep", "mutex", "phase-fair")),
-    "spin": (SPIN, ("keep", "mutex")),
-}
-"""Options for locks other than mutexes: the variable and the values of each."""
+REPLACEMENTS = {"rwlock": RWLOCK, "spin": SPIN}
+"""Options for locks other than mutexes, and their variables."""
 
 RESTRICTING = "1/1000"
 """The share that restricts concurrency to the needed threads without starving the others."""
@@ -183,8 +180,8 @@ class Registry:
                     "it is the share of the waiters that queue at the end; "
                     "1 is first come, first served",
                 )
-        for variable, _ in REPLACEMENTS.values():
-            check_replacement(variable, variable, environment.get(variable, "keep") or "keep")
+        for variable in REPLACEMENTS.values():
+            check_replacement(variable, variable, environment.get(variable, ""))
         if environment.get(SPIN) == "mutex":
             self._check_fits_spin(lock)
         for each in lock.tunables:
@@ -226,14 +223,25 @@ class Registry:
         return path
 
 
+def replacements_of(variable: str) -> tuple[str, ...]:
+    """Return the values of a variable of REPLACEMENTS, the default first. Raises
+    LockwrightError if the registry of reader-writer locks cannot be read."""
+    if variable == SPIN:
+        return ("keep", "mutex")
+    from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
+
+    return (KEEP, MUTEX, *rwlocks())
+
+
 def check_replacement(setting: str, variable: str, value: str) -> None:
     """Raise LockwrightError, with the closest value, if `value` is not one of that variable.
-    setting: the option or variable that the user set."""
-    words = next(words for each, words in REPLACEMENTS.values() if each == variable)
+    setting: the option or variable that the user set. value: '' stands for the default."""
+    if value in ("", "keep", "mutex"):
+        return
+    words = replacements_of(variable)
     if value not in words:
-        listed = f"{', '.join(words[:-1])} or {words[-1]}"
         raise LockwrightError(
-            f"{setting}='{value}' is not {listed}", _nearest_or_list(value, words)
+            f"{setting}='{value}' is not one of {', '.join(words)}", _nearest_or_list(value, words)
         )
 
 
@@ -241,7 +249,7 @@ def set_replacements(environment: dict[str, str], chosen: Mapping[str, str | Non
     """Set the variables of the given options. Raises LockwrightError for invalid values."""
     for option, value in chosen.items():
         if value is not None:
-            variable, _ = REPLACEMENTS[option]
+            variable = REPLACEMENTS[option]
             check_replacement(f"--{option}", variable, value)
             environment[variable] = value
 
@@ -249,9 +257,9 @@ def set_replacements(environment: dict[str, str], chosen: Mapping[str, str | Non
 def options_of(environment: Mapping[str, str]) -> list[str]:
     """Return the command-line options that correspond to these variables of an environment."""
     options = []
-    for option, (variable, words) in REPLACEMENTS.items():
-        value = environment.get(variable) or words[0]
-        if value != words[0]:
+    for option, variable in REPLACEMENTS.items():
+        value = environment.get(variable) or "keep"
+        if value != "keep":
             options += [f"--{option}", value]
     return options
 
@@ -263,8 +271,7 @@ def check_plan_replacements(environment: Mapping[str, str], instead: str) -> Non
         ("rwlock", "reader-writer locks", ", use --rwlock phase-fair"),
         ("spin", "spin locks", ""),
     ):
-        variable, _ = REPLACEMENTS[option]
-        if environment.get(variable) == "mutex":
+        if environment.get(REPLACEMENTS[option]) == "mutex":
             raise LockwrightError(
                 f"--{option} mutex replaces {what} by the lock, but a plan has several locks"
                 " and assigns them to mutexes only",

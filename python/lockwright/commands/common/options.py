@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 _RWLOCK = click.option(
     "--rwlock",
-    metavar="keep|mutex|phase-fair",
+    metavar="keep|mutex|NAME",
     help="Keep the C library's reader-writer locks, or replace them by the lock, under which "
-    "readers exclude each other, or by a phase-fair one.  [default: keep]",
+    "readers exclude each other, or by a reader-writer lock of `lockwright list --rwlocks`.  "
+    "[default: keep]",
 )
 _SPIN = click.option(
     "--spin",

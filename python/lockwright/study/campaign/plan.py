@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from lockwright.machine import pinning
-from lockwright.preload.locks import BASELINE, REPLACEMENTS, Registry
+from lockwright.preload.locks import BASELINE, REPLACEMENTS, Registry, replacements_of
 from lockwright.study import toml_table
 from lockwright.study.program import catalogue, entry
 from lockwright.study.program.entry import Program
@@ -266,7 +266,7 @@ def _pinning(table: Table) -> tuple[str, ...]:
 
 def _settings(table: Table) -> dict[str, str]:
     variables = {}
-    for key, (variable, words) in REPLACEMENTS.items():
+    for key, variable in REPLACEMENTS.items():
         if table.has(key):
-            variables[variable] = table.text(key, among=tuple(words))
+            variables[variable] = table.text(key, among=replacements_of(variable))
     return variables
