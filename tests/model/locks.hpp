@@ -13,9 +13,8 @@ struct subject {
   const char* mutated = "";  ///< part of the paths of the files that mutants are made of
 };
 
-/// The locks of the registry, the reader-writer lock, condition variables and semaphores.
+/// The mutexes and the reader-writer locks of the registries, condition variables and semaphores.
 std::vector<subject> registered_locks();
-subject reader_writer_lock();
 std::vector<subject> conditions();
 std::vector<subject> broken_locks();
 std::vector<subject> broken_conditions();

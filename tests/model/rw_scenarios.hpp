@@ -4,15 +4,16 @@
 #include <cstdint>
 #include <new>
 
-#include "lockwright/rwlock/phase_fair.hpp"
+#include "lockwright/rwlock.hpp"
 #include "scenarios.hpp"
 
 namespace lockwright::check {
 
 /// Readers read the data, writers change it: a writer beside others, or a reader that is not
 /// ordered after the previous writer, is a data race.
+template <class L>
 struct rw_program : program {
-  phase_fair<model> lock;
+  L lock;
   protected_data data;
 
   void write(bool writers_first = false) {
@@ -44,138 +45,146 @@ struct rw_program : program {
 };
 
 /// Each letter is a thread: w writes, r reads; each does so `Times` times.
-template <std::uint32_t Times, bool WritersFirst, char... Roles>
-struct rw_mixed final : rw_program {
+template <class L, std::uint32_t Times, bool WritersFirst, char... Roles>
+struct rw_mixed final : rw_program<L> {
   void thread(std::uint32_t index) override {
     constexpr char roles[] = {Roles...};
     for (std::uint32_t i = 0; i < Times; ++i) {
       if (roles[index] == 'w') {
-        write(WritersFirst);
+        this->write(WritersFirst);
       } else {
-        read();
+        this->read();
       }
     }
   }
   void after() override {
-    require(data.count() == Times * ((Roles == 'w' ? 1 : 0) + ...), "every change counted");
-    rw_program::after();
+    require(this->data.count() == Times * ((Roles == 'w' ? 1 : 0) + ...), "every change counted");
+    rw_program<L>::after();
   }
 };
 
 /// Each thread both reads and writes, the second time in another phase.
-struct rw_both_ways final : rw_program {
+template <class L>
+struct rw_both_ways final : rw_program<L> {
   void thread(std::uint32_t index) override {
     if (index == 0) {
-      write();
-      read();
+      this->write();
+      this->read();
     } else {
-      read();
-      write();
+      this->read();
+      this->write();
     }
   }
 };
 
 /// Readers without a writer are never refused, and hold the lock together.
-struct rw_together final : rw_program {
+template <class L>
+struct rw_together final : rw_program<L> {
   void thread(std::uint32_t) override {
-    require(lock.try_lock_read(false) == admission::inside, "readers share");
-    static_cast<void>(data.count());
-    require(!lock.try_lock_write(), "not with a writer");
-    lock.unlock_read();
+    require(this->lock.try_lock_read(false) == admission::inside, "readers share");
+    static_cast<void>(this->data.count());
+    require(!this->lock.try_lock_write(), "not with a writer");
+    this->lock.unlock_read();
   }
 };
 
 /// A reader acquires again, even if writers wait.
-struct rw_recursive final : rw_program {
+template <class L>
+struct rw_recursive final : rw_program<L> {
   void thread(std::uint32_t index) override {
     if (index != 0) {
-      write();
+      this->write();
       return;
     }
-    require(lock.lock_read(false) == admission::inside, "no reader is refused");
-    read(true);
-    require(lock.try_lock_read(true) == admission::inside, "nor a reader that holds the lock");
-    lock.unlock_read();
-    read_and_unlock();
+    require(this->lock.lock_read(false) == admission::inside, "no reader is refused");
+    this->read(true);
+    require(this->lock.try_lock_read(true) == admission::inside,
+            "nor a reader that holds the lock");
+    this->lock.unlock_read();
+    this->read_and_unlock();
   }
 };
 
 /// A reader that passes waiting writers without holding the lock is admitted beside readers only.
-struct rw_passing final : rw_program {
+template <class L>
+struct rw_passing final : rw_program<L> {
   void thread(std::uint32_t index) override {
     if (index == 0) {
-      write();
+      this->write();
     } else {
-      read(index == 1);
+      this->read(index == 1);
     }
   }
 };
 
 /// A try operation does not wait.
-struct rw_tries final : rw_program {
+template <class L>
+struct rw_tries final : rw_program<L> {
   void thread(std::uint32_t index) override {
     if (index == 0) {
-      write();
-      write();
+      this->write();
+      this->write();
       return;
     }
-    if (lock.try_lock_read(false) == admission::inside) {
-      read_and_unlock();
+    if (this->lock.try_lock_read(false) == admission::inside) {
+      this->read_and_unlock();
     }
-    if (lock.try_lock_write()) {
-      change_and_unlock();
+    if (this->lock.try_lock_write()) {
+      this->change_and_unlock();
     }
-    read();
+    this->read();
   }
 };
 
 /// A deadline passes while the lock is acquired, handed over, or awaited by others.
-template <char... Roles>
-struct rw_timed final : rw_program {
+template <class L, char... Roles>
+struct rw_timed final : rw_program<L> {
   void thread(std::uint32_t index) override {
     constexpr char roles[] = {Roles...};
     // It passes before the first reading of the clock, or between the first and the second.
     const std::uint64_t deadline = model::now() + 500 + 1'000 * model_env::choose(2);
     switch (roles[index]) {
       case 'R':
-        if (lock.lock_read(false, deadline) == admission::inside) {
-          read_and_unlock();
+        if (this->lock.lock_read(false, deadline) == admission::inside) {
+          this->read_and_unlock();
         }
         break;
       case 'W':
-        if (lock.try_lock_write_until(deadline)) {
-          change_and_unlock();
+        if (this->lock.try_lock_write_until(deadline)) {
+          this->change_and_unlock();
         }
         break;
       case 'w':
-        write();
+        this->write();
         break;
       default:
-        read();
+        this->read();
         break;
     }
   }
 };
 
-/// A thread with an infinite deadline gets the lock.
-struct rw_in_time final : rw_program {
+/// A thread with an infinite deadline gets the this->lock.
+template <class L>
+struct rw_in_time final : rw_program<L> {
   void thread(std::uint32_t index) override {
     if (index == 0) {
-      write();
-      read();
+      this->write();
+      this->read();
       return;
     }
-    require(lock.try_lock_write_until(~std::uint64_t{0}), "time enough to write");
-    change_and_unlock();
-    require(lock.lock_read(false, ~std::uint64_t{0}) == admission::inside, "time enough to read");
-    read_and_unlock();
+    require(this->lock.try_lock_write_until(~std::uint64_t{0}), "time enough to write");
+    this->change_and_unlock();
+    require(this->lock.lock_read(false, ~std::uint64_t{0}) == admission::inside,
+            "time enough to read");
+    this->read_and_unlock();
   }
 };
 
-/// The last thread that unlocks destroys the lock. One thread reads, all others write.
-template <std::uint32_t Threads>
+/// The last thread that unlocks destroys the this->lock. One thread reads, all others write.
+template <class L, std::uint32_t Threads>
 struct rw_last_user_destroys final : program {
-  using tested = phase_fair<model>;
+  using tested = L;
   alignas(tested) unsigned char memory[sizeof(tested)];
   tested* lock = ::new (static_cast<void*>(memory)) tested;
   protected_data writes;
@@ -197,6 +206,42 @@ struct rw_last_user_destroys final : program {
     if (last) {
       lock->~tested();
     }
+  }
+};
+
+/// A reader beside readers is admitted even if a writer waits: for a lock that prefers readers.
+template <class L>
+struct rw_prefers_readers final : rw_program<L> {
+  void thread(std::uint32_t index) override {
+    if (index != 0) {
+      this->write();
+      return;
+    }
+    require(this->lock.lock_read(false) == admission::inside, "no reader is refused");
+    require(this->lock.try_lock_read(false) == admission::inside, "nor one beside a reader");
+    this->lock.unlock_read();
+    this->read_and_unlock();
+  }
+};
+
+/// A reader that arrives when a writer waits enters after a writer: for a lock that does not prefer
+/// readers. Where a reader is refused beside readers, a writer waits.
+template <class L>
+struct rw_passes_no_writer final : rw_program<L> {
+  void thread(std::uint32_t index) override {
+    if (index != 0) {
+      this->write();
+      return;
+    }
+    require(this->lock.lock_read(false) == admission::inside, "no reader is refused");
+    const bool writer_waits = this->lock.try_lock_read(false) == admission::refused;
+    if (!writer_waits) {
+      this->lock.unlock_read();
+    }
+    this->lock.unlock_read();
+    require(this->lock.lock_read(false) == admission::inside, "no reader is refused");
+    require(!writer_waits || this->data.count() != 0, "the writer that waited came first");
+    this->lock.unlock_read();
   }
 };
 

@@ -21,7 +21,7 @@ from support.processes import captured
 RELACY = Path("relacy/relacy.hpp")
 
 #: Other objects that are checked.
-OTHERS = ["phase-fair", "condvar-futex", "condvar-ttas", "waiter-line", "semaphore"]
+OTHERS = [*locate.rwlock_names(), "condvar-futex", "condvar-ttas", "waiter-line", "semaphore"]
 
 #: All but the C library's mutex, which is not in source form.
 LOCKS = [*(name for name in locate.lock_names() if name != "pthread"), *OTHERS]
