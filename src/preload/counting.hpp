@@ -108,6 +108,27 @@ struct environment : native {
     count(event::futex_wake);
     native::wake_low(word, number);
   }
+  static void wait_high(atomic<std::uint64_t>& word, std::uint32_t expected) {
+    if (must_not_park) {
+      relax();
+      return;
+    }
+    count(event::futex_wait);
+    native::wait_high(word, expected);
+  }
+  static void wait_high_until(atomic<std::uint64_t>& word, std::uint32_t expected,
+                              std::uint64_t deadline) {
+    if (must_not_park) {
+      relax();
+      return;
+    }
+    count(event::futex_wait);
+    native::wait_high_until(word, expected, deadline);
+  }
+  static void wake_high(atomic<std::uint64_t>& word, std::uint32_t number) {
+    count(event::futex_wake);
+    native::wake_high(word, number);
+  }
 };
 
 }  // namespace lockwright::preload

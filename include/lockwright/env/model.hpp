@@ -89,6 +89,21 @@ struct model {
     model_env::futex_wake(word, count, at);
   }
 
+  static void wait_high(atomic<std::uint64_t>& word, std::uint32_t expected,
+                        const location& at = location::current()) {
+    model_env::futex_wait<32>(word, expected, at);
+  }
+
+  static void wait_high_until(atomic<std::uint64_t>& word, std::uint32_t expected,
+                              std::uint64_t deadline, const location& at = location::current()) {
+    until<32>(word, expected, deadline, at);
+  }
+
+  static void wake_high(atomic<std::uint64_t>& word, std::uint32_t count,
+                        const location& at = location::current()) {
+    model_env::futex_wake<32>(word, count, at);
+  }
+
   /// Both are sequentially consistent fences, as which the pair is specified. So they also order
   /// either thread's steps with those of third threads, which the machine's light barrier does
   /// not; no lock may rely on that.
@@ -298,12 +313,12 @@ struct model {
   }
 
  private:
-  template <class T>
+  template <unsigned Shift = 0, class T>
   static void until(atomic<T>& word, std::uint32_t expected, std::uint64_t deadline,
                     const location& at) {
     if (deadline == ~std::uint64_t{0}) {
-      model_env::futex_wait(word, expected, at);
-    } else if (model_env::futex_wait_a_while(word, expected, at)) {
+      model_env::futex_wait<Shift>(word, expected, at);
+    } else if (model_env::futex_wait_a_while<Shift>(word, expected, at)) {
       model_env::thread_state& me = model_env::this_thread();
       me.clock = me.clock < deadline ? deadline : me.clock;
     }

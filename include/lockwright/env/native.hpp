@@ -86,6 +86,18 @@ struct native {
     native_env::futex_wake(native_env::low_half(word), count);
   }
 
+  /// And on the high half.
+  static void wait_high(atomic<std::uint64_t>& word, std::uint32_t expected) {
+    native_env::futex_wait(native_env::high_half_futex(word), expected);
+  }
+  static void wait_high_until(atomic<std::uint64_t>& word, std::uint32_t expected,
+                              std::uint64_t deadline) {
+    wait_until(native_env::high_half_futex(word), expected, deadline);
+  }
+  static void wake_high(atomic<std::uint64_t>& word, std::uint32_t count) {
+    native_env::futex_wake(native_env::high_half_futex(word), count);
+  }
+
   /// If two threads each write one word and then read the other's, at least one of them reads
   /// the new value, provided that one calls light_barrier() in between and the other
   /// heavy_barrier(). The light one costs next to nothing, the heavy one a system call that

@@ -48,6 +48,17 @@ struct simulated {
     simulated_env::futex_wake(&word, count);
   }
 
+  static void wait_high(atomic<std::uint64_t>& word, std::uint32_t expected) {
+    simulated_env::futex_wait(high_half_of(word), expected, simulated_env::no_deadline);
+  }
+  static void wait_high_until(atomic<std::uint64_t>& word, std::uint32_t expected,
+                              std::uint64_t deadline) {
+    simulated_env::futex_wait(high_half_of(word), expected, deadline);
+  }
+  static void wake_high(atomic<std::uint64_t>& word, std::uint32_t count) {
+    simulated_env::futex_wake(high_half_of(word), count);
+  }
+
   static void light_barrier() {}
   static void heavy_barrier() { simulated_env::membarrier(); }
 
@@ -143,6 +154,11 @@ struct simulated {
   }
 
   using libc_mutex = simulated_env::libc_mutex<simulated>;
+
+ private:
+  static const void* high_half_of(const atomic<std::uint64_t>& word) {
+    return reinterpret_cast<const unsigned char*>(&word) + 4;
+  }
 };
 
 }  // namespace lockwright

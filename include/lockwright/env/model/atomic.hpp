@@ -196,14 +196,13 @@ class atomic : lifetime {
            c.compare_exchange(rl::bool_t<false>(), value, value, rl::mo_relaxed, relacy_info(at));
   }
 
-  /// The same for the low half of the latest value.
-  [[nodiscard]] bool has_low(std::uint32_t low, const location& at) const {
-    T value = use(at).debug_value();
-    if (static_cast<std::uint32_t>(value) == low) {
+  /// The same for 32 bits of the latest value, from the bit `shift` on.
+  [[nodiscard]] bool has_half(std::uint32_t half, unsigned shift, const location& at) const {
+    const T value = use(at).debug_value();
+    if (static_cast<std::uint32_t>(value >> shift) == half) {
       return true;
     }
-    value = static_cast<T>(low);
-    return is(value, at);
+    return is(static_cast<T>(static_cast<std::uint64_t>(half) << shift), at);
   }
 
  private:

@@ -68,10 +68,10 @@ inline sleepers sleepers_now;
 
 /// The comparison before a sleep; false if the thread does not sleep. It reads the latest value:
 /// the kernel makes it under the lock under which a wake searches for sleepers. Of a larger word
-/// the kernel compares the low half.
-template <class T>
+/// the kernel compares the half from the bit `Shift` on.
+template <unsigned Shift, class T>
 bool is_to_sleep(atomic<T>& word, std::uint32_t expected, const location& at) {
-  if (!word.has_low(expected, at)) {
+  if (!word.has_half(expected, Shift, at)) {
     return false;
   }
   thread_state& me = this_thread();
@@ -82,29 +82,35 @@ bool is_to_sleep(atomic<T>& word, std::uint32_t expected, const location& at) {
   return true;
 }
 
+/// The address of the half of a word from the bit `Shift` on.
+template <unsigned Shift, class T>
+const void* half_of(const atomic<T>& word) {
+  return reinterpret_cast<const unsigned char*>(&word) + Shift / 8;
+}
+
 /// Compares and sleeps in one step.
-template <class T>
+template <unsigned Shift = 0, class T>
 void futex_wait(atomic<T>& word, std::uint32_t expected, const location& at) {
   {
     const step now({next_step::change, &word});
-    if (!is_to_sleep(word, expected, at)) {
+    if (!is_to_sleep<Shift>(word, expected, at)) {
       return;
     }
   }
   const pause asleep;
   record(event::sleep, "", &word, expected, at);
-  sleepers_now.sleep(&word, relacy_info(at));
+  sleepers_now.sleep(half_of<Shift>(word), relacy_info(at));
   record(event::awake, "", &word, 0, at);
 }
 
 /// The same with a deadline; true if that ended the sleep. A sleeper whose deadline comes takes no
 /// wake from the others, so one that gives up soon is modelled as not sleeping at all. That happens
 /// to each thread at most twice, so that a loop of such sleeps gives a finite number of executions.
-template <class T>
+template <unsigned Shift = 0, class T>
 bool futex_wait_a_while(atomic<T>& word, std::uint32_t expected, const location& at) {
   {
     const step now({next_step::change, &word});
-    if (!is_to_sleep(word, expected, at)) {
+    if (!is_to_sleep<Shift>(word, expected, at)) {
       return false;
     }
     thread_state& me = this_thread();
@@ -120,13 +126,13 @@ bool futex_wait_a_while(atomic<T>& word, std::uint32_t expected, const location&
     return true;
   }
   record(event::sleep, "", &word, expected, at);
-  const bool late = sleepers_now.sleep_a_while(&word, relacy_info(at));
+  const bool late = sleepers_now.sleep_a_while(half_of<Shift>(word), relacy_info(at));
   record(event::awake, late ? "its deadline has come" : "", &word, 0, at);
   return late;
 }
 
 /// Only the word's address is used: the word itself may be destroyed.
-template <class T>
+template <unsigned Shift = 0, class T>
 void futex_wake(atomic<T>& word, std::uint32_t count, const location& at) {
   reached.note(operation::wake, at, std::memory_order_relaxed, std::memory_order_relaxed);
   if (drops(at)) {
@@ -134,10 +140,10 @@ void futex_wake(atomic<T>& word, std::uint32_t count, const location& at) {
   }
   const step now({next_step::change, &word});
   if (settings_now.watched) {
-    static_cast<void>(word.has_low(0, at));  // which a race detector counts as an access
+    static_cast<void>(word.has_half(0, Shift, at));  // which a race detector counts as an access
   }
   record(event::wake, "", &word, count, at);
-  sleepers_now.wake(&word, count, relacy_info(at));
+  sleepers_now.wake(half_of<Shift>(word), count, relacy_info(at));
 }
 
 }  // namespace lockwright::model_env

@@ -13,13 +13,17 @@
 
 namespace lockwright::native_env {
 
-/// The half of a word that is passed to the kernel, which compares 32 bits.
+/// The halves of a word, one of which is passed to the kernel, which compares 32 bits.
 inline std::atomic<std::uint32_t>& low_half(std::atomic<std::uint64_t>& word) {
   static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   // Only the address is used. The compiler need not know that it is the same memory as the word.
   void* half = &word;
   asm("" : "+r"(half));
   return *static_cast<std::atomic<std::uint32_t>*>(half);
+}
+
+inline std::atomic<std::uint32_t>& high_half_futex(std::atomic<std::uint64_t>& word) {
+  return *(&low_half(word) + 1);
 }
 
 /// Sleeps while `word` holds `expected`; may return early for any reason.
