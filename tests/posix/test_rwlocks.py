@@ -1,12 +1,13 @@
-"""Reader-writer locks: the C library's, a mutex algorithm, and the phase-fair lock."""
+"""Reader-writer locks: the C library's, a mutex algorithm, and those of the registry."""
+
+import json
+from functools import cache
 
 import pytest
 from support import harness, locate
 from support.harness import RunUnder
 
 VARIABLE = "LOCKWRIGHT_RWLOCK"
-#: The guarantee that the program may test.
-GUARANTEES = {"mutex": "exclusive", "phase-fair": "phase-fair"}
 #: A lock of each kind: the C library's, locks whose waiters can give up, locks with queue nodes,
 #: with parts outside the mutex, and with passive sets.
 MUTEXES = [
@@ -18,14 +19,21 @@ SETTINGS = [
     ("mcs-stp", ""),
     ("mcs-stp", "keep"),
     *((lock, "mutex") for lock in MUTEXES),
-    ("pthread", "phase-fair"),
+    *(("pthread", name) for name in locate.rwlock_names()),
     ("mcs-stp", "phase-fair"),
 ]
 
 
+@cache
+def guarantees() -> dict[str, str]:
+    """Return the guarantee that the program may test, by the value of the variable."""
+    rows = json.loads((locate.preload_dir() / "rwlocks.json").read_text())
+    return {"mutex": "exclusive"} | {row["name"]: row["preference"] for row in rows}
+
+
 def environment(value: str) -> dict[str, str]:
-    guarantee = {"LOCKWRIGHT_TEST_RWLOCK": GUARANTEES[value]} if value in GUARANTEES else {}
-    return {VARIABLE: value, **guarantee}
+    promise = guarantees().get(value)
+    return {VARIABLE: value} | ({"LOCKWRIGHT_TEST_RWLOCK": promise} if promise else {})
 
 
 @pytest.mark.parametrize(("lock", "value"), SETTINGS)
@@ -40,7 +48,12 @@ def test_program(run_under: RunUnder, lock: str, value: str) -> None:
 
 @pytest.mark.parametrize("counting", [False, True])
 @pytest.mark.parametrize(
-    ("value", "case"), [("mutex", "readers together"), ("phase-fair", "phases")]
+    ("value", "case"),
+    [
+        ("mutex", "readers together"),
+        ("phase-fair", "phases"),
+        ("futex-rw", "a reader beside a waiting writer"),
+    ],
 )
 def test_the_setting_has_an_effect(
     run_under: RunUnder, value: str, case: str, counting: bool
@@ -56,7 +69,9 @@ def test_the_setting_has_an_effect(
 @pytest.mark.parametrize("value", ["keeps", "MUTEX", "1", "phase_fair"])
 def test_an_invalid_value_is_reported_and_not_used(run_under: RunUnder, value: str) -> None:
     program = locate.program("posix", "rwlocks")
-    outcome = run_under("ttas", [program, "default kind prefers no writer"], env={VARIABLE: value})
+    outcome = run_under(
+        "ttas", [program, "a reader beside a waiting writer"], env={VARIABLE: value}
+    )
     assert outcome.status == 0, outcome.describe()
     words = ["keep", "mutex", *locate.rwlock_names()]
     assert outcome.stderr.splitlines() == [

@@ -5,14 +5,35 @@
 
 namespace rwlocks {
 
-enum class Promise : std::uint8_t { none, exclusive, phase_fair };
+/// What is promised beyond POSIX: `none` by the C library, that readers exclude each other, or the
+/// preference of a reader-writer lock.
+enum class Promise : std::uint8_t {
+  none,
+  exclusive,
+  readers,
+  writers,
+  fifo,
+  alternating,
+  unordered
+};
 
 inline Promise promised() {
   const char* text = std::getenv("LOCKWRIGHT_TEST_RWLOCK");
   if (text == nullptr) return Promise::none;
   const std::string word = text;
-  CHECK(word == "exclusive" || word == "phase-fair");
-  return word == "exclusive" ? Promise::exclusive : Promise::phase_fair;
+  if (word == "exclusive") return Promise::exclusive;
+  if (word == "readers") return Promise::readers;
+  if (word == "writers") return Promise::writers;
+  if (word == "FIFO") return Promise::fifo;
+  if (word == "alternating") return Promise::alternating;
+  CHECK(word == "none");
+  return Promise::unordered;
+}
+
+/// True if no reader that comes later passes a waiting writer.
+inline bool writers_hold_readers_back() {
+  return promised() == Promise::writers || promised() == Promise::fifo ||
+         promised() == Promise::alternating;
 }
 
 inline constexpr int kinds[] = {PTHREAD_RWLOCK_PREFER_READER_NP, PTHREAD_RWLOCK_PREFER_WRITER_NP,

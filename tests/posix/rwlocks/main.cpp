@@ -1,5 +1,5 @@
 // Tests of reader-writer locks. LOCKWRIGHT_TEST_RWLOCK states what to expect beyond POSIX:
-// `exclusive` that readers exclude each other, `phase-fair` that readers and writers alternate.
+// `exclusive`, that readers exclude each other, or the preference of the lock.
 #include "../../support/check.hpp"
 #include "parts.hpp"
 
@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
                      {"a writer gives up", a_writer_gives_up},
                      {"giving up races with admission", giving_up_races_with_admission},
                      {"writers first", writers_first},
-                     {"default kind prefers no writer", default_kind_prefers_no_writer},
+                     {"a reader beside a waiting writer", a_reader_beside_a_waiting_writer},
                      {"phases", phases},
                      {"no starvation", no_starvation},
                      {"reused memory", reused_memory},

@@ -18,7 +18,7 @@ std::string a_writer_gives_up();
 std::string giving_up_races_with_admission();
 
 std::string writers_first();
-std::string default_kind_prefers_no_writer();
+std::string a_reader_beside_a_waiting_writer();
 std::string phases();
 std::string no_starvation();
 
