@@ -135,12 +135,14 @@ class spin_then_park {
   bool park_until(std::uint64_t deadline) {
     std::uint32_t seen = waiting_;
     // Orders as in park().
+    // mutant survives in parking-lot-rw: failing acquire -> relaxed: park() follows.
     if (!word_.compare_exchange_strong(seen, parked_, std::memory_order_relaxed,
                                        std::memory_order_acquire) &&
         seen == granted_) {
       return true;
     }
     Env::wait_until(word_, parked_, deadline);
+    // mutant survives in parking-lot-rw: acquire -> relaxed: park() follows.
     return word_.load(std::memory_order_acquire) == granted_;
   }
 
