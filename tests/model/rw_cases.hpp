@@ -12,6 +12,9 @@ template <class L>
 std::vector<test_case> rw_cases() {
   model_env::settings settings;
   settings.impatient = true;
+  if constexpr (requires { L::common_bytes; }) {
+    settings.common_bytes = L::common_bytes;
+  }
   model_env::settings early = settings;
   early.spurious = true;
   std::vector<test_case> cases{
@@ -44,10 +47,39 @@ std::vector<test_case> rw_cases() {
   };
 
   constexpr preference order = L::traits.preference;
-  if constexpr (order == preference::readers) {
+  if constexpr (requires { L::has_patience; }) {
+    // In the model its patience may end at once.
+  } else if constexpr (order == preference::readers) {
     cases.push_back({"prefers-readers", 2, make<rw_prefers_readers<L>>, settings});
   } else if constexpr (order != preference::none) {
     cases.push_back({"passes-no-writer", 2, make<rw_passes_no_writer<L>>, settings});
+  }
+  if constexpr (L::traits.distributed_readers) {
+    cases.push_back({"readers-twice", 2, make<rw_mixed<L, 2, false, 'r', 'r'>>, settings});
+    cases.push_back({"after-use", 2, make<rw_after_use<L, 1, 'w', 'r'>>, settings});
+    cases.push_back({"after-use-twice", 2, make<rw_after_use<L, 2, 'w', 'r'>>, settings});
+    // Threads 0 and 2 have one counter.
+    cases.push_back({"after-use", 3, make<rw_after_use<L, 1, 'r', 'w', 'r'>>, settings});
+    cases.push_back({"after-use-writers", 3, make<rw_after_use<L, 1, 'w', 'w', 'r'>>, settings});
+    cases.push_back({"after-use-twice", 3, make<rw_after_use<L, 2, 'w', 'w', 'r'>>, settings});
+    cases.push_back({"unlocked-by-another", 2, make<rw_unlocked_by_another<L>>, settings});
+  }
+  if constexpr (requires { L::bytes_outside(); }) {
+    model_env::settings full = settings;
+    full.short_of_memory = true;
+    cases.push_back({"no-memory", 2, make<rw_mixed<L, 2, false, 'w', 'r'>>, full});
+    cases.push_back({"no-memory-tries", 2, make<rw_tries<L>>, full});
+    cases.push_back({"no-memory-timed", 3, make<rw_timed<L, 'w', 'W', 'R'>>, full});
+    cases.push_back({"no-memory-destroys", 2, make<rw_last_user_destroys<L, 2>>, full});
+  }
+  if constexpr (L::traits.numa_aware) {
+    model_env::settings one_node = settings;
+    one_node.nodes = 1;
+    model_env::settings migrating = settings;
+    migrating.migrates = true;
+    cases.push_back({"writers-1-node", 2, make<rw_mixed<L, 2, false, 'w', 'w'>>, one_node});
+    cases.push_back({"exclusion-1-node", 3, make<rw_mixed<L, 1, false, 'w', 'w', 'r'>>, one_node});
+    cases.push_back({"migrating", 2, make<rw_mixed<L, 2, false, 'w', 'w'>>, migrating});
   }
   return cases;
 }

@@ -63,6 +63,25 @@ struct rw_mixed final : rw_program<L> {
   }
 };
 
+/// The same after the lock was written and read.
+template <class L, std::uint32_t Times, char... Roles>
+struct rw_after_use final : rw_program<L> {
+  rw_after_use() {
+    this->write();
+    this->read();
+  }
+  void thread(std::uint32_t index) override {
+    constexpr char roles[] = {Roles...};
+    for (std::uint32_t i = 0; i < Times; ++i) {
+      if (roles[index] == 'w') {
+        this->write();
+      } else {
+        this->read();
+      }
+    }
+  }
+};
+
 /// Each thread both reads and writes, the second time in another phase.
 template <class L>
 struct rw_both_ways final : rw_program<L> {
@@ -114,6 +133,28 @@ struct rw_passing final : rw_program<L> {
     } else {
       this->read(index == 1);
     }
+  }
+};
+
+/// A reader's section ends in the other thread, which reads too; both units end.
+template <class L>
+struct rw_unlocked_by_another final : rw_program<L> {
+  model::atomic<std::uint32_t> inside{0};
+
+  void thread(std::uint32_t index) override {
+    if (index == 0) {
+      require(this->lock.lock_read(false) == admission::inside, "no reader is refused");
+      static_cast<void>(this->data.count());
+      inside.store(1, std::memory_order_release);
+      return;
+    }
+    this->read();
+    while (inside.load(std::memory_order_acquire) == 0) {
+      model::relax();
+    }
+    require(!this->lock.try_lock_write(), "a thread reads");
+    this->lock.unlock_read();
+    this->write();
   }
 };
 
