@@ -213,7 +213,8 @@ struct native {
     native_env::give_node(node);
   }
 
-  /// The one T of this process, made of zeroed memory. The child of a fork has its own.
+  /// The one T of this process, made of zeroed memory. The child of a fork has its own, zeroed
+  /// unless T::survives_fork.
   template <class T>
   static T& common() {
     return native_env::common<T>();

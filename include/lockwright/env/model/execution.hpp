@@ -325,7 +325,7 @@ class execution {
   block blocks_[max_blocks];
   alignas(64) std::byte node_memory_[node_size * max_nodes];
   alignas(64) std::byte piece_memory_[node_size * max_pieces];
-  alignas(64) std::byte block_memory_[std::size_t{1} << 16];
+  alignas(64) std::byte block_memory_[std::size_t{1} << 17];
 };
 
 inline execution execution_now;

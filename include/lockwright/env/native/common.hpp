@@ -36,12 +36,14 @@ inline constinit common_pages<T> pages_of_common{};
 inline constinit std::atomic<std::uint64_t> common_bytes{0};
 
 /// In the child of a fork it is zeroed again, since it describes threads that the child does
-/// not have. (Linux 4.14; an older kernel leaves it unchanged.)
+/// not have, unless T::survives_fork. (Linux 4.14; an older kernel leaves it unchanged.)
 template <class T>
 [[gnu::noinline]] T* make_common() {
   void* mine = &pages_of_common<T>;
   valgrind::hide(mine, sizeof(T));
-  system_call(SYS_madvise, argument(mine), sizeof(common_pages<T>), MADV_WIPEONFORK);
+  if constexpr (!requires { T::survives_fork; }) {
+    system_call(SYS_madvise, argument(mine), sizeof(common_pages<T>), MADV_WIPEONFORK);
+  }
   if (common_object<T>.exchange(static_cast<T*>(mine), std::memory_order_release) == nullptr) {
     common_bytes.fetch_add(sizeof(T), std::memory_order_relaxed);
   }
