@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 
 #include "../../support/children.hpp"
@@ -91,8 +92,11 @@ void fork_while_held(pthread_rwlock_t* lock, bool to_write) {
   OK(to_write ? pthread_rwlock_wrlock(lock) : pthread_rwlock_rdlock(lock));
   Holder writer(lock, Holder::writes);
   writer.wait_until_blocked();
-  Holder reader(lock, Holder::reads);
-  reader.wait_until_blocked();
+  std::optional<Holder> reader;
+  if (to_write || promised() != Promise::readers) {
+    reader.emplace(lock, Holder::reads);
+    reader->wait_until_blocked();
+  }
   in_child([&] {
     CHECK_RC(EBUSY, try_write_in_thread(lock));
     if (to_write) CHECK_RC(EDEADLK, pthread_rwlock_wrlock(lock));
@@ -104,9 +108,9 @@ void fork_while_held(pthread_rwlock_t* lock, bool to_write) {
   });
   OK(pthread_rwlock_unlock(lock));
   writer.let_leave();
-  reader.let_leave();
+  if (reader) reader->let_leave();
   writer.leave();
-  reader.leave();
+  if (reader) reader->leave();
   check_free(lock);
 }
 
