@@ -29,6 +29,7 @@ COMMANDS = {
     "advise": "Name the bottleneck in a profile, and the locks to try.",
     "study": "Run and analyse studies over many programs and locks.",
     "top": "Show the mutexes that a running program's threads wait for.",
+    "metrics": "Print for which mutexes running programs wait, for Prometheus.",
     "export": "Convert a profile to the format of another program.",
     "simulate": "Run the locks on a machine that a file describes.",
     "check": "Try every interleaving of small programs over a lock.",

@@ -8,6 +8,7 @@
 #include "interpose/thread_number.hpp"
 #include "lockwright/env/native/blocks.hpp"
 #include "lockwright/env/native/thread.hpp"
+#include "preload/metrics.hpp"
 #include "preload/watch.hpp"
 
 extern "C" void* __dso_handle;
@@ -27,6 +28,7 @@ void before_fork() { number_of_forking_thread = thread_number(); }
 
 void in_child() {
   generation += one_generation;
+  renew_metrics();
   rearm_fast_path();
   number_before_fork = number_of_forking_thread;
   forget_thread_number();

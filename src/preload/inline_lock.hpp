@@ -1,6 +1,7 @@
 // The lock of a mutex in a library of one algorithm.
 #pragma once
 
+#include "lockwright/lock.hpp"
 #include "preload/kind.hpp"
 
 namespace lockwright::preload {
@@ -8,6 +9,8 @@ namespace lockwright::preload {
 template <class L>
 class inline_lock {
  public:
+  static constexpr bool is_two_step = TwoStepLock<L>;
+
   /// Returns true: no kind word is needed to know the algorithm.
   static constexpr bool is_known(kind_word) { return true; }
 

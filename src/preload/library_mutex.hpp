@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "interpose/export.hpp"
 #include "interpose/real.hpp"
 #include "interpose/thread_number.hpp"
 #include "preload/counting.hpp"
 #include "preload/kind.hpp"
 #include "preload/library_wait.hpp"
+#include "preload/metrics.hpp"
 #include "preload/poll_library.hpp"
 #include "preload/waiter_types.hpp"
 
@@ -44,18 +46,13 @@ class library_mutex {
 
   static int destroy(pthread_mutex_t* mutex) { return real.mutex_destroy(mutex); }
 
-  static int lock(pthread_mutex_t* mutex) {
-    if constexpr (counting) {
-      bool waited = false;
-      int result = real.mutex_trylock(mutex);
-      if (result == EBUSY) {
-        waited = true;
-        result = real.mutex_lock(mutex);
-      }
-      of(mutex).count_result(result, waited);
-      return result;
-    }
-    return real.mutex_lock(mutex);
+  [[gnu::always_inline]] static int lock(pthread_mutex_t* mutex) {
+    return lock_from(mutex, LOCKWRIGHT_CALLER);
+  }
+
+  [[gnu::always_inline]] static int lock_from(pthread_mutex_t* mutex, std::uint64_t caller) {
+    return counting || measures_waits() ? lock_after_trylock(mutex, caller)
+                                        : real.mutex_lock(mutex);
   }
 
   static int trylock(pthread_mutex_t* mutex) {
@@ -74,9 +71,15 @@ class library_mutex {
     return result;
   }
 
-  static int clocklock(pthread_mutex_t* mutex, deadline_clock clock, const timespec* deadline) {
+  [[gnu::always_inline]] static int clocklock(pthread_mutex_t* mutex, deadline_clock clock,
+                                              const timespec* deadline) {
+    return clocklock_from(mutex, clock, deadline, LOCKWRIGHT_CALLER);
+  }
+
+  static int clocklock_from(pthread_mutex_t* mutex, deadline_clock clock, const timespec* deadline,
+                            std::uint64_t caller) {
     bool waited = false;
-    if constexpr (counting) {
+    if (counting || measures_waits()) {
       int result = real.mutex_trylock(mutex);
       if (result != EBUSY) {
         of(mutex).count_result(result, false);
@@ -84,6 +87,7 @@ class library_mutex {
       }
       waited = true;
     }
+    const measured_wait wait(waited ? measured_caller(mutex, caller) : 0);
     int result = lock_library_until(mutex, clock, deadline);
     of(mutex).count_result(result, waited);
     return result;
@@ -127,6 +131,22 @@ class library_mutex {
   }
 
  private:
+  [[gnu::noinline]] static int lock_after_trylock(pthread_mutex_t* mutex, std::uint64_t caller) {
+    int result = real.mutex_trylock(mutex);
+    const bool waited = result == EBUSY;
+    if (waited) {
+      const measured_wait wait(measured_caller(mutex, caller));
+      result = real.mutex_lock(mutex);
+    }
+    of(mutex).count_result(result, waited);
+    return result;
+  }
+
+  /// Returns 0 for a mutex that every lock leaves to the C library: its waits are not measured.
+  static std::uint64_t measured_caller(pthread_mutex_t* mutex, std::uint64_t caller) {
+    return is_left_to_library(mutex) ? 0 : caller;
+  }
+
   [[gnu::noinline]] static int unlock_with_line(pthread_mutex_t* mutex) {
     library_mutex& self = of(mutex);
     kind_word kind = self.kind_.load(std::memory_order_relaxed);

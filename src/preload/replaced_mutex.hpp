@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "interpose/deadline.hpp"
+#include "interpose/export.hpp"
 #include "interpose/real.hpp"
 #include "interpose/thread_number.hpp"
 #include "lockwright/lock.hpp"
@@ -19,6 +20,7 @@
 #include "preload/kind.hpp"
 #include "preload/library_wait.hpp"
 #include "preload/lock_until.hpp"
+#include "preload/metrics.hpp"
 #include "preload/poll_library.hpp"
 #include "preload/waiter_types.hpp"
 #include "preload/watch.hpp"
@@ -97,7 +99,8 @@ class replaced_mutex {
 
   [[gnu::always_inline]] static int lock(pthread_mutex_t* mutex) {
     const kind_word kind = of(mutex).kind();
-    return takes_fast_path(kind) ? lock_fast(mutex, kind) : lock_slow(mutex);
+    return locks_on_fast_path(kind) ? lock_fast(mutex, kind, LOCKWRIGHT_CALLER)
+                                    : lock_slow(mutex, LOCKWRIGHT_CALLER);
   }
 
   [[gnu::always_inline]] static int trylock(pthread_mutex_t* mutex) {
@@ -112,7 +115,7 @@ class replaced_mutex {
 
   /// As lock(), but the caller never parks or yields: it queues as the algorithm prescribes, and
   /// polls.
-  static int busylock(pthread_mutex_t* mutex) {
+  [[gnu::always_inline]] static int busylock(pthread_mutex_t* mutex) {
     if (is_library(of(mutex).kind())) {
       bool waited = false;
       return counted_library(poll_library(mutex, waited));
@@ -123,7 +126,13 @@ class replaced_mutex {
     return result;
   }
 
-  static int clocklock(pthread_mutex_t* mutex, deadline_clock clock, const timespec* deadline) {
+  [[gnu::always_inline]] static int clocklock(pthread_mutex_t* mutex, deadline_clock clock,
+                                              const timespec* deadline) {
+    return clocklock_from(mutex, clock, deadline, LOCKWRIGHT_CALLER);
+  }
+
+  static int clocklock_from(pthread_mutex_t* mutex, deadline_clock clock, const timespec* deadline,
+                            std::uint64_t caller) {
     replaced_mutex& self = prepared(mutex);
     if (is_library(self.kind())) {
       return counted_library(lock_library_until(mutex, clock, deadline));
@@ -141,6 +150,7 @@ class replaced_mutex {
     if (!is_valid(*deadline)) {
       return EINVAL;
     }
+    const measured_wait wait(caller);
     if (!self.with_lock([clock, deadline](replaced_mutex&, auto& lock) {
           return lock_until(lock, clock, *deadline);
         })) {
@@ -225,14 +235,22 @@ class replaced_mutex {
     return is_plain(kind, fast_path_kind.load(std::memory_order_acquire)) && Lock::is_known(kind);
   }
 
+  /// The same for lock().
+  [[gnu::always_inline]] static bool locks_on_fast_path(kind_word kind) {
+    const auto& armed = Lock::is_two_step ? fast_path_kind : one_step_fast_path_kind;
+    return is_plain(kind, armed.load(std::memory_order_acquire)) && Lock::is_known(kind);
+  }
+
   // Without the attribute gcc puts some of these out of line.
 
-  [[gnu::always_inline]] static int lock_fast(pthread_mutex_t* mutex, kind_word kind) {
+  [[gnu::always_inline]] static int lock_fast(pthread_mutex_t* mutex, kind_word kind,
+                                              std::uint64_t caller) {
     return of(mutex).lock_.with_lock(
-        kind, of(mutex), []<class L>(replaced_mutex& self, L& lock) __attribute__((always_inline)) {
+        kind, of(mutex),
+        [caller]<class L>(replaced_mutex& self, L& lock) __attribute__((always_inline)) {
           if constexpr (TwoStepLock<L>) {
             if (!lock.try_lock()) [[unlikely]] {
-              return lock_contended(self, lock);
+              return lock_contended(self, lock, caller);
             }
             self.template record_acquisition<plain>(arrival::uncontended);
           } else {
@@ -245,7 +263,8 @@ class replaced_mutex {
   /// Out of line, so that the fast path saves no registers, for which its atomic operation would
   /// wait.
   template <class L>
-  [[gnu::noinline]] static int lock_contended(replaced_mutex& self, L& lock) {
+  [[gnu::noinline]] static int lock_contended(replaced_mutex& self, L& lock, std::uint64_t caller) {
+    const measured_wait wait(caller);
     self.template record_acquisition<plain>(lock.wait_and_lock());
     return 0;
   }
@@ -275,7 +294,7 @@ class replaced_mutex {
 
   // The slow paths, for any mutex.
 
-  [[gnu::noinline]] static int lock_slow(pthread_mutex_t* mutex) {
+  [[gnu::noinline]] static int lock_slow(pthread_mutex_t* mutex, std::uint64_t caller) {
     replaced_mutex& self = prepared(mutex);
     if (is_library(self.kind())) {
       return counted_library(real.mutex_lock(mutex));
@@ -283,7 +302,7 @@ class replaced_mutex {
     if (self.is_held_by_this_thread()) {
       return self.lock_recursively();
     }
-    self.template record_acquisition<any_type>(self.acquire());
+    self.template record_acquisition<any_type>(self.acquire_measured(caller));
     return 0;
   }
 
@@ -494,6 +513,19 @@ class replaced_mutex {
 
   arrival acquire() {
     return with_lock([](replaced_mutex&, auto& lock) { return lock.lock(); });
+  }
+
+  arrival acquire_measured(std::uint64_t caller) {
+    if (!measures_waits()) [[likely]] {
+      return acquire();
+    }
+    return with_lock([caller](replaced_mutex&, auto& lock) {
+      if (lock.try_lock()) {
+        return arrival::uncontended;
+      }
+      const measured_wait wait(caller);
+      return lock.lock();
+    });
   }
 
   int lock_recursively() {

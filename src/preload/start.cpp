@@ -10,6 +10,7 @@
 #include "preload/append.hpp"
 #include "preload/counting.hpp"
 #include "preload/fork.hpp"
+#include "preload/metrics.hpp"
 #include "preload/watch.hpp"
 
 namespace {
@@ -110,6 +111,7 @@ void warn_of_unresolved_names() {
 [[gnu::constructor]] void start() {
   lockwright::interpose::find_program_clock();
   lockwright::preload::detect_race_detector();
+  lockwright::preload::begin_metrics();
   lockwright::preload::count_process();
   lockwright::preload::append_to_condvar.is_set();
   lockwright::preload::append_to_semaphore.is_set();

@@ -7,6 +7,7 @@
 #include "interpose/real.hpp"
 #include "interpose/thread_number.hpp"
 #include "preload/fork.hpp"
+#include "preload/metrics.hpp"
 
 // Defined by the linker: the first byte of this library in memory.
 extern "C" [[gnu::visibility("hidden")]] const ElfW(Ehdr) __ehdr_start;
@@ -58,6 +59,8 @@ int init_for_tool(pthread_mutex_t* mutex) {
 void rearm_fast_path() {
   if (watched_by.load(std::memory_order_relaxed) == watcher::none && find_thread_number()) {
     fast_path_kind.store(generation, std::memory_order_release);
+    one_step_fast_path_kind.store(measures_waits() ? never_set : generation,
+                                  std::memory_order_release);
   }
 }
 

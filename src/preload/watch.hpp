@@ -18,6 +18,9 @@ namespace valgrind = native_env::valgrind;
 /// tool watches and at which offset the caller's number lies, see thread_number.hpp. Until then,
 /// and under a tool, it is never_set, so no mutex does.
 inline constinit std::atomic<kind_word> fast_path_kind{never_set};
+/// The same for the lock function of an algorithm that cannot be measured from the end of its fast
+/// path, see TwoStepLock: never_set while waits are measured.
+inline constinit std::atomic<kind_word> one_step_fast_path_kind{never_set};
 
 enum class watcher : std::uint8_t { unknown, none, tool };
 inline constinit std::atomic<watcher> watched_by{watcher::unknown};
@@ -36,7 +39,7 @@ inline bool is_watched() {
 bool is_called_by_tool(const void* caller);
 int init_for_tool(pthread_mutex_t* mutex);
 
-/// Sets fast_path_kind anew; called in the child of a fork, whose generation has changed.
+/// Sets both kinds anew; called in the child of a fork, whose generation has changed.
 void rearm_fast_path();
 
 }  // namespace lockwright::preload

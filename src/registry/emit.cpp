@@ -208,7 +208,7 @@ void emit_rwlock(const char* name, const char* header, bool first) {
 // The argument `bench` prints the algorithms for measurements only, `rwlocks` the reader-writer locks.
 int main(int count, char** arguments) {
   const char* which = count > 1 ? arguments[1] : "";
-  const bool bench = std::strcmp(which, "bench") == 0;
+  [[maybe_unused]] const bool bench = std::strcmp(which, "bench") == 0;
   const bool mutexes = *which == '\0';
   bool first = true;
   std::printf("[");

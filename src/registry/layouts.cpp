@@ -5,6 +5,7 @@
 
 #include "interpose/layout.hpp"
 #include "preload/counting.hpp"
+#include "preload/metrics_page.hpp"
 #include "preload/stats_page.hpp"
 #include "probe/histogram.hpp"
 #include "probe/mutex_words.hpp"
@@ -15,7 +16,9 @@ namespace {
 using lockwright::interpose::field;
 using lockwright::interpose::loads;
 using lockwright::preload::event;
+using lockwright::preload::metrics_page;
 using lockwright::preload::stats_page;
+using lockwright::preload::wait_counts;
 using namespace lockwright::probe;
 
 void emit_constant(const char* name, std::uint64_t value) {
@@ -57,17 +60,21 @@ int main() {
   EMIT(histogram::parts);
   EMIT(histogram::octaves);
   EMIT(init_stack_shift);
+  EMIT(metrics_page::stripes);
   EMIT(moment::hold);
   EMIT(moment::wait);
   EMIT(other_process::is_unseen);
   EMIT(profile_buffer::moments_in_block);
   EMIT(record::is_shared);
   EMIT(record::is_void);
+  EMIT(wait_counts::least_bits);
   std::printf("  \"stats_page::words\": %u},\n \"structs\": {\n", stats_page::words);
   emit_struct<lockwright::interpose::layout_stamp>();
   emit_struct<lockwright::interpose::load>();
   emit_struct<loads>();
   emit_struct<stats_page>();
+  emit_struct<wait_counts>();
+  emit_struct<metrics_page>();
   emit_struct<thread_slot>();
   emit_struct<init_site>();
   emit_struct<init_stack>();

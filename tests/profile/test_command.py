@@ -201,17 +201,21 @@ def test_signals_after_the_end_of_the_program() -> None:
 
 
 def test_bench_profile_cost(tmp_path: Path) -> None:
-    """Every setting is run with and without the profiler."""
+    """Every setting is run with and without the profiler, and with and without metrics."""
     path = tmp_path / "cost.json"
     options = ["--runs", "2", "--seconds", "0.02", "--json", str(path)]
     done = captured([locate.lockwright(), "bench", "profile-cost", *options])
     assert done.returncode == 0, done.stderr
     document = json.loads(path.read_text())
+    lock = next(name for name in locate.lock_names() if locate.traits(name)["is_default"])
+    measured = f"{lock} with metrics"
+    first, second = ["profiled", "libc", measured, lock], ["libc", "profiled", lock, measured]
     for row in document["rows"]:
         assert row["setting"] in done.stdout
+        assert row["rounds"] == 2
         runs = [run for run in document["runs"] if run["setting"] == row["setting"]]
-        assert [run["lock"] for run in runs] == ["profiled", "libc", "libc", "profiled"]
-    assert len(document["rows"]) == 4
+        assert [run["lock"] for run in runs] == first + second
+    assert len(document["rows"]) == 8
 
 
 def test_a_running_process(tmp_path: Path) -> None:

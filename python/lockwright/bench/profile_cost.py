@@ -1,4 +1,4 @@
-"""The cost of `lockwright profile` for the profiled program."""
+"""The cost of `lockwright profile` and of `lockwright run --metrics` for the program."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from lockwright.bench.report import (
     progress,
     watching_others,
 )
+from lockwright.preload import locks
 from lockwright.profile import buffer as buffers
 from lockwright.profile import collect
 from lockwright.profile.buffer import Buffers
@@ -23,6 +24,46 @@ from lockwright.stats import inference
 from lockwright.stats.spread import format_spread, spread
 
 PROFILED = "profiled"
+METRICS = "with metrics"
+
+
+@dataclass(frozen=True)
+class Form:
+    """A library under which the workloads are measured, and its variables."""
+
+    subject: Subject
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_profiled(self) -> bool:
+        return self.subject.name == PROFILED
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two forms, whose ratio is a cost. title: what the table shows."""
+
+    title: str
+    plain: Form
+    measured: Form
+
+
+def comparisons() -> tuple[Comparison, ...]:
+    """Return the two costs: of profiling the C library's mutex, and of the metrics of the default
+    lock."""
+    registry = locks.registry()
+    lock = registry.default
+    library = registry.path_of(lock.name)
+    return (
+        Comparison(
+            "Cost of profiling", Form(Subject(LIBC)), Form(Subject(PROFILED, collect.probe_path()))
+        ),
+        Comparison(
+            f"Cost of --metrics with {lock.name}",
+            Form(Subject(lock.name, library, lock=lock)),
+            Form(Subject(f"{lock.name} {METRICS}", library, lock=lock), {locks.METRICS: "1"}),
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -96,12 +137,12 @@ SETTINGS = (
 
 COLUMNS = [
     Column("setting", "its name, as above."),
-    Column("plain", "nanoseconds of a pair, or operations per second, without the profiler."),
-    Column("profiled", "the same with the profiler."),
+    Column("plain", "nanoseconds of a pair, or operations per second, without either."),
+    Column("measured", "the same with the profiler, or with --metrics."),
     Column(
         "cost",
-        "additional time of an operation with the profiler: the median over the rounds of the "
-        "ratio of the two runs of a round, less 1. Below 0: it is faster.",
+        "additional time of an operation: the median over the rounds of the ratio of the two runs "
+        "of a round, less 1. Below 0: it is faster.",
     ),
     Column("95 % CI", "its interval (Conover, Practical Nonparametric Statistics, 3.2)."),
     Column("quartiles", "quartiles of the costs of the rounds."),
@@ -113,14 +154,14 @@ class Results:
     """The time of an operation of one setting in each round, in any unit, by form."""
 
     plain: list[float] = field(default_factory=list)
-    profiled: list[float] = field(default_factory=list)
+    measured: list[float] = field(default_factory=list)
 
     @property
     def costs(self) -> list[float]:
         """The cost in each round, in per cent."""
         return [
-            100 * (profiled / plain - 1)
-            for plain, profiled in zip(self.plain, self.profiled, strict=True)
+            100 * (measured / plain - 1)
+            for plain, measured in zip(self.plain, self.measured, strict=True)
         ]
 
 
@@ -130,37 +171,46 @@ def measure(
     seconds: float,
     options: Mapping[str, object],
     timeout: float,
-    results: dict[str, Results],
+    results: dict[tuple[str, str], Results],
 ) -> None:
-    """Run each setting in both forms, in an order that alternates from round to round; fill
-    `results`, which has the runs so far if a signal ends it."""
-    probe = collect.probe_path()
-    with watching_others(report), progress("profile-cost", rounds * len(SETTINGS)) as steps:
+    """Run each setting in both forms of each comparison, in an order that alternates from round to
+    round; fill `results`, by title and setting, which has the runs so far if a signal ends it."""
+    compared = comparisons()
+    steps_in_all = rounds * len(SETTINGS) * len(compared)
+    with watching_others(report), progress("profile-cost", steps_in_all) as steps:
         for round_number in range(rounds):
             for setting in SETTINGS:
-                steps.step(setting.name)
                 arguments = setting.arguments(seconds)
                 arguments |= dict(options) if setting.threads is not None else {}
-                pair: dict[str, float] = {}
-                for form in (LIBC, PROFILED) if round_number % 2 else (PROFILED, LIBC):
-                    subject = Subject(form, probe if form == PROFILED else None)
-                    outcome = _run(subject, setting, arguments, timeout)
-                    report.record(subject, round_number, outcome, setting=setting.name)
-                    line = outcome.line(setting.kind)
-                    value = number(line, setting.metric) if line and not outcome.failure else 0.0
-                    if value > 0:
-                        pair[form] = value if setting.is_time else 1 / value
-                if len(pair) == 2:
-                    setting_results = results.setdefault(setting.name, Results())
-                    setting_results.plain.append(pair[LIBC])
-                    setting_results.profiled.append(pair[PROFILED])
+                for comparison in compared:
+                    steps.step(setting.name)
+                    forms = [comparison.measured, comparison.plain]
+                    times: dict[str, float] = {}
+                    for form in reversed(forms) if round_number % 2 else forms:
+                        outcome = _run(form, setting, arguments, timeout)
+                        report.record(form.subject, round_number, outcome, setting=setting.name)
+                        line = outcome.line(setting.kind)
+                        value = (
+                            number(line, setting.metric) if line and not outcome.failure else 0.0
+                        )
+                        if value > 0:
+                            times[form.subject.name] = value if setting.is_time else 1 / value
+                    if len(times) == 2:
+                        of_setting = results.setdefault((comparison.title, setting.name), Results())
+                        of_setting.plain.append(times[comparison.plain.subject.name])
+                        of_setting.measured.append(times[comparison.measured.subject.name])
 
 
-def _run(
-    subject: Subject, setting: Setting, arguments: Mapping[str, object], timeout: float
-) -> Outcome:
-    if subject.plain is None:
-        return run(subject, setting.workload, arguments, timeout=timeout)
+def _run(form: Form, setting: Setting, arguments: Mapping[str, object], timeout: float) -> Outcome:
+    subject = form.subject
+    if not form.is_profiled:
+        return run(
+            subject,
+            setting.workload,
+            arguments,
+            timeout=timeout,
+            environment=dict(form.environment),
+        )
     with buffers.new() as path:
         process_buffers = Buffers(path)
         watcher = Watcher(process_buffers)
@@ -182,15 +232,20 @@ def _run(
         return outcome
 
 
-def tables(report: Report, results: Mapping[str, Results]) -> list[Table]:
-    """Return the table; add its figures to `report`."""
-    table = empty_table(f"Cost of profiling on {processors()} processors", COLUMNS)
+def tables(report: Report, results: Mapping[tuple[str, str], Results]) -> list[Table]:
+    """Return a table for each comparison; add their figures to `report`."""
+    return [_table(report, comparison.title, results) for comparison in comparisons()]
+
+
+def _table(report: Report, title: str, results: Mapping[tuple[str, str], Results]) -> Table:
+    table = empty_table(f"{title} on {processors()} processors", COLUMNS)
     for setting in SETTINGS:
-        of_setting = results.get(setting.name, Results())
+        of_setting = results.get((title, setting.name), Results())
         costs = spread(of_setting.costs)
         interval = inference.median_interval(of_setting.costs)
         report.rows.append(
             {
+                "cost": title,
                 "setting": setting.name,
                 "rounds": len(of_setting.costs),
                 "cost_percent": costs.median if costs else None,
@@ -202,12 +257,12 @@ def tables(report: Report, results: Mapping[str, Results]) -> list[Table]:
         table.add_row(
             setting.name,
             _figure(setting, of_setting.plain),
-            _figure(setting, of_setting.profiled),
+            _figure(setting, of_setting.measured),
             f"{costs.median:+.1f} %" if costs else "-",
             f"{interval[0]:+.1f} to {interval[1]:+.1f} %" if interval else "-",
             f"{costs.low:+.1f} to {costs.high:+.1f} %" if costs else "-",
         )
-    return [table]
+    return table
 
 
 def _figure(setting: Setting, times: Sequence[float]) -> str:

@@ -39,6 +39,11 @@ if TYPE_CHECKING:
     "--stats", is_flag=True, help="Print the counts of the lock's operations on stderr afterwards."
 )
 @click.option(
+    "--metrics",
+    is_flag=True,
+    help="Let the program count its waits for mutexes, for 'lockwright metrics'.",
+)
+@click.option(
     "--cond",
     type=click.Choice(["fifo", "cr"]),
     help="Let a condition variable wake the longest waiter first, or mostly the latest one, "
@@ -56,6 +61,7 @@ def command(
     lock: str | None,
     plan: Path | None,
     stats: bool,
+    metrics: bool,
     cond: str | None,
     sem: str | None,
     rwlock: str | None,
@@ -72,6 +78,7 @@ def command(
     from lockwright.preload import binary
     from lockwright.preload.locks import (
         APPEND,
+        METRICS,
         RESTRICTING,
         check_plan_replacements,
         preload,
@@ -87,6 +94,8 @@ def command(
             chosen[APPEND[option]] = RESTRICTING
         elif kind is not None:
             chosen.pop(APPEND[option], None)
+    if metrics:
+        chosen[METRICS] = "1"
     set_replacements(chosen, {"rwlock": rwlock, "spin": spin})
     if subject.plan is not None:
         check_plan_replacements(chosen, "give one lock for all with --lock")

@@ -25,6 +25,9 @@ RWLOCK = "LOCKWRIGHT_RWLOCK"
 SPIN = "LOCKWRIGHT_SPIN"
 """The variable that selects the implementation of spin locks."""
 
+METRICS = "LOCKWRIGHT_METRICS"
+"""The variable that makes a lock's library count waits, unless it is empty."""
+
 SPIN_BYTES = 2
 """Bytes of a spin lock that are available to the lock that replaces it."""
 

@@ -92,7 +92,7 @@ class Attached:
         self.samples = Samples()
         self.asleep: dict[int, Wait] = {}
         self.began = time.monotonic()
-        self.mappings = _mappings(self.process)
+        self.mappings = mappings_of(self.process)
         self._code = [mapping for mapping in self.mappings if mapping[1]]
 
     def __enter__(self) -> Self:
@@ -109,7 +109,7 @@ class Attached:
     def symbols(self) -> Symbols:
         """Return the symbols of the process, including files loaded since the start."""
         with contextlib.suppress(OSError):
-            self.mappings = _mappings(self.process)
+            self.mappings = mappings_of(self.process)
             self._code = [mapping for mapping in self.mappings if mapping[1]]
         return Symbols([mapping for mapping, _ in self.mappings], self.program)
 
@@ -225,9 +225,9 @@ def _is_after_call(memory: int, address: int) -> bool:
     )
 
 
-def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
+def mappings_of(process: Path, root: str = "") -> list[tuple[Mapping, bool]]:
     """Return the parts of mapped files, each with a flag for code; the anonymous mapping behind a
-    file counts as its data."""
+    file counts as its data. root: the root directory of the process."""
     mappings: list[tuple[Mapping, bool]] = []
     bases: dict[str, int] = {}
     for line in (process / "maps").read_text(errors="replace").splitlines():
@@ -235,6 +235,7 @@ def _mappings(process: Path) -> list[tuple[Mapping, bool]]:
         start, end = (int(word, 16) for word in words[0].split("-"))
         path = words[5] if len(words) > 5 else ""
         if path.startswith("/"):
+            path = root + path
             if path not in bases:
                 bases[path] = _base(Path(path), start - int(words[2], 16))
             mappings.append((Mapping(path, start, end, bases[path]), "x" in words[1]))

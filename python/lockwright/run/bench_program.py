@@ -137,7 +137,7 @@ def run(
     for name, value in arguments.items():
         command += [f"--{name}", str(value)]
     library = subject.counting if counting else subject.plain
-    unwanted = (counters.VARIABLE, "LD_PRELOAD")
+    unwanted = (counters.VARIABLE, locks.METRICS, "LD_PRELOAD")
     variables = {k: v for k, v in os.environ.items() if k not in unwanted} | dict(environment or {})
     if library is not None:
         variables = preload(library, variables)

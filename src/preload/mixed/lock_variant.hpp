@@ -15,6 +15,8 @@ namespace lockwright::preload {
 /// Storage for the lock of any algorithm. Zeroed memory is an unlocked lock of each.
 class lock_variant {
  public:
+  static constexpr bool is_two_step = false;  // not all are
+
   /// Returns true if the kind word gives an algorithm whose lock is stored here.
   [[gnu::always_inline]] static constexpr bool is_known(kind_word kind) {
     const algorithm which = algorithm_of(kind);

@@ -46,9 +46,9 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
 
   [[gnu::always_inline]] static int lock(pthread_mutex_t* mutex) {
     const kind_word kind = of(mutex).kind();
-    return takes_fast_path(kind)           ? lock_fast(mutex, kind)
+    return locks_on_fast_path(kind)        ? lock_fast(mutex, kind, LOCKWRIGHT_CALLER)
            : library_takes_fast_path(kind) ? library_mutex::lock(mutex)
-                                           : lock_by_plan(mutex, __builtin_return_address(0));
+                                           : lock_by_plan(mutex, LOCKWRIGHT_CALLER);
   }
 
   [[gnu::always_inline]] static int trylock(pthread_mutex_t* mutex) {
@@ -139,9 +139,10 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
     return result;
   }
 
-  [[gnu::noinline]] static int lock_by_plan(pthread_mutex_t* mutex, const void* caller) {
-    ensure_algorithm(mutex, caller);
-    return is_library_mutex(mutex) ? library_mutex::lock(mutex) : lock_slow(mutex);
+  [[gnu::noinline]] static int lock_by_plan(pthread_mutex_t* mutex, std::uint64_t caller) {
+    ensure_algorithm(mutex, reinterpret_cast<const void*>(caller));
+    return is_library_mutex(mutex) ? library_mutex::lock_from(mutex, caller)
+                                   : lock_slow(mutex, caller);
   }
 
   [[gnu::noinline]] static int trylock_by_plan(pthread_mutex_t* mutex, const void* caller) {

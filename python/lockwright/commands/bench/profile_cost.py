@@ -1,4 +1,4 @@
-"""`lockwright bench profile-cost`: the cost of profiling a program's mutexes."""
+"""`lockwright bench profile-cost`: the costs of profiling a program's mutexes and of --metrics."""
 
 from pathlib import Path
 
@@ -21,8 +21,8 @@ def _help() -> str:
     about = [Column(each.name, f"{each.meaning}.") for each in profile_cost.SETTINGS]
     return "\n\n".join(
         [
-            "Measure workloads with and without 'lockwright profile', the two runs of a round one "
-            "after the other.",
+            "Measure workloads with and without 'lockwright profile', and under the default lock "
+            "with and without 'run --metrics', the two runs of a round one after the other.",
             definitions(about, "Settings:"),
             definitions(profile_cost.COLUMNS),
         ]
@@ -37,7 +37,7 @@ def command(runs: int, seconds: float, json_file: Path | None) -> None:
     """Measure, and print the table."""
     report = new_report("profile-cost", profile_cost.COLUMNS, {"runs": runs, "seconds": seconds})
     options = pinned_busy_work()
-    results: dict[str, profile_cost.Results] = {}
+    results: dict[tuple[str, str], profile_cost.Results] = {}
     limit = seconds + BEFORE_AND_AFTER
     stopped = interrupts.until_stopped(
         lambda: profile_cost.measure(report, runs, seconds, options, limit, results)

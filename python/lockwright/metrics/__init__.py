@@ -1,0 +1,1 @@
+"""The waits that running programs count in their segments, as Prometheus metrics."""
