@@ -165,6 +165,7 @@ int quiet_and_hot(int argc, char** argv);
 int regimes(int argc, char** argv);
 int sleep(int argc, char** argv);
 int transfer(int argc, char** argv);
+int rwlock(int argc, char** argv);
 int uncontended(int argc, char** argv);
 
 }  // namespace bench

@@ -30,6 +30,7 @@ constexpr workload workloads[] = {
      "many mutexes with one thread each, one that all contend for, and one of two threads"},
     {"regimes", bench::regimes,
      "threads that contend in one pattern and then in another: bursts, queues, trylock loops"},
+    {"rwlock", bench::rwlock, "readers and writers of one reader-writer lock"},
     {"pause", bench::pause,
      "how long a pause, an iteration of an empty loop and a reading of the clock take"},
     {"transfer", bench::transfer, "how long a cache line takes from one processor to another"},

@@ -14,6 +14,7 @@ import lockwright.bench.handover as handover_runs
 import lockwright.bench.herd as herd_runs
 import lockwright.bench.oversubscribe as oversubscribe_runs
 import lockwright.bench.park as park_runs
+import lockwright.bench.rwlock as rwlock_runs
 import lockwright.bench.uncontended as uncontended_runs
 from lockwright.base.errors import LockwrightError
 from lockwright.bench.catalogue import catalogue
@@ -292,6 +293,49 @@ def oversubscribe(request: _Request) -> None:
         request.report, request.chosen, request.runs, request.specific, counts, request.timeout
     )
     request.show(tables, oversubscribe_runs.remarks(request.report, processors()))
+
+
+@_measurement(rwlock_runs.COLUMNS, 5, with_locks=False)
+@click.option(
+    "--rwlocks",
+    metavar="A,B,...",
+    help="The reader-writer locks, keep or mutex, to measure beside libc.  [default: all]",
+)
+@click.option(
+    "--mutex",
+    default="pthread",
+    show_default=True,
+    metavar="LOCK",
+    help="The lock whose library is loaded, and that replaces reader-writer locks under mutex.",
+)
+@_number_list_option(
+    "--read-percent", "0,50,90,99,100", help_text="Shares of reads; tables for each."
+)
+@_number_list_option(
+    "--threads-per-core", "1,4", help_text="Threads for each processor; a table for each number."
+)
+@grammar.seconds(0.3)
+@grammar.integer("--burst", 1, "Writes that a thread makes one after the other.")
+@grammar.integer("--section-cycles", 200, "Processor cycles of work in a section.", least=0)
+@grammar.integer("--gap-cycles", 400, "Processor cycles of work between two sections.", least=0)
+def rwlock(request: _Request) -> None:
+    """Measure readers and writers of one reader-writer lock, under each of them."""
+    options = request.specific
+    names = options.pop("rwlocks")
+    chosen = rwlock_runs.contenders(
+        [word.strip() for word in names.split(",") if word.strip()] if names else None,
+        options.pop("mutex"),
+    )
+    shares = list(dict.fromkeys(number_list(options.pop("read-percent"), "--read-percent", 0)))
+    if max(shares) > 100:
+        raise LockwrightError(
+            f"--read-percent {max(shares):g} is above 100", "give shares from 0 to 100"
+        )
+    counts = _thread_counts(options.pop("threads-per-core"))
+    tables = rwlock_runs.measure(
+        request.report, chosen, request.runs, options, shares, counts, request.timeout
+    )
+    request.show(tables)
 
 
 @_measurement(park_runs.COLUMNS, 9, with_locks=False)
