@@ -62,9 +62,12 @@ class ticket_rw {
       return outcome;
     }
     if (deadline != never) {
-      return enter_until(deadline, [&] { return try_lock_read(passes) != admission::refused; })
-                 ? admission::inside
-                 : admission::refused;
+      admission later = admission::refused;
+      enter_until(deadline, [&](std::uint64_t& seen) {
+        later = enter_as_reader(seen, passes);
+        return later != admission::refused;
+      });
+      return later;
     }
     const std::uint64_t mine = draw();
     await([&](std::uint64_t seen) { return field(seen, readers_) == mine; });
@@ -74,27 +77,7 @@ class ticket_rw {
 
   admission try_lock_read(bool passes) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    for (;;) {
-      std::uint64_t then = 0;
-      if (field(seen, readers_) == field(seen, next_)) {
-        if (drawn(seen) == most_) [[unlikely]] {
-          return admission::too_many;
-        }
-        then = plus_one(plus_one(seen, next_), readers_);
-      } else if (passes && readers_inside(seen) != 0) {
-        if (seen >> again_shift_ == most_again_) [[unlikely]] {
-          return admission::too_many;
-        }
-        then = seen + one_again_;
-      } else {
-        return admission::refused;
-      }
-      // Acquire pairs with the release of the last writer.
-      if (word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
-        return admission::inside;
-      }
-    }
+    return enter_as_reader(seen, passes);
   }
 
   void unlock_read() {
@@ -125,18 +108,12 @@ class ticket_rw {
 
   bool try_lock_write() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    while (field(seen, writers_) == field(seen, next_)) {
-      // Acquire pairs with the releases of all that have left.
-      if (word_.compare_exchange_weak(seen, plus_one(seen, next_), std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
-        return true;
-      }
-    }
-    return false;
+    return enter_as_writer(seen);
   }
 
   bool try_lock_write_until(std::uint64_t deadline) {
-    return try_lock_write() || enter_until(deadline, [this] { return try_lock_write(); });
+    return try_lock_write() ||
+           enter_until(deadline, [this](std::uint64_t& seen) { return enter_as_writer(seen); });
   }
 
   /// The order of the tickets holds in any case.
@@ -197,6 +174,43 @@ class ticket_rw {
     return (field(word, next_) - field(word, writers_)) & mask_;
   }
 
+  // These leave the word in `seen` that refuses the caller, on which it may sleep.
+
+  admission enter_as_reader(std::uint64_t& seen, bool passes) {
+    for (;;) {
+      std::uint64_t then = 0;
+      if (field(seen, readers_) == field(seen, next_)) {
+        if (drawn(seen) == most_) [[unlikely]] {
+          return admission::too_many;
+        }
+        then = plus_one(plus_one(seen, next_), readers_);
+      } else if (passes && readers_inside(seen) != 0) {
+        if (seen >> again_shift_ == most_again_) [[unlikely]] {
+          return admission::too_many;
+        }
+        then = seen + one_again_;
+      } else {
+        return admission::refused;
+      }
+      // Acquire pairs with the release of the last writer.
+      if (word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+        return admission::inside;
+      }
+    }
+  }
+
+  bool enter_as_writer(std::uint64_t& seen) {
+    while (field(seen, writers_) == field(seen, next_)) {
+      // Acquire pairs with the releases of all that have left.
+      if (word_.compare_exchange_weak(seen, plus_one(seen, next_), std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   std::uint64_t draw() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
@@ -216,8 +230,8 @@ class ticket_rw {
     std::uint64_t then = 0;
     do {
       then = plus_one(seen, readers_) & ~asleep_;
-      // Acquire pairs with the release of the last writer.
-    } while (!word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
+      // Relaxed: the load in await() has acquired.
+    } while (!word_.compare_exchange_weak(seen, then, std::memory_order_relaxed,
                                           std::memory_order_relaxed));
     wake_if_asleep(seen, then);
   }
@@ -244,19 +258,19 @@ class ticket_rw {
     }
   }
 
-  /// Calls enter() until it succeeds or the deadline has passed; returns whether it succeeded.
+  /// Calls enter(word) until it succeeds or the deadline has passed; returns whether it succeeded.
   template <class Enter>
   [[gnu::noinline]] bool enter_until(std::uint64_t deadline, Enter enter) {
     const std::uint64_t spun = Env::now() + Env::template value<spin_bound>();
-    if (poll_until<Env>(spun < deadline ? spun : deadline, enter)) {
+    std::uint64_t seen = 0;
+    const auto attempt = [&] {
+      seen = word_.load(std::memory_order_relaxed);
+      return enter(seen);
+    };
+    if (poll_until<Env>(spun < deadline ? spun : deadline, attempt)) {
       return true;
     }
-    for (;;) {
-      // Before the attempt: a thread that admits the caller after it changes the low half.
-      std::uint64_t seen = word_.load(std::memory_order_relaxed);
-      if (enter()) {
-        return true;
-      }
+    while (!attempt()) {
       if (Env::now() >= deadline) {
         return false;
       }
@@ -264,6 +278,7 @@ class ticket_rw {
         Env::wait_low_until(word_, static_cast<std::uint32_t>(seen | asleep_), deadline);
       }
     }
+    return true;
   }
 
   bool announce_sleep(std::uint64_t& seen) {
