@@ -31,6 +31,7 @@ NOT_RUN = {
     ".venv/bin/lockwright list": "likewise",
     ".venv/bin/lockwright info my-lock": "likewise",
     ".venv/bin/lockwright run --lock my-lock": "likewise",
+    "lockwright compare --locks pthread,adaptive --baseline": "status 1 on a busy machine",
     "lockwright torture all": "takes an hour",
     "lockwright bench claims --simulated --seeds 1": "takes minutes",
     "lockwright bench tune": "takes half an hour",

@@ -32,6 +32,7 @@ GRAMMAR: dict[str, tuple[str, type[click.ParamType[Any]], str, str]] = {
     "--json": ("", click.Path, "FILE", f"Also write .* as JSON {_TO_FILE}"),
     "--csv": ("", click.Path, "FILE", f"Also write .* as CSV {_TO_FILE}"),
     "--html": ("", click.Path, "FILE", f"Also write .* as HTML {_TO_FILE}"),
+    "--markdown": ("", click.Path, "FILE", f"Also write .* as Markdown {_TO_FILE}"),
     "--output": ("-o", click.Path, "FILE|DIR", r"Write .* (to FILE|into the directory DIR)\."),
 }
 
@@ -73,7 +74,7 @@ def test_an_option_means_the_same_everywhere() -> None:
             assert type(option.type) is OTHER_TYPES.get(where, kind), where
             assert option.metavar in value.split("|"), where
             assert re.match(meaning, option.help or ""), where
-            if spelt in ("--json", "--csv", "--html"):
+            if spelt in ("--json", "--csv", "--html", "--markdown"):
                 assert option.callback is grammar.output_file, where
     assert all(number > 0 for number in uses.values()), uses
 

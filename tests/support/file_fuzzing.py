@@ -14,15 +14,19 @@ import sqlite3
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from lockwright import cli
 from lockwright.base.errors import LockwrightError, explain
+from lockwright.compare import baseline
+from lockwright.compare import stats as comparison_stats
+from lockwright.compare.plan import Plan
 from lockwright.machine import calibration
 from lockwright.plan import read as plans
 from lockwright.preload import locks
+from lockwright.run.record import Record
 from lockwright.simulate import machine
 from lockwright.study.campaign import plan as studies
 from lockwright.study.campaign.run_record import RunRecord, Slot
@@ -123,6 +127,38 @@ def _write_database(path: Path) -> None:
     store.close()
 
 
+def _comparison() -> tuple[Plan, list[Record]]:
+    locks = ("pthread", "futex")
+    plan = Plan(("x",), locks, (0,), 3, 0, None, "s", True, 60.0, None)
+    records = [
+        Record(0, n, lock, "finished", 1.0 + n, 1.0, 1.0, 0.0, 0, 0, None, 0, "", "")
+        for n in (1, 2, 3)
+        for lock in locks
+    ]
+    return plan, records
+
+
+def _write_baseline(path: Path) -> None:
+    plan, records = _comparison()
+    document = {
+        "schema": 1,
+        "started": "2026-01-01T00:00:00+00:00",
+        "plan": asdict(plan) | {"threads": [None]},
+        "provenance": {"cpu": "x", "findings": [{"name": "others", "level": "warn"}]},
+        "runs": [asdict(record) | {"threads": None} for record in records],
+    }
+    path.write_text(json.dumps(document))
+
+
+def _compare_with_baseline(path: Path) -> None:
+    plan, records = _comparison()
+    earlier = baseline.read(path)
+    baseline.check(earlier, plan, True)
+    tables = [comparison_stats.summarise(plan, records, 0)]
+    change = baseline.compare(earlier, plan, tables, {"cpu": "x"}, 0.05)
+    print(change.sentence(), *change.conditions, json.dumps(change.as_json()))
+
+
 def _write_csv(path: Path) -> None:
     lines = ["machine,application,threads,lock,throughput"]
     for lock in ("pthread", "mcs"):
@@ -151,6 +187,7 @@ READERS = (
     ),
     Reader("machine", "m.toml", _write_machine, _function(lambda path: machine.load(str(path)))),
     Reader("calibration", "c.json", _write_calibration, _function(_load_calibration)),
+    Reader("baseline", "b.json", _write_baseline, _function(_compare_with_baseline)),
     Reader("study", "s.toml", _write_study, _command("study", "run", "FILE", "--dry-run")),
     Reader("database", "s.sqlite", _write_database, _command("study", "analyse", "FILE")),
     Reader("data set", "d.csv", _write_csv, _command("study", "analyse", "FILE")),

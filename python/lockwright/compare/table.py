@@ -14,9 +14,11 @@ from lockwright.compare import metered
 from lockwright.compare.plan import Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict, heading
+from lockwright.compare.warnings import at_threads
 from lockwright.preload.locks import BASELINE
 
 if TYPE_CHECKING:
+    from lockwright.compare.baseline import Change, Row
     from lockwright.compare.report import Report
 
 
@@ -143,6 +145,42 @@ def print_verdict(console: Console, verdict: Verdict, use: str | None) -> None:
         console.print(verdict.heading, style="bold")
         # One line of any length, so that it can be copied.
         console.print(f"  {use}", soft_wrap=True)
+
+
+def change_columns(plan: Plan, change: "Change") -> tuple[str, ...]:
+    """Return the headings of the table against an earlier comparison."""
+    interval = f"{numbers.percent(change.confidence, 1)} CI"
+    return "lock", f"before ({plan.unit})", f"now ({plan.unit})", "ratio to before", interval
+
+
+def change_cells(row: "Row") -> tuple[str, ...]:
+    """Return a row of this table, a text per column."""
+    return (
+        f"{row.lock}{at_threads(row.threads)}",
+        numbers.figure(row.before),
+        "-" if row.now is None else numbers.figure(row.now),
+        "-" if row.ratio is None else numbers.ratio(row.ratio),
+        numbers.interval(row.low, row.high),
+    )
+
+
+def show_change(console: Console, plan: Plan, change: "Change") -> None:
+    """Print the table against an earlier comparison, and what differs between both."""
+    console.print()
+    print_wrapped(console, "", f"against {change.earlier.path}, {change.earlier.started}", "bold")
+    grid = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for index, column in enumerate(change_columns(plan, change)):
+        grid.add_column(column, justify="right" if index else "left")
+    for row in change.rows:
+        grid.add_row(*map(Text, change_cells(row)), style="yellow" if row.is_worse else "")
+    console.print(grid)
+    for condition in change.conditions:
+        print_wrapped(console, "Other conditions: ", condition, "yellow")
+
+
+def print_change(console: Console, change: "Change") -> None:
+    """Print the conclusion against an earlier comparison."""
+    print_wrapped(console, "", change.sentence(), "bold")
 
 
 def _table(plan: Plan, summaries: Sequence[Summary], is_one_line: bool) -> Table:

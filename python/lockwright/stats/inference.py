@@ -70,6 +70,38 @@ def paired_ratio(
     return Ratio(math.exp(mean), low, high, deviation, len(logs))
 
 
+def independent_ratio(
+    values: Sequence[float],
+    baseline: Sequence[float],
+    lower_is_better: bool,
+    confidence: float = CONFIDENCE,
+) -> Ratio | None:
+    """Return the ratio of the geometric means of runs that are not paired, with Welch's t interval
+    on the logarithms (Welch, Biometrika 34, 1947). Above 1 is better than the baseline. None if
+    either has no value, or one that is not positive."""
+    if not values or not baseline or min(*values, *baseline) <= 0:
+        return None
+    sign = -1 if lower_is_better else 1
+    logs = [[sign * math.log(value) for value in series] for series in (values, baseline)]
+    mean = statistics.fmean(logs[0]) - statistics.fmean(logs[1])
+    rounds = min(map(len, logs))
+    if rounds < 2:
+        return Ratio(_exp(mean), None, None, None, rounds)
+    errors = [statistics.variance(series) / len(series) for series in logs]
+    half = 0.0
+    if sum(errors) > 0:
+        degrees = sum(errors) ** 2 / sum(
+            error**2 / (len(series) - 1) for error, series in zip(errors, logs, strict=True)
+        )
+        half = t_quantile(degrees, confidence) * math.sqrt(sum(errors))
+    return Ratio(_exp(mean), _exp(mean - half), _exp(mean + half), None, rounds)
+
+
+def _exp(logarithm: float) -> float:
+    # A float cannot hold more, and an interval of that width is of no use.
+    return math.exp(max(-300.0, min(300.0, logarithm)))
+
+
 def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """Return an interval of the median with at least 95 % confidence for any distribution: the k-th
     smallest and the k-th largest value, for the largest such k by the binomial distribution

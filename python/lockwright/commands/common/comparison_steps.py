@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lockwright.machine.meters import Idle, Meters
     from lockwright.preload.locks import Registry
 
-_SAVED_ADVICE = "all runs are saved: free space or name another file, and repeat with --resume"
+SAVED_ADVICE = "all runs are saved: free space or name another file, and repeat with --resume"
 """The advice if a result cannot be written."""
 
 
@@ -199,7 +199,7 @@ def write_files(options: ComparisonOptions, report: "Report") -> None:
             from lockwright.compare import export, html
 
             writers = {"--html": html.render, "--json": export.to_json, "--csv": export.to_csv}
-            files.write(file, writers[option](report), option, _SAVED_ADVICE)
+            files.write(file, writers[option](report), option, SAVED_ADVICE)
             print_line(f"wrote {file}")
 
 

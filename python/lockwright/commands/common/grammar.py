@@ -87,6 +87,11 @@ def csv_file(content: str) -> Decorator:
     return _file("--csv", "CSV", content)
 
 
+def markdown_file() -> Decorator:
+    """Return `--markdown FILE`."""
+    return _file("--markdown", "Markdown", "a summary for a pull request")
+
+
 def html_file(content: str = "a report with plots") -> Decorator:
     """Return `--html FILE`."""
     return _file("--html", "HTML", content)
