@@ -78,8 +78,11 @@ void renew_metrics() {
 }
 
 void add_wait(std::uint64_t caller, std::uint64_t ns) {
-  metrics_page& page = *metrics.load(std::memory_order_relaxed);
-  wait_counts& counts = page.of[site_of(page, caller)][native::self() % metrics_page::stripes];
+  metrics_page* page = metrics.load(std::memory_order_relaxed);
+  if (page == nullptr) {  // a signal handler forked during the wait, and the child got no segment
+    return;
+  }
+  wait_counts& counts = page->of[site_of(*page, caller)][native::self() % metrics_page::stripes];
   counts.waits[wait_counts::bucket_of(ns)].fetch_add(1, std::memory_order_relaxed);
   counts.waited_ns.fetch_add(ns, std::memory_order_relaxed);
 }
