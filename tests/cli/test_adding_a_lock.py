@@ -161,3 +161,27 @@ def test_a_bad_row_is_refused(tree: Path, tmp_path: Path, row: str, message: str
     result = run(tmp_path, "cmake -DLOCKWRIGHT_ROWS=rows -P cmake/Registry.cmake")
     assert result.returncode != 0
     assert message in " ".join(result.stderr.split()), result.stderr
+
+
+def test_a_reader_writer_lock_takes_a_header_and_a_row(tree: Path, libraries: Path) -> None:
+    """The build, the list, `run` and the POSIX tests take it from the row."""
+    headers = tree / "include/lockwright"
+    (headers / "rwlock/my_rw.hpp").write_text(
+        (headers / "rwlock/futex_rw.hpp").read_text().replace("futex_rw", "my_rw")
+    )
+    with (headers / "rwlocks.def").open("a") as rows:
+        rows.write('LOCKWRIGHT_RWLOCK("my-rw", my_rw, "lockwright/rwlock/my_rw.hpp", my_rw<Env>)\n')
+    build = run(tree, "cmake --build --preset release", CXXFLAGS="-Werror")
+    assert build.returncode == 0, build.stdout + build.stderr
+    environment = {"LOCKWRIGHT_LIBDIR": str(libraries)}
+    listed = run(tree, ".venv/bin/lockwright list --rwlocks", **environment)
+    assert "my-rw" in [line.split()[0] for line in listed.stdout.splitlines()], listed.stderr
+    program = locate.program("posix", "rwlocks")
+    tested = run(
+        tree,
+        f".venv/bin/lockwright run --lock my-lock --rwlock my-rw -- {program}",
+        LOCKWRIGHT_TEST_RWLOCK="writers",
+        **environment,
+    )
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    assert "ok: a reader beside a waiting writer" in tested.stdout

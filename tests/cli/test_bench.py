@@ -194,6 +194,21 @@ def test_oversubscribe_counts_each_thread_in_each_second(measure: Any) -> None:
     assert all(r["ratio"]["median"] == 1 for r in document["rows"] if r["lock"] == "libc")
 
 
+def test_rwlock_measures_readers_and_writers(measure: Any) -> None:
+    """The shares of reads are as requested, and no writer is inside beside another thread."""
+    options = ["--rwlocks", "keep,mutex,big-reader", "--runs", "2", "--threads-per-core", "2"]
+    document = measure("rwlock", *options, "--read-percent", "0,90,100", "--seconds", "0.05")
+    names = ["libc", "keep", "mutex", "big-reader"]
+    assert [row["lock"] for row in document["rows"]] == names * 3
+    for row in document["rows"]:
+        reads, writes = row["reads_per_second"]["median"], row["writes_per_second"]["median"]
+        assert (reads == 0) == (row["read_percent"] == 0)
+        assert (writes == 0) == (row["read_percent"] == 100)
+        assert row["read_pair_ns"]["median"] > 0
+        assert row["write_pair_ns"]["median"] > 0
+    assert all(line["torn"] == 0 for _, line in lines(document, "ended"))
+
+
 def test_oversubscribe_finds_a_starved_thread(lockwright: Path, tmp_path: Path) -> None:
     """An unfinished wait counts, and so does a second without an acquisition."""
     target = tmp_path / "result.json"
@@ -291,6 +306,8 @@ def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str
         (["herd", "--section-ns", "-1"], "'-1'"),
         (["footprint", "--mutexes", "10", "--warm", "10"], "--warm 10"),
         (["footprint", "--threads", "10", "--sharers", "11"], "--sharers 11"),
+        (["rwlock", "--rwlocks", "big-readers"], "'big-reader'"),
+        (["rwlock", "--read-percent", "101"], "--read-percent 101"),
         (["park", "--json", "/nonexistent/result.json"], "/nonexistent/result.json"),
     ],
 )

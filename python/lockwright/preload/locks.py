@@ -3,12 +3,14 @@
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lockwright.base.errors import LockwrightError
+
+_T = TypeVar("_T")
 
 BASELINE = "pthread"
 """The reference of every ratio: the C library's mutex through the same layer."""
@@ -231,9 +233,8 @@ def replacements_of(variable: str) -> tuple[str, ...]:
     LockwrightError if the registry of reader-writer locks cannot be read."""
     if variable == SPIN:
         return ("keep", "mutex")
-    from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
-
-    return (KEEP, MUTEX, *rwlocks())
+    source = directory() / "rwlocks.json"
+    return read_rows(source, lambda rows: ("keep", "mutex", *(row["name"] for row in rows)))
 
 
 def check_replacement(setting: str, variable: str, value: str) -> None:
@@ -339,9 +340,14 @@ def registry(folder: Path | None = None) -> Registry:
     """Read locks.json. Raises LockwrightError if it is missing or malformed. folder: the directory
     of the libraries; None for `directory()`."""
     folder = folder or directory()
-    source = folder / "locks.json"
+    return read_rows(folder / "locks.json", lambda rows: Registry(folder, rows))
+
+
+def read_rows(source: Path, convert: Callable[[list[dict[str, Any]]], _T]) -> _T:
+    """Return convert(the rows of a registry). Raises LockwrightError if it is missing or
+    malformed."""
     try:
-        return Registry(folder, json.loads(source.read_text(encoding="utf-8")))
+        return convert(json.loads(source.read_text(encoding="utf-8")))
     except OSError as error:
         raise LockwrightError(
             f"cannot read {source}: {error.strerror}", missing_advice()

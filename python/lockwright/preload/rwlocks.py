@@ -1,10 +1,9 @@
 """The registry of reader-writer locks as the build wrote it."""
 
-import json
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
-from lockwright.base.errors import LockwrightError
 from lockwright.preload import locks
 
 KEEP, MUTEX = "keep", "mutex"
@@ -45,23 +44,15 @@ class RwLock:
 def rwlocks(folder: Path | None = None) -> dict[str, RwLock]:
     """Read rwlocks.json: the reader-writer locks by name, in registry order. Raises LockwrightError
     if it is missing or malformed. folder: as for `locks.registry()`."""
-    source = (folder or locks.directory()) / "rwlocks.json"
     known = {field.name for field in fields(RwLock)}
-    try:
-        rows = json.loads(source.read_text(encoding="utf-8"))
-        found = []
+
+    def convert(rows: list[dict[str, Any]]) -> dict[str, RwLock]:
+        found = {}
         for row in rows:
             tunables = tuple(locks.Tunable(**each) for each in row["tunables"])
             # A later build may write fields that this code does not read.
             known_fields = {key: value for key, value in row.items() if key in known}
-            found.append(RwLock(**{**known_fields, "tunables": tunables}))
-        return {lock.name: lock for lock in found}
-    except OSError as error:
-        raise LockwrightError(
-            f"cannot read {source}: {error.strerror}", locks.missing_advice()
-        ) from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise LockwrightError(
-            f"{source} is not a registry of reader-writer locks ({error})",
-            "build or install Lockwright again",
-        ) from error
+            found[row["name"]] = RwLock(**{**known_fields, "tunables": tunables})
+        return found
+
+    return locks.read_rows((folder or locks.directory()) / "rwlocks.json", convert)
