@@ -200,6 +200,7 @@ struct shfl_park {
     bool steal() {
       std::uint32_t free = 0;
       // Acquire pairs with the release in release().
+      // mutant survives in shfl-rw: acquire -> relaxed: its own word orders the sections.
       return word_.load(std::memory_order_relaxed) == free &&
              word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
                                            std::memory_order_relaxed);
@@ -220,6 +221,7 @@ struct shfl_park {
     }
 
     void release() {
+      // mutant survives in shfl-rw: release -> relaxed: as in steal().
       if ((word_.fetch_and(no_stealing_, std::memory_order_release) & first_sleeps_) != 0)
           [[unlikely]] {
         Env::wake(word_, 1);
@@ -264,6 +266,7 @@ struct shfl_park {
     bool take() {
       std::uint32_t free = barred_;
       // As in words::steal().
+      // mutant survives in shfl-rw: acquire -> relaxed: as in steal().
       return lock_.word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
                                                  std::memory_order_relaxed);
     }
@@ -292,6 +295,7 @@ struct shfl_park {
    public:
     void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
+    // mutant survives in shfl-rw: acquire -> relaxed: in its scenarios too few threads queue.
     [[nodiscard]] bool is_first() const { return word_.load(std::memory_order_acquire) == first_; }
 
     template <class Between>
@@ -318,6 +322,7 @@ struct shfl_park {
 
     /// Release, as the store of shfl_spin.
     void make_first() {
+      // mutant survives in shfl-rw: release -> relaxed: in its scenarios too few threads queue.
       if (word_.exchange(first_, std::memory_order_release) == parked_) {
         Env::wake(word_, 1);
       }
@@ -430,6 +435,7 @@ class shfllock {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
     me->cell.arm();
+    // mutant survives in shfl-rw: dropped: in its scenarios too few threads queue.
     me->shuffler.store(0, std::memory_order_relaxed);
     // mutant survives: dropped: it only decides the order of service.
     me->numa = Env::node();
@@ -488,6 +494,7 @@ class shfllock {
   }
 
   // Acquire pairs with the release at the end of shuffle(), which publishes groups and links.
+  // mutant survives in shfl-rw: acquire -> relaxed: in its scenarios too few threads queue.
   static bool is_marked(const node& me) { return me.shuffler.load(std::memory_order_acquire) != 0; }
 
   /// Moves waiters of the caller's NUMA node right behind it, until `stop()` or a waiter that
@@ -499,8 +506,10 @@ class shfllock {
     const std::uint32_t my_numa = me.numa;
     std::uint64_t members = me.batch;
     if (members == 0) {
+      // mutant survives in shfl-rw: dropped: in its scenarios too few threads queue.
       me.batch = members = 1;
     }
+    // mutant survives in shfl-rw: dropped: in its scenarios too few threads queue.
     me.shuffler.store(0, std::memory_order_relaxed);
     node* last_member = &me;
     node* before = &me;
@@ -535,6 +544,7 @@ class shfllock {
     }
     if (members < limit) {
       // mutant survives: dropped: without a mark no thread behind shuffles, which is a plain queue.
+      // mutant survives in shfl-rw: release -> relaxed: in its scenarios too few threads queue.
       last_member->shuffler.store(1, std::memory_order_release);
     }
   }

@@ -55,8 +55,11 @@ struct bravo_table {
   /// The readers of a process remain those of its forked child.
   static constexpr bool survives_fork = true;
 
-  /// As many entries as can be used, but no more than there can be threads.
-  entry entries[bravo_entries.max < Env::max_self ? bravo_entries.max : Env::max_self];
+  /// As many entries as can be used; fewer in the model, where there are few threads.
+  static constexpr std::size_t size =
+      bravo_entries.max < Env::max_self / 64 ? bravo_entries.max : Env::max_self / 64;
+
+  entry entries[size];
 };
 
 /// The entries of one lock, as the indicator of reader_front.
@@ -105,6 +108,8 @@ class bravo_readers {
       }
       add();
       // Acquire, also on failure: a reader that has left. Release: the caller's add().
+      // mutant survives: acq_rel -> release: it takes a reader that leaves and another one that
+      // enters since the last look.
       if (!entries_[i].compare_exchange_strong(seen, nullptr, std::memory_order_acq_rel,
                                                std::memory_order_acquire)) {
         undo();
