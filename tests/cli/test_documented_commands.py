@@ -21,6 +21,7 @@ NOT_RUN = {
     "./dev build": "precedes this test, and builds files that other tests use",
     "./dev wheel": "precedes this test",
     "./dev deb": "test_debian_packages.py makes and installs the packages",
+    "./dev release": "takes minutes; test_release.py runs it",
     "pip install build/wheel/": "test_wheel.py installs it",
     "./dev sanitize": "takes minutes",
     "./dev model": "takes an hour",
