@@ -146,7 +146,7 @@ class c_rw {
   }
 
   void unlock_read() {
-    if (parts* all = parts_.made()) [[likely]] {
+    if (parts* all = parts_.held()) [[likely]] {
       all->over(inner_).unlock_read();
     } else {
       inner_.unlock_read();
@@ -199,7 +199,7 @@ class c_rw {
 
   /// `writers_first`: a waiting writer comes before the waiting readers.
   void unlock_write(bool writers_first = false) {
-    if (parts* all = parts_.made()) [[likely]] {
+    if (parts* all = parts_.held()) [[likely]] {
       cohort_.unlock(all->cohort());
       all->over(inner_).end_write();
     }
