@@ -1,0 +1,76 @@
+#!/bin/sh
+# fresh_root.sh RELEASE SUITE FOLDER: installs the artefacts of ./dev release into a fresh Debian without
+# compiler, uses them, removes them, and fails if a file remains. SUITE: bookworm (library package and
+# wheel) or trixie (all packages). FOLDER: for the new root, about 2 GB. Needs root and debootstrap.
+set -eu
+release=$(cd "$1" && pwd)
+suite=$2
+root=$3
+
+if [ "${FRESH_ROOT_INSIDE:-}" != yes ]; then
+    [ ! -e "$root" ] || { echo "$root exists" >&2; exit 2; }
+    debootstrap --variant=minbase \
+        --include=python3-venv,xz-utils,man-db,bash-completion,ca-certificates \
+        "$suite" "$root" http://deb.debian.org/debian
+    # The certificates of this machine, for a mirror that needs them.
+    cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+    cp -L /etc/resolv.conf "$root/etc/"
+    mkdir "$root/release"
+    cp "$release"/*.whl "$release"/*.deb "$root/release/"
+    cp "$0" "$root/release/test"
+    # The mounts end with this process.
+    exec unshare --mount --pid --fork sh -ec "
+        mount -t proc proc '$root/proc'
+        mount --rbind /dev '$root/dev'
+        exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 MANPAGER=cat \
+            FRESH_ROOT_INSIDE=yes DEBIAN_FRONTEND=noninteractive \
+            PIP_CERT=/etc/ssl/certs/ca-certificates.crt \
+            chroot '$root' sh /release/test /release '$suite' /"
+fi
+
+announce() { printf '==> %s\n' "$*"; }
+
+# The command in PATH, and the word that removes it.
+use() {
+    cd /tmp
+    seq 300000 >numbers
+    announce "run"
+    lockwright run --stats -- xz -T2 -0 -k -f numbers 2>&1 | head -n 4
+    announce "profile, advise"
+    lockwright profile -o profile.json -- xz -T2 -0 -k -f numbers
+    lockwright advise profile.json | head -n 3
+    announce "tune"
+    lockwright tune --budget 10s -- xz -T2 -0 -k -f numbers | tail -n 3
+    announce "man page"
+    man lockwright-run | sed -n '1,5p'
+    announce "completion"
+    bash -c 'source /usr/share/bash-completion/bash_completion
+        eval "$(lockwright completion bash)"
+        COMP_WORDS=(lockwright run --lock mcs-s); COMP_CWORD=3
+        _lockwright_completion lockwright; printf "%s\n" "${COMPREPLY[@]}"' | grep mcs-stp
+    rm -rf numbers* profile.json "$HOME/.local" "$HOME/.cache" "$HOME/.config"
+}
+
+if command -v cc gcc g++ clang; then echo "there is a compiler" >&2; exit 1; fi
+files() { find / -xdev -path /proc -prune -o -path /dev -prune -o -iname '*lockwright*' -print | sort; }
+
+announce "Debian packages"
+apt-get -qq update
+if [ "$suite" = bookworm ]; then
+    apt-get -qq install -y --no-install-recommends "$release"/liblockwright0_*.deb >/dev/null
+else
+    apt-get -qq install -y --no-install-recommends "$release"/*.deb >/dev/null
+    PATH=/usr/bin:$PATH use
+fi
+LD_PRELOAD=liblockwright-mcs-stp.so cat /proc/self/maps | grep -m 1 -o 'liblockwright-mcs-stp.so'
+apt-get -qq purge -y '*lockwright*' >/dev/null
+
+announce "Wheel"
+python3 -m venv "/opt/a place"
+"/opt/a place/bin/pip" install --quiet "$release"/*.whl
+(PATH="/opt/a place/bin:$PATH" && use)
+"/opt/a place/bin/pip" uninstall --quiet --yes lockwright
+
+left=$(files | grep -v '^/release/' || :)
+[ -z "$left" ] || { printf 'left behind:\n%s\n' "$left" >&2; exit 1; }
+announce "Nothing is left behind"
