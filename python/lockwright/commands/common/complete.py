@@ -1,11 +1,15 @@
 """Shell completion of the values of options and arguments."""
 
+# In click before 8.3, CompletionItem has no type parameter.
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 import click
 from click.shell_completion import CompletionItem
 
-Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]
+Completer: TypeAlias = "Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]"
 
 
 def _lock_names() -> list[str]:

@@ -205,7 +205,7 @@ def real_number(
 
 
 def _number(
-    name: str, kind: click.ParamType[Any], default: float | None, text: str, metavar: str | None
+    name: str, kind: "click.ParamType[Any]", default: float | None, text: str, metavar: str | None
 ) -> Decorator:
     return click.option(
         name, type=kind, default=default, show_default=True, metavar=metavar, help=text

@@ -7,7 +7,7 @@ import click
 from lockwright.base import numbers
 
 
-class Percentage(click.ParamType[float]):
+class Percentage(click.ParamType):  # type: ignore[type-arg]  # no parameter before click 8.3
     """A percentage from 0 to below 100, as in `5%`, converted to a share."""
 
     name = "percentage"
