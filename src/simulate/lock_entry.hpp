@@ -23,7 +23,7 @@ struct lock_entry {
 };
 
 template <class L>
-constexpr lock_entry entry_of(const char* name) {
+constexpr lock_entry lock_entry_of(const char* name) {
   return {
       .name = name,
       .bytes = sizeof(L),

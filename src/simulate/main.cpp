@@ -1,4 +1,4 @@
-// lockwright-simulate: one workload under one lock on one simulated machine.
+// lockwright-simulate: one workload under one lock or reader-writer lock on one simulated machine.
 //
 //   lockwright-simulate run --machine FILE --lock NAME --workload NAME [--threads N] [--seconds S]
 //                           [--seed N] [--load FILE.so] [--trace FILE] [--parameter value]...
@@ -20,6 +20,7 @@
 #include "lock_entry.hpp"
 #include "machine.hpp"
 #include "report.hpp"
+#include "rwlocks.hpp"
 #include "settings.hpp"
 #include "simulation.hpp"
 #include "site.hpp"
@@ -46,22 +47,24 @@ std::vector<const lock_entry*> locks() {
   };
 }
 
-const lock_entry& loaded(const std::string& path) {
+const void* loaded(const std::string& path, const char* symbol) {
   void* const library = dlopen(path.c_str(), RTLD_NOW);
-  const void* const entry =
-      library == nullptr ? nullptr : dlsym(library, "lockwright_simulated_lock");
+  const void* const entry = library == nullptr ? nullptr : dlsym(library, symbol);
   if (entry == nullptr) {
     refuse(std::string("cannot load the lock: ") + dlerror() +
            "; 'lockwright simulate HEADER' makes it");
   }
-  return *static_cast<const lock_entry*>(entry);
+  return entry;
 }
 
-const lock_entry& find_lock(const settings& given) {
+/// The lock that the options name: one of `all`, or `symbol` of the library to load.
+template <class Entry>
+const Entry& find_lock(const settings& given, const std::vector<const Entry*>& all,
+                       const char* symbol) {
   if (!given.word("load").empty()) {
-    return loaded(given.word("load"));
+    return *static_cast<const Entry*>(loaded(given.word("load"), symbol));
   }
-  for (const lock_entry* one : locks()) {
+  for (const Entry* one : all) {
     if (given.word("lock") == one->name) {
       return *one;
     }
@@ -78,17 +81,25 @@ const description& find_workload(const std::string& name) {
   refuse("no workload '" + name + "'; 'lockwright-simulate list' shows them");
 }
 
+void list_name(const char* kind, const char* name) {
+  programs::json_line line;
+  line.field("kind", std::string_view(kind)).field("name", std::string_view(name));
+  line.print();
+}
+
 int list() {
   for (const lock_entry* one : locks()) {
-    programs::json_line line;
-    line.field("kind", std::string_view("lock")).field("name", std::string_view(one->name));
-    line.print();
+    list_name("lock", one->name);
+  }
+  for (const rwlock_entry* one : rwlocks()) {
+    list_name("rwlock", one->name);
   }
   for (const description& one : catalogue()) {
     programs::json_line line;
     line.field("kind", std::string_view("workload"))
         .field("name", std::string_view(one.name))
-        .field("measures", std::string_view(one.measures));
+        .field("measures", std::string_view(one.measures))
+        .field("locks", std::string_view(one.of_rwlocks ? "rwlocks" : "locks"));
     line.print();
     for (const parameter& p : one.parameters) {
       programs::json_line about;
@@ -126,7 +137,13 @@ picoseconds seconds(const settings& given, const char* name) {
 int run(settings given) {
   const description& about = find_workload(given.word("workload"));
   given.add(about.parameters);
-  const lock_entry& lock = find_lock(given);
+  const lock_entry* lock = nullptr;
+  const rwlock_entry* rwlock = nullptr;
+  if (about.of_rwlocks) {
+    rwlock = &find_lock(given, rwlocks(), "lockwright_simulated_rwlock");
+  } else {
+    lock = &find_lock(given, locks(), "lockwright_simulated_lock");
+  }
   const std::uint64_t threads = given.count("threads");
   if (threads == 0 || threads > most_threads) {
     refuse("'--threads' has to be 1 to 65536");
@@ -139,12 +156,18 @@ int run(settings given) {
   auto& in = *new simulation(on, given.count("seed"));
   in.interrupt_every = given.count("interrupt-every");
   record recorded;
+  rw_record readers_and_writers;
   trace timeline(on);
   const bool shows = !given.word("trace").empty();
-  const std::unique_ptr<workload> work =
-      about.make({in, lock, given, recorded, shows ? &timeline : nullptr});
+  const std::unique_ptr<workload> work = about.make(
+      {in, lock, rwlock, given, recorded, readers_and_writers, shows ? &timeline : nullptr});
 
-  outcome result{lock.name, about.name, given.count("seed"), length, given.count("window"), {}};
+  outcome result{rwlock != nullptr ? rwlock->name : lock->name,
+                 about.name,
+                 given.count("seed"),
+                 length,
+                 given.count("window"),
+                 {}};
   std::vector<std::uint64_t> done(threads + work->helpers());
   std::vector<std::uint64_t> before;
   in.on_phase = [&](bool begins) {
@@ -175,7 +198,11 @@ int run(settings given) {
   if (const char* wrong = work->broken()) {
     fail(std::string("the lock is broken: ") + wrong);
   }
-  print(result, in, recorded);
+  if (about.of_rwlocks) {
+    print(result, in, readers_and_writers);
+  } else {
+    print(result, in, recorded);
+  }
   if (shows) {
     timeline.write(given.word("trace"), result.workload + " under " + result.lock);
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rw_site.hpp"
 #include "simulation.hpp"
 #include "site.hpp"
 
@@ -21,5 +22,7 @@ struct outcome {
 
 /// One JSON object on one line, of whole numbers and words only: the same bytes from any compiler.
 void print(const outcome& run, const simulation& in, record& recorded);
+/// The same of a workload of reader-writer locks.
+void print(const outcome& run, const simulation& in, const rw_record& recorded);
 
 }  // namespace lockwright::simulate

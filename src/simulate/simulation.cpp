@@ -102,7 +102,8 @@ void simulation::run(picoseconds warm_up, picoseconds length) {
     processors.add(t, t.processor);
   }
   time.add(warm_up, occasion::measuring, 0);
-  time.add(warm_up + length, occasion::over, 0);
+  ends_at_ = warm_up + length;
+  time.add(ends_at_, occasion::over, 0);
   const picoseconds latest = (warm_up + length) * patience_times + patience_more;
   while (!time.empty() && alive_ != 0) {
     const event next = time.next();

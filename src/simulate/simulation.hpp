@@ -46,6 +46,8 @@ class simulation {
   /// Whether the measurement is over: threads end their loops.
   [[nodiscard]] bool is_over() const { return over_; }
   [[nodiscard]] bool measures() const { return measures_; }
+  /// When the measurement ends or ended.
+  [[nodiscard]] picoseconds ends_at() const { return ends_at_; }
   /// The counts when the measurement began, to be subtracted from those at its end.
   [[nodiscard]] const counts& before() const { return before_; }
   [[nodiscard]] const counts& after() const { return after_; }
@@ -115,6 +117,7 @@ class simulation {
   std::vector<picoseconds> bucket_busy_until_;
   bool measures_ = false;
   bool over_ = false;
+  picoseconds ends_at_ = 0;
   counts before_;
   counts after_;
 };

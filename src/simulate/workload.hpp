@@ -9,6 +9,7 @@
 #include "lock_entry.hpp"
 #include "machine.hpp"
 #include "random.hpp"
+#include "rw_site.hpp"
 #include "settings.hpp"
 #include "simulation.hpp"
 #include "site.hpp"
@@ -19,9 +20,11 @@ namespace lockwright::simulate {
 /// What a workload is made from.
 struct context {
   simulation& in;
-  const lock_entry& lock;
+  const lock_entry* lock;      ///< null for a workload of reader-writer locks
+  const rwlock_entry* rwlock;  ///< null for any other
   const settings& given;
   record& recorded;
+  rw_record& readers_and_writers;
   trace* shown;
 
   [[nodiscard]] std::uint64_t threads() const { return given.count("threads"); }
@@ -29,7 +32,7 @@ struct context {
     return given.count(name) * in.on().all.cycle;
   }
   [[nodiscard]] std::unique_ptr<site> make_site() const {
-    return std::make_unique<site>(in, lock, given.count("data-lines"), recorded, shown);
+    return std::make_unique<site>(in, *lock, given.count("data-lines"), recorded, shown);
   }
 };
 
@@ -55,6 +58,7 @@ struct description {
   const char* measures;
   std::vector<parameter> parameters;
   std::unique_ptr<workload> (*make)(const context&);
+  bool of_rwlocks = false;  ///< its lock is a reader-writer lock
 };
 
 const std::vector<description>& catalogue();

@@ -23,6 +23,7 @@ DRAWN = {
         ("simulation", "simulation-of-one-count"),
         ("#rates .main-svg", "#transfers .main-svg", "#handovers .main-svg", "table"),
     ),
+    "simulation-of-rwlocks": ("#rates .main-svg", "#transfers .main-svg", "table"),
 }
 """Selectors of the elements that each report has to show."""
 

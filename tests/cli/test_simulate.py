@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
-from lockwright.simulate import machine, open_pairs, report
+from lockwright.simulate import figures, machine, open_pairs
 from lockwright.simulate import run as runs
 from support import locate
 
@@ -97,6 +97,67 @@ def test_a_lock_of_the_user(cli: Cli, tmp_path: Path) -> None:
     header.write_text("namespace lockwright { not C++ }")
     cli("simulate", header, "--threads", "2").refuses("my_lock.hpp:1", "does not compile")
     cli("simulate", tmp_path / "none.hpp").refuses("there is no file")
+
+
+RWLOCKS = ("simulate", "--workload", "rwlock", *SHORT)
+
+
+def test_reader_writer_locks(cli: Cli, tmp_path: Path) -> None:
+    """Readers and writers have columns of their own; the ratio is to the C library's lock."""
+    files = {name: tmp_path / f"out.{name}" for name in ("json", "csv", "html")}
+    options = [word for name, path in files.items() for word in (f"--{name}", path)]
+    words = ("--rwlocks", "pthread,big-reader", "--threads", "1,8", "--set", "read-percent=95")
+    result = cli(*RWLOCKS, *words, *options)
+    assert (result.status, result.err) == (0, "")
+    assert result.out.count("Simulated, not measured: rwlock read-percent=95") == 2
+    assert all(heading in result.out for heading in ("reads/s", "write wait", "scaling"))
+    written = json.loads(files["json"].read_text())
+    assert {(row["lock"], row["threads"]) for row in written["rows"]} == {
+        (lock, threads) for lock in ("pthread", "big-reader") for threads in (1, 8)
+    }
+    for row in written["rows"]:
+        assert row["reads_per_second"] > 5 * row["writes_per_second"] > 0
+        assert row["lock"] != "pthread" or row["ratio"] == 1
+        assert row["threads"] != 1 or row["scaling"] == 1
+        assert row["threads"] == 1 or row["longest_write_wait_ns"] > 0
+    table = list(csv.DictReader(io.StringIO(files["csv"].read_text())))
+    assert [row["lock"] for row in table] == [row["lock"] for row in written["rows"]]
+    page = files["html"].read_text()
+    assert "None was measured" in page
+    assert "Handovers" not in page
+
+
+def test_writers_that_do_not_exist_have_no_wait(cli: Cli) -> None:
+    words = ("--rwlocks", "futex-rw", "--threads", "2", "--set", "read-percent=100", "--json", "-")
+    result = cli(*RWLOCKS, *words)
+    (row,) = json.loads(result.out)["rows"]
+    assert (row["writes_per_second"], row["longest_write_wait_ns"]) == (0, None)
+
+
+def test_a_reader_writer_lock_of_the_user(cli: Cli, tmp_path: Path) -> None:
+    """A copy of a header of the package is ranked; without its readers' mark it fails."""
+    if shutil.which("g++") is None and "CXX" not in os.environ:
+        pytest.skip("no g++")
+    header = tmp_path / "my_rw.hpp"
+    text = (locate.ROOT / "include/lockwright/rwlock/futex_rw.hpp").read_text()
+    header.write_text(text.replace("futex_rw", "my_rw"))
+    result = cli(*RWLOCKS, header, "--rwlocks", "futex-rw", "--threads", "8", "--json", "-")
+    assert result.status == 0, result.err
+    rates = {r["lock"]: r["operations_per_second"] for r in json.loads(result.out)["rows"]}
+    assert rates.keys() == {"my-rw", "futex-rw"}
+    cli("simulate", header, "--locks", "pthread", "--threads", "2", *SHORT).refuses("my_rw")
+
+
+def test_lists_of_the_other_kind_are_refused(cli: Cli) -> None:
+    cli(*RWLOCKS, "--locks", "futex").refuses("rwlock takes no --locks", "--rwlocks")
+    cli("simulate", "--rwlocks", "big-reader").refuses(
+        "single-lock takes no --rwlocks", "--workload rwlock"
+    )
+    cli(*RWLOCKS, "--rwlocks", "big-raeder").refuses(
+        "no reader-writer lock is named 'big-raeder'", "did you mean 'big-reader'?"
+    )
+    cli(*RWLOCKS, "--rwlocks", ",").refuses("--rwlocks names no lock")
+    cli(*RWLOCKS, "--threads", "2", "--set", "read-percent=101").refuses("above 100")
 
 
 def test_machines_are_complete() -> None:
@@ -268,6 +329,6 @@ def test_sensitivity(cli: Cli) -> None:
 
 
 def test_gini() -> None:
-    assert report.gini([5, 5, 5]) == pytest.approx(0)
-    assert report.gini([0, 0, 0, 8]) == pytest.approx(0.75)
-    assert report.gini([0, 0]) == 0
+    assert figures.gini([5, 5, 5]) == pytest.approx(0)
+    assert figures.gini([0, 0, 0, 8]) == pytest.approx(0.75)
+    assert figures.gini([0, 0]) == 0

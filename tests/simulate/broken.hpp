@@ -17,6 +17,6 @@ using mcs_trusts_wakes = mcs<Env, trusts_wakes>;
 extern "C" {
 extern const lockwright::simulate::lock_entry lockwright_simulated_lock;
 const lockwright::simulate::lock_entry lockwright_simulated_lock =
-    lockwright::simulate::entry_of<lockwright::broken::LOCKWRIGHT_FAULT<lockwright::simulated>>(
-        "broken");
+    lockwright::simulate::lock_entry_of<
+        lockwright::broken::LOCKWRIGHT_FAULT<lockwright::simulated>>("broken");
 }

@@ -7,15 +7,14 @@ import json
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
-from lockwright.simulate import machine
 from support import harness, locate
 from support.processes import captured
+from support.simulator import SIZES, machine_file, run
 
 try:
     PROGRAM = tools.find("lockwright-simulate", "simulating")
@@ -23,35 +22,6 @@ except LockwrightError as problem:
     pytest.skip(f"lockwright-simulate is not built: {problem}", allow_module_level=True)
 
 SIMULATOR = Path("bin/lockwright-simulate")
-
-#: Packages, caches and cores in a cache, by number of processors.
-SIZES = {1: (1, 1, 1), 2: (1, 1, 2), 64: (4, 8, 2), 512: (8, 32, 2)}
-
-
-def machine_file(folder: Path, processors: int = 64) -> Path:
-    """Write a machine like A-64 of another size."""
-    packages, per_package, cores = SIZES[processors]
-    shape = {
-        "packages": packages,
-        "nodes_per_package": 2 if processors > 2 else 1,
-        "caches_per_node": per_package // 2 if processors > 2 else 1,
-        "cores_per_cache": cores,
-    }
-    lines = []
-    for line in machine.load("a-64").simulator_input().splitlines():
-        name = line.split()[0]
-        if name in shape:
-            line = f"{name} {shape[name]}"
-        if name != "two_hops" or processors == 64:
-            lines.append(line)
-    path = folder / "machine"
-    path.write_text("\n".join(lines) + "\n")
-    return path
-
-
-def run(path: Path, *words: str, program: Path = PROGRAM) -> subprocess.CompletedProcess[str]:
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("LOCKWRIGHT_")}
-    return captured([program, "run", "--machine", path, *words], timeout=300, env=environment)
 
 
 def test_worked_examples() -> None:

@@ -166,6 +166,33 @@ def simulation(folder: Path, threads: tuple[int, ...] = (1, 8, 64)) -> Path:
     return path
 
 
+def simulation_of_rwlocks(folder: Path) -> Path:
+    """Write the report of `lockwright simulate --workload rwlock` on A-64, without writers."""
+    from lockwright.simulate import machine, page, report
+    from lockwright.simulate.run import Cell, Orders, Results
+
+    orders = Orders(machine.load("a-64"), "rwlock", {}, 0.01, 1, of_rwlocks=True)
+    results = Results()
+    for index, lock in enumerate(("pthread", "big-reader", "futex-rw")):
+        for count in (1, 8, 64):
+            results.lines[Cell(lock, count)] = {
+                "picoseconds": 10**10,
+                "acquisitions": 1000 * count,
+                "operations": 1000 * count,
+                "transfers": [200 * (index + 1)] * len(page.DISTANCES),
+                "invalidations": 7,
+                "sleeps": 5,
+                "picojoules": 10**9,
+                "reads": 1000 * count,
+                "writes": 0,
+                "longest_read_wait_ps": 10**6 * count,
+                "longest_write_wait_ps": 0,
+            }
+    path = folder / "simulation-of-rwlocks.html"
+    path.write_text(page.as_page(orders, results, report.table_rows(results), []))
+    return path
+
+
 def simulation_of_one_count(folder: Path) -> Path:
     """Write the report of a simulation with one number of threads: bars instead of lines."""
     return simulation(folder, (64,))
@@ -180,4 +207,5 @@ REPORTS: dict[str, Callable[[Path], Path]] = {
     "regret": regret,
     "simulation": simulation,
     "simulation-of-one-count": simulation_of_one_count,
+    "simulation-of-rwlocks": simulation_of_rwlocks,
 }

@@ -38,6 +38,12 @@ HERE = "here"
 )
 @grammar.locks("all")
 @click.option(
+    "--rwlocks",
+    metavar="A,B,...",
+    help="Reader-writer locks of the workload rwlock, separated by commas, or 'all'.  "
+    "[default: all]",
+)
+@click.option(
     "--workload",
     default="single-lock",
     show_default=True,
@@ -83,6 +89,7 @@ def command(
     type_: str | None,
     machine_name: str,
     locks: str | None,
+    rwlocks: str | None,
     workload: str,
     words: tuple[str, ...],
     threads: str | None,
@@ -99,7 +106,8 @@ def command(
     """Run locks on a simulated machine and rank them.
 
     The locks' code runs there unchanged; a file describes the processors, caches, scheduler and
-    idle states. HEADER is a file with a lock of your own, ranked among the others.
+    idle states. HEADER is a file with a lock of your own, ranked among the others. The workload
+    rwlock runs reader-writer locks.
 
     Every simulation checks mutual exclusion and that every sleeper is woken; a lock that fails is
     reported, and the status is 1. No figure is measured: docs/simulation.md gives the sources of
@@ -118,7 +126,8 @@ def command(
         return _list()
     machine = load_machine(machine_name, timeout)
     parameters = runs.choose_workload(workload, words)
-    chosen = runs.choose_locks(locks)
+    chosen = runs.choose_for_workload(workload, locks, rwlocks)
+    of_rwlocks = runs.catalogue().workloads[workload].of_rwlocks
     if threads is None:
         counts = [machine.processors // int(machine.figures["shape.threads_per_core"])]
     else:
@@ -126,13 +135,15 @@ def command(
     if trace_file is not None and (len(chosen), len(counts), header) != (1, 1, None):
         raise LockwrightError(
             "--trace shows one lock of the list with one number of threads",
-            "give one with --locks and one with --threads, and no header",
+            f"give one with --{'rw' * of_rwlocks}locks and one with --threads, and no header",
         )
     console = terminal.output()
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
-        own_lock = compiled(Path(header), type_, Path(folder)) if header is not None else None
+        own_lock = None
+        if header is not None:
+            own_lock = compiled(Path(header), type_, Path(folder), of_rwlocks)
         orders = runs.Orders(
-            machine, workload, parameters, seconds, seed % 2**53, own_lock, trace_file
+            machine, workload, parameters, seconds, seed % 2**53, own_lock, trace_file, of_rwlocks
         )
         names = [*([own_lock.name] if own_lock is not None else []), *chosen]
         cells = [runs.Cell(name, count) for count in counts for name in dict.fromkeys(names)]

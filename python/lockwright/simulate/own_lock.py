@@ -19,22 +19,24 @@ class OwnLock:
     shared_object: Path
 
 
-def compiled(path: Path, class_name: str | None, folder: Path) -> OwnLock:
-    """Compile the lock of a header into a library in `folder`. Raises LockwrightError."""
+def compiled(path: Path, class_name: str | None, folder: Path, of_rwlocks: bool) -> OwnLock:
+    """Compile the lock of a header into a library in `folder`. of_rwlocks: it is a reader-writer
+    lock. Raises LockwrightError."""
+    kind = "rwlock" if of_rwlocks else "lock"
     subject = checker.subject_of_header(path, class_name)
     source = folder / "lock.cpp"
     library = folder / "lock.so"
     source.write_text(
-        '#include "lock_entry.hpp"\n'
+        f'#include "{kind}_entry.hpp"\n'
         f'#include "{subject.header}"\n'
         '#include "lockwright/row.hpp"\n'
         "namespace lockwright {\n"
         f'LOCKWRIGHT_ROW("{subject.name}", own, "", {subject.type})\n'
         "}\n"
         'extern "C" {\n'
-        "extern const lockwright::simulate::lock_entry lockwright_simulated_lock;\n"
-        "const lockwright::simulate::lock_entry lockwright_simulated_lock =\n"
-        "    lockwright::simulate::entry_of<lockwright::own_lock<lockwright::simulated>>("
+        f"extern const lockwright::simulate::{kind}_entry lockwright_simulated_{kind};\n"
+        f"const lockwright::simulate::{kind}_entry lockwright_simulated_{kind} =\n"
+        f"    lockwright::simulate::{kind}_entry_of<lockwright::own_lock<lockwright::simulated>>("
         f'"{subject.name}");\n'
         "}\n"
     )

@@ -4,16 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from lockwright.page import templates
 from lockwright.page.rows import Row, number
+from lockwright.simulate.figures import BASELINE, columns, integers
 from lockwright.simulate.machine import Machine
-from lockwright.simulate.report import (
-    BASELINE,
-    FIGURES,
-    OpenPair,
-    as_float,
-    formatted,
-    heading,
-    integers,
-)
+from lockwright.simulate.report import OpenPair, as_float, formatted, heading
 from lockwright.simulate.run import Cell, Orders, Results
 
 DISTANCES = (
@@ -38,10 +31,11 @@ def as_page(
     open_pairs: Sequence[OpenPair] = (),
 ) -> str:
     """Return the page of a simulation. rows: those of report.table_rows."""
+    figures = columns(orders)
     table_lines = []
     for row in rows:
         cells = [(str(row["lock"]), str(row["lock"])), (str(row["threads"]), str(row["threads"]))]
-        for name in FIGURES:
+        for name in figures:
             value = as_float(row[name])
             cells.append(number(value, formatted(name, value)))
         table_lines.append(Row(cells))
@@ -50,12 +44,13 @@ def as_page(
         _plotted(orders, results, rows),
         title=heading(orders),
         most_threads=max((cell.threads for cell in results.lines), default=0),
+        has_handovers=not orders.of_rwlocks,
         failures=failures,
         ranges=len(orders.machine.ranges),
         open_pairs=[pair.text for pair in open_pairs],
-        columns=["Lock", "threads", *(figure.heading for figure in FIGURES.values())],
+        columns=["Lock", "threads", *(figure.heading for figure in figures.values())],
         rows=table_lines,
-        meanings={figure.heading: figure.meaning for figure in FIGURES.values()},
+        meanings={figure.heading: figure.meaning for figure in figures.values()},
         sources=_sources(orders.machine),
     )
 
@@ -80,6 +75,7 @@ def _plotted(
         moves[lock] = {
             name: [value / acquisitions for value in integers(line, name)]
             for name in ("transfers", "handovers")
+            if name in line
         }
     return {
         "locks": locks,

@@ -22,11 +22,13 @@ Line = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload of the simulator, with its parameters and their defaults."""
+    """A workload of the simulator, with its parameters and their defaults. of_rwlocks: its locks
+    are reader-writer locks."""
 
     name: str
     measures: str
     parameters: Mapping[str, float]
+    of_rwlocks: bool
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Catalogue:
     """The workloads and locks that the simulator was built with."""
 
     locks: Sequence[str]
+    rwlocks: Sequence[str]
     workloads: Mapping[str, Workload]
 
 
@@ -47,7 +50,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Orders:
-    """The options that all cells of a run share. parameters: of the workload."""
+    """The options that all cells of a run share. parameters: of the workload. of_rwlocks: the
+    locks are reader-writer locks."""
 
     machine: Machine
     workload: str
@@ -56,6 +60,7 @@ class Orders:
     seed: int
     own: OwnLock | None = None
     trace: Path | None = None
+    of_rwlocks: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,33 +94,54 @@ def program() -> Path:
 def catalogue() -> Catalogue:
     """Return the locks and workloads of the program."""
     done = subprocess.run([program(), "list"], capture_output=True, text=True, check=False)
-    locks: list[str] = []
+    names: dict[str, list[str]] = {"lock": [], "rwlock": []}
     workloads: dict[str, Workload] = {}
     parameters: dict[str, dict[str, float]] = {}
     for text in done.stdout.splitlines():
         line = json.loads(text)
-        if line["kind"] == "lock":
-            locks.append(line["name"])
+        if line["kind"] in names:
+            names[line["kind"]].append(line["name"])
         elif line["kind"] == "workload":
             defaults = parameters.setdefault(line["name"], {})
-            workloads[line["name"]] = Workload(line["name"], line["measures"], defaults)
+            workloads[line["name"]] = Workload(
+                line["name"], line["measures"], defaults, line["locks"] == "rwlocks"
+            )
         else:
             parameters[line["workload"]][line["name"]] = line["initial"]
-    return Catalogue(locks, workloads)
+    return Catalogue(names["lock"], names["rwlock"], workloads)
 
 
 def choose_locks(names: str | None) -> list[str]:
     """Return the locks of a comma-separated list; all for None or `all`."""
-    known = catalogue().locks
+    return _choose(names, catalogue().locks, "lock", "")
+
+
+def choose_for_workload(workload: str, locks: str | None, rwlocks: str | None) -> list[str]:
+    """Return the locks, or the reader-writer locks, that a workload uses: those of its list. Raises
+    LockwrightError if the other list is given."""
+    if catalogue().workloads[workload].of_rwlocks:
+        if locks is not None:
+            raise LockwrightError(
+                f"{workload} takes no --locks", "name reader-writer locks with --rwlocks"
+            )
+        return _choose(rwlocks, catalogue().rwlocks, "reader-writer lock", "rw")
+    if rwlocks is not None:
+        raise LockwrightError(f"{workload} takes no --rwlocks", "give --workload rwlock")
+    return choose_locks(locks)
+
+
+def _choose(names: str | None, known: Sequence[str], kind: str, prefix: str) -> list[str]:
+    """Return the names of a list, all for None or `all`. prefix: of the option's name."""
     if names is None or names.strip() == "all":
         return list(known)
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     for name in chosen:
         if name not in known:
-            hint = nearest_hint(name, known, "'lockwright list' shows them")
-            raise LockwrightError(f"no lock is named '{name}'", hint)
+            command = "lockwright list --rwlocks" if prefix else "lockwright list"
+            hint = nearest_hint(name, known, f"'{command}' shows them")
+            raise LockwrightError(f"no {kind} is named '{name}'", hint)
     if not chosen:
-        raise LockwrightError("--locks names no lock", "name some, or leave it out")
+        raise LockwrightError(f"--{prefix}locks names no lock", "name some, or leave it out")
     return list(dict.fromkeys(chosen))
 
 

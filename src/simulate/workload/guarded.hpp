@@ -22,7 +22,7 @@ class guarded {
   using condvar = preload::signalling<shipped, guarded>;
 
   explicit guarded(const context& with)
-      : in_{with.in}, parks_{with.lock.parks}, site_{with.make_site()} {}
+      : in_{with.in}, parks_{with.lock->parks}, site_{with.make_site()} {}
 
   void lock() {
     site_->lock();

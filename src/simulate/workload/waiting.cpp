@@ -100,7 +100,7 @@ class many_locks : public workload {
  public:
   explicit many_locks(const context& with)
       : in_{with.in},
-        lock_{with.lock},
+        lock_{*with.lock},
         mutexes_{with.given.count("mutexes")},
         pairs_{with.given.count("pairs")},
         size_{(lock_.bytes + lock_.alignment - 1) / lock_.alignment * lock_.alignment} {
@@ -140,7 +140,7 @@ class many_locks : public workload {
 class last_user_destroys : public workload {
  public:
   explicit last_user_destroys(const context& with)
-      : in_{with.in}, lock_{with.lock}, threads_{with.threads()}, turns_(with.threads()) {
+      : in_{with.in}, lock_{*with.lock}, threads_{with.threads()}, turns_(with.threads()) {
     begin();
   }
 

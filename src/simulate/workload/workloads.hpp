@@ -9,6 +9,7 @@
 namespace lockwright::simulate {
 
 std::vector<description> workloads_of_data();
+std::vector<description> workloads_of_readers();
 std::vector<description> workloads_of_sections();
 std::vector<description> workloads_of_waiting();
 

@@ -16,7 +16,7 @@ from lockwright.bench.rounds import RoundResults
 from lockwright.machine.meters import TOTAL, WINDOWED, joules_key
 from lockwright.run.bench_program import Outcome
 from lockwright.simulate import machine as machines
-from lockwright.simulate import report
+from lockwright.simulate.figures import figures as figures_of
 from lockwright.simulate.run import Cell, Job, Line, Orders, catalogue, run_jobs
 
 _NAMES = {"mutexes": "locks"}
@@ -134,7 +134,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 def outcome_of(line: Line) -> Outcome:
     """Return a simulation as a run of the measuring program, so that the same statistics apply."""
-    figures = report.figures(line)
+    figures = figures_of(line)
     seconds = _number(line, "picoseconds") / 1e12
     operations = _number(line, "operations")
     measured: dict[str, object] = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from lockwright.bench.report import progress
 from lockwright.bench.validation.cells import Cell, Rate, Rates
 from lockwright.run.bench_program import Subject, number, run
-from lockwright.simulate import report
+from lockwright.simulate.figures import figures
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Cell as SimulatedCell
 from lockwright.simulate.run import Job, Line, Orders, run_jobs
@@ -96,7 +96,7 @@ def simulate(
         def store(job: Job, line: Line | None, failure: str) -> None:
             cell = jobs[job]
             steps.step(f"{job.cell.lock}, {cell.name}")
-            rate = 0.0 if line is None else report.figures(line)["operations_per_second"]
+            rate = 0.0 if line is None else figures(line)["operations_per_second"]
             failure = failure or ("" if rate > 0 else "no operation")
             add(Rate(SIMULATED, cell.workload, cell.threads, job.cell.lock, 0, rate, failure))
 

@@ -59,7 +59,7 @@ function redraw() {
     }]);
   }
   drawMoves("transfers", "lines per acquisition");
-  drawMoves("handovers", "share of the acquisitions");
+  if (document.getElementById("handovers")) drawMoves("handovers", "share of the acquisitions");
 }
 
 startPage(() => {

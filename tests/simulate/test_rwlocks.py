@@ -1,0 +1,135 @@
+"""Tests of the workload rwlock: exclusion, repeatable output, faults, and scaling of readers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from lockwright.base.errors import LockwrightError
+from lockwright.run import tools
+from support import locate
+from support.simulator import machine_file, run
+
+try:
+    tools.find("lockwright-simulate", "simulating")
+except LockwrightError as problem:
+    pytest.skip(f"lockwright-simulate is not built: {problem}", allow_module_level=True)
+
+LOCKS = ("pthread", *locate.rwlock_names())
+SHORT = ("--workload", "rwlock", "--seconds", "0.0003", "--warm-up", "0.00003")
+
+
+def simulated(path: Path, *words: str) -> Mapping[str, int]:
+    """Run a simulation that has to succeed, and return its line."""
+    done = run(path, *words)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    line = json.loads(done.stdout)
+    assert isinstance(line, dict)
+    return line
+
+
+@pytest.mark.parametrize("threads", [1, 2, 64, 192])
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_lock(lock: str, threads: int, tmp_path: Path) -> None:
+    """There are more threads than processors at last, and the same seed gives the same bytes."""
+    path = machine_file(tmp_path)
+    words = ("--lock", lock, *SHORT, "--threads", str(threads))
+    for read_percent in ("0", "50", "95", "100"):
+        line = simulated(path, *words, "--read-percent", read_percent, "--burst", "3")
+        # Where waiters poll and outnumber the processors, the time may be too short for a section.
+        assert line["reads"] + line["writes"] >= (1 if threads <= 64 else 0)
+        assert read_percent != "0" or line["reads"] == 0
+        assert read_percent != "100" or line["writes"] == 0
+    again = (*words, "--read-percent", "50")
+    assert run(path, *again).stdout == run(path, *again).stdout
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_readers_are_inside_together(lock: str, tmp_path: Path) -> None:
+    words = ("--lock", lock, *SHORT, "--threads", "16", "--section-cycles", "20000")
+    line = simulated(machine_file(tmp_path), *words, "--read-percent", "100")
+    assert line["most_readers"] > 8
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
+    """Threads are preempted between any two steps."""
+    path = machine_file(tmp_path, 2)
+    words = ("--lock", lock, "--workload", "rwlock", "--seconds", "0.002")
+    for threads, read_percent in (("3", "50"), ("7", "80"), ("5", "0")):
+        options = ("--threads", threads, "--read-percent", read_percent)
+        line = simulated(path, *words, *options, "--interrupt-every", "200")
+        assert line["writes"] > 0
+
+
+FAULTS = {
+    "rw_counts_late": "is inside as a reader beside writer",
+    "rw_passes_readers": "is inside as a writer beside 1 readers",
+    "rw_forgets_sleepers": "sleeps and no thread wakes it",
+    "rw_refuses": "it did not admit a reader",
+}
+"""The message for each fault of broken_rwlock.hpp."""
+
+
+@pytest.mark.parametrize("fault", ["rw_sound", *FAULTS])
+def test_a_broken_lock_is_detected(fault: str, tmp_path: Path) -> None:
+    """The same lock without fault succeeds with every seed."""
+    library = str(locate.program("simulate", f"{fault}.so"))
+    words = ("--load", library, "--workload", "rwlock", "--threads", "3", "--seconds", "0.005")
+    options = ("--read-percent", "50", "--interrupt-every", "100")
+    path = machine_file(tmp_path)
+    runs = [run(path, *words, *options, "--seed", str(seed)) for seed in range(1, 6)]
+    if fault == "rw_sound":
+        assert [done.returncode for done in runs] == [0] * 5
+        return
+    found = [done for done in runs if FAULTS[fault] in done.stderr]
+    assert found, [done.stderr for done in runs]
+    assert {done.returncode for done in found} == {1}
+
+
+def test_overlapping_readers_starve_a_writer(tmp_path: Path) -> None:
+    """Where long sections of readers overlap, a writer waits to the end of the measured time under
+    the C library's lock, which prefers readers, and briefly under one that does not."""
+    path = machine_file(tmp_path)
+    words = ("--workload", "rwlock", "--threads", "16", "--seconds", "0.002", "--read-percent")
+    sections = ("99", "--section-cycles", "20000", "--gap-cycles", "1000")
+    waits = {
+        lock: simulated(path, "--lock", lock, *words, *sections)["longest_write_wait_ps"]
+        for lock in ("pthread", "phase-fair", "futex-rw")
+    }
+    assert waits["pthread"] > 1_000_000_000
+    assert max(waits["phase-fair"], waits["futex-rw"]) < 200_000_000
+
+
+@pytest.mark.parametrize("lock", ["pthread", "big-reader", "bravo-futex-rw"])
+def test_distributed_readers_scale_linearly(lock: str, tmp_path: Path) -> None:
+    """With 64 processors and reads only, each thread has at least 0.9 times its throughput with one
+    thread under locks with distributed readers, and less than a quarter under the C library's."""
+    path = machine_file(tmp_path)
+    words = ("--lock", lock, "--workload", "rwlock", "--read-percent", "100", "--threads")
+    one, all_ = (
+        simulated(path, *words, threads, "--seconds", "0.001", "--warm-up", "0.0005")["operations"]
+        for threads in ("1", "64")
+    )
+    share = all_ / (64 * one)
+    assert share < 0.25 if lock == "pthread" else share >= 0.9
+
+
+def test_bad_requests(tmp_path: Path) -> None:
+    path = machine_file(tmp_path)
+    good = {"--lock": "futex-rw", "--workload": "rwlock", "--threads": "2"}
+    for option, value, message in (
+        ("--lock", "futex", "no lock 'futex'"),
+        ("--read-percent", "101", "'--read-percent' is above 100"),
+        ("--read-percent", "-1", "is not a number from 0 up"),
+        ("--burst", "0", "'--burst' is 0"),
+        ("--workload", "single-lock", "no lock 'futex-rw'"),
+        ("--load", str(locate.program("simulate", "no_wake.so")), "cannot load the lock"),
+    ):
+        words = [word for pair in {**good, option: value}.items() for word in pair]
+        done = run(path, *words)
+        assert (done.returncode, done.stdout) == (2, ""), (option, done.stdout)
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1
