@@ -162,7 +162,8 @@ caches::arrival caches::complete(std::uint32_t index) {
   l.last = ended.what.core;
   if (ended.frees_line) {
     // After the caller's access: only then may it be taken away.
-    timeline_.add(timeline_.now, occasion::line_free, ended.line);
+    const picoseconds keep = ended.for_writing ? machine_.all.keep : 0;
+    timeline_.add(timeline_.now + keep, occasion::line_free, ended.line);
   }
   return {ended.what.requester, ended.what.how};
 }

@@ -32,6 +32,7 @@ constexpr single singles[] = {
     {"request", &figures::request},
     {"jitter", &figures::jitter},
     {"nearest_first", &figures::nearest_first},
+    {"keep", &figures::keep},
     {"migratory", &figures::migratory},
     {"pause", &figures::pause},
     {"turn", &figures::turn},

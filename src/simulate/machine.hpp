@@ -53,6 +53,7 @@ struct figures {
   std::uint64_t nearest_first =
       0;  ///< how often a request may be passed by one from nearer; 0: FIFO
 
+  std::uint64_t keep = 0;       ///< a core that gets a line for writing has it at least so long
   std::uint64_t migratory = 0;  ///< 1: a load of a modified line brings it for writing, too
 
   // Time on a processor.

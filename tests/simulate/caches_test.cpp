@@ -74,6 +74,27 @@ TEST(Caches, ATransferTakesLongerWithDistance) {
   EXPECT_EQ(s.sim->counted.transfers[static_cast<std::size_t>(distance::package)], 1u);
 }
 
+TEST(Caches, AWriterKeepsALineForAWhile) {
+  for (const picoseconds keep : {0 * ns, 20 * ns}) {
+    figures f = round_figures();
+    f.keep = keep;
+    scenario s(f);
+    s.on(0, [&] {
+      s.change();  // 100
+      s.change();  // 10 if the line is still there, else 60 after the other core's 60
+      s.note("again");
+    });
+    s.on(1, [&] {
+      s.sim->spend(50 * ns);
+      s.change();  // 60 from when the line may be taken away
+      s.note("other");
+    });
+    s.run();
+    EXPECT_EQ(s.times, keep == 0 ? (times{{"other", 160}, {"again", 220}})
+                                 : (times{{"again", 110}, {"other", 180}}));
+  }
+}
+
 TEST(Caches, AModifiedLineMigratesToItsReader) {
   for (const std::uint64_t migratory : {0u, 1u}) {
     figures f = round_figures();

@@ -103,11 +103,12 @@ def test_overlapping_readers_starve_a_writer(tmp_path: Path) -> None:
     assert max(waits["phase-fair"], waits["futex-rw"]) < 200_000_000
 
 
-@pytest.mark.parametrize("lock", ["pthread", "big-reader", "bravo-futex-rw"])
-def test_distributed_readers_scale_linearly(lock: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("keep_ps", [0, 15_000])
+@pytest.mark.parametrize("lock", ["pthread", "big-reader", "bravo-futex-rw", "c-rw-rp"])
+def test_distributed_readers_scale_linearly(lock: str, keep_ps: int, tmp_path: Path) -> None:
     """With 64 processors and reads only, each thread has at least 0.9 times its throughput with one
     thread under locks with distributed readers, and less than a quarter under the C library's."""
-    path = machine_file(tmp_path)
+    path = machine_file(tmp_path, keep_ps=keep_ps)
     words = ("--lock", lock, "--workload", "rwlock", "--read-percent", "100", "--threads")
     one, all_ = (
         simulated(path, *words, threads, "--seconds", "0.001", "--warm-up", "0.0005")["operations"]

@@ -13,20 +13,21 @@ from support.processes import captured
 SIZES = {1: (1, 1, 1), 2: (1, 1, 2), 64: (4, 8, 2), 512: (8, 32, 2)}
 
 
-def machine_file(folder: Path, processors: int = 64) -> Path:
-    """Write a machine like A-64 of another size."""
+def machine_file(folder: Path, processors: int = 64, keep_ps: int = 0) -> Path:
+    """Write a machine like A-64 of another size. keep_ps: its line.keep_ns, in picoseconds."""
     packages, per_package, cores = SIZES[processors]
-    shape = {
+    changed = {
         "packages": packages,
         "nodes_per_package": 2 if processors > 2 else 1,
         "caches_per_node": per_package // 2 if processors > 2 else 1,
         "cores_per_cache": cores,
+        "keep": keep_ps,
     }
     lines = []
     for line in machine.load("a-64").simulator_input().splitlines():
         name = line.split()[0]
-        if name in shape:
-            line = f"{name} {shape[name]}"
+        if name in changed:
+            line = f"{name} {changed[name]}"
         if name != "two_hops" or processors == 64:
             lines.append(line)
     path = folder / "machine"

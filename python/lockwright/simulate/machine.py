@@ -30,6 +30,7 @@ _FIGURES: dict[str, dict[str, str]] = {
         "jitter_share": "jitter",
         "directory": "directory",
         "nearest_first": "nearest_first",
+        "keep_ns": "keep",
         "migratory": "migratory",
         "store_buffer": "store_buffer",
     },
@@ -83,7 +84,12 @@ _OPTIONAL: dict[str, dict[str, float]] = {
 }
 """The default figures of optional sections: `smt` if a core has one hardware thread, `hybrid`."""
 
-_DEFAULTS = {"kernel.interrupt_ns": 0.0, "kernel.interrupt_latency_ns": 0.0, "line.migratory": 0.0}
+_DEFAULTS = {
+    "kernel.interrupt_ns": 0.0,
+    "kernel.interrupt_latency_ns": 0.0,
+    "line.keep_ns": 0.0,
+    "line.migratory": 0.0,
+}
 """The default values of optional figures."""
 
 _ACCESSES = ("load", "store", "rmw")
