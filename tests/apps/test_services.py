@@ -1,9 +1,11 @@
-"""Tests of servers, databases and runtimes under a lock of every category."""
+"""Tests of servers, databases and runtimes under a lock of every category, and of programs with
+reader-writer locks under each of these."""
 
 import tempfile
 from pathlib import Path
 
 import pytest
+from lockwright.preload.rwlocks import rwlocks
 from lockwright.study.campaign.site import missing
 from lockwright.study.program import catalogue
 from support import locate
@@ -32,20 +34,43 @@ programs = ["{program}"]
 """
 
 
+RWLOCK_PROGRAMS = ["haproxy-tls", "kyoto-hash", "kyoto-tree", "shared-mutex-cache"]
+RWLOCK_PLAN = """
+endings = true
+rwlocks = "all"
+threads = [2, 8]
+runs = 1
+most_runs = 1
+scale = 0.1
+programs = ["{program}"]
+"""
+
+
+def check_endings(folder: Path, program: str, plan: str, runs: int) -> None:
+    """Check that all runs of a plan end correctly. Such a plan fails if a run took no lock."""
+    if absent := missing(catalogue.find(program)):
+        pytest.skip(f"{', '.join(absent)} is not installed; see tests/apps/more-packages.txt")
+    file = folder / "services.toml"
+    file.write_text(plan.format(program=program))
+    # The path of a database's socket has to be short.
+    with tempfile.TemporaryDirectory(prefix="services-") as cache:
+        done = captured(
+            [locate.lockwright(), "study", "run", file, "--cache", cache],
+            timeout=3000 if locate.LONG else 600,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.endswith(f": {runs} runs\n"), done.stdout + done.stderr
+
+
 @pytest.mark.timeout(3300 if locate.LONG else 660)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program(tmp_path: Path, program: str) -> None:
     """The plan has four threads for each processor, and requires correct ends."""
-    if absent := missing(catalogue.find(program)):
-        pytest.skip(f"{', '.join(absent)} is not installed; see tests/apps/more-packages.txt")
-    plan = tmp_path / "services.toml"
-    plan.write_text(PLAN.format(program=program))
-    # The path of a database's socket has to be short.
-    with tempfile.TemporaryDirectory(prefix="services-") as cache:
-        done = captured(
-            [locate.lockwright(), "study", "run", plan, "--cache", cache],
-            timeout=3000 if locate.LONG else 600,
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
-    # Such a plan fails if a run took no lock.
-    assert done.stdout.endswith(": 5 runs\n"), done.stdout + done.stderr
+    check_endings(tmp_path, program, PLAN, 5)
+
+
+@pytest.mark.timeout(660)
+@pytest.mark.parametrize("program", RWLOCK_PROGRAMS)
+def test_program_with_reader_writer_locks(tmp_path: Path, program: str) -> None:
+    """The plan has two thread counts, every reader-writer lock and the C library's."""
+    check_endings(tmp_path, program, RWLOCK_PLAN, 2 * (1 + len(rwlocks())))

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from lockwright.preload import locks
+from lockwright.preload.rwlocks import rwlocks
 from lockwright.run import record
 from lockwright.run.process_runner import ProcessRunner
+from lockwright.study.campaign import plan as plans
 from lockwright.study.program import catalogue
 from lockwright.study.program.entry import Program
 from lockwright.study.program.placeholders import Placeholders
@@ -71,7 +73,8 @@ def test_what_does_nothing_is_wrong(
     data = tmp_path / "data"
     data.mkdir()
     for each in program.inputs:
-        (data / each.name).touch()
+        # Some inputs are programs.
+        (data / each.name).symlink_to("/bin/true")
     reference = dict.fromkeys(program.check.same, "the sum of what is right")
     with ProcessRunner() as processes:
         trial = Trial(processes, tmp_path / "work", reference=reference)
@@ -89,3 +92,12 @@ def test_the_study_of_half_an_hour_is_as_large_as_it_is_said_to_be() -> None:
     assert len({each.name for each in named if each.packages}) >= 12
     assert len(set(plan["locks"])) >= 12
     assert len(set(plan["threads"])) == 3
+
+
+def test_the_study_of_reader_writer_locks_has_all_of_them() -> None:
+    """The programs are those of docs/rwlocks.md, and each of them is installed from packages."""
+    plan = plans.read(locate.ROOT / "studies/reader-writer-locks.toml", locks.registry())
+    assert plan.locks == (locks.BASELINE, *rwlocks())
+    assert {"kyoto-hash", "haproxy-tls"} < {each.program.name for each in plan.members}
+    assert all(each.program.packages for each in plan.members)
+    assert plan.runs >= 5

@@ -53,6 +53,8 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
     parts = list(_parts(data, choices, notes))
     _check(data, parts, choices)
     tables = [table for part in parts for table in metric_tables.tables_of_part(part)]
+    for part in parts:
+        tables += metric_tables.ratio_tables(part, choices.baseline)
     for machine in data.machines:
         parts_of_machine = [part for part in parts if part.sample.machine == machine]
         tables += cross_tables.energy_tables(data, machine, parts_of_machine)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from lockwright.study import best_lock_ratio, descriptive, noise_limits
+from lockwright.study import best_lock_ratio, descriptive, noise_limits, ratios
 from lockwright.study.cells import POINTS, Cells
 from lockwright.study.dataset import COUNT
 from lockwright.study.machine_metric import MachineMetric
@@ -91,6 +91,24 @@ def tables_of_part(part: MachineMetric) -> Iterator[Table]:
             "application",
             aside=True,
         )
+
+
+def ratio_tables(part: MachineMetric, baseline: str) -> Iterator[Table]:
+    """Yield the table of the ratios to the baseline, if it was run."""
+    found = ratios.ratios(part.cells, baseline)
+    if found.empty:
+        return
+    yield Table(
+        f"{part.name}.ratios",
+        f"{part.sample.title}: ratios to {baseline}",
+        found.rename(columns={COUNT: part.sample.counted or COUNT}),
+        f"mean of a lock / mean of {baseline}, geometric, above 1 if better; 95 % interval of each"
+        " lock alone",
+        "application",
+        usual=RATIO,
+        formats={part.sample.counted or COUNT: NUMBER, "lock": TEXT},
+        aside=True,
+    )
 
 
 def _applications(part: MachineMetric) -> Table:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lockwright.study.program.entry import Program
 
 _ALL = "all"
+_COUNTED_RWLOCK = "futex-rw"
 _THREADS = 2
 """Threads of a run that only checks a program, if it can run with so many."""
 
@@ -31,7 +32,8 @@ _THREADS = 2
     "--check",
     metavar="NAME,...|all",
     shell_complete=complete.programs,
-    help="Run each of these once under the C library's mutex, and check the result.",
+    help="Run each of these once under the C library's mutex, and check the result. "
+    f"Reader-writer locks are {_COUNTED_RWLOCK}, since the C library's cannot be counted.",
 )
 @grammar.real_number(
     "--scale", 1.0, "With --check: scale the amount of work by F.", metavar="F", min=0.001, max=1000
@@ -235,13 +237,27 @@ def _check(programs: "list[Program]", everything: bool, scale: float, cache: Pat
 def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str, str]:
     """Return the problem of a run, or "", and its figures as text."""
     from lockwright.commands.common.folders import folders
-    from lockwright.preload.locks import BASELINE
+    from lockwright.preload.locks import BASELINE, RWLOCK
     from lockwright.study.campaign.plan import EACH, NO_PINNING, Configuration, Member, Plan
     from lockwright.study.campaign.site import Site, default_name
 
     threads = min(max(_THREADS, program.least), program.most)
     member = Member(program, scale)
-    plan = Plan("", (BASELINE,), (member,), (threads,), (), (NO_PINNING,), 1, 0, 1, 1.0, 1, EACH)
+    plan = Plan(
+        "",
+        (BASELINE,),
+        (member,),
+        (threads,),
+        (),
+        (NO_PINNING,),
+        1,
+        0,
+        1,
+        1.0,
+        1,
+        EACH,
+        settings={RWLOCK: _COUNTED_RWLOCK},
+    )
     with Site(default_name(), plan, folders(cache, None)) as site:
         probe = site.probe(Configuration(program.name, "", threads, 0, NO_PINNING))
     if not probe.counts:
@@ -249,7 +265,10 @@ def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str,
     acquisitions = probe.counts["acquisitions"]
     share = probe.counts["contended"] / max(1, acquisitions)
     figures = (
-        f" ({threads} threads, {probe.elapsed:.1f} s, {acquisitions} acquisitions, "
-        f"{numbers.percent(share, 1)} contended)"
+        f"{threads} threads, {probe.elapsed:.1f} s, {acquisitions} acquisitions, "
+        f"{numbers.percent(share, 1)} contended"
     )
-    return probe.problem, figures
+    reads, writes = probe.counts["reads"], probe.counts["writes"]
+    if reads + writes > 0:
+        figures += f", {reads} reads and {writes} writes of reader-writer locks"
+    return probe.problem, f" ({figures})"

@@ -62,7 +62,7 @@ _OPTIONS = (
         show_default=True,
         metavar="LOCK",
         shell_complete=complete.lock,
-        help="Lock of latency ratios.",
+        help="Lock that ratios are relative to.",
     ),
 )
 

@@ -8,8 +8,16 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 
+from lockwright.base.errors import nearest_hint
 from lockwright.machine import pinning
-from lockwright.preload.locks import BASELINE, REPLACEMENTS, Registry, replacements_of
+from lockwright.preload.locks import (
+    BASELINE,
+    REPLACEMENTS,
+    RWLOCK,
+    Registry,
+    replacements_of,
+)
+from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
 from lockwright.study import toml_table
 from lockwright.study.program import catalogue, entry
 from lockwright.study.program.entry import Program
@@ -70,7 +78,9 @@ class Plan:
     machines: EACH if every machine makes every run, ANY if they share them. settings: environment
     variables of all runs. endings: whether the study tests how runs end instead of their speed;
     spinning: then the locks whose waiters never park. everything: whether its programs are all
-    installed ones of the catalogue.
+    installed ones of the catalogue. rwlocks: reader-writer locks that are compared instead of
+    mutexes; `locks` is then BASELINE, under which reader-writer locks stay the C library's, and
+    these.
     """
 
     name: str
@@ -90,6 +100,22 @@ class Plan:
     endings: bool = False
     spinning: tuple[str, ...] = ()
     everything: bool = False
+    rwlocks: tuple[str, ...] = ()
+
+    @property
+    def mutexes(self) -> tuple[str, ...]:
+        """The locks that replace mutexes."""
+        return tuple(lock for lock in self.locks if lock not in self.rwlocks)
+
+    def mutex_of(self, lock: str) -> str:
+        """Return the lock of the mutexes in runs of a lock of the plan."""
+        return BASELINE if lock in self.rwlocks else lock
+
+    def settings_of(self, lock: str) -> dict[str, str]:
+        """Return the environment variables of runs of a lock of the plan."""
+        if self.rwlocks:
+            return {**self.settings, RWLOCK: lock if lock in self.rwlocks else KEEP}
+        return dict(self.settings)
 
     def member(self, name: str) -> Member:
         return next(member for member in self.members if member.program.name == name)
@@ -147,7 +173,8 @@ def read(path: Path, registry: Registry) -> Plan:
     """Return the plan of a file. Raises LockwrightError for any fault in it."""
     table = toml_table.load(path)
     runs = table.integer("runs", 3, 1, 10_000)
-    locks, endings = _locks(table, registry), table.flag("endings")
+    endings, compared_rwlocks = table.flag("endings"), _rwlocks(table)
+    locks = (BASELINE, *compared_rwlocks) if compared_rwlocks else _locks(table, registry)
     plan = Plan(
         name=table.text("name", path.stem),
         locks=locks,
@@ -165,7 +192,8 @@ def read(path: Path, registry: Registry) -> Plan:
         energy=table.flag("energy"),
         settings=_settings(table),
         endings=endings,
-        spinning=tuple(n for n in locks if endings and not registry.find(n).parking),
+        spinning=_spinning(locks, registry) if endings else (),
+        rwlocks=compared_rwlocks,
     )
     table.end()
     if not (plan.threads or plan.nodes or all(member.threads for member in plan.members)):
@@ -211,6 +239,41 @@ def _locks(table: Table, registry: Registry) -> tuple[str, ...]:
     if not names:
         raise table.complaint("locks", "names no lock", "name some, or 'all'")
     return tuple(names) if BASELINE in names else (BASELINE, *names)
+
+
+def _rwlocks(table: Table) -> tuple[str, ...]:
+    """Return the reader-writer locks to compare; none without the key."""
+    if not table.has("rwlocks"):
+        return ()
+    for other in ("locks", "rwlock"):
+        if table.has(other):
+            advice = f"leave out {other}: the mutexes are then {BASELINE}'s"
+            raise table.complaint("rwlocks", f"is given beside {other}", advice)
+    chosen = table.value("rwlocks", (list, str), "a list of reader-writer locks, or 'all'", ...)
+    every = [name for name in replacements_of(RWLOCK) if name not in (KEEP, MUTEX)]
+    names = every if chosen == _ALL else [chosen] if isinstance(chosen, str) else []
+    left_out = table.texts("without", [])
+    names = names or list(table.texts("rwlocks"))
+    for key, given in (("rwlocks", names), ("without", left_out)):
+        for name in given:
+            if name not in (KEEP, *every):
+                what = f"no reader-writer lock is named '{name}'"
+                raise table.complaint(key, what, nearest_hint(name, every))
+    names = [name for name in dict.fromkeys(names) if name not in (KEEP, *left_out)]
+    if not names:
+        advice = "name some, or 'all'; the C library's always takes part"
+        raise table.complaint("rwlocks", "names no reader-writer lock", advice)
+    return tuple(names)
+
+
+def _spinning(locks: tuple[str, ...], registry: Registry) -> tuple[str, ...]:
+    """Return the locks and reader-writer locks whose waiters never park."""
+    known = rwlocks()
+    return tuple(
+        name
+        for name in locks
+        if not (known[name].parking if name in known else registry.find(name).parking)
+    )
 
 
 def _members(table: Table) -> tuple[Member, ...]:

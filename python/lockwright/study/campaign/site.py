@@ -16,6 +16,7 @@ from lockwright.machine import calibration, pinning, provenance
 from lockwright.machine.meters import FACTS, Meters
 from lockwright.machine.procfs import numbers_of
 from lockwright.preload import binary, counters, locks
+from lockwright.preload.counters import Counts
 from lockwright.preload.locks import BASELINE
 from lockwright.run import record
 from lockwright.run.process_runner import Ending, Process, ProcessRunner
@@ -68,10 +69,12 @@ class Site:
         self._plan = plan
         self._folders = folders
         self._registry = locks.registry()
-        for lock in plan.locks:
+        for lock in plan.mutexes:
             self._registry.path_of(lock)
             self._registry.check_environment(lock, {**os.environ, **plan.settings})
-        self._calibrated = calibration.calibrated_variables(self._registry, plan.locks, os.environ)
+        self._calibrated = calibration.calibrated_variables(
+            self._registry, plan.mutexes, os.environ
+        )
         self._meters = Meters(energy=plan.energy) if plan.energy else None
         self._processes = ProcessRunner("repeat the command to resume")
         for folder in {folders.runs_of(member.program) for member in plan.members}:
@@ -102,7 +105,9 @@ class Site:
         return facts
 
     def probe(self, setting: Configuration) -> Probe:
-        """Run the setting once under the counting baseline; test that it works and takes locks."""
+        """Run the setting once under the counting baseline; test that it works and takes locks. The
+        C library's reader-writer locks are not counted, so those of a plan that compares them are
+        replaced by its first one."""
         member = self._plan.member(setting.program)
         version = ""
         try:
@@ -113,6 +118,7 @@ class Site:
             with counters.counters_file() as path:
                 library = self._registry.path_of(BASELINE, counting=True)
                 variables = {counters.VARIABLE: str(path)}
+                variables |= self._plan.settings_of((BASELINE, *self._plan.rwlocks[:1])[-1])
                 # Twice, as a short disturbance of the machine must not exclude the program.
                 for _ in range(2):
                     values = self._placeholders(setting, library, variables)
@@ -125,9 +131,10 @@ class Site:
         problem = ""
         if result.outcome != record.FINISHED:
             problem = f"it does not work under {BASELINE}: {result.outcome}, {result.note}"
-        elif not counts.took_a_lock and setting.threads != 1:
+        elif not self._taken(counts) and setting.threads != 1:
             # A single thread may need no lock; more threads are compared with it.
-            problem = "it takes no lock that can be interposed"
+            kind = "reader-writer lock" if self._plan.rwlocks else "lock"
+            problem = f"it takes no {kind} that can be interposed"
         return Probe(
             self.name, setting, problem, result.elapsed, asdict(counts), result.sums, version
         )
@@ -140,11 +147,12 @@ class Site:
             run_trial = self._trial(configuration)
             run_trial.reference = probe.sums
             run_trial.meters = self._meters
-            settings = self._calibrated.get(configuration.lock, {})
+            settings = self._plan.settings_of(configuration.lock)
+            settings |= self._calibrated.get(self._plan.mutex_of(configuration.lock), {})
             if self._plan.endings:
                 result = self._run_counted(configuration, run_trial, settings)
             else:
-                library = self._registry.path_of(configuration.lock)
+                library = self._registry.path_of(self._plan.mutex_of(configuration.lock))
                 result = run_trial.run(self._placeholders(configuration, library, settings))
         except NotRunnable as error:
             # The probe succeeded, but its inputs have been removed and cannot be made again.
@@ -154,17 +162,25 @@ class Site:
     def _run_counted(
         self, configuration: Configuration, run_trial: Trial, settings: dict[str, str]
     ) -> Result:
-        """Make a run that has to take locks, unless it has a single thread."""
-        library = self._registry.path_of(configuration.lock, counting=True)
+        """Make a run that has to take locks, unless it has a single thread or the C library's
+        reader-writer locks, which are not counted."""
+        library = self._registry.path_of(self._plan.mutex_of(configuration.lock), counting=True)
         with counters.counters_file() as path:
             run_trial.counters = path
             variables = {**settings, counters.VARIABLE: str(path)}
             result = run_trial.run(self._placeholders(configuration, library, variables))
-            taken = counters.read(path).taken
-        if result.outcome == record.FINISHED and not taken and configuration.threads != 1:
+            taken = self._taken(counters.read(path))
+        uncounted = configuration.threads == 1 or (
+            self._plan.rwlocks and configuration.lock == BASELINE
+        )
+        if result.outcome == record.FINISHED and not taken and not uncounted:
             note = "took no lock: it was not interposed"
             result = replace(result, outcome=record.FAILED, note=note)
         return replace(result, meters={**result.meters, "acquisitions": taken})
+
+    def _taken(self, counts: Counts) -> int:
+        """Return the acquisitions of the locks that the plan compares."""
+        return counts.reads + counts.writes if self._plan.rwlocks else counts.taken
 
     def _trial(self, configuration: Configuration) -> Trial:
         member = self._plan.member(configuration.program)
@@ -182,7 +198,7 @@ class Site:
             self.inputs_of(member),
             Path(),
             library,
-            {**self._plan.settings, **settings},
+            settings,
         )
 
     def inputs_of(self, member: Member) -> Path:
