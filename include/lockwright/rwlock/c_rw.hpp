@@ -4,7 +4,8 @@
 // Citation: I. Calciu, D. Dice, Y. Lev, V. Luchangco, V. J. Marathe, N. Shavit, "NUMA-Aware
 // Reader-Writer Locks", PPoPP 2013. The preference is a parameter:
 //
-//   c-rw-np  neutral: a reader that finds writers takes the cohort lock to enter, as a writer does
+//   c-rw-np  neutral: a reader that finds a writer inside, or next to enter, takes the cohort lock
+//            to enter, as a writer does
 //   c-rw-rp  readers: a reader enters unless a writer is inside; a writer that has waited for
 //            `patience-ns` raises a barrier, which holds back new readers
 //   c-rw-wp  writers: a reader enters when there are no writers, or once it has waited for
@@ -25,7 +26,8 @@
 //
 // The published readers count themselves by NUMA node, and writers wait for each counter; here
 // readers count themselves by thread number, and the first writer moves them into the inner
-// lock, where waiters sleep and can give up. A timed acquisition of the cohort lock repeats trylock,
+// lock, where waiters sleep and can give up. The published reader of c-rw-np takes the cohort lock
+// even if only waiting writers are about, and would wait for the wake of each waiter before it. A timed acquisition of the cohort lock repeats trylock,
 // after sleeps of growing length. Without memory for the parts, the lock is phase_fair.
 #pragma once
 
@@ -260,6 +262,9 @@ class c_rw {
     }
     if (Kind == preference::readers) {
       return inner_.lock_read(false, deadline);
+    }
+    if (const admission found = inner_.try_lock_read(false); found != admission::refused) {
+      return found;
     }
     if (!lock_cohort(all, deadline)) {
       return admission::refused;
