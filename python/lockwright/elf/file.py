@@ -63,7 +63,8 @@ class ElfFile:
         return head if is_elf else b""
 
     @cached_property
-    def _order(self) -> str:
+    def order(self) -> str:
+        """The byte order, as in formats of struct."""
         return ">" if self._head[5:6] == b"\2" else "<"
 
     @cached_property
@@ -78,16 +79,16 @@ class ElfFile:
     @cached_property
     def _segments(self) -> list[_Segment]:
         if self._is_wide:
-            (table,) = struct.unpack_from(self._order + "Q", self._head, 32)
-            size, count = struct.unpack_from(self._order + "HH", self._head, 54)
+            (table,) = struct.unpack_from(self.order + "Q", self._head, 32)
+            size, count = struct.unpack_from(self.order + "HH", self._head, 54)
             row = "I4xQQ8xQ"
         else:
-            (table,) = struct.unpack_from(self._order + "I", self._head, 28)
-            size, count = struct.unpack_from(self._order + "HH", self._head, 42)
+            (table,) = struct.unpack_from(self.order + "I", self._head, 28)
+            size, count = struct.unpack_from(self.order + "HH", self._head, 42)
             row = "III4xI"
         rows = self._bytes(table, size * count)
         return [
-            _Segment(*struct.unpack_from(self._order + row, rows, start))
+            _Segment(*struct.unpack_from(self.order + row, rows, start))
             for start in range(0, size * count, size or 1)
         ]
 
@@ -97,7 +98,7 @@ class ElfFile:
         read."""
         if not self._head:
             return None
-        kind, machine = struct.unpack_from(self._order + "HH", self._head, 16)
+        kind, machine = struct.unpack_from(self.order + "HH", self._head, 16)
         try:
             interpreter = None
             for segment in self._segments:
@@ -108,7 +109,7 @@ class ElfFile:
         except (struct.error, OverflowError, ValueError):
             return None
         bits = 64 if self._is_wide else 32
-        return Header(bits, self._order == "<", machine, interpreter, kind == _ET_DYN)
+        return Header(bits, self.order == "<", machine, interpreter, kind == _ET_DYN)
 
     @cached_property
     def sections(self) -> dict[str, tuple[int, int]]:
@@ -117,12 +118,12 @@ class ElfFile:
         try:
             if len(self._head) < 64 or not self._is_wide:
                 return sections
-            (table,) = struct.unpack_from(self._order + "Q", self._head, 40)
-            size, count, names = struct.unpack_from(self._order + "HHH", self._head, 58)
+            (table,) = struct.unpack_from(self.order + "Q", self._head, 40)
+            size, count, names = struct.unpack_from(self.order + "HHH", self._head, 58)
             rows = self._bytes(table, size * count)
             # Name, type, flags, address, offset, size.
             headers = [
-                struct.unpack_from(self._order + "IIQQQQ", rows, size * i)
+                struct.unpack_from(self.order + "IIQQQQ", rows, size * i)
                 for i in range(count)
                 if size
             ]
@@ -164,7 +165,7 @@ class ElfFile:
     @cached_property
     def _dynamic(self) -> list[tuple[int, int]]:
         entries = self.section(".dynamic")
-        return list(struct.iter_unpack(self._order + "QQ", entries[: len(entries) // 16 * 16]))
+        return list(struct.iter_unpack(self.order + "QQ", entries[: len(entries) // 16 * 16]))
 
     def _names(self, tag_of_names: int) -> list[str]:
         """Return the strings of the dynamic entries with a tag."""
@@ -192,7 +193,7 @@ class ElfFile:
         """Yield the entries of a symbol table (.symtab or .dynsym): offset of the name, kind,
         visibility, section (0 if defined elsewhere), address and size."""
         entries = self.section(table, 1 << 28)
-        return struct.iter_unpack(self._order + "IBBHQQ", entries[: len(entries) // 24 * 24])
+        return struct.iter_unpack(self.order + "IBBHQQ", entries[: len(entries) // 24 * 24])
 
     def defines(self, name: str) -> bool:
         """Return whether a library defines a name instead of only referring to it."""

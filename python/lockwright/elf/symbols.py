@@ -1,6 +1,6 @@
 """The symbols of a program or a library, by address."""
 
-import struct
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lockwright.elf.debug_files import debug_file
 from lockwright.elf.demangle import demangled
 from lockwright.elf.file import load
 
@@ -25,8 +26,10 @@ _MOST_BYTES = 1 << 28
 class SymbolTable:
     """The symbols of a file, by their addresses."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, ask_servers: bool = False) -> None:
+        """ask_servers: as in debug_file."""
         self.path = path
+        self._ask_servers = ask_servers
 
     def find(self, offset: int) -> tuple[str, int] | None:
         """Return the symbol that contains an offset, and the offset from its start, or None."""
@@ -62,8 +65,7 @@ class SymbolTable:
     @cached_property
     def _table(self) -> tuple[NDArray[Any], bytes]:
         """Functions and variables by their offsets, and the string table of their names."""
-        tables = [(path, ".symtab", ".strtab") for path in (self.path, *self._separate())]
-        for path, table, names in (*tables, (self.path, ".dynsym", ".dynstr")):
+        for path, table, names in symbol_tables(self.path, ask_servers=self._ask_servers):
             data = load(path).section(table, _MOST_BYTES)
             size = _SYMBOL.itemsize
             symbols = np.frombuffer(data[: len(data) // size * size], _SYMBOL)
@@ -75,12 +77,14 @@ class SymbolTable:
                 return symbols[order], load(path).section(names, _MOST_BYTES) + b"\0"
         return np.zeros(0, _SYMBOL), b""
 
-    def _separate(self) -> list[Path]:
-        """Return the separate debug file of the distribution, if it is installed."""
-        note = load(self.path).section(".note.gnu.build-id")
-        if len(note) < 20:
-            return []
-        (name, size) = struct.unpack_from("=II", note)
-        identity = note[12 + (name + 3) // 4 * 4 :][:size].hex()
-        path = Path(f"/usr/lib/debug/.build-id/{identity[:2]}/{identity[2:]}.debug")
-        return [path] if path.is_file() else []
+
+def symbol_tables(path: Path, *, ask_servers: bool) -> Iterator[tuple[Path, str, str]]:
+    """Yield the tables of symbols of a program or library, each as a file and the sections of the
+    symbols and of their names: its own, that of its separate debug file if it is stripped, and
+    that of the symbols that it exports. ask_servers: as in debug_file."""
+    yield path, ".symtab", ".strtab"
+    if ".symtab" not in load(path).sections:
+        separate = debug_file(path, ask_servers=ask_servers)
+        if separate is not None:
+            yield separate, ".symtab", ".strtab"
+    yield path, ".dynsym", ".dynstr"

@@ -10,6 +10,7 @@ from pathlib import Path
 from lockwright.base import tool
 from lockwright.elf.demangle import demangled
 from lockwright.elf.file import load
+from lockwright.elf.symbols import symbol_tables
 
 _VARIABLE, _FUNCTION = 1, 2
 _UNDEFINED = 0
@@ -62,9 +63,9 @@ class File:
     @cached_property
     def symbols(self) -> tuple[Symbol, ...]:
         symbols = []
-        for table, names in ((".symtab", ".strtab"), (".dynsym", ".dynstr")):
-            text = load(self.path).section(names, 1 << 28)
-            for offset, info, _, section, value, size in load(self.path).symbols(table):
+        for path, table, names in symbol_tables(self.path, ask_servers=True):
+            text = load(path).section(names, 1 << 28)
+            for offset, info, _, section, value, size in load(path).symbols(table):
                 if info & 15 in (_VARIABLE, _FUNCTION) and section != _UNDEFINED:
                     raw = text[offset : text.find(b"\0", offset)].decode(errors="replace")
                     is_function = info & 15 == _FUNCTION

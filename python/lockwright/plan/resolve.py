@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
-from lockwright.elf.file import load
+from lockwright.elf.debug_files import file_with_lines
 from lockwright.plan.program_files import File, Program, nearest_name
 from lockwright.plan.read import Entry, Plan, entry_context
 from lockwright.plan.rules import (
@@ -116,9 +116,10 @@ def _ranges_of_line(
     if in_file is not None and library is None:
         library, source = in_file["file"], in_file["name"]
     files = program.files if library is None else [_file(context, library, program)]
-    searched = [file for file in files if load(file.path).has_lines]
-    for file in searched:
-        ranges = addresses_of(file.path, source, line)
+    with_lines = [(file, file_with_lines(file.path, ask_servers=True)) for file in files]
+    searched = [(file, path) for file, path in with_lines if path is not None]
+    for file, path in searched:
+        ranges = addresses_of(path, source, line)
         if ranges:
             return [Range(file.names, begin, end) for begin, end in ranges]
     if not searched:
@@ -126,7 +127,7 @@ def _ranges_of_line(
             f"{context}: {files[0].path.name} has no line numbers",
             "build it with -g, or name the function or the offset",
         )
-    names = ", ".join(dict.fromkeys(file.path.name for file in searched))
+    names = ", ".join(dict.fromkeys(file.path.name for file, _ in searched))
     raise LockwrightError(
         f"{context}: no code of {names} is of {source}:{line}",
         "name the line of the call that initialises the mutex, or that takes it first",

@@ -26,7 +26,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
     from lockwright.machine import provenance
 
     nanoseconds = buffer.nanoseconds
-    symbols = symbols_of(buffer, run.program)
+    symbols = symbols_of(buffer, run.program, ask_servers=True)
     duration = _duration(buffer, run)
     mutexes = Mutexes(buffer, symbols, run.samples, nanoseconds, duration)
     all_mutexes = tuple(mutexes.all_mutexes())
@@ -55,8 +55,9 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
     )
 
 
-def symbols_of(buffer: Buffer, program: str) -> Symbols:
-    """Return the symbols for the addresses in a buffer. program: path of the started program."""
+def symbols_of(buffer: Buffer, program: str, *, ask_servers: bool = False) -> Symbols:
+    """Return the symbols for the addresses in a buffer. program: path of the started program;
+    ask_servers: as in debug_file."""
     mappings = [
         Mapping(
             os.fsdecode(bytes(module["path"])),
@@ -66,7 +67,8 @@ def symbols_of(buffer: Buffer, program: str) -> Symbols:
         )
         for module in buffer.modules
     ]
-    return Symbols(mappings, os.fsdecode(bytes(buffer["program"])) or program)
+    path = os.fsdecode(bytes(buffer["program"])) or program
+    return Symbols(mappings, path, ask_servers=ask_servers)
 
 
 def _duration(buffer: Buffer, run: ProfiledRun) -> float:

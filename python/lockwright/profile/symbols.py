@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lockwright.elf.file import load
+from lockwright.elf.debug_files import file_with_lines
 from lockwright.elf.lines import Line, lines_of
 from lockwright.elf.symbols import SymbolTable
 from lockwright.profile.function_names import function
@@ -25,13 +25,17 @@ class Mapping:
 class Symbols:
     """The resolver of one process's addresses."""
 
-    def __init__(self, mappings: Iterable[Mapping], program: str) -> None:
-        """Store the mappings. program: path of the executable, for which the loader has no name."""
+    def __init__(
+        self, mappings: Iterable[Mapping], program: str, *, ask_servers: bool = False
+    ) -> None:
+        """Store the mappings. program: path of the executable, for which the loader has no name;
+        ask_servers: for the symbols of stripped files, as in debug_file."""
         self._mappings = [
             mapping if mapping.path else replace(mapping, path=program)
             for mapping in mappings
             if mapping.end
         ]
+        self._ask_servers = ask_servers
         self._modules: dict[str, SymbolTable] = {}
         self._frames: dict[int, Frame] = {}
 
@@ -58,7 +62,11 @@ class Symbols:
         mapping = self.mapping(inside)
         if mapping is None:
             return Frame("", address)
-        module = self._modules.setdefault(mapping.path, SymbolTable(Path(mapping.path)))
+        if mapping.path not in self._modules:
+            self._modules[mapping.path] = SymbolTable(
+                Path(mapping.path), ask_servers=self._ask_servers
+            )
+        module = self._modules[mapping.path]
         symbol = module.find(inside - mapping.base)
         offset = address - mapping.base
         if symbol is None:
@@ -79,12 +87,15 @@ class Symbols:
         inlined into it, the innermost first."""
         by_module: defaultdict[str, set[Frame]] = defaultdict(set)
         for frame in frames:
-            if frame.module in self._modules and load(Path(frame.module)).has_lines:
+            if frame.module in self._modules:
                 by_module[frame.module].add(frame)
         resolved: dict[Frame, tuple[Frame, ...]] = {}
         for module, frames_of_module in by_module.items():
+            file = file_with_lines(Path(module), ask_servers=self._ask_servers)
+            if file is None:
+                continue
             # A call returns to the instruction after it, which may be on another line.
-            lines = lines_of(Path(module), [frame.offset - 1 for frame in frames_of_module])
+            lines = lines_of(file, [frame.offset - 1 for frame in frames_of_module])
             for frame in frames_of_module:
                 if frame.offset - 1 in lines:
                     resolved[frame] = _inlined(frame, lines[frame.offset - 1])
