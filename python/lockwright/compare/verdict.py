@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lockwright.base import numbers
+from lockwright.compare import safest
 from lockwright.compare.plan import UNSPECIFIED, Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.warnings import at_threads
@@ -53,8 +54,12 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
     if gains:
         # Locks differ most at the largest number of threads.
         table, best = max(gains, key=lambda gain: gain[0][0].threads)
-        command = run_command(plan, best)
-        others += _caution(best.lock, [other for other in tables if other is not table])
+        known = safest.known_locks()
+        tied = safest.tied_with(best, table, plan.lower_is_better)
+        chosen = safest.safest(best, tied, known)
+        command = run_command(plan, chosen)
+        sentences += [safest.reason(chosen, best, tied, known), safest.caution(chosen, known)]
+        others += _caution(chosen.lock, [other for other in tables if other is not table])
     if others:
         text = "; ".join(others)
         sentences.append(text[:1].upper() + text[1:])
@@ -64,7 +69,7 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
             f"{measure(plan, candidate)}, which may be chance"
         )
         command = settling_command(plan, candidate)
-    return Verdict(" ".join(f"{text}." for text in sentences), command, bool(gains))
+    return Verdict(" ".join(f"{text}." for text in sentences if text), command, bool(gains))
 
 
 def run_command(plan: Plan, lock: Summary) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lockwright.base import numbers
-from lockwright.compare import stats, verdict
+from lockwright.compare import safest, stats, verdict
 from lockwright.compare.plan import Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict
@@ -158,14 +158,33 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) ->
         default=None,
     )
     use = None
-    if chosen is not None and chosen.best is not None:
-        next_step = verdict.run_command if gains else verdict.settling_command
-        use = next_step(plan, chosen.best)
+    if chosen is not None and chosen.best is not None and gains:
+        known = safest.known_locks()
+        tied = _tied(chosen, chosen.best)
+        recommended = safest.safest(chosen.best, tied, known)
+        use = verdict.run_command(plan, recommended)
+        texts.append(safest.reason(recommended, chosen.best, tied, known))
+        texts.append(safest.caution(recommended, known))
+    elif chosen is not None and chosen.best is not None:
+        use = verdict.settling_command(plan, chosen.best)
     sentences = [
         f"{text[:1].upper()}{text[1:]}." if number else f"{text}."
-        for number, text in enumerate(texts)
+        for number, text in enumerate(filter(None, texts))
     ]
     return Verdict(" ".join(sentences), use, bool(gains))
+
+
+def _tied(result: Outcome, best: Summary) -> list[Summary]:
+    """Return the remaining locks, which are not shown to be worse than the best, that are near
+    it."""
+    remaining = result.standing.remaining
+    return [
+        row
+        for row in result.rows
+        if row.lock in remaining
+        and row.lock not in (BASELINE, best.lock)
+        and safest.is_near(row, best)
+    ]
 
 
 def gained(result: Outcome) -> bool:

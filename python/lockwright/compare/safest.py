@@ -1,0 +1,102 @@
+"""The lock to recommend among those that are tied: the one that can do the least harm elsewhere."""
+
+from collections.abc import Mapping, Sequence
+
+from lockwright.base.errors import LockwrightError
+from lockwright.compare.stats import NEAR, Summary
+from lockwright.preload import locks
+from lockwright.preload.locks import BASELINE, Lock
+from lockwright.stats.inference import paired_ratio
+
+Locks = Mapping[str, Lock]
+
+
+def known_locks() -> Locks:
+    """Return the locks of the build by name; none if there is no build."""
+    try:
+        return {lock.name: lock for lock in locks.registry()}
+    except LockwrightError:
+        return {}
+
+
+def tied_with(best: Summary, rows: Sequence[Summary], lower_is_better: bool) -> list[Summary]:
+    """Return the other locks that are shown to be better than the baseline, have at least NEAR of
+    the best lock's ratio, and are not shown to be worse than it by the rounds of both. rows: of one
+    number of threads, of which complete ones have a value for each round."""
+    return [
+        row
+        for row in rows
+        if row.complete
+        and row.lock not in (BASELINE, best.lock)
+        and is_near(row, best)
+        and not _is_worse(row, best, lower_is_better)
+    ]
+
+
+def is_near(row: Summary, best: Summary) -> bool:
+    """Return whether a lock is shown to be better than the baseline, with at least NEAR of the best
+    lock's ratio."""
+    if row.ratio is None or best.ratio is None:
+        return False
+    return row.ratio.better and row.ratio.value >= NEAR * best.ratio.value
+
+
+def _is_worse(row: Summary, best: Summary, lower_is_better: bool) -> bool:
+    if len(row.values) != len(best.values):
+        return False
+    ratio = paired_ratio(row.values, best.values, lower_is_better)
+    return ratio is not None and ratio.high is not None and ratio.high < 1
+
+
+def safest(best: Summary, tied: Sequence[Summary], known: Locks) -> Summary:
+    """Return the safest of the tied locks and the best one, which precedes equally safe ones."""
+    return min((best, *tied), key=lambda row: _rank(known.get(row.lock)))
+
+
+def _rank(lock: Lock | None) -> tuple[bool | int, ...]:
+    """Return a sort key, the safest first. Waiters that park leave the processor to the holder, the
+    default lock is meant for every load, under a fair lock no waiter starves, and memory outside
+    the mutex can run out."""
+    if lock is None:
+        return (True,)
+    return (
+        not lock.survives_oversubscription,
+        not lock.parking,
+        not lock.is_default,
+        not lock.fifo,
+        lock.bytes_per_mutex_outside,
+        lock.bytes_per_node,
+    )
+
+
+def reason(chosen: Summary, best: Summary, tied: Sequence[Summary], known: Locks) -> str:
+    """Return a sentence on why the chosen lock is recommended in place of the best; "" if it is the
+    best. tied: as of `tied_with`."""
+    lock = known.get(chosen.lock)
+    if lock is None or chosen is best:
+        return ""
+    named = ", ".join(row.lock for row in tied)
+    worse = f"{named} {'is' if len(tied) == 1 else 'are'} not shown to be worse"
+    return f"{worse}; {chosen.lock} is the safest of these: {_traits(lock)}"
+
+
+def _traits(lock: Lock) -> str:
+    words = [
+        "its waiters park" if lock.parking else "",
+        "it is the default lock" if lock.is_default else "",
+        "it is fair (FIFO)" if lock.fifo else "",
+        "it needs no memory outside the mutex" if not lock.bytes_per_mutex_outside else "",
+    ]
+    return ", ".join(word for word in words if word) or "it has the least memory"
+
+
+def caution(chosen: Summary, known: Locks) -> str:
+    """Return a sentence on what happens to the recommended lock with more threads than processors;
+    "" if it is made for that, or its traits are not known."""
+    lock = known.get(chosen.lock)
+    if lock is None or lock.survives_oversubscription:
+        return ""
+    return (
+        f"With more threads than processors {chosen.lock} may lose most of its throughput: its"
+        " waiters spin while the holder has no processor"
+    )
