@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from lockwright.advise import Advice, advise
 from lockwright.profile.record import Creation, Profile
+from lockwright.profile.summary import row as summary_row
 
 from . import examples
 from .examples import SECOND
@@ -71,6 +72,7 @@ def test_another_lock_gains_little_over_a_parking_one(
     advice = advised(profile)
     assert [each.key for each in advice.fired] == ["holder preemption"] * (gains is not None)
     assert ("will gain little" in advice.sentence) is (gains is False)
+    assert bool(advice.shortlist) is (gains is not False)
     assert ("; try " in advice.sentence) is (gains is not False)
     assert advice.sensitive
 
@@ -107,12 +109,60 @@ def test_one_long_section_should_be_smaller() -> None:
 
 def test_a_short_section_shared_by_threads_may_be_an_atomic() -> None:
     """Before half of 220,000 acquisitions another thread held the mutex."""
-    frequent = {"waited": 0, "entries": 220_000, "owner_changes": 0.5}
-    assert kinds(held(held=50, **frequent)) == ["atomic"]
-    assert kinds(held(held=110, **frequent)) == []
-    assert kinds(held(held=50, **(frequent | {"entries": 180_000}))) == []
-    assert kinds(held(held=50, **(frequent | {"owner_changes": 0}))) == []
-    assert kinds(held(held=50, **frequent, cond_waits=1)) == []
+    frequent = {"entries": 220_000, "owner_changes": 0.5}
+    assert kinds(held(held=50, **frequent)) == ["atomic", "sharding"]
+    assert kinds(held(held=110, **frequent)) == ["sharding"]
+    assert kinds(held(held=50, **(frequent | {"entries": 180_000}))) == ["sharding"]
+    assert kinds(held(held=50, **(frequent | {"owner_changes": 0}))) == ["sharding"]
+    assert kinds(held(held=50, **frequent, cond_waits=1)) == ["sharding"]
+
+
+@pytest.mark.parametrize(("waited", "runnable"), [(0.0, 1.0), (0.1, 1.0), (0.5, 2.5)])
+def test_where_no_lock_changes_much_no_change_shortens_the_waiting(
+    waited: float, runnable: float
+) -> None:
+    """Either little time is lost, or other threads use the processors meanwhile."""
+    site = examples.site("long", held=7e8, acquisitions=1000)
+    frequent = {"entries": 220_000, "owner_changes": 0.5}
+    mutex = examples.mutex(
+        held=50, contended=10, waited=waited * SECOND, threads=30, sites=(site,), **frequent
+    )
+    # The same sections, of which half last 10.7 ns.
+    mutex = dataclasses.replace(mutex, holding=examples.distribution(1000, 7e5, p50=10.7))
+    busy = {"threads_mean": 30.0, "threads_most": 30, "runnable": runnable}
+    advice = advised(examples.profile(mutex, **busy))
+    assert advice.sentence.startswith("No lock will change much")
+    assert advice.changes == advice.shortlist == ()
+    gaining = dataclasses.replace(mutex, waiting=examples.distribution(10, 0.1 * SECOND))
+    advice = advised(examples.profile(gaining, **(busy | {"runnable": 1.0})))
+    assert [each.kind for each in advice.changes] == ["smaller section", "atomic", "sharding"]
+
+
+def test_a_smaller_section_has_the_figures_of_the_profile() -> None:
+    site = examples.site("mixed", held=7e8, acquisitions=1000)
+    mutex = examples.mutex(contended=100, waited=0.5 * SECOND, threads=2, sites=(site,))
+    mutex = dataclasses.replace(
+        mutex, holding=examples.distribution(1000, 7e5, p50=10.7, p99=8.2e6)
+    )
+    change = advised(examples.profile(mutex)).changes[0]
+    assert change.kind == "smaller section"
+    assert "Shorten the long sections" in change.text
+    assert "700 µs on average, while half of all sections of it take 10.7 ns at most" in change.text
+    figures = {each.quantity: each.value for each in change.evidence}
+    assert figures["median of its sections (hold p50)"] == 10.7
+    assert figures["99th percentile (hold p99)"] == 8.2e6
+    row = summary_row(mutex)
+    assert {"10.7 ns", "8.2 ms"} <= set(row)
+
+
+def test_sections_that_are_long_by_preemption_are_not_to_be_shortened() -> None:
+    """A hundredth of the holds, those that were preempted, take most of the time."""
+    site = examples.site("work", held=7e8, acquisitions=1000)
+    holding = examples.distribution(1000, 7e5, buckets=((10.0, 990.0), (7e7, 10.0)))
+    mutex = examples.mutex(contended=100, waited=0.5 * SECOND, threads=2, sites=(site,))
+    for preempted, wanted in ((0.01, False), (0.004, True)):
+        changed = dataclasses.replace(mutex, holding=holding, preempted_holds=preempted)
+        assert ("smaller section" in kinds(examples.profile(changed))) is wanted
 
 
 def test_a_mutex_with_most_of_the_waiting_may_be_divided() -> None:
@@ -209,7 +259,7 @@ def bottleneck(rule: str, waited: float) -> Profile:
 @pytest.mark.parametrize(("processors", "wanted"), [(2, True), (64, False)])
 def test_a_preempted_holder_costs_the_waiting_for_it(processors: int, wanted: bool) -> None:
     """Threads waited for 0.2 s, in two or 64 seconds of processor time."""
-    mutex = examples.mutex(entries=100, held=2.8e6, contended=10, waited=2e8, threads=80)
+    mutex = examples.mutex(entries=5000, held=5.6e4, contended=3000, waited=2e8, threads=80)
     mutex = dataclasses.replace(mutex, preempted_holds=0.5)
     more: dict[str, Any] = {"threads_mean": 100.0, "threads_most": 100, "runnable": 99.0}
     used = processors * SECOND

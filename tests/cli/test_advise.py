@@ -8,8 +8,9 @@ import pytest
 from advise import examples
 from lockwright.base.errors import LockwrightError
 from lockwright.profile import record
+from support.made_profile import made_profile
 
-from .conftest import Cli
+from .conftest import Cli, on_a_terminal
 
 
 @pytest.fixture
@@ -21,24 +22,68 @@ def contended(tmp_path: Path) -> Path:
     return path
 
 
-def test_output_has_bottlenecks_questions_and_locks(cli: Cli, contended: Path) -> None:
+def test_output_has_verdict_evidence_locks_and_change(cli: Cli, contended: Path) -> None:
     result = cli("advise", contended)
     assert result.status == 0
-    assert result.out.startswith("It is high contention at hot; ")
+    lines = result.out.splitlines()
+    assert lines[0].startswith("It is high contention at hot; ")
+    labels = [line.split()[0] for line in lines[1:] if not line.startswith(" ")]
+    assert labels == ["because", "try", "change", "measure", "more"]
+    assert "threads that wait for the most contended mutex, of those that could: 50 %" in result.out
+    assert "lockwright compare --locks pthread," in lines[-2]
+    assert lines[-1].endswith(f"lockwright advise --all {contended}")
+    for word in ("extreme", "How contended", "Tail latency", "mappings made and removed"):
+        assert word not in result.out
+
+
+def test_all_prints_bottlenecks_questions_and_locks(cli: Cli, contended: Path) -> None:
+    out = cli("advise", contended, "--all").out
+    assert out.startswith("It is high contention at hot; ")
     for word in ("  yes  high contention", "  no   extreme", "   ?   memory", "  6  How contended"):
-        assert word in result.out
-    assert "mappings made and removed" not in result.out
-    assert "Measure them: lockwright compare --locks pthread" in result.out
+        assert word in out
+    assert "mappings made and removed" in out
+    assert "Measure them: lockwright compare --locks pthread" in out
 
 
-def test_the_comparison_has_the_rwlock_option_of_the_profile(cli: Cli, contended: Path) -> None:
+def test_the_number_of_locks(cli: Cli, contended: Path) -> None:
+    def names(*options: str | int) -> list[str]:
+        (line,) = (
+            each
+            for each in cli("advise", contended, *options).out.splitlines()
+            if "compare" in each
+        )
+        return line.partition("--locks ")[2].split()[0].split(",")
+
+    assert len(names()) == 4
+    assert len(names("--top", 1)) == 2
+    assert len(names("--top", 6)) == 7
+    assert len(names("--all")) == 6
+
+
+@pytest.mark.parametrize("path", ["made", "contended"])
+def test_the_advice_is_half_a_screen(
+    command: list[str], environment: dict[str, str], contended: Path, path: str
+) -> None:
+    """Also of a profile with several bottlenecks and changes."""
+    if path == "made":
+        contended.write_text(made_profile().to_json())
+    words = [*command, "advise", str(contended)]
+    text, status = on_a_terminal(words, environment, 100)
+    assert status == 0
+    lines = text.splitlines()
+    assert len(lines) <= 20, text
+    # Commands are single lines, so that they can be copied.
+    commands = [line for line in lines if line.startswith(("measure", "more"))]
+    assert all(len(line) <= 100 for line in lines if line not in commands), text
+
+
+@pytest.mark.parametrize("options", [[], ["--all"]])
+def test_the_comparison_has_the_rwlock_option_of_the_profile(
+    cli: Cli, contended: Path, options: list[str]
+) -> None:
     profile = dataclasses.replace(record.read(contended), rwlock="mutex")
     contended.write_text(profile.to_json())
-    assert " --rwlock mutex -- " in cli("advise", contended).out.splitlines()[-1]
-
-
-def test_the_option_for_all_evidence(cli: Cli, contended: Path) -> None:
-    assert "mappings made and removed" in cli("advise", contended, "--all").out
+    assert " --rwlock mutex -- " in cli("advise", contended, *options).out
 
 
 def test_json(cli: Cli, contended: Path) -> None:

@@ -25,6 +25,7 @@ def test_a_line_for_each_interval(cli: Cli, program: Program, tmp_path: Path) ->
     named = [each for each in lines if "queued_for" in each]
     assert named
     assert any("1 waiting" in each for each in named)
+    assert any("% of the time in which threads ran or waited)" in each for each in named)
     assert any("held at pass" in each for each in named)
     assert "lost waiting" in result.err
     assert "queued_for" in result.err

@@ -95,7 +95,9 @@ class Advice:
     """The advice on a profile. diagnoses: the nine, in the order of the papers. steps: the six.
     shortlist: the best first, without the baseline, which is measured with them. conflicts: a
     sentence for each step that no remaining lock satisfies. sensitive: whether another lock can
-    change much; if only for the worse, the shortlist is empty."""
+    change much; if only for the worse, the shortlist is empty, and no change shortens the waiting.
+    lost: ns for which threads waited, as in the profile; lost_share: in the time in which they ran
+    or waited."""
 
     sentence: str
     sensitive: bool
@@ -106,6 +108,8 @@ class Advice:
     conflicts: tuple[str, ...]
     changes: tuple[Change, ...]
     tail_latency: TailLatency
+    lost: float
+    lost_share: float
     baseline: str = BASELINE
     remarks: tuple[str, ...] = field(default=())
 

@@ -11,6 +11,7 @@ from lockwright.advise.tail_latency import tail_latency
 from lockwright.base.numbers import with_unit
 from lockwright.preload import locks
 from lockwright.profile.record import Profile
+from lockwright.profile.time_lost import OF_WHICH_TIME
 
 SHORTLIST = 5
 """Default number of locks on the shortlist."""
@@ -34,7 +35,9 @@ def advise(
     remaining = [lock for lock in usable if lock.name in steps[-1].remaining]
     sensitivity = _sensitivity(figures)
     is_costly = all_met(sensitivity)
-    can_gain = is_costly or _can_be_relieved(figures, fired)
+    can_gain = is_costly or (
+        _can_be_relieved(figures, fired) and not _parking_suffices(figures, fired)
+    )
     keys = [diagnosis.key for diagnosis in fired]
     candidates = (
         ranking.shortlist(figures, remaining, keys, contention.level(figures), figures.nodes, size)
@@ -49,7 +52,9 @@ def advise(
         steps=steps,
         shortlist=candidates,
         conflicts=conflicts,
-        changes=changes(figures, fired),
+        changes=changes(figures, fired, can_gain),
+        lost=profile.lost,
+        lost_share=profile.lost_share,
         tail_latency=tail_latency(figures),
         remarks=_remarks(figures, diagnoses, registered),
     )
@@ -69,7 +74,7 @@ def _can_be_relieved(figures: ProfileFigures, fired: list[Diagnosis]) -> bool:
 
 def _sensitivity(figures: ProfileFigures) -> tuple[Evidence, ...]:
     lost = at_least(
-        "time lost waiting for mutexes, of the time in which threads ran or waited",
+        f"time lost waiting for mutexes, {OF_WHICH_TIME}",
         figures.lost_share,
         thresholds.LOST,
         "share",
@@ -120,35 +125,36 @@ def _sentence(
 def _sentence_on_mutexes(
     figures: ProfileFigures, fired: list[Diagnosis], can_gain: bool, names: list[str]
 ) -> str:
-    lost = with_unit(figures.lost_share, "share")
+    share = with_unit(figures.lost_share, "share")
+    lost = f"threads lost {share} of the time in which they ran or waited"
     titles = " and ".join(diagnosis.title for diagnosis in fired)
-    if not can_gain and fired:
-        return (
-            f"No lock will change much: threads lost {lost} of their time waiting for mutexes."
-            f" There is {titles}, which the wrong lock would worsen: keep the C library's mutex."
-        )
-    if not can_gain and figures.lost_share >= thresholds.LOST:
-        return (
-            f"No lock will change much: threads waited {lost} of their time for mutexes, but others"
-            " used the processors meanwhile, and none of the nine bottlenecks was found."
-        )
-    if not can_gain:
-        return (
-            f"No lock will change much: threads lost {lost} of their time waiting for mutexes,"
-            " and none of the nine bottlenecks was found."
-        )
-    locks_to_try = f"try {', '.join(names[:2])}" if names else "no lock is left to try"
-    if not fired:
-        return f"Threads lost {lost} of their time waiting for mutexes; {locks_to_try}."
     where = ""
     concerned = next((diagnosis.mutexes for diagnosis in fired if diagnosis.mutexes), ())
     if concerned:
         where = f" at {figures.mutexes[concerned[0]].name}"
-    if _parking_suffices(figures, fired):
+    if not can_gain and figures.lost_share >= thresholds.LOST and _parking_suffices(figures, fired):
         return (
             f"It is {titles}{where}: locks that spin would be slower. The C library's mutex parks,"
             " and others used the processors meanwhile, so another that parks will gain little."
         )
+    if not can_gain and fired:
+        return (
+            f"No lock will change much: {lost} for mutexes. There is {titles}, which the wrong lock"
+            " would worsen: keep the C library's mutex."
+        )
+    if not can_gain and figures.lost_share >= thresholds.LOST:
+        return (
+            f"No lock will change much: {lost} for mutexes, but others used the processors"
+            " meanwhile, and none of the nine bottlenecks was found."
+        )
+    if not can_gain:
+        return (
+            f"No lock will change much: {lost} for mutexes, and none of the nine bottlenecks was"
+            " found."
+        )
+    locks_to_try = f"try {', '.join(names[:2])}" if names else "no lock is left to try"
+    if not fired:
+        return f"{lost[:1].upper()}{lost[1:]} for mutexes; {locks_to_try}."
     return f"It is {titles}{where}; {locks_to_try}."
 
 

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Change, Diagnosis
 from lockwright.advise.evidence import all_met, at_least, at_most, informs
-from lockwright.advise.profile_figures import ProfileFigures
+from lockwright.advise.profile_figures import ProfileFigures, time_share_of_longest
+from lockwright.base import numbers
 from lockwright.profile.record import Mutex, Site
 
 LONG = 10_000
@@ -23,6 +24,10 @@ section costs: at about 50 ns for a cache line that moves, half a per cent of a 
 DOMINANT = 0.6
 """Least share of one site in the time in the sections of a mutex."""
 
+PREEMPTED = 0.5
+"""Highest share of preempted sections in the time that a mutex is held, for which shorter sections
+are advised: the rest is time that a section itself needs."""
+
 CONCENTRATED = 0.6
 """Least share of one mutex in the time lost waiting."""
 
@@ -33,17 +38,21 @@ FUTILE_RATE = 100
 """Futile wake-ups per second: at about 50 us each, half a per cent of a thread."""
 
 
-def changes(figures: ProfileFigures, fired: Iterable[Diagnosis]) -> tuple[Change, ...]:
+def changes(
+    figures: ProfileFigures, fired: Iterable[Diagnosis], can_gain: bool
+) -> tuple[Change, ...]:
     """Return the changes, those for the most costly mutex first, those for the entire program
-    last."""
+    last. can_gain: whether less waiting would make the program faster; without that, no change is
+    advised that only shortens it."""
     suggested: list[Change] = []
+    rules = (*_OF_WAITING, *_OF_CALLS) if can_gain else _OF_CALLS
     for index, mutex in enumerate(figures.mutexes):
-        for rule in _RULES:
+        for rule in rules:
             change = rule(figures, index, mutex)
             if change is not None:
                 suggested.append(change)
     keys = {diagnosis.key: diagnosis for diagnosis in fired}
-    if "holder preemption" in keys:
+    if "holder preemption" in keys and figures.lost_share >= thresholds.LOST:
         suggested.append(
             Change(
                 "fewer threads",
@@ -88,13 +97,26 @@ def _smaller_section(figures: ProfileFigures, index: int, mutex: Mutex) -> Chang
     evidence = (
         at_least("a section from there, on average", mean, LONG, "ns", "a lock adds at most 1 us"),
         at_least("time in the sections that is from there", share, DOMINANT, "share", "most of it"),
+        at_most(
+            "time in the sections while the holder was preempted",
+            time_share_of_longest(mutex.holding, mutex.preempted_holds),
+            PREEMPTED,
+            "share",
+            "a shorter section would not change it",
+        ),
+        informs("median of its sections (hold p50)", mutex.holding.p50, "ns"),
+        informs("99th percentile (hold p99)", mutex.holding.p99, "ns"),
         informs("time lost waiting", figures.lost_share_of(mutex.lost), "share"),
     )
     if not all_met(evidence):
         return None
+    long, others = "sections", ""
+    if mutex.holding.p50 < LONG:
+        half = numbers.time(mutex.holding.p50)
+        long, others = "long sections", f", while half of all sections of it take {half} at most"
     text = (
-        f"Shorten the section that begins at {site.label}: move all work that does not need the"
-        " mutex before or after it. No lock makes a section shorter."
+        f"Shorten the {long} that begin at {site.label}: {numbers.time(mean)} on average{others}."
+        " Move all work that does not need the mutex before or after them."
     )
     return Change("smaller section", index, text, evidence)
 
@@ -103,7 +125,9 @@ def _atomic(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
     if mutex.cond_waits or not mutex.holding.count:
         return None
     evidence = (
-        at_most("median of its sections", mutex.holding.p50, TINY, "ns", "a few instructions"),
+        at_most(
+            "median of its sections (hold p50)", mutex.holding.p50, TINY, "ns", "a few instructions"
+        ),
         at_least(
             "acquisitions after another thread held it",
             figures.per_second(mutex.acquisitions * mutex.owner_changes),
@@ -200,10 +224,8 @@ def _lock_instead(figures: ProfileFigures, index: int, mutex: Mutex) -> Change |
     return Change("lock", index, text, evidence)
 
 
-_RULES: tuple[Callable[[ProfileFigures, int, Mutex], Change | None], ...] = (
-    _smaller_section,
-    _atomic,
-    _sharding,
-    _signal,
-    _lock_instead,
-)
+_Rules = tuple[Callable[[ProfileFigures, int, Mutex], Change | None], ...]
+
+_OF_WAITING: _Rules = (_smaller_section, _atomic, _sharding)
+
+_OF_CALLS: _Rules = (_signal, _lock_instead)

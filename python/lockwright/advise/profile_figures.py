@@ -23,7 +23,7 @@ class ProfileFigures:
     @cached_property
     def cpu_ns(self) -> float:
         """Processor time in ns."""
-        return self.process.cpu_user + self.process.cpu_system
+        return self.process.cpu
 
     @cached_property
     def threads(self) -> float:
@@ -45,12 +45,11 @@ class ProfileFigures:
     @cached_property
     def lost_share(self) -> float:
         """The share of waiting in the time in which threads ran or waited."""
-        return self.lost_share_of(self.profile.lost)
+        return self.profile.lost_share
 
     def lost_share_of(self, waited: float) -> float:
         """Return the share of `waited` ns in the time in which threads ran or waited."""
-        active = self.profile.lost + self.cpu_ns
-        return waited / active if active else 0.0
+        return self.profile.lost_share_of(waited)
 
     def users(self, mutex: Mutex) -> float:
         """Return the number of threads that use the mutex at one time."""
@@ -120,9 +119,7 @@ class ProfileFigures:
     @cached_property
     def busy_share(self) -> float | None:
         """The share of processors that had a thread of the program to run, on average."""
-        if self.process.runnable is None:
-            return None
-        return min(1.0, self.process.runnable / max(1, self.process.processors))
+        return self.process.busy_share
 
     @cached_property
     def realtime_threads(self) -> int:

@@ -1,4 +1,4 @@
-"""The advice as text in a terminal."""
+"""All of the advice as text in a terminal."""
 
 import shlex
 from collections.abc import Iterable
@@ -15,15 +15,15 @@ _FEW = 12
 """Largest number of names in a list; others are counted."""
 
 
-def show(console: Console, profile: Profile, advice: Advice, every: bool) -> None:
-    """Print the sentence, then its reasons. every: all evidence, not only what decided."""
+def show(console: Console, profile: Profile, advice: Advice) -> None:
+    """Print the sentence, then its reasons with all evidence."""
     print_wrapped(console, "", advice.sentence, "bold")
     for evidence in advice.sensitivity:
         print_wrapped(console, "  ", evidence_text(evidence), "dim")
     _head(console, "The nine bottlenecks")
     wide = max(len(evidence.title) for evidence in advice.diagnoses)
     for diagnosis in advice.diagnoses:
-        _show_diagnosis(console, profile, diagnosis, wide, every)
+        _show_diagnosis(console, profile, diagnosis, wide)
     _head(console, "The six questions")
     for step in advice.steps:
         _show_step(console, step)
@@ -47,29 +47,30 @@ def show(console: Console, profile: Profile, advice: Advice, every: bool) -> Non
     for remark in advice.remarks:
         print_wrapped(console, "  ", remark[:1].upper() + remark[1:] + ".", "default")
     if advice.shortlist:
-        names = ",".join([advice.baseline, *(candidate.lock for candidate in advice.shortlist)])
-        options = ["--locks", names, *locks.options_of({locks.RWLOCK: profile.rwlock})]
-        command = ["lockwright", "compare", *options, "--", *profile.command]
-        console.print(f"\nMeasure them: {shlex.join(command)}", soft_wrap=True)
+        command = comparison(profile, [candidate.lock for candidate in advice.shortlist])
+        console.print(f"\nMeasure them: {command}", soft_wrap=True)
+
+
+def comparison(profile: Profile, names: Iterable[str]) -> str:
+    """Return the shell line that measures the program under those locks beside the baseline."""
+    options = ["--locks", ",".join([locks.BASELINE, *names])]
+    options += locks.options_of({locks.RWLOCK: profile.rwlock})
+    return shlex.join(["lockwright", "compare", *options, "--", *profile.command])
 
 
 def _head(console: Console, text: str) -> None:
     console.print(f"\n{text}", style="bold")
 
 
-def _show_diagnosis(
-    console: Console, profile: Profile, diagnosis: Diagnosis, wide: int, every: bool
-) -> None:
+def _show_diagnosis(console: Console, profile: Profile, diagnosis: Diagnosis, wide: int) -> None:
     if diagnosis.fired:
         names = [profile.mutexes[index].name for index in diagnosis.mutexes]
         text = f"{diagnosis.advice}{_at_mutexes(names)}"
         print_wrapped(console, f"  yes  {diagnosis.title:<{wide}}  ", text, "yellow")
     else:
         word = "no " if diagnosis.measurable else " ? "
-        unmet = next((evidence for evidence in diagnosis.evidence if evidence.met is False), None)
-        text = "" if every or unmet is None else figure_text(unmet)
-        print_wrapped(console, f"  {word}  {diagnosis.title:<{wide}}  ", text, "default")
-    for evidence in diagnosis.evidence if every or diagnosis.fired else ():
+        print_wrapped(console, f"  {word}  {diagnosis.title:<{wide}}  ", "", "default")
+    for evidence in diagnosis.evidence:
         print_wrapped(console, " " * 7, evidence_text(evidence), "dim")
 
 

@@ -132,9 +132,4 @@ def _show(profile: "Profile") -> None:
 
     # The program has ended: its status is returned even if the figures cannot be printed.
     with contextlib.suppress(OSError):
-        console = terminal.errors()
-        console.print(f"lockwright: {summary.sentence(profile)}", soft_wrap=True)
-        if profile.mutexes:
-            console.print(summary.table(profile))
-        if profile.partial:
-            console.print(f"lockwright: {profile.partial}", soft_wrap=True)
+        summary.show(terminal.errors(), profile)

@@ -95,11 +95,7 @@ def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> in
         if not has_output:
             path.unlink(missing_ok=True)
     console, profile = errors(), profiled.profile
-    console.print(f"lockwright: {summary.sentence(profile)}", soft_wrap=True)
-    if profile.mutexes:
-        console.print(summary.table(profile))
-    elif profile.partial:
-        console.print(f"lockwright: {profile.partial}", soft_wrap=True)
+    summary.show(console, profile)
     if has_output:
         console.print(f"lockwright: the program's output is in {path}", soft_wrap=True)
     return 0 if top.stopped else foreground.end_as(profiled.status)

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from lockwright.profile.attached import PERIOD, Attached, place_of
-from lockwright.profile.live import Row, State
+from lockwright.profile.live import Row, State, cpu_time, share_of_interval
 from lockwright.profile.mutex_lines import name_of
 from lockwright.profile.symbols import Symbols
 
@@ -17,6 +17,7 @@ class AttachedLive:
     def __init__(self, target: Attached) -> None:
         self._target = target
         self._before = 0.0
+        self._cpu_before = cpu_time(target.process)
         self._names: dict[int, str] = {}
         self._symbols: Symbols | None = None
 
@@ -26,6 +27,7 @@ class AttachedLive:
         target, now = self._target, self._target.elapsed
         samples = target.samples
         began, self._before = self._before, now
+        cpu_before, self._cpu_before = self._cpu_before, cpu_time(target.process)
         lost: defaultdict[int, float] = defaultdict(float)
         by_caller: defaultdict[int, defaultdict[int, float]] = defaultdict(
             lambda: defaultdict(float)
@@ -56,7 +58,15 @@ class AttachedLive:
             )
         threads = round(samples.threads / samples.count) if samples.count else 0
         samples.threads = samples.count = 0
-        return State(now, threads, sum(waiting.values()), sum(lost.values()) / seconds, tuple(rows))
+        total = sum(lost.values())
+        return State(
+            elapsed=now,
+            threads=threads,
+            waiting=sum(waiting.values()),
+            lost=total / seconds,
+            lost_share=share_of_interval(total, cpu_before, self._cpu_before),
+            rows=tuple(rows),
+        )
 
     def _current_symbols(self) -> Symbols:
         if self._symbols is None:

@@ -1,5 +1,6 @@
 """The state of a running program's mutexes over the last interval, from its buffer."""
 
+import contextlib
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 from lockwright.profile.buffer import Buffer, is_void
 from lockwright.profile.convert import symbols_of
 from lockwright.profile.mutexes import Mutexes
-from lockwright.profile.watch import Samples
+from lockwright.profile.time_lost import lost_share
+from lockwright.profile.watch import Samples, resource_use
 
 
 @dataclass(frozen=True)
@@ -31,20 +33,24 @@ class Row:
 @dataclass(frozen=True)
 class State:
     """The program during the last interval. elapsed: ns since its first mutex; threads: their
-    number; lost: as in a Row, over all mutexes; rows: in descending order of lost."""
+    number; lost: as in a Row, over all mutexes; lost_share: its share in the time in which threads
+    ran or waited, None if unknown; rows: in descending order of lost."""
 
     elapsed: float
     threads: int
     waiting: int
     lost: float
+    lost_share: float | None
     rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
 class _Sums:
-    """Sums since the start of the program, in the order of the records. now: ns, monotonic."""
+    """Sums since the start of the program, in the order of the records. now: ns, monotonic;
+    cpu: processor time in ns, None if unknown."""
 
     now: int
+    cpu: float | None
     waited: NDArray[np.float64]
     acquisitions: NDArray[np.float64]
     contended: NDArray[np.float64]
@@ -88,11 +94,13 @@ class Live:
             if lost[number] or rate[number] or now.waiting[number]
         )
         begin = int(self.buffer["begin_ns"])
+        total = float(lost.sum())
         return State(
             elapsed=float(now.now - begin) if begin else 0.0,
             threads=self._threads(),
             waiting=int(now.waiting.sum()),
-            lost=float(lost.sum()),
+            lost=total,
+            lost_share=share_of_interval(total * seconds, before.cpu, now.cpu),
             rows=rows,
         )
 
@@ -115,6 +123,7 @@ class Live:
                     waited[number] += max(0.0, ticks - float(since))
         return _Sums(
             now,
+            cpu_time(Path(f"/proc/{buffer.pid}")),
             waited * unit,
             np.where(used, records["acquisitions"], 0).astype(np.float64),
             np.where(used, records["contended"], 0).astype(np.float64),
@@ -154,3 +163,20 @@ class Live:
             return ""
         frame = self._symbols.caller(int(detail["sites"]["caller"][holder - 1]))
         return replace(frame, source="").short_label
+
+
+def cpu_time(process: Path) -> float | None:
+    """Return the processor time in ns that a process has used; None if it has ended. process: its
+    directory in /proc."""
+    with contextlib.suppress(OSError, IndexError):
+        use = resource_use(process)[0]
+        return use["cpu_user"] + use["cpu_system"]
+    return None
+
+
+def share_of_interval(lost: float, before: float | None, now: float | None) -> float | None:
+    """Return the share of the time lost in an interval, in ns. before, now: processor time at its
+    ends; None if unknown."""
+    if before is None or now is None:
+        return None
+    return lost_share(lost, lost, max(0.0, now - before))

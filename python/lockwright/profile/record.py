@@ -17,6 +17,7 @@ from typing import Any, Self
 from lockwright.base.errors import LockwrightError
 from lockwright.profile.function_names import brief
 from lockwright.profile.lock_functions import is_known
+from lockwright.profile.time_lost import lost_share
 
 FORMAT = "lockwright profile 1"
 
@@ -278,6 +279,19 @@ class Process:
     realtime: int | None = None
     creation: Creation = field(default_factory=Creation)
 
+    @property
+    def cpu(self) -> float:
+        """Processor time in ns."""
+        return self.cpu_user + self.cpu_system
+
+    @property
+    def busy_share(self) -> float | None:
+        """The share of processors that had a thread of the process to run, on average; None if
+        unknown."""
+        if self.runnable is None:
+            return None
+        return min(1.0, self.runnable / max(1, self.processors))
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -326,8 +340,18 @@ class Profile:
         """Time that threads spent waiting for any mutex, in ns, summed over the threads."""
         return sum(mutex.lost for mutex in self.mutexes)
 
+    @property
+    def lost_share(self) -> float:
+        """The share of `lost` in the time in which threads ran or waited."""
+        return self.lost_share_of(self.lost)
+
+    def lost_share_of(self, waited: float) -> float:
+        """Return the share of `waited` ns in the time in which threads ran or waited."""
+        return lost_share(waited, self.lost, self.process.cpu)
+
     def to_json(self) -> str:
-        document = {"format": FORMAT, **dataclasses.asdict(self)}
+        sums = {"lost": self.lost, "lost_share": self.lost_share}
+        document = {"format": FORMAT, **sums, **dataclasses.asdict(self)}
         return json.dumps(document, separators=(",", ":"), allow_nan=False)
 
     @classmethod

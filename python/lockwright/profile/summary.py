@@ -1,15 +1,26 @@
 """A profile on the terminal: the mutexes that cost most, and a line about the process."""
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from lockwright.base import numbers
 from lockwright.profile.record import Mutex, Profile
+from lockwright.profile.time_lost import OF_WHICH_TIME
 
 _ROWS = 5
 
 
-def table(profile: Profile) -> Table:
+def show(console: Console, profile: Profile) -> None:
+    """Print a line about the process, the table of mutexes, and why the profile is partial."""
+    console.print(f"lockwright: {sentence(profile)}", soft_wrap=True)
+    if profile.mutexes:
+        console.print(_table(profile))
+    if profile.partial:
+        console.print(f"lockwright: {profile.partial}", soft_wrap=True)
+
+
+def _table(profile: Profile) -> Table:
     """Return the table of the mutexes that cost most, by the time that threads lost waiting for
     them."""
     mutex_table = Table(box=None, pad_edge=False, header_style="bold")
@@ -27,7 +38,7 @@ def table(profile: Profile) -> Table:
     ):
         mutex_table.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")  # type: ignore[arg-type]
     for mutex in profile.mutexes[:_ROWS]:
-        mutex_table.add_row(*(Text(cell) for cell in _row(mutex)))
+        mutex_table.add_row(*(Text(cell) for cell in row(mutex)))
     return mutex_table
 
 
@@ -38,18 +49,15 @@ def sentence(profile: Profile) -> str:
         if not profile.is_preloaded:
             return "no sample found a thread asleep for a mutex"
         return "the program took no mutex" + _others(profile)
-    thread_time = process.threads_mean * process.duration
     parts = [
         f"{numbers.time(process.duration)}",
         f"{_number(process.threads_most, 'thread')} on {_number(process.processors, 'processor')}",
         *([_number(process.lock_calls, "acquisition")] if profile.is_preloaded else []),
         f"{numbers.time(profile.lost)} lost waiting"
-        + (
-            f" ({numbers.share(profile.lost / thread_time)} of the threads' time)"
-            if thread_time
-            else ""
-        ),
+        + (f" ({numbers.share(profile.lost_share)} {OF_WHICH_TIME})" if profile.lost else ""),
     ]
+    if process.busy_share is not None:
+        parts.append(f"processors {numbers.share(process.busy_share)} busy")
     if process.cond_waits:
         parts.append(f"{numbers.count(process.cond_waits)} condition variable waits")
     if process.unprofiled_calls:
@@ -80,7 +88,8 @@ def _time(ns: float) -> str:
     return numbers.time(ns) if ns else "-"
 
 
-def _row(mutex: Mutex) -> list[str]:
+def row(mutex: Mutex) -> list[str]:
+    """Return the cells of a mutex in the table."""
     waiter = max(mutex.sites, key=lambda site: site.waited, default=None)
     block = max(mutex.blocks, key=lambda edge: edge.waited, default=None)
     return [

@@ -25,6 +25,7 @@ from lockwright.base.terminal import secondary
 from lockwright.profile.attached_live import AttachedLive
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.live import Live, Row, State
+from lockwright.profile.time_lost import OF_WHICH_TIME
 
 _COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
 
@@ -198,10 +199,13 @@ class Top:
 
 def program_line(state: State) -> str:
     """Return the state of the program in one line."""
-    return (
+    text = (
         f"{numbers.time(state.elapsed)}: {state.waiting} of {state.threads} threads wait;"
         f" {numbers.time(state.lost)} lost a second"
     )
+    if not state.lost or state.lost_share is None:
+        return text
+    return f"{text} ({numbers.share(state.lost_share)} {OF_WHICH_TIME})"
 
 
 def mutex_cells(row: Row) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from lockwright.advise.advice import Diagnosis, Evidence
 from lockwright.advise.evidence import above, all_met, at_least, at_most, informs, most_first
 from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.profile.record import Mutex
+from lockwright.profile.time_lost import OF_WHICH_TIME
 
 HIGH = "high contention"
 EXTREME = "extreme contention"
@@ -33,7 +34,7 @@ def extreme(figures: ProfileFigures) -> Diagnosis:
 def _contention(figures: ProfileFigures, band: str, title: str, advice: str) -> Diagnosis:
     worst = None if figures.most_contended is None else figures.mutexes[figures.most_contended]
     lost = at_least(
-        "time lost waiting for it, of the time in which threads ran or waited",
+        f"time lost waiting for it, {OF_WHICH_TIME}",
         figures.lost_share_of(worst.lost) if worst else figures.lost_share,
         thresholds.LOST,
         "share",

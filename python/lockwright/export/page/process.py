@@ -2,11 +2,11 @@
 
 from lockwright.base import numbers
 from lockwright.profile.record import Creation, Process, Profile
+from lockwright.profile.time_lost import OF_WHICH_TIME
 
 
 def sentence(profile: Profile) -> str:
     """Return a sentence on the time lost by waiting and the number of mutexes."""
-    process = profile.process
     if not profile.mutexes:
         if not profile.is_preloaded:
             return "No sample found a thread asleep for a mutex."
@@ -17,13 +17,9 @@ def sentence(profile: Profile) -> str:
             f"No thread waited for any of the {numbers.count(len(profile.mutexes))} mutexes taken."
         )
     contended = "one mutex" if len(waited) == 1 else f"{numbers.count(len(waited))} mutexes"
-    total = f"Threads waited {numbers.time(profile.lost)} in all for {contended}"
-    thread_time = process.threads_mean * process.duration
-    if thread_time <= 0:
-        return f"{total}."
     return (
-        f"{total}: {numbers.share(min(1.0, profile.lost / thread_time))} of the time that"
-        f" {numbers.count(process.threads_mean)} threads had in {numbers.time(process.duration)}."
+        f"Threads lost {numbers.time(profile.lost)} waiting for {contended}:"
+        f" {numbers.share(profile.lost_share)} {OF_WHICH_TIME}."
     )
 
 

@@ -1,0 +1,85 @@
+"""The advice in half a screen: the verdict, its evidence, the locks to try and the changes."""
+
+import shlex
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+
+from lockwright.advise.advice import Advice, Change, Evidence
+from lockwright.advise.show import comparison, figure_text
+from lockwright.base.terminal import print_wrapped
+from lockwright.profile.record import Profile
+
+_EVIDENCE = 5
+"""Most figures."""
+
+_LOCKS = 3
+"""Most locks, unless the user asks for more or fewer."""
+
+_CHANGES = 2
+"""Most changes to the program."""
+
+_LONGEST = 84
+"""Most characters of a lock's reason, so that it fits on a line with the lock."""
+
+_WIDTH = 9
+"""Columns of the words at the left."""
+
+
+def show(
+    console: Console, profile: Profile, advice: Advice, path: Path, size: int | None = None
+) -> None:
+    """Print the advice. path: of the profile; size: number of locks, by default up to three."""
+    print_wrapped(console, "", advice.sentence, "bold")
+    _print_part(console, "because", map(figure_text, _decisive(advice)))
+    candidates = advice.shortlist[: _LOCKS if size is None else size]
+    width = max((len(candidate.lock) for candidate in candidates), default=0)
+    _print_part(
+        console,
+        "try",
+        (f"{candidate.lock:<{width}}  {_in_a_line(candidate.reason)}" for candidate in candidates),
+    )
+    _print_part(
+        console, "change", (_change_text(profile, each) for each in advice.changes[:_CHANGES])
+    )
+    if profile.partial:
+        _print_part(console, "note", [f"the profile is not of a whole run: {profile.partial}"])
+    if candidates:
+        command = comparison(profile, [candidate.lock for candidate in candidates])
+        console.print(f"{'measure':<{_WIDTH}}{command}", soft_wrap=True)
+    rest = shlex.join(["lockwright", "advise", "--all", str(path)])
+    console.print(f"{'more':<{_WIDTH}}{rest}", style="dim", soft_wrap=True)
+
+
+def _in_a_line(reason: str) -> str:
+    return textwrap.shorten(reason, _LONGEST, placeholder=" …")
+
+
+def _print_part(console: Console, word: str, texts: Iterable[str]) -> None:
+    for number, text in enumerate(texts):
+        start = f"{word if number == 0 else '':<{_WIDTH}}"
+        print_wrapped(console, start, text, "default")
+
+
+def _decisive(advice: Advice) -> list[Evidence]:
+    """Return the evidence that decided: on the time lost, and of the bottlenecks that the program
+    has, the first of each before the second of any."""
+    figures = [
+        [each for each in diagnosis.evidence if each.met is not None] for diagnosis in advice.fired
+    ]
+    longest = max(map(len, figures), default=0)
+    in_turn = [part[rank] for rank in range(longest) for part in figures if rank < len(part)]
+    # Where another lock may help although little time is lost, the bottleneck is the reason.
+    of_loss = [each for each in advice.sensitivity if not advice.shortlist or each.met is not False]
+    distinct = {each.quantity: each for each in (*of_loss, *in_turn)}
+    return list(distinct.values())[:_EVIDENCE]
+
+
+def _change_text(profile: Profile, change: Change) -> str:
+    return (
+        change.text
+        if change.mutex is None
+        else f"{profile.mutexes[change.mutex].name}: {change.text}"
+    )
