@@ -40,7 +40,7 @@ def test_waiting_costs_nothing_while_other_threads_use_the_processors(
     advice = advised(profile)
     assert advice.fired == ()
     assert advice.sensitive is wanted
-    assert ("others used the processors" in advice.sentence) is not wanted
+    assert ("other threads used the processors" in advice.sentence) is not wanted
 
 
 @pytest.mark.parametrize(("waits", "wanted"), [(59_000, False), (61_000, True)])

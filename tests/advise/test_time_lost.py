@@ -1,5 +1,6 @@
 """The time lost has one definition, and every command prints the same figure of one profile."""
 
+import dataclasses
 import io
 import json
 import re
@@ -14,7 +15,9 @@ from lockwright.profile.live import State, share_of_interval
 from lockwright.profile.record import Profile
 from lockwright.profile.time_lost import OF_WHICH_TIME, lost_share
 from lockwright.profile.top import program_line
+from rich.console import Console
 from support.html import Page
+from support.made_profile import made_profile
 
 from . import examples
 from .examples import SECOND
@@ -80,6 +83,40 @@ def test_top_uses_the_same_share() -> None:
     assert program_line(state).endswith(f"1 s lost a second (33 % {OF_WHICH_TIME})")
     assert share_of_interval(SECOND, None, 9 * SECOND) is None
     assert program_line(State(SECOND, 3, 1, SECOND, None, ())).endswith("1 s lost a second")
+
+
+@pytest.mark.parametrize("columns", [60, 100, 200])
+def test_a_narrow_terminal_has_the_call_sites_below_the_table(
+    monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """No cell of the figures is cut, and no name is divided."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=columns, color_system=None)
+    summary.show(console, made_profile())
+    lines = stream.getvalue().splitlines()[1:]
+    assert ("waits most in" in lines[0]) == (columns == 200)
+    below = [line for line in lines if ": waits most in " in line]
+    assert bool(below) == (columns != 200)
+    assert "Table::expire (table.cpp:150)" in " ".join(" ".join(lines).split())
+    if columns == 100:
+        assert all(len(line) <= columns for line in lines)
+
+
+def test_each_bottleneck_is_named_with_its_mutex() -> None:
+    loop = examples.mutex(entries=1000, failed_trylocks=300_000)
+    calls = examples.mutex(entries=3e6)
+    both = [dataclasses.replace(each, name=name) for each, name in ((loop, "a"), (calls, "b"))]
+    sentence = advise(examples.profile(*both, lock_calls=3e6), registry=examples.LOCKS).sentence
+    assert "trylock contention at a, many uncontended acquisitions at b; try " in sentence
+    one = dataclasses.replace(calls, name="c", failed_trylocks=int(4e6))
+    sentence = advise(examples.profile(one, lock_calls=3e6), registry=examples.LOCKS).sentence
+    assert "trylock contention and many uncontended acquisitions at c; try " in sentence
+
+
+def test_the_limit_of_a_figure_has_no_second_unit() -> None:
+    text = printed(examples.profile(examples.mutex(entries=3e6), lock_calls=3e6), every=False)
+    assert "acquisitions: 1,500,000 a second of processor time; counts from 1,000,000\n" in text
 
 
 def test_without_activity_nothing_is_lost() -> None:

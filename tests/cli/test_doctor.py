@@ -3,10 +3,13 @@
 import gzip
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
+from lockwright.base.terminal import secondary
 from lockwright.doctor import access, clock, scheduler, signals, system
+from lockwright.doctor.findings_table import print_findings
 from lockwright.machine import load
 from lockwright.machine.energy.domain import Domain
 from lockwright.machine.energy.find import Sources
@@ -151,3 +154,15 @@ def test_the_command_refuses_bad_input(cli: Cli, tmp_path: Path) -> None:
     cli("doctor", "--json", tmp_path / "no" / "where.json").refuses("where.json", "--json")
     cli("doctor", "--seconds", "0").refuses("--seconds")
     cli("doctor", "now").refuses("now")
+
+
+def test_the_same_advice_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    findings = [
+        Finding("a", ABSENT, "none", "effect a", "ask the host"),
+        Finding("b", ABSENT, "none", "effect b", "ask the host"),
+        Finding("c", WARN, "on", "effect c", "turn it off"),
+        Finding("d", ABSENT, "none", "effect d", "ask the host"),
+    ]
+    print_findings(secondary(sys.stdout), findings, every=False)
+    advice = [line.strip() for line in capsys.readouterr().out.splitlines() if "-> " in line]
+    assert advice == ["-> ask the host", "-> as above", "-> turn it off", "-> ask the host"]

@@ -190,6 +190,13 @@ def test_without_the_variable_nothing_is_counted(
         cli("metrics", "--pid", str(pid)).refuses(f"process {pid} counts no waits", "--metrics")
 
 
+def test_without_a_program_that_counts_there_is_a_hint(cli: Cli) -> None:
+    """Another test's program may count meanwhile."""
+    result = cli("metrics", "--all")
+    assert result.status == 0
+    assert ("'lockwright run --metrics'" in result.err) == ("process_info{" not in result.out)
+
+
 def test_bad_input_is_refused(cli: Cli) -> None:
     cli("metrics").refuses("either --pid or --all")
     cli("metrics", "--all", "--pid", "1").refuses("either --pid or --all")

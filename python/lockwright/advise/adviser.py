@@ -128,14 +128,11 @@ def _sentence_on_mutexes(
     share = with_unit(figures.lost_share, "share")
     lost = f"threads lost {share} of the time in which they ran or waited"
     titles = " and ".join(diagnosis.title for diagnosis in fired)
-    where = ""
-    concerned = next((diagnosis.mutexes for diagnosis in fired if diagnosis.mutexes), ())
-    if concerned:
-        where = f" at {figures.mutexes[concerned[0]].name}"
+    located = _located(figures, fired)
     if not can_gain and figures.lost_share >= thresholds.LOST and _parking_suffices(figures, fired):
         return (
-            f"It is {titles}{where}: locks that spin would be slower. The C library's mutex parks,"
-            " and others used the processors meanwhile, so another that parks will gain little."
+            f"It is {located}: locks that spin would be slower. The C library's mutex parks, and"
+            " other threads used the processors meanwhile, so another that parks will gain little."
         )
     if not can_gain and fired:
         return (
@@ -144,7 +141,7 @@ def _sentence_on_mutexes(
         )
     if not can_gain and figures.lost_share >= thresholds.LOST:
         return (
-            f"No lock will change much: {lost} for mutexes, but others used the processors"
+            f"No lock will change much: {lost} for mutexes, but other threads used the processors"
             " meanwhile, and none of the nine bottlenecks was found."
         )
     if not can_gain:
@@ -155,7 +152,17 @@ def _sentence_on_mutexes(
     locks_to_try = f"try {', '.join(names[:2])}" if names else "no lock is left to try"
     if not fired:
         return f"{lost[:1].upper()}{lost[1:]} for mutexes; {locks_to_try}."
-    return f"It is {titles}{where}; {locks_to_try}."
+    return f"It is {located}; {locks_to_try}."
+
+
+def _located(figures: ProfileFigures, fired: list[Diagnosis]) -> str:
+    """Return the titles of the bottlenecks, each with its most affected mutex; one that they share
+    is named once."""
+    titles_by_place: dict[str, list[str]] = {}
+    for diagnosis in fired:
+        place = f" at {figures.mutexes[diagnosis.mutexes[0]].name}" if diagnosis.mutexes else ""
+        titles_by_place.setdefault(place, []).append(diagnosis.title)
+    return ", ".join(f"{' and '.join(titles)}{place}" for place, titles in titles_by_place.items())
 
 
 def _parking_suffices(figures: ProfileFigures, fired: list[Diagnosis]) -> bool:

@@ -65,16 +65,17 @@ def _print_part(console: Console, word: str, texts: Iterable[str]) -> None:
 
 def _decisive(advice: Advice) -> list[Evidence]:
     """Return the evidence that decided: on the time lost, and of the bottlenecks that the program
-    has, the first of each before the second of any."""
+    has. Where there is too much, the first of each bottleneck precedes the second of any."""
     figures = [
         [each for each in diagnosis.evidence if each.met is not None] for diagnosis in advice.fired
     ]
     longest = max(map(len, figures), default=0)
     in_turn = [part[rank] for rank in range(longest) for part in figures if rank < len(part)]
     # Where another lock may help although little time is lost, the bottleneck is the reason.
-    of_loss = [each for each in advice.sensitivity if not advice.shortlist or each.met is not False]
-    distinct = {each.quantity: each for each in (*of_loss, *in_turn)}
-    return list(distinct.values())[:_EVIDENCE]
+    of_loss = [each for each in advice.sensitivity if each.met or not advice.shortlist]
+    chosen = list({each.quantity: each for each in (*of_loss, *in_turn)}.values())[:_EVIDENCE]
+    in_order = [*of_loss, *(each for part in figures for each in part)]
+    return [each for each in in_order if any(each is one for one in chosen)]
 
 
 def _change_text(profile: Profile, change: Change) -> str:

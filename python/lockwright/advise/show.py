@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from lockwright.advise.advice import Advice, Diagnosis, Evidence, Step
-from lockwright.base.numbers import with_unit
+from lockwright.base.numbers import with_short_unit, with_unit
 from lockwright.base.terminal import print_wrapped
 from lockwright.preload import locks
 from lockwright.profile.record import Profile
@@ -94,7 +94,8 @@ def figure_text(evidence: Evidence) -> str:
     text = f"{evidence.quantity}: {with_unit(evidence.value, evidence.unit)}"
     if evidence.threshold is None or evidence.value is None:
         return text
-    return f"{text}; counts {_FROM[evidence.sense]} {with_unit(evidence.threshold, evidence.unit)}"
+    limit = with_short_unit(evidence.threshold, evidence.unit)
+    return f"{text}; counts {_FROM[evidence.sense]} {limit}"
 
 
 def evidence_text(evidence: Evidence) -> str:

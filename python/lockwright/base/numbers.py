@@ -126,6 +126,14 @@ def with_unit(value: float | None, unit: str) -> str:
             return _short_number(value)
 
 
+_LONG_UNITS = {"1/s": "", "1/cpu s": "", "threads": "", "bytes/cpu s": "bytes"}
+
+
+def with_short_unit(value: float | None, unit: str) -> str:
+    """Return a value beside another one that has the same unit in full."""
+    return with_unit(value, _LONG_UNITS.get(unit, unit))
+
+
 def _interval_end(value: float) -> str:
     if value < LEAST:
         return f"<{LEAST:g}"

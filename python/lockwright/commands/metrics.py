@@ -23,7 +23,7 @@ def command(pid: int | None, every: bool, listen: str | None) -> None:
     LOCKWRIGHT_METRICS=1, from outside: the total time of the waits, and a histogram for each call
     site. Needs the right to trace the process.
     """
-    from lockwright.base.errors import LockwrightError
+    from lockwright.base.errors import LockwrightError, warn
     from lockwright.metrics import segment
     from lockwright.metrics.call_sites import CallSites
     from lockwright.metrics.exposition import text_of
@@ -32,15 +32,18 @@ def command(pid: int | None, every: bool, listen: str | None) -> None:
         raise LockwrightError("give either --pid or --all", "see 'lockwright metrics --help'")
     call_sites = CallSites()
 
-    def text() -> str:
+    def segments() -> segment.Segments:
         if pid is None:
-            return text_of(segment.of_all_processes(), call_sites)
-        return text_of(segment.Segments((segment.examined(pid),), 0), call_sites)
+            return segment.of_all_processes()
+        return segment.Segments((segment.examined(pid),), 0)
 
     if listen is not None:
-        _serve(listen, text, pid)
-    else:
-        click.echo(text(), nl=False)
+        _serve(listen, lambda: text_of(segments(), call_sites), pid)
+        return
+    found = segments()
+    click.echo(text_of(found, call_sites), nl=False)
+    if not found.read:
+        warn("no running program counts its waits; start one with 'lockwright run --metrics'")
 
 
 def _serve(listen: str, text: Callable[[], str], pid: int | None) -> None:

@@ -16,6 +16,7 @@ def print_findings(console: Console, findings: Sequence[Finding], every: bool) -
     """Print a line for each finding, with the effect and the advice for those that are not ok, or
     for `every` one."""
     width = max(len(finding.name) for finding in findings)
+    before = ""
     for finding in findings:
         line = Text(f"{finding.level:<6}  ", style=_STYLES[finding.level])
         line.append(f"{finding.name:<{width}}  ", style="bold")
@@ -24,7 +25,9 @@ def print_findings(console: Console, findings: Sequence[Finding], every: bool) -
         if every or finding.level != OK:
             print_wrapped(console, " " * 8, finding.effect, "default")
             if finding.advice:
-                print_wrapped(console, f"{' ' * 8}-> ", finding.advice, "default")
+                advice = "as above" if finding.advice == before else finding.advice
+                print_wrapped(console, f"{' ' * 8}-> ", advice, "default")
+            before = finding.advice
     console.print()
     print_wrapped(console, "", summary(findings), "bold")
 

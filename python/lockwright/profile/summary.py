@@ -1,45 +1,71 @@
 """A profile on the terminal: the mutexes that cost most, and a line about the process."""
 
+from typing import Literal
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from lockwright.base import numbers
+from lockwright.base.terminal import print_wrapped
 from lockwright.profile.record import Mutex, Profile
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
 _ROWS = 5
+
+_WIDE = 140
+"""Least columns of a terminal at which the table has the call sites; else they are below it."""
+
+_Column = tuple[str, Literal["left", "right"]]
+
+_FIGURES: tuple[_Column, ...] = (
+    ("mutex", "left"),
+    ("lost", "right"),
+    ("taken", "right"),
+    ("contended", "right"),
+    ("wait p50", "right"),
+    ("p99", "right"),
+    ("hold p50", "right"),
+    ("p99", "right"),
+)
+
+_SITES: tuple[_Column, ...] = (("waits most in", "left"), ("while held by", "left"))
 
 
 def show(console: Console, profile: Profile) -> None:
     """Print a line about the process, the table of mutexes, and why the profile is partial."""
     console.print(f"lockwright: {sentence(profile)}", soft_wrap=True)
     if profile.mutexes:
-        console.print(_table(profile))
+        is_wide = console.width >= _WIDE
+        console.print(_table(profile, is_wide))
+        for line in () if is_wide else _places(profile):
+            print_wrapped(console, "  ", line, "default")
     if profile.partial:
         console.print(f"lockwright: {profile.partial}", soft_wrap=True)
 
 
-def _table(profile: Profile) -> Table:
+def _table(profile: Profile, with_sites: bool) -> Table:
     """Return the table of the mutexes that cost most, by the time that threads lost waiting for
     them."""
     mutex_table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, side in (
-        ("mutex", "left"),
-        ("lost", "right"),
-        ("taken", "right"),
-        ("contended", "right"),
-        ("wait p50", "right"),
-        ("p99", "right"),
-        ("hold p50", "right"),
-        ("p99", "right"),
-        ("waits most in", "left"),
-        ("while held by", "left"),
-    ):
-        mutex_table.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")  # type: ignore[arg-type]
+    columns = (*_FIGURES, *_SITES) if with_sites else _FIGURES
+    for name, side in columns:
+        mutex_table.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")
     for mutex in profile.mutexes[:_ROWS]:
-        mutex_table.add_row(*(Text(cell) for cell in row(mutex)))
+        mutex_table.add_row(*(Text(cell) for cell in row(mutex)[: len(columns)]))
     return mutex_table
+
+
+def _places(profile: Profile) -> list[str]:
+    """Return a line for each mutex of the table that threads waited for: where they waited most,
+    and for which holder."""
+    lines = []
+    for mutex in profile.mutexes[:_ROWS]:
+        waiter, holder = row(mutex)[len(_FIGURES) :]
+        if waiter:
+            held = f", while held by {holder}" if holder else ""
+            lines.append(f"{mutex.name}: waits most in {waiter}{held}")
+    return lines
 
 
 def sentence(profile: Profile) -> str:
