@@ -27,6 +27,8 @@ COMMANDS = {
     "doctor": "Report what on this machine disturbs a measurement of locks.",
     "calibrate": "Measure this machine, and set the parameters of the locks accordingly.",
     "advise": "Name the bottleneck in a profile, and the locks to try.",
+    "predict": "Predict the best lock of a profiled program on a machine.",
+    "what-if": "Predict the effect of a change of a profiled program.",
     "study": "Run and analyse studies over many programs and locks.",
     "top": "Show the mutexes that a running program's threads wait for.",
     "metrics": "Print for which mutexes running programs wait, for Prometheus.",
@@ -36,7 +38,8 @@ COMMANDS = {
     "emit": "Print what puts a lock under a service, a container or a script.",
     "completion": "Print the script that makes a shell complete the command.",
 }
-"""Name and one-line help of each subcommand; `lockwright.commands.<name>` defines `command`."""
+"""Name and one-line help of each subcommand; `lockwright.commands.<name>`, with _ for -, defines
+`command`."""
 
 
 class _LazyGroup(click.Group):
@@ -56,7 +59,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"lockwright.commands.{cmd_name}").command
+        module = cmd_name.replace("-", "_")
+        command = importlib.import_module(f"lockwright.commands.{module}").command
         assert isinstance(command, click.Command)
         return command
 

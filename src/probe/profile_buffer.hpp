@@ -65,11 +65,12 @@ struct alignas(64) thread_slot {
   std::uint64_t contended;
   std::uint64_t last_record;  ///< of the last sample, plus one
 
+  std::uint64_t began;        ///< time of its first acquisition
   std::uint64_t waited;       ///< for one mutex, not yet in its record
   std::uint32_t waited_for;   ///< record of that mutex, plus one
   std::uint32_t waits;        ///< of these
   std::uint32_t short_waits;  ///< since the last measured wait
-  std::uint32_t unused[11];
+  std::uint32_t unused[9];
 };
 static_assert(sizeof(thread_slot) == 320);
 LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last_sample, period,
@@ -78,7 +79,7 @@ LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last
                   waits_countdown, waits_period, samples, migrations, processor, is_walking,
                   clock_ticks, clock_ns, failing, failures, failed_trylocks, cond_waits, unprofiled,
                   created, destroyed, last_caller, last_init_site, moments_left, next_moment,
-                  contended, last_record, waited, waited_for, waits, short_waits, unused);
+                  contended, last_record, began, waited, waited_for, waits, short_waits, unused);
 
 /// A caller of pthread_mutex_init.
 struct init_site {

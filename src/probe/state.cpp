@@ -198,6 +198,7 @@ thread_slot& assign_slot() {
     slot->waits_drawn = 1;
     slot->waits_countdown = 1;
     slot->random = slot->tid * 2654435761U | 1;
+    slot->began = now;
     // The first acquisition gives no interval.
     slot->last_sample = now - 2 * sample_interval();
     slot->last_wait = now - 2 * wait_interval();

@@ -2,6 +2,7 @@
 //
 //   lockwright-simulate run --machine FILE --lock NAME --workload NAME [--threads N] [--seconds S]
 //                           [--seed N] [--load FILE.so] [--trace FILE] [--parameter value]...
+//                           [--model FILE] [--rwlock NAME]
 //   lockwright-simulate list        the locks and workloads of this build, as JSON lines
 //
 // A run prints one JSON object. The status is 1 where the lock is broken, 2 for a bad request.
@@ -57,6 +58,18 @@ const void* loaded(const std::string& path, const char* symbol) {
   return entry;
 }
 
+template <class Entry>
+const Entry& find_named(const std::string& name, const std::vector<const Entry*>& all) {
+  for (const Entry* one : all) {
+    if (name == one->name) {
+      return *one;
+    }
+  }
+  refuse("no lock '" + name + "'; 'lockwright-simulate list' shows them");
+}
+
+const lock_entry& lock_named(const std::string& name) { return find_named(name, locks()); }
+
 /// The lock that the options name: one of `all`, or `symbol` of the library to load.
 template <class Entry>
 const Entry& find_lock(const settings& given, const std::vector<const Entry*>& all,
@@ -64,12 +77,7 @@ const Entry& find_lock(const settings& given, const std::vector<const Entry*>& a
   if (!given.word("load").empty()) {
     return *static_cast<const Entry*>(loaded(given.word("load"), symbol));
   }
-  for (const Entry* one : all) {
-    if (given.word("lock") == one->name) {
-      return *one;
-    }
-  }
-  refuse("no lock '" + given.word("lock") + "'; 'lockwright-simulate list' shows them");
+  return find_named(given.word("lock"), all);
 }
 
 const description& find_workload(const std::string& name) {
@@ -143,6 +151,8 @@ int run(settings given) {
     rwlock = &find_lock(given, rwlocks(), "lockwright_simulated_rwlock");
   } else {
     lock = &find_lock(given, locks(), "lockwright_simulated_lock");
+    const std::string& of_readers = given.word("rwlock");
+    rwlock = &find_named(of_readers.empty() ? "pthread" : of_readers, rwlocks());
   }
   const std::uint64_t threads = given.count("threads");
   if (threads == 0 || threads > most_threads) {
@@ -159,10 +169,11 @@ int run(settings given) {
   rw_record readers_and_writers;
   trace timeline(on);
   const bool shows = !given.word("trace").empty();
-  const std::unique_ptr<workload> work = about.make(
-      {in, lock, rwlock, given, recorded, readers_and_writers, shows ? &timeline : nullptr});
+  const std::unique_ptr<workload> work =
+      about.make({in, lock, rwlock, lock_named, given, recorded, readers_and_writers,
+                  shows ? &timeline : nullptr});
 
-  outcome result{rwlock != nullptr ? rwlock->name : lock->name,
+  outcome result{lock != nullptr ? lock->name : rwlock->name,
                  about.name,
                  given.count("seed"),
                  length,

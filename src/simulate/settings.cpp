@@ -36,7 +36,8 @@ const std::vector<parameter>& common() {
 }  // namespace
 
 settings::settings(int argc, char** argv)
-    : words_{{"machine", ""}, {"lock", ""}, {"load", ""}, {"workload", ""}, {"trace", ""}} {
+    : words_{{"machine", ""},  {"lock", ""},  {"rwlock", ""}, {"load", ""},
+             {"workload", ""}, {"model", ""}, {"trace", ""}} {
   for (int i = 0; i < argc; i += 2) {
     std::string name = argv[i];
     if (name.rfind("--", 0) != 0 || i + 1 == argc) {

@@ -26,7 +26,8 @@ class settings {
   [[nodiscard]] std::uint64_t count(const std::string& name) const {
     return static_cast<std::uint64_t>(values_.at(name));
   }
-  /// A word: `machine`, `lock`, `load`, `workload` or `trace`; "" where it was not given.
+  /// A word: `machine`, `lock`, `rwlock`, `load`, `workload`, `model` or `trace`; "" where it was
+  /// not given.
   [[nodiscard]] const std::string& word(const std::string& name) const { return words_.at(name); }
 
  private:

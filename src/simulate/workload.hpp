@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "lock_entry.hpp"
@@ -21,7 +22,9 @@ namespace lockwright::simulate {
 struct context {
   simulation& in;
   const lock_entry* lock;      ///< null for a workload of reader-writer locks
-  const rwlock_entry* rwlock;  ///< null for any other
+  const rwlock_entry* rwlock;  ///< that of reader-writer workloads; of a model's, --rwlock
+  /// The lock of that name; refuses a name without a lock.
+  const lock_entry& (*named)(const std::string& name);
   const settings& given;
   record& recorded;
   rw_record& readers_and_writers;

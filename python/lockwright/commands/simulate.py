@@ -1,22 +1,16 @@
 """`lockwright simulate`: run locks on a machine that a file describes."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from lockwright.commands.common import grammar
+from lockwright.commands.common.machines import load_machine, simulations
 from lockwright.commands.common.options import number_list
 
-if TYPE_CHECKING:
-    from lockwright.simulate.machine import Machine
-    from lockwright.simulate.run import Cell
-
-HERE = "here"
-"""The name of this machine."""
+_MODEL = "model:"
+"""Prefix of a workload that is the model of a program."""
 
 
 @click.command("simulate")
@@ -47,7 +41,7 @@ HERE = "here"
     "--workload",
     default="single-lock",
     show_default=True,
-    help="Workload of the threads; see --list.",
+    help="Workload of the threads; see --list. 'model:FILE' is the program of a model file.",
 )
 @click.option(
     "--set",
@@ -118,6 +112,7 @@ def command(
     from lockwright.base import terminal
     from lockwright.base.errors import LockwrightError
     from lockwright.base.files import write
+    from lockwright.simulate import model as models
     from lockwright.simulate import open_pairs, page, report, sensitivity
     from lockwright.simulate import run as runs
     from lockwright.simulate.own_lock import compiled
@@ -125,6 +120,14 @@ def command(
     if is_list:
         return _list()
     machine = load_machine(machine_name, timeout)
+    model = None
+    if workload.startswith(_MODEL):
+        model = models.load(Path(workload.removeprefix(_MODEL)))
+        workload = runs.MODEL
+    elif workload == runs.MODEL:
+        raise LockwrightError(
+            "the workload 'model' needs the file of a program", "give --workload model:FILE"
+        )
     parameters = runs.choose_workload(workload, words)
     chosen = runs.choose_for_workload(workload, locks, rwlocks)
     of_rwlocks = runs.catalogue().workloads[workload].of_rwlocks
@@ -143,7 +146,15 @@ def command(
         if header is not None:
             own_lock = compiled(Path(header), type_, Path(folder), of_rwlocks)
         orders = runs.Orders(
-            machine, workload, parameters, seconds, seed % 2**53, own_lock, trace_file, of_rwlocks
+            machine,
+            workload,
+            parameters,
+            seconds,
+            seed % 2**53,
+            own_lock,
+            trace_file,
+            of_rwlocks,
+            model,
         )
         names = [*([own_lock.name] if own_lock is not None else []), *chosen]
         cells = [runs.Cell(name, count) for count in counts for name in dict.fromkeys(names)]
@@ -153,8 +164,8 @@ def command(
                     "--sensitivity needs one number of threads", "give one with --threads"
                 )
             rounds = 1 + len(sensitivity.FACTORS) * len(sensitivity.varied(orders))
-            with _progress(rounds * len(cells)) as on_end:
-                effects = sensitivity.examine(orders, cells, timeout, on_end)
+            with simulations(rounds * len(cells)) as advance:
+                effects = sensitivity.examine(orders, cells, timeout, lambda _: advance())
             console.print(sensitivity.table(orders, effects))
             return 0
         stopped = False
@@ -162,9 +173,9 @@ def command(
         at_ends: dict[str, runs.Results] = {}
         ends = len(machine.range_ends())
         try:
-            with _progress((1 + ends) * len(cells)) as on_end:
-                results = runs.run(orders, cells, timeout, on_end)
-                open_pairs.simulate_ends(orders, cells, timeout, on_end, at_ends)
+            with simulations((1 + ends) * len(cells)) as advance:
+                results = runs.run(orders, cells, timeout, lambda _: advance())
+                open_pairs.simulate_ends(orders, cells, timeout, lambda _: advance(), at_ends)
         except runs.Interrupted as interrupt:
             cause = interrupt.__cause__
             if isinstance(cause, LockwrightError) or not isinstance(cause, KeyboardInterrupt):
@@ -202,20 +213,6 @@ def command(
     return 1 if failures else 0
 
 
-def load_machine(name: str, timeout: float) -> "Machine":
-    """Return a machine by name or file; HERE is measured once, in runs of `timeout` seconds."""
-    from lockwright.bench import machine_file
-    from lockwright.simulate import machine as machines
-
-    if name != HERE:
-        return machines.load(name)
-    path = machine_file.default_path()
-    if not path.exists():
-        click.echo(f"Measuring this machine for {path}", err=True)
-        machine_file.write(path, machine_file.document(machine_file.measure(3, timeout)))
-    return machines.load(str(path))
-
-
 def _list() -> int:
     from lockwright.base import terminal
     from lockwright.simulate import machine as machines
@@ -232,24 +229,3 @@ def _list() -> int:
         terms.append((workload.name, f"{workload.measures}. {parameters}"))
     terminal.print_terms(console, terms)
     return 0
-
-
-@contextmanager
-def _progress(steps: int) -> "Iterator[Callable[[Cell], None]]":
-    """Show a progress bar, and yield the function to call after each simulation."""
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    from lockwright.base import terminal
-
-    console = terminal.errors()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("Simulating", total=steps)
-        yield lambda cell: bar.advance(task)

@@ -16,6 +16,7 @@ from lockwright.profile.open_intervals import deadlock_cycle
 from lockwright.profile.profiled_run import ProfiledRun
 from lockwright.profile.record import Creation, Moment, Process, Profile
 from lockwright.profile.symbols import Mapping, Symbols
+from lockwright.profile.thread_uses import thread_uses
 
 _MOST_MOMENTS = 20_000
 """Limit on the moments of the timeline, of which the longest are retained."""
@@ -52,6 +53,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         ),
         exit_status=os.WEXITSTATUS(run.status) if os.WIFEXITED(run.status) else None,
         provenance=provenance.machine(),
+        threads=thread_uses(buffer, run.samples, nanoseconds),
     )
 
 

@@ -33,5 +33,15 @@ def user_count(users: NDArray[np.uint64], taking: NDArray[np.uint64]) -> int:
     return few if few > 1 else _count(users)
 
 
+def numbers_of(users: NDArray[np.uint64]) -> tuple[int, ...]:
+    """Return the numbers in a bit set."""
+    return tuple(
+        64 * index + bit
+        for index, word in enumerate(users)
+        for bit in range(64)
+        if int(word) >> bit & 1
+    )
+
+
 def _count(bits: NDArray[np.uint64]) -> int:
     return sum(int(word).bit_count() for word in bits)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from lockwright.profile.buffer import HOLD, WAIT, Buffer, init_site, is_shared, is_void
 from lockwright.profile.distributions import distribution
 from lockwright.profile.mutex_lines import name_of, with_lines
-from lockwright.profile.mutex_users import frequent_users, user_count
+from lockwright.profile.mutex_users import frequent_users, numbers_of, user_count
 from lockwright.profile.open_intervals import as_details, open_intervals
 from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, TYPES, Mutex, Place
 from lockwright.profile.sites import Sites, Waits
@@ -215,6 +215,7 @@ class Mutexes:
             preempted_holds=_share(sums["usage_preempted"], sums["usage_samples"]),
             sites=sites,
             blocks=blocks,
+            users=numbers_of(threads),
         )
 
     def _place(self, record: Any, is_single: bool) -> Place:

@@ -87,6 +87,9 @@ CREATED = "created"
 FIRST_TAKEN = "first taken"
 """Another mutex: the frame is the first caller that locked it."""
 
+USER_NUMBERS = 192
+"""The bits of a record's set of threads, in src/probe/profile_buffer.hpp."""
+
 TYPES = ("normal", "recursive", "error-checking", "adaptive")
 """The types of mutexes, by the low two bits of the kind word."""
 
@@ -147,7 +150,8 @@ class Mutex:
     it; if at least two remain, without those that do so a hundred times more rarely than the
     average, such as the one that started the others. owner_changes: share of samples in which the
     previous owner was another thread. preempted_holds: share of timed holds during which the kernel
-    preempted the holder.
+    preempted the holder. users: numbers, modulo USER_NUMBERS, of all threads that took it in a
+    sample or waited for it.
     """
 
     name: str
@@ -174,6 +178,7 @@ class Mutex:
     preempted_holds: float = 0
     sites: tuple[Site, ...] = ()
     blocks: tuple[Block, ...] = ()
+    users: tuple[int, ...] = ()
 
     @property
     def lost(self) -> float:
@@ -294,6 +299,21 @@ class Process:
 
 
 @dataclass(frozen=True)
+class ThreadUse:
+    """A thread that took mutexes. active: ns from its first acquisition to its last sample or wait.
+    on_processor: share of its time that it spent on a processor; None where too few samples saw it.
+    contended: acquisitions that found a mutex held."""
+
+    number: int
+    name: str
+    acquisitions: float
+    contended: int
+    cond_waits: int
+    active: float
+    on_processor: float | None = None
+
+
+@dataclass(frozen=True)
 class Moment:
     """A part of the timeline: one thread waited for a mutex or held it. kind: "wait" or "hold";
     mutex: index into the profile's mutexes; site: index into the mutex's sites, or -1; begin, end:
@@ -311,9 +331,10 @@ class Moment:
 class Profile:
     """A run of one process. mutexes: in descending order of the time lost. thread_names: of the
     numbers in `timeline`. partial: why the profile does not cover the entire run, or "". mechanism:
-    "preload", or how it was attached to a running process. rwlock: the implementation of
-    reader-writer locks, "keep" or "mutex". deadlock: indices of the mutexes of the deadlock in
-    which the run ended, if it did."""
+    "preload", or how it was attached to a running process. threads: those with most acquisitions;
+    empty in profiles of earlier versions. rwlock: the implementation of reader-writer locks, "keep"
+    or "mutex". deadlock: indices of the mutexes of the deadlock in which the run ended, if it
+    did."""
 
     command: tuple[str, ...]
     pid: int
@@ -328,6 +349,7 @@ class Profile:
     deadlock: tuple[int, ...] = ()
     exit_status: int | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
+    threads: tuple[ThreadUse, ...] = ()
 
     @property
     def is_preloaded(self) -> bool:

@@ -25,7 +25,23 @@ threads, it reads every n-th."""
 _POLICY = 38
 """Index of the scheduling policy in a thread's `stat`, counted from the word after the name."""
 
+_CPU = slice(11, 13)
+"""Indices of the user and the system time in the same words."""
+
+_TICK = 1e9 / os.sysconf("SC_CLK_TCK")
+"""Nanoseconds of their unit."""
+
 _REALTIME_POLICIES = (os.SCHED_FIFO, os.SCHED_RR)
+
+
+@dataclass
+class TaskTimes:
+    """Processor time of a thread, in ns, at its first and its last sample, with their times."""
+
+    first_ns: int
+    first_cpu: float
+    last_ns: int
+    last_cpu: float
 
 
 @dataclass
@@ -35,8 +51,8 @@ class Samples:
     count: of samples. waiters: by record; waited: samples with any waiter; most: waiters in one
     sample. runnable, wanting, touched: see Process; realtime: the most threads with a real-time
     policy in one sample. processors: number of samples by the number of processors that the threads
-    could use. own: resources used by the process at the last sample, of_others: by its reaped
-    children; empty without a sample.
+    could use. tasks: the times of each thread, by its kernel number. own: resources used by the
+    process at the last sample, of_others: by its reaped children; empty without a sample.
     """
 
     count: int = 0
@@ -52,6 +68,7 @@ class Samples:
     realtime: int = 0
     touched: float | None = None
     processors: Counter[int] = field(default_factory=Counter)
+    tasks: dict[int, TaskTimes] = field(default_factory=dict)
     own: dict[str, float] = field(default_factory=dict)
     of_others: dict[str, float] = field(default_factory=dict)
     last_ns: int = 0
@@ -146,6 +163,11 @@ class _ProcessSampler:
         samples.wanting += tasks.wanting
         samples.realtime = max(samples.realtime, tasks.realtime)
         samples.processors[len(tasks.processors)] += 1
+        for tid, cpu in tasks.cpu.items():
+            times = samples.tasks.setdefault(
+                tid, TaskTimes(samples.last_ns, cpu, samples.last_ns, cpu)
+            )
+            times.last_ns, times.last_cpu = samples.last_ns, cpu
         with contextlib.suppress(OSError, IndexError):
             samples.own, samples.of_others = resource_use(process)
 
@@ -169,12 +191,13 @@ def resource_use(process: Path) -> tuple[dict[str, float], dict[str, float]]:
 class _Tasks:
     """Counts of a process's threads in a sample. running: those that run or are ready to; wanting:
     the same with those that wait for a mutex; realtime: those with a real-time policy; processors:
-    those that any thread may use."""
+    those that any thread may use; cpu: processor time in ns of each thread."""
 
     running: float
     wanting: float
     realtime: int
     processors: set[int]
+    cpu: dict[int, float]
 
 
 def _tasks(process: Path, waiting: set[int]) -> _Tasks:
@@ -185,16 +208,18 @@ def _tasks(process: Path, waiting: set[int]) -> _Tasks:
     step = -(-len(tasks) // _TASKS) or 1
     running = wanting = realtime = 0
     processors: set[int] = set()
+    cpu: dict[int, float] = {}
     for task in tasks[::step]:
         with contextlib.suppress(OSError):
             # After the name, which may contain any character.
             words = (task / "stat").read_text().rpartition(")")[2].split()
             runs = words[0] == "R"
+            cpu[int(task.name)] = sum(map(int, words[_CPU])) * _TICK
             realtime += int(words[_POLICY]) in _REALTIME_POLICIES
             running += runs
             wanting += runs or int(task.name) in waiting
             processors |= os.sched_getaffinity(int(task.name))
-    return _Tasks(float(running * step), float(wanting * step), realtime * step, processors)
+    return _Tasks(float(running * step), float(wanting * step), realtime * step, processors, cpu)
 
 
 def _field(text: str, name: str) -> str | None:

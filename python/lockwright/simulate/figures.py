@@ -55,46 +55,47 @@ def columns(orders: Orders) -> Mapping[str, Figure]:
 
 def figures(line: Line) -> dict[str, float]:
     """Return the figures of a cell except those that need other cells: ratio and scaling."""
-    seconds = _integer(line, "picoseconds") / 1e12
-    acquisitions = max(1, _integer(line, "acquisitions"))
-    operations = _integer(line, "operations")
+    seconds = integer(line, "picoseconds") / 1e12
+    acquisitions = max(1, integer(line, "acquisitions"))
+    operations = integer(line, "operations")
     transfers = integers(line, "transfers")
     shared = {
         "operations_per_second": operations / seconds,
         "transfers": sum(transfers) / acquisitions,
         "transfers_far": sum(transfers[4:]) / acquisitions,
-        "invalidations": _integer(line, "invalidations") / acquisitions,
-        "sleeps": _integer(line, "sleeps") / acquisitions,
+        "invalidations": integer(line, "invalidations") / acquisitions,
+        "sleeps": integer(line, "sleeps") / acquisitions,
         "joules_per_million": (
-            _integer(line, "picojoules") / 1e6 / operations if operations else float("nan")
+            integer(line, "picojoules") / 1e6 / operations if operations else float("nan")
         ),
     }
     return shared | (_of_rwlock(line, seconds) if "reads" in line else _of_lock(line, acquisitions))
 
 
 def _of_lock(line: Line, acquisitions: int) -> dict[str, float]:
-    windows = _integer(line, "lwss_windows")
+    windows = integer(line, "lwss_windows")
     return {
         "handovers_far": sum(integers(line, "handovers")[3:]) / acquisitions,
-        "lwss": _integer(line, "lwss_distinct") / windows if windows else float("nan"),
-        "mttr": float(_integer(line, "mttr")),
+        "lwss": integer(line, "lwss_distinct") / windows if windows else float("nan"),
+        "mttr": float(integer(line, "mttr")),
         "gini": gini(integers(line, "per_thread")),
-        "wait_p99_ns": _integer(line, "wait_p99_ps") / 1e3,
+        "wait_p99_ns": integer(line, "wait_p99_ps") / 1e3,
     }
 
 
 def _of_rwlock(line: Line, seconds: float) -> dict[str, float]:
     values = {}
     for kind in ("read", "write"):
-        sections = _integer(line, f"{kind}s")
-        wait = _integer(line, f"longest_{kind}_wait_ps")
+        sections = integer(line, f"{kind}s")
+        wait = integer(line, f"longest_{kind}_wait_ps")
         values[f"{kind}s_per_second"] = sections / seconds
         # A thread that is never admitted waits, too.
         values[f"longest_{kind}_wait_ns"] = wait / 1e3 if sections or wait else float("nan")
     return values
 
 
-def _integer(line: Line, name: str) -> int:
+def integer(line: Line, name: str) -> int:
+    """Return an integer of a result."""
     value = line[name]
     assert isinstance(value, int)
     return value

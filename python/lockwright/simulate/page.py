@@ -51,7 +51,7 @@ def as_page(
         columns=["Lock", "threads", *(figure.heading for figure in figures.values())],
         rows=table_lines,
         meanings={figure.heading: figure.meaning for figure in figures.values()},
-        sources=_sources(orders.machine),
+        sources=sources(orders.machine),
     )
 
 
@@ -95,7 +95,8 @@ def _range(machine: Machine, name: str) -> str:
     return f" ({low:g} to {high:g})"
 
 
-def _sources(machine: Machine) -> dict[str, str]:
+def sources(machine: Machine) -> dict[str, str]:
+    """Return the figures of each section of a machine, with their source."""
     texts = {}
     for section, source in machine.sources.items():
         values = [

@@ -85,7 +85,8 @@ def formatted(name: str, value: float) -> str:
 def heading(orders: Orders) -> str:
     """Return a line that describes the simulation."""
     options = " ".join(f"{name}={value}" for name, value in orders.parameters.items())
-    workload = f"{orders.workload} {options}".strip()
+    name = orders.workload if orders.model is None else f"model of {orders.model.title}"
+    workload = f"{name} {options}".strip()
     return f"Simulated, not measured: {workload} on {orders.machine.title}"
 
 

@@ -14,7 +14,11 @@ from pathlib import Path
 from lockwright.base.errors import LockwrightError, nearest_hint
 from lockwright.run import tools
 from lockwright.simulate.machine import Machine
+from lockwright.simulate.model import Model
 from lockwright.simulate.own_lock import OwnLock
+
+MODEL = "model"
+"""The workload that runs the model of a program."""
 
 Line = Mapping[str, object]
 """A JSON object that the program printed."""
@@ -51,7 +55,7 @@ class Cell:
 @dataclass(frozen=True)
 class Orders:
     """The options that all cells of a run share. parameters: of the workload. of_rwlocks: the
-    locks are reader-writer locks."""
+    locks are reader-writer locks. model: the program that the workload MODEL runs."""
 
     machine: Machine
     workload: str
@@ -61,6 +65,7 @@ class Orders:
     own: OwnLock | None = None
     trace: Path | None = None
     of_rwlocks: bool = False
+    model: Model | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,20 +203,13 @@ def run_jobs(
     each job with its result, or None and the reason for its failure."""
     processors = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
-        descriptions: dict[int, Path] = {}
-        for job in jobs:
-            machine = job.orders.machine
-            if id(machine) not in descriptions:
-                path = Path(folder) / f"machine-{len(descriptions)}"
-                path.write_text(machine.simulator_input())
-                descriptions[id(machine)] = path
+        inputs = _Inputs(Path(folder))
         with ThreadPoolExecutor(max_workers=processors) as pool:
             running: dict[Future[Line], Job] = {}
             waiting = iter(jobs)
             while True:
                 for job in islice(waiting, processors - len(running)):
-                    description = descriptions[id(job.orders.machine)]
-                    running[pool.submit(_simulate, job, description, timeout)] = job
+                    running[pool.submit(_simulate, job, inputs.options(job), timeout)] = job
                 if not running:
                     return
                 done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -223,6 +221,31 @@ def run_jobs(
                         on_end(job, None, str(failure))
                     else:
                         on_end(job, line, "")
+
+
+class _Inputs:
+    """The files of machines and models that simulations read, each written once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._paths: dict[tuple[int, int], Path] = {}
+
+    def options(self, job: Job) -> list[str]:
+        """Return the options of a job that name its files."""
+        orders, threads = job.orders, job.cell.threads
+        machine = self._path((id(orders.machine), 0), orders.machine.simulator_input)
+        words = ["--machine", str(machine)]
+        if orders.model is not None:
+            of_threads = orders.model.with_threads(threads)
+            model = self._path((id(orders.model), threads), of_threads.simulator_input)
+            words += ["--model", str(model)]
+        return words
+
+    def _path(self, key: tuple[int, int], text: Callable[[], str]) -> Path:
+        if key not in self._paths:
+            self._paths[key] = self._folder / f"input-{len(self._paths)}"
+            self._paths[key].write_text(text())
+        return self._paths[key]
 
 
 class Interrupted(Exception):
@@ -237,9 +260,9 @@ class _Failed(Exception):
     """The failure of a simulation, with its reason."""
 
 
-def _simulate(job: Job, description: Path, timeout: float) -> Line:
+def _simulate(job: Job, inputs: list[str], timeout: float) -> Line:
     orders, cell = job.orders, job.cell
-    command = [str(program()), "run", "--machine", str(description)]
+    command = [str(program()), "run", *inputs]
     command += ["--workload", orders.workload, "--threads", str(cell.threads)]
     command += ["--seconds", f"{orders.seconds:.12f}", "--seed", str(orders.seed)]
     if orders.own is not None and cell.lock == orders.own.name:

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "guarded.hpp"
@@ -11,13 +10,6 @@
 
 namespace lockwright::simulate {
 namespace {
-
-/// In simulated memory, on lines of its own, for as long as the simulation lasts.
-template <class T, class... Arguments>
-T& placed(simulation& in, Arguments&&... arguments) {
-  constexpr std::size_t apart = 128;
-  return *::new (in.memory.cut(sizeof(T) + apart, apart)) T(arguments...);
-}
 
 class producer_consumer : public workload {
  public:

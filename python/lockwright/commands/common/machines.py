@@ -1,0 +1,50 @@
+"""Machines of simulating commands, and the display of their progress."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from lockwright.simulate.machine import Machine
+
+HERE = "here"
+"""The name of this machine."""
+
+
+def load_machine(name: str, timeout: float) -> "Machine":
+    """Return a machine by name or file; HERE is measured once, in runs of `timeout` seconds."""
+    from lockwright.bench import machine_file
+    from lockwright.simulate import machine as machines
+
+    if name != HERE:
+        return machines.load(name)
+    path = machine_file.default_path()
+    if not path.exists():
+        click.echo(f"Measuring this machine for {path}", err=True)
+        machine_file.write(path, machine_file.document(machine_file.measure(3, timeout)))
+    return machines.load(str(path))
+
+
+@contextmanager
+def simulations(steps: int) -> Iterator[Callable[[], None]]:
+    """Show the progress of so many simulations, with the estimated time left, and yield the
+    function to call after each."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from lockwright.base import terminal
+
+    console = terminal.errors()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("Simulating", total=steps)
+        yield lambda: bar.advance(task)

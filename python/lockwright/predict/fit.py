@@ -1,0 +1,157 @@
+"""The models that agree best with a profile: the variation of gaps by the profile's contention, and
+their mean by its rate."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from lockwright.predict.derive import Derived, Variant, label_of
+from lockwright.predict.estimate import Estimate, estimate
+from lockwright.predict.simulations import Point, job, simulate
+from lockwright.simulate.figures import BASELINE, figures, integer
+from lockwright.simulate.machine import Machine
+from lockwright.simulate.model import Buckets, Model, gamma, mean, scaled
+from lockwright.simulate.run import Cell, Line
+
+VARIATIONS = (0.0, 0.5, 1.0, 2.0)
+"""Coefficients of variation of the gaps between which a profile can decide."""
+
+_LEAST_CONTENDED = 0.001
+"""Contended shares below it count as equal."""
+
+_ALSO = 1.0
+"""Largest distance of the contended shares, as a share of the profile's, at which a second
+variation of the gaps counts as agreeing with the profile."""
+
+_FARTHEST = 0.3
+"""The mean of gaps changes by this share of a cycle at most."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Models that agree with a profile. agreement: the simulated rate of the profile itself before
+    the mean of the gaps was fitted, divided by the profiled one."""
+
+    derived: Derived
+    agreement: Estimate | None
+
+
+@dataclass(frozen=True)
+class _Trial:
+    variation: float
+    model: Model
+    rates: tuple[float, ...]
+    contended: float
+
+    @property
+    def rate(self) -> float:
+        return sum(self.rates) / len(self.rates)
+
+
+def fit(derived: Derived, machine: Machine, runs: int, seed: int, timeout: float) -> Fitted:
+    """Return the one or two models of different gaps whose contention is nearest to the profile's,
+    and the nearest one with sections that change a cache line. machine: the one of the profile."""
+    models = {each: with_variation(derived.model, each) for each in VARIATIONS}
+    trials = _try(models, machine, runs, seed, timeout)
+    if not trials:
+        return Fitted(unfitted(derived), None)
+    trials.sort(key=lambda each: _distance(each.contended, derived.contended))
+    agreement = estimate([rate / derived.rate for rate in trials[0].rates])
+    nearest = [
+        trials[0],
+        *(each for each in trials[1:2] if _distance(each.contended, derived.contended) <= _ALSO),
+    ]
+    changed = {each.variation: _with_cycle(each.model, derived.rate, each.rate) for each in nearest}
+    again = {each.variation: each for each in _try(changed, machine, runs, seed, timeout)}
+    chosen = []
+    for before in nearest:
+        after = again.get(before.variation)
+        is_nearer = after is not None and abs(after.rate - derived.rate) <= 0.5 * abs(
+            before.rate - derived.rate
+        )
+        # Where the mutexes limit the rate, gaps have no influence on it.
+        chosen.append(after if after is not None and is_nearer else before)
+    variants = [Variant(label_of(each.variation), each.model, 0) for each in chosen]
+    first = variants[0]
+    variants.append(_with_data(first, derived, machine))
+    return Fitted(replace(derived, variants=tuple(variants)), agreement)
+
+
+def unfitted(derived: Derived) -> Derived:
+    """Return the models for a profile whose machine is not described: equal gaps, exponential ones,
+    and sections that change a cache line."""
+    variants = [
+        Variant(label_of(each), with_variation(derived.model, each), 0) for each in (1.0, 0.0)
+    ]
+    variants.append(_with_data(variants[0], derived, None))
+    return replace(derived, variants=tuple(variants))
+
+
+def with_variation(model: Model, variation: float) -> Model:
+    """Return the model with the same means of its gaps and another coefficient of variation."""
+    return _with_gaps(model, lambda gap: gamma(mean(gap), variation))
+
+
+def _with_gaps(model: Model, change: Callable[[Buckets], Buckets]) -> Model:
+    roles = tuple(replace(role, gap=change(role.gap)) for role in model.roles)
+    return replace(model, roles=roles)
+
+
+def _try(
+    models: dict[float, Model], machine: Machine, runs: int, seed: int, timeout: float
+) -> list[_Trial]:
+    """Simulate models with the threads of the profile under the C library's mutex."""
+    jobs = {}
+    for variation, model in models.items():
+        for number in range(runs):
+            variant = Variant(label_of(variation), model, 0)
+            point = Point(variant, machine, seed + number, variant.label)
+            jobs[variation, number] = job(point, model, Cell(BASELINE, model.threads), None)
+    outcomes = simulate(jobs, timeout)
+    trials = []
+    for variation, model in models.items():
+        lines = [line for (of, _), line in outcomes.lines.items() if of == variation]
+        if lines:
+            rates = tuple(figures(line)["operations_per_second"] for line in lines)
+            contended = sum(map(_contended, lines)) / len(lines)
+            trials.append(_Trial(variation, model, rates, contended))
+    return trials
+
+
+def _contended(line: Line) -> float:
+    return integer(line, "contended") / max(1, integer(line, "acquisitions"))
+
+
+def _distance(share: float, other: float) -> float:
+    return abs(max(share, _LEAST_CONTENDED) / max(other, _LEAST_CONTENDED) - 1)
+
+
+def _with_cycle(model: Model, profiled: float, simulated: float) -> Model:
+    """Return the model with gaps such that its threads need as long for a cycle as in the profile,
+    if they wait as long as in the simulation."""
+    if not simulated or not profiled:
+        return model
+    difference = max(-_FARTHEST, min(_FARTHEST, simulated / profiled - 1))
+    cycle = 1e9 * model.threads / simulated
+
+    def change(gap: Buckets) -> Buckets:
+        ns = mean(gap)
+        return scaled(gap, max(0.0, ns + difference * cycle) / ns) if ns else gap
+
+    return _with_gaps(model, change)
+
+
+def _with_data(variant: Variant, derived: Derived, machine: Machine | None) -> Variant:
+    """Return the variant in which each section changes a cache line. The profile's sections contain
+    its transfer, which the simulator adds itself."""
+    transfer = machine.figures.get("load.cache_ns", 0.0) if machine is not None else 0.0
+    mutexes = tuple(
+        replace(each, section=_shortened(each.section, share * transfer))
+        for each, share in zip(variant.model.mutexes, derived.owner_changes, strict=True)
+    )
+    label = f"{variant.label}, and each section changes a cache line"
+    return Variant(label, replace(variant.model, mutexes=mutexes), 1)
+
+
+def _shortened(section: Buckets, ns: float) -> Buckets:
+    length = mean(section)
+    return scaled(section, max(0.0, length - ns) / length) if length else section

@@ -1,0 +1,121 @@
+"""The pages of predictions: plots, the table, the model and the machine."""
+
+from collections.abc import Mapping, Sequence
+
+from lockwright.base import numbers
+from lockwright.page import templates
+from lockwright.page.rows import Row, number
+from lockwright.predict.estimate import Estimate
+from lockwright.predict.ranking import Prediction
+from lockwright.predict.show import Header, range_of, ranks
+from lockwright.predict.what_if import Effect
+from lockwright.simulate.figures import BASELINE
+from lockwright.simulate.page import sources
+
+_NAN = float("nan")
+
+
+def ranking_page(
+    header: Header,
+    ranked: Sequence[Prediction],
+    reasons: Mapping[int, str],
+    failures: Sequence[str],
+) -> str:
+    """Return the page of rankings. ranked: by threads, then the best first; reasons: by number of
+    threads."""
+    counts = sorted({each.threads for each in ranked})
+    at_most = [each for each in ranked if each.threads == counts[-1]] if counts else []
+    locks = list(dict.fromkeys(each.lock for each in [*at_most, *ranked]))
+    found = {(each.lock, each.threads): each for each in ranked}
+    rates = {
+        lock: [
+            _triple(found[lock, count].rate) if (lock, count) in found else None for count in counts
+        ]
+        for lock in locks
+    }
+    rows = [
+        Row(
+            [
+                (each.lock, each.lock),
+                (str(each.threads), str(each.threads)),
+                (ranks(each), str(each.first)),
+                _ratio(each.ratio),
+                (range_of(each.ratio), ""),
+                number(each.rate.value, numbers.count(each.rate.value)),
+                (f"{numbers.count(each.rate.low)} to {numbers.count(each.rate.high)}", ""),
+                number(each.wait.value, numbers.time(each.wait.value)),
+            ]
+        )
+        for each in ranked
+    ]
+    return _page(
+        header,
+        {
+            "locks": locks,
+            "baseline": BASELINE,
+            "ratios": {each.lock: _triple(each.ratio) for each in at_most if each.ratio},
+            "ratioTitle": f"throughput over that of {BASELINE}, predicted",
+            "counts": counts,
+            "rates": rates,
+        },
+        heading=f"Ratio to {BASELINE} with {counts[-1] if counts else 0} threads",
+        has_rates=len(counts) > 1,
+        columns=["Lock", "threads", "rank", "ratio", "range", "sections/s", "range", "p99 wait"],
+        rows=rows,
+        reasons={f"{threads} threads": text for threads, text in reasons.items()},
+        failures=failures,
+    )
+
+
+def effects_page(header: Header, effects: Sequence[Effect], lock: str, threads: int) -> str:
+    """Return the page of changes. lock, threads: those of the program without the change."""
+    rows = [
+        Row(
+            [
+                (each.change.text, each.change.text),
+                _ratio(each.throughput),
+                (range_of(each.throughput), ""),
+                _ratio(each.tail),
+                (range_of(each.tail), ""),
+            ]
+        )
+        for each in effects
+    ]
+    changes = {each.change.text: each.throughput for each in effects if each.throughput}
+    return _page(
+        header,
+        {
+            "locks": list(changes),
+            "baseline": "",
+            "ratios": {text: _triple(found) for text, found in changes.items()},
+            "ratioTitle": "throughput after the change over that before, predicted",
+        },
+        heading=f"Change from {threads} threads under {lock}",
+        has_rates=False,
+        columns=["Change", "throughput", "range", "tail", "range"],
+        rows=rows,
+        reasons={},
+        failures=[f"{each.change.text}: {each.failure}" for each in effects if each.failure],
+    )
+
+
+def _page(header: Header, data: Mapping[str, object], **values: object) -> str:
+    return templates.fill(
+        "predict/page/page.html",
+        data,
+        title=header.title,
+        notes=header.notes,
+        assumptions=[variant.label for variant in header.derived.variants],
+        sources=sources(header.machine),
+        **values,
+    )
+
+
+def _triple(found: Estimate) -> list[float]:
+    return [found.value, found.low, found.high]
+
+
+def _ratio(found: Estimate | None) -> tuple[str, str]:
+    return number(
+        _NAN if found is None else found.value, numbers.ratio(found.value) if found else ""
+    )

@@ -1,0 +1,113 @@
+"""The simulations behind a prediction: each model that agrees with a profile, on each end of the
+machine's ranges, with several seeds."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from lockwright.predict.derive import Variant
+from lockwright.simulate.machine import Machine
+from lockwright.simulate.model import Model, mean
+from lockwright.simulate.run import MODEL, Cell, Job, Line, Orders, run_jobs
+
+_STEPS = 20_000
+"""Sections of all threads in a simulation, if these fit into its limits."""
+
+_SHORTEST, _LONGEST = 0.001, 2.0
+"""Limits on the simulated seconds."""
+
+_SLICES = 20
+"""Least time slices in a simulation of more threads than processors."""
+
+_BLOCKS = 20
+"""Least length of a simulation, in sleeps of a thread."""
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Point:
+    """Assumptions of a simulation. Points of one prediction are compared pairwise."""
+
+    variant: Variant
+    machine: Machine
+    seed: int
+    label: str
+
+
+@dataclass
+class Outcomes(Generic[Key]):
+    """The results of simulations by key, and the reasons for those that failed."""
+
+    lines: dict[Key, Line] = field(default_factory=dict)
+    failures: dict[Key, str] = field(default_factory=dict)
+
+
+def points(variants: Sequence[Variant], machine: Machine, runs: int, seed: int) -> list[Point]:
+    """Return the points. runs: seeds of each variant; each end of a range has one."""
+    found = [
+        Point(variant, machine, seed + number, f"{variant.label}, seed {seed + number}")
+        for variant in variants
+        for number in range(runs)
+    ]
+    found += [Point(variants[0], at_end, seed, label) for label, at_end in machine.range_ends()]
+    return found
+
+
+def rate_limit(model: Model, machine: Machine) -> float:
+    """Return a bound of a model's sections per second: those of its threads without waiting, and
+    those that its most used mutex admits."""
+    threads = model.threads
+    processors = min(1.0, machine.processors / threads)
+    sections = [mean(mutex.section) for mutex in model.mutexes]
+    free = 0.0
+    shares = [0.0] * len(sections)
+    for role in model.roles:
+        total = sum(share for _, share in role.takes)
+        section = sum(sections[index] * share for index, share in role.takes) / total
+        cycle = (mean(role.gap) + section + 10.0) / processors + role.block_share * role.block_ns
+        rate = role.threads / cycle
+        free += rate
+        for index, share in role.takes:
+            shares[index] += rate * share / total
+    # How often the most used mutex is wanted, in holders.
+    most = max(
+        share * section / mutex.instances
+        for share, section, mutex in zip(shares, sections, model.mutexes, strict=True)
+    )
+    return 1e9 * free / max(1.0, most)
+
+
+def length(model: Model, machine: Machine) -> float:
+    """Return the simulated seconds for a model."""
+    seconds = _STEPS / rate_limit(model, machine)
+    if model.threads > machine.processors:
+        seconds = max(seconds, _SLICES * machine.figures["kernel.slice_us"] / 1e6)
+    longest = max(role.block_ns for role in model.roles) / 1e9
+    return min(_LONGEST, max(_SHORTEST, seconds, _BLOCKS * longest))
+
+
+def job(point: Point, model: Model, cell: Cell, seconds: float | None) -> Job:
+    """Return a simulation of a model. seconds: simulated; None for a suitable number."""
+    simulated = seconds or length(model.with_threads(cell.threads), point.machine)
+    parameters = {"data-lines": str(point.variant.data_lines)}
+    orders = Orders(point.machine, MODEL, parameters, simulated, point.seed % 2**53, model=model)
+    return Job(orders, cell)
+
+
+def simulate(
+    jobs: Mapping[Key, Job], timeout: float, on_end: Callable[[], None] = lambda: None
+) -> Outcomes[Key]:
+    """Simulate all jobs, the long ones first, as many at a time as there are processors."""
+    outcomes: Outcomes[Key] = Outcomes()
+    keys = {id(each): key for key, each in jobs.items()}
+
+    def store(ended: Job, line: Line | None, failure: str) -> None:
+        if line is None:
+            outcomes.failures[keys[id(ended)]] = failure
+        else:
+            outcomes.lines[keys[id(ended)]] = line
+        on_end()
+
+    run_jobs(sorted(jobs.values(), key=lambda each: -each.cell.threads), timeout, store)
+    return outcomes

@@ -1,0 +1,162 @@
+// Threads that take the mutexes of a model file: model.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "../model.hpp"
+#include "../rw_site.hpp"
+#include "workloads.hpp"
+
+namespace lockwright::simulate {
+namespace {
+
+/// A mutex of the model, with all of its instances.
+class modelled_guard {
+ public:
+  modelled_guard(const context& with, const modelled_mutex& about) : in_{with.in}, about_{about} {
+    const lock_entry& lock = about.lock_name.empty() ? *with.lock : with.named(about.lock_name);
+    const std::uint64_t data_lines = with.given.count("data-lines");
+    for (std::uint64_t i = 0; i < about.instances; ++i) {
+      switch (about.kind) {
+        case guard::lock:
+          sites_.push_back(
+              std::make_unique<site>(with.in, lock, data_lines, with.recorded, with.shown));
+          break;
+        case guard::rwlock:
+          rw_sites_.push_back(std::make_unique<rw_site>(with.in, *with.rwlock, data_lines,
+                                                        with.readers_and_writers, with.shown));
+          break;
+        case guard::atomic:
+          words_.push_back(&placed<simulated::atomic<std::uint64_t>>(with.in, std::uint64_t{0}));
+          break;
+      }
+    }
+  }
+
+  void hold() {
+    random_source& random = in_.caller()->random;
+    const std::uint64_t instance = about_.instances == 1 ? 0 : random.below(about_.instances);
+    const picoseconds length = about_.section.draw(random);
+    switch (about_.kind) {
+      case guard::lock: {
+        site& one = *sites_[instance];
+        one.lock();
+        one.change_data();
+        in_.work(length);
+        one.unlock();
+        break;
+      }
+      case guard::rwlock:
+        hold(*rw_sites_[instance], length, random.below(1'000'000) < about_.reads);
+        break;
+      case guard::atomic:
+        words_[instance]->fetch_add(1);
+        ++added_;
+        break;
+    }
+  }
+
+  /// Whether each addition to its atomic variables is there.
+  [[nodiscard]] bool is_complete() const {
+    std::uint64_t sum = 0;
+    for (const auto* word : words_) {
+      sum += word->load();
+    }
+    return sum == added_;
+  }
+
+ private:
+  void hold(rw_site& one, picoseconds length, bool reads) {
+    if (reads) {
+      one.lock_read();
+      one.check_data();
+      in_.work(length);
+      one.unlock_read();
+    } else {
+      one.lock_write();
+      one.change_data();
+      in_.work(length);
+      one.unlock_write();
+    }
+  }
+
+  simulation& in_;
+  const modelled_mutex& about_;
+  std::vector<std::unique_ptr<site>> sites_;
+  std::vector<std::unique_ptr<rw_site>> rw_sites_;
+  std::vector<simulated::atomic<std::uint64_t>*> words_;
+  std::uint64_t added_ = 0;
+};
+
+class modelled : public workload {
+ public:
+  explicit modelled(const context& with) : in_{with.in} {
+    program_.read(with.given.word("model"));
+    if (program_.threads() != with.threads()) {
+      refuse("the model has " + std::to_string(program_.threads()) +
+             " threads; give as many with "
+             "'--threads'");
+    }
+    for (const modelled_mutex& about : program_.mutexes) {
+      guards_.push_back(std::make_unique<modelled_guard>(with, about));
+    }
+    // Threads of a role are spread over the machine as all are.
+    std::vector<std::uint64_t> left;
+    for (const modelled_role& role : program_.roles) {
+      left.push_back(role.threads);
+    }
+    while (role_of_.size() < with.threads()) {
+      for (std::size_t role = 0; role < left.size(); ++role) {
+        if (left[role] != 0) {
+          --left[role];
+          role_of_.push_back(&program_.roles[role]);
+          beds_.push_back(&placed<simulated::atomic<std::uint32_t>>(with.in, 0u));
+        }
+      }
+    }
+  }
+
+  std::uint64_t step(std::uint32_t index) override {
+    const modelled_role& role = *role_of_[index];
+    random_source& random = in_.caller()->random;
+    const std::uint64_t drawn = random.below(role.takes.back().weight_up_to);
+    const auto taken = std::upper_bound(
+        role.takes.begin(), role.takes.end(), drawn,
+        [](std::uint64_t value, const modelled_role::choice& c) { return value < c.weight_up_to; });
+    guards_[taken->mutex]->hold();
+    in_.work(role.gap.draw(random));
+    if (role.blocks != 0 && random.below(1'000'000) < role.blocks) {
+      // From nothing to twice the mean.
+      constexpr std::uint64_t parts = 1 << 20;
+      const picoseconds length = role.block / parts * random.below(2 * parts);
+      simulated::wait_until(*beds_[index], 0, simulated::now() + length / 1000);
+    }
+    return 1;
+  }
+
+  [[nodiscard]] const char* broken() const override {
+    const bool complete = std::all_of(guards_.begin(), guards_.end(),
+                                      [](const auto& each) { return each->is_complete(); });
+    return complete ? nullptr : "an atomic variable lost an addition";
+  }
+
+ private:
+  simulation& in_;
+  model program_;
+  std::vector<std::unique_ptr<modelled_guard>> guards_;
+  std::vector<const modelled_role*> role_of_;            ///< by thread
+  std::vector<simulated::atomic<std::uint32_t>*> beds_;  ///< by thread: where it sleeps
+};
+
+}  // namespace
+
+std::vector<description> workloads_of_models() {
+  return {
+      {"model",
+       "threads that take the mutexes of a program, as the model of a file describes them",
+       {},
+       make_workload<modelled>},
+  };
+}
+
+}  // namespace lockwright::simulate

@@ -1,0 +1,147 @@
+"""`lockwright predict` and `lockwright what-if`, of a profile that is made here."""
+
+import csv
+import dataclasses
+import io
+import json
+from pathlib import Path
+
+import pytest
+from lockwright.base.errors import LockwrightError
+from lockwright.run import tools
+from predict import made
+
+from .conftest import Cli, Program
+
+try:
+    tools.find("lockwright-simulate", "simulating")
+except LockwrightError as problem:
+    pytest.skip(f"lockwright-simulate is not built: {problem}", allow_module_level=True)
+
+SHORT = ("--seconds", "0.001", "--runs", "1")
+MACHINE = ("--machine", "xeon-8260x2", *SHORT)
+
+
+@pytest.fixture
+def profile(tmp_path: Path) -> Path:
+    path = tmp_path / "profile.json"
+    path.write_text(made.two_workers().to_json())
+    return path
+
+
+def test_a_prediction_is_called_so_in_every_form(cli: Cli, profile: Path, tmp_path: Path) -> None:
+    files = {name: tmp_path / f"out.{name}" for name in ("json", "csv", "html")}
+    options = [word for name, path in files.items() for word in (f"--{name}", path)]
+    words = ("--locks", "mcs-spin,futex", "--threads", "2,32")
+    result = cli("predict", profile, *MACHINE, *words, *options)
+    assert (result.status, result.err) == (0, "")
+    assert result.out.startswith("Predicted, not measured: program on ")
+    assert all(f"{count} threads, predicted" in result.out for count in (2, 32))
+    assert "Unknown: the distribution of the time between sections" in result.out
+    written = json.loads(files["json"].read_text())
+    assert written["predicted"] is True
+    rows = {(row["lock"], row["threads"]): row for row in written["rows"]}
+    assert len(rows) == 6
+    for (lock, _), row in rows.items():
+        low, high = row["ratio"]["low"], row["ratio"]["high"]
+        assert low <= row["ratio"]["value"] <= high
+        assert lock != "pthread" or low == high == 1
+        assert 1 <= row["ranks"][0] <= row["ranks"][1] <= 3
+    assert set(written["reasons"]) == {"2", "32"}
+    assert len(written["assumptions"]) == 3
+    table = list(csv.DictReader(io.StringIO(files["csv"].read_text())))
+    assert {row["predicted"] for row in table} == {"1"}
+    assert "None was measured" in files["html"].read_text()
+
+
+def test_the_model_can_be_simulated(cli: Cli, profile: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.toml"
+    assert cli("predict", profile, *MACHINE, "--locks", "futex", "--model", model).status == 0
+    words = ("--workload", f"model:{model}", "--locks", "futex", "--threads", "2,16")
+    result = cli("simulate", *words, "--seconds", "0.0005")
+    assert (result.status, result.err) == (0, "")
+    assert "Simulated, not measured: model of program --all on" in result.out
+
+
+def test_the_same_options_give_the_same_files(cli: Cli, profile: Path, tmp_path: Path) -> None:
+    texts = []
+    for name in ("a", "b"):
+        cli("predict", profile, *MACHINE, "--locks", "futex", "--json", tmp_path / name)
+        texts.append((tmp_path / name).read_text())
+    assert texts[0] == texts[1]
+
+
+def test_changes(cli: Cli, tmp_path: Path) -> None:
+    """Of a mutex that is always held: shorter sections and several mutexes help."""
+    one = made.mutex(
+        "hot", acquisitions=200_000, section=4900, users=(1, 2, 3, 4), contended=190_000, wait=14e3
+    )
+    threads = [made.thread(n, 50_000, 47_500, on_processor=0.3) for n in (1, 2, 3, 4)]
+    path = tmp_path / "profile.json"
+    path.write_text(made.profile([one], threads).to_json())
+    files = {name: tmp_path / f"out.{name}" for name in ("json", "csv", "html")}
+    options = [word for name, file in files.items() for word in (f"--{name}", file)]
+    words = ("--mutex", "hot", "--section", "0.5", "--shards", "8", "--atomic", "--threads", "8")
+    result = cli("what-if", path, *MACHINE, *words, "--lock", "mcs-spin", *options)
+    assert (result.status, result.err) == (0, "")
+    assert "Predicted change from 4 threads under pthread" in result.out
+    written = json.loads(files["json"].read_text())
+    gains = {row["change"]: row["throughput"]["value"] for row in written["rows"]}
+    assert list(gains.values()) == sorted(gains.values(), reverse=True)
+    assert gains["sections of hot 0.5 times as long"] > 1.5
+    assert gains["8 mutexes instead of hot, taken equally often"] > 2
+    assert gains["an atomic variable instead of hot and its sections"] > 2
+    assert gains["8 threads"] < 1.3
+    assert "mcs-spin for hot" in gains
+    assert "None was measured" in files["html"].read_text()
+    assert len(list(csv.DictReader(io.StringIO(files["csv"].read_text())))) == 5
+
+
+def test_readers(cli: Cli, profile: Path) -> None:
+    words = ("--mutex", "1", "--rwlock", "--reads", "0.9", "--lock", "futex")
+    result = cli("what-if", profile, *MACHINE, *words)
+    assert (result.status, result.err) == (0, "")
+    assert "a reader-writer lock instead of hot, 0.9 of the sections reading" in result.out
+
+
+def test_bad_requests(cli: Cli, profile: Path, tmp_path: Path) -> None:
+    cli("predict", tmp_path / "none.json").refuses("none.json")
+    cli("predict", profile, "--machine", "epyc").refuses("no machine is named 'epyc'")
+    cli("predict", profile, "--machine", "no/file.toml").refuses("there is no file")
+    cli("predict", profile, *MACHINE, "--locks", "mcss").refuses("no lock is named 'mcss'")
+    cli("predict", profile, *MACHINE, "--threads", "0").refuses("--threads")
+    for options, reason in (
+        ((), "no change is given"),
+        (("--rwlock",), "--reads"),
+        (("--reads", "0.5"), "belong together"),
+        (("--moved", "--threads", "3"), "--moved needs --section"),
+        (("--mutex", "7", "--shards", "2"), "no mutex 7"),
+        (("--mutex", "cold", "--shards", "2"), "no mutex of the profile has 'cold'"),
+        (("--lock", "mcss"), "no lock is named 'mcss'"),
+    ):
+        cli("what-if", profile, *MACHINE, *options).refuses(reason)
+    for unfit, reason in (
+        (made.without_waiting(), "no thread of the profile waited"),
+        (made.of_an_earlier_version(), "earlier version"),
+        (dataclasses.replace(made.two_workers(), mechanism="attached"), "--pid"),
+    ):
+        profile.write_text(unfit.to_json())
+        for command in ("predict", "what-if"):
+            cli(command, profile, *MACHINE, *(["--threads", "4"])).refuses(reason)
+    profile.write_text(made.two_workers().to_json().replace("profile 1", "profile 2"))
+    cli("predict", profile, *MACHINE).refuses("is not a profile")
+    cli("simulate", "--workload", "model").refuses("--workload model:FILE")
+    cli("simulate", "--workload", f"model:{profile}").refuses("is not TOML")
+
+
+def test_a_profiled_program(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """Two threads that take turns: the profile has their times, and the model both of them."""
+    path, model = tmp_path / "profile.json", tmp_path / "model.toml"
+    result = cli("profile", "-o", path, "--", program("contended"))
+    assert result.status == 0, result.err
+    written = json.loads(path.read_text())
+    assert sum(each["acquisitions"] for each in written["threads"]) > 0
+    assert all(each["active"] >= 0 for each in written["threads"])
+    result = cli("predict", path, *MACHINE, "--locks", "futex", "--model", model)
+    assert (result.status, result.err) == (0, "")
+    assert "[[role]]" in model.read_text()

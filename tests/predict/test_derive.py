@@ -1,0 +1,103 @@
+"""The model that is derived from a profile."""
+
+import dataclasses
+
+import pytest
+from lockwright.base.errors import LockwrightError
+from lockwright.predict.derive import derive
+from lockwright.profile.record import Profile
+from lockwright.simulate import machine
+from lockwright.simulate.model import mean
+
+from . import made
+
+
+def test_sections_and_gaps_have_the_means_of_the_profile() -> None:
+    """Two active seconds: 0.4 in sections, 0.02 waiting, the rest in 400,000 gaps."""
+    model = derive(made.two_workers(), None).model
+    (role,) = model.roles
+    assert (role.threads, role.takes) == (2, ((0, 1.0),))
+    assert mean(model.mutexes[0].section) == pytest.approx(1000)
+    assert mean(role.gap) == pytest.approx((2e9 - 400_000 * 1000 - 40_000 * 500) / 400_000)
+
+
+def test_the_cost_of_calls_is_not_part_of_the_gap() -> None:
+    """The simulator adds it: two read-modify-writes, and the wakes of contended acquisitions."""
+    of = machine.load("xeon-8260x2")
+    without, with_machine = (
+        mean(derive(made.two_workers(), each).model.roles[0].gap) for each in (None, of)
+    )
+    calls = 2 * of.figures["hit.rmw_cycles"] / of.figures["clock.ghz"]
+    calls += 0.1 * (of.figures["kernel.wake_ns"] + of.figures["kernel.interrupt_ns"])
+    assert without - with_machine == pytest.approx(calls)
+
+
+def test_the_rate_is_that_of_the_profile() -> None:
+    assert derive(made.two_workers(), None).rate == pytest.approx(400_000)
+
+
+def test_threads_that_take_other_mutexes_have_another_role() -> None:
+    """The acquisitions of a shared mutex are divided by those of its threads."""
+    mutexes = [
+        made.mutex("a", acquisitions=300, section=10, users=(1, 2), contended=5, wait=10),
+        made.mutex("b", acquisitions=200, section=10, users=(3,)),
+        made.mutex("both", acquisitions=250, section=10, users=(1, 2, 3)),
+    ]
+    threads = [made.thread(1, 250), made.thread(2, 250), made.thread(3, 250)]
+    model = derive(made.profile(mutexes, threads), None).model
+    pair, single = model.roles
+    assert (pair.threads, pair.scales) == (2, True)
+    assert (single.threads, single.scales) == (1, False)
+    assert dict(pair.takes) == pytest.approx({0: 0.6, 2: 0.4})
+    assert dict(single.takes) == pytest.approx({1: 0.8, 2: 0.2})
+
+
+def test_threads_that_are_slower_have_another_role() -> None:
+    one = made.mutex("a", acquisitions=1100, section=10, users=(1, 2), contended=5, wait=10)
+    threads = [made.thread(1, 1000), made.thread(2, 100)]
+    fast, slow = derive(made.profile([one], threads), None).model.roles
+    assert mean(fast.gap) == pytest.approx(mean(slow.gap) / 10, rel=0.01)
+
+
+def test_time_off_the_processor_is_a_sleep() -> None:
+    """Half of the time, in 1000 sleeps beside the contended acquisitions."""
+    one = made.mutex("a", acquisitions=20_000, section=1000, users=(1, 2), contended=10, wait=10)
+    threads = [made.thread(n, 10_000, 5, on_processor=0.5) for n in (1, 2)]
+    model = derive(made.profile([one], threads, voluntary=1010), None).model
+    (role,) = model.roles
+    assert role.block_share == pytest.approx(0.05)
+    assert role.block_ns * role.block_share == pytest.approx(1e9 / 20_000, rel=0.01)
+    assert any("wait for outside mutexes" in line for line in model.unknown)
+
+
+def test_what_is_unknown_is_named() -> None:
+    model = derive(made.two_workers(cond_waits=5000, rwlock_calls=77, runnable=4.0), None).model
+    text = "\n".join(model.unknown)
+    for part in ("5,000 waits are sleeps", "77 calls of reader-writer", "more threads than"):
+        assert part in text, text
+
+
+def test_time_in_which_others_ran_is_no_sleep() -> None:
+    """The kernel took the processor away for a time slice, 300 times; the rate is of the rest."""
+    one = made.mutex("a", acquisitions=20_000, section=1000, users=(1, 2), contended=10, wait=10)
+    threads = [made.thread(n, 10_000, 5, on_processor=0.5) for n in (1, 2)]
+    derived = derive(made.profile([one], threads, voluntary=10, involuntary=300), None)
+    (role,) = derived.model.roles
+    assert role.block_share == 0
+    assert derived.rate == pytest.approx(40_000)
+    assert mean(role.gap) == pytest.approx((1e9 - 20_000 * 1000) / 20_000, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("profile", "reason"),
+    [
+        (made.without_waiting(), "waited"),
+        (made.of_an_earlier_version(), "earlier version"),
+        (dataclasses.replace(made.two_workers(), mechanism="attached"), "--pid"),
+        (made.profile([], []), "no mutex"),
+    ],
+)
+def test_a_profile_that_does_not_suffice_is_refused(profile: Profile, reason: str) -> None:
+    with pytest.raises(LockwrightError) as refusal:
+        derive(profile, None)
+    assert reason in refusal.value.what + refusal.value.todo
