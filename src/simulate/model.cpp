@@ -134,8 +134,10 @@ void model::read(const std::string& path) {
     std::istringstream words(text);
     std::string name;
     if (words >> name && !add_line(*this, name, words)) {
-      refuse(path + ":" + std::to_string(number) + ": '" + text +
-             "' is no part of a model; 'lockwright simulate' writes this file");
+      std::ostringstream message;
+      message << path << ':' << number << ": '" << text
+              << "' is no part of a model; 'lockwright simulate' writes this file";
+      refuse(message.str());
     }
   }
   if (roles.empty()) {

@@ -109,7 +109,7 @@ def test_one_long_section_should_be_smaller() -> None:
 
 def test_a_short_section_shared_by_threads_may_be_an_atomic() -> None:
     """Before half of 220,000 acquisitions another thread held the mutex."""
-    frequent = {"entries": 220_000, "owner_changes": 0.5}
+    frequent: dict[str, Any] = {"entries": 220_000, "owner_changes": 0.5}
     assert kinds(held(held=50, **frequent)) == ["atomic", "sharding"]
     assert kinds(held(held=110, **frequent)) == ["sharding"]
     assert kinds(held(held=50, **(frequent | {"entries": 180_000}))) == ["sharding"]
@@ -123,16 +123,16 @@ def test_where_no_lock_changes_much_no_change_shortens_the_waiting(
 ) -> None:
     """Either little time is lost, or other threads use the processors meanwhile."""
     site = examples.site("long", held=7e8, acquisitions=1000)
-    frequent = {"entries": 220_000, "owner_changes": 0.5}
+    frequent: dict[str, Any] = {"entries": 220_000, "owner_changes": 0.5}
     mutex = examples.mutex(
         held=50, contended=10, waited=waited * SECOND, threads=30, sites=(site,), **frequent
     )
     # The same sections, of which half last 10.7 ns.
     mutex = dataclasses.replace(mutex, holding=examples.distribution(1000, 7e5, p50=10.7))
-    busy = {"threads_mean": 30.0, "threads_most": 30, "runnable": runnable}
+    busy: dict[str, Any] = {"threads_mean": 30.0, "threads_most": 30, "runnable": runnable}
     advice = advised(examples.profile(mutex, **busy))
     assert advice.sentence.startswith("No lock will change much")
-    assert advice.changes == advice.shortlist == ()
+    assert (advice.changes, advice.shortlist) == ((), ())
     gaining = dataclasses.replace(mutex, waiting=examples.distribution(10, 0.1 * SECOND))
     advice = advised(examples.profile(gaining, **(busy | {"runnable": 1.0})))
     assert [each.kind for each in advice.changes] == ["smaller section", "atomic", "sharding"]

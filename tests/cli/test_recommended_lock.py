@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from advise import examples
@@ -14,7 +15,7 @@ from lockwright.tune.race import RaceRuns
 
 from . import test_stats, test_tune_race
 
-PARKS = {"parking": True, "survives_oversubscription": True, "waiting": "spin then park"}
+PARKS: dict[str, Any] = {"parking": True, "survives_oversubscription": True, "waiting": "spin then park"}
 LOCKS = Registry(
     examples.LOCKS.directory,
     [
