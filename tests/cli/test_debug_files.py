@@ -236,8 +236,6 @@ def test_a_damaged_link_is_ignored(built: Built, tmp_path: Path) -> None:
         section = tmp_path / "section"
         section.write_bytes(content)
         target = tmp_path / f"lib{number}.so"
-        captured(
-            ["objcopy", "--add-section", f".gnu_debuglink={section}", built.library, target]
-        )
+        captured(["objcopy", "--add-section", f".gnu_debuglink={section}", built.library, target])
         if target.exists():
             assert debug_files.debug_file(target, ask_servers=False) is None

@@ -15,7 +15,11 @@ from lockwright.tune.race import RaceRuns
 
 from . import test_stats, test_tune_race
 
-PARKS: dict[str, Any] = {"parking": True, "survives_oversubscription": True, "waiting": "spin then park"}
+PARKS: dict[str, Any] = {
+    "parking": True,
+    "survives_oversubscription": True,
+    "waiting": "spin then park",
+}
 LOCKS = Registry(
     examples.LOCKS.directory,
     [
