@@ -1,6 +1,7 @@
 #include "model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -45,6 +46,13 @@ bool change_mutex(modelled_mutex& last, const std::string& name, std::istringstr
   if (name == "lock") {
     return static_cast<bool>(words >> last.lock_name);
   }
+  if (name == "polls") {
+    last.polls = true;
+    return true;
+  }
+  if (name == "asleep") {
+    return words >> last.asleep && last.asleep <= million;
+  }
   if (name == "reads") {
     last.kind = guard::rwlock;
     return words >> last.reads && last.reads <= million;
@@ -79,10 +87,12 @@ bool add_line(model& to, const std::string& name, std::istringstream& words) {
     to.roles.emplace_back();
     return static_cast<bool>(words >> to.roles.back().threads);
   }
-  if (name == "section" || name == "lock" || name == "reads" || name == "atomic") {
+  constexpr std::array of_mutexes{"section", "lock", "reads", "atomic", "polls", "asleep"};
+  constexpr std::array of_roles{"gap", "block", "take"};
+  if (std::find(of_mutexes.begin(), of_mutexes.end(), name) != of_mutexes.end()) {
     return !to.mutexes.empty() && change_mutex(to.mutexes.back(), name, words);
   }
-  if (name == "gap" || name == "block" || name == "take") {
+  if (std::find(of_roles.begin(), of_roles.end(), name) != of_roles.end()) {
     return !to.roles.empty() && change_role(to.roles.back(), to.mutexes.size(), name, words);
   }
   return false;

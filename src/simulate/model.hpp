@@ -39,8 +39,10 @@ enum class guard : std::uint8_t {
 struct modelled_mutex {
   std::uint64_t instances = 1;  ///< of which each acquisition takes any one
   guard kind = guard::lock;
-  std::string lock_name;    ///< "" for the lock of the simulation
-  std::uint64_t reads = 0;  ///< of a reader-writer lock: acquisitions that read, per million
+  std::string lock_name;     ///< "" for the lock of the simulation
+  std::uint64_t reads = 0;   ///< of a reader-writer lock: acquisitions that read, per million
+  bool polls = false;        ///< threads wait by trying it
+  std::uint64_t asleep = 0;  ///< the part of each section in which its holder sleeps, per million
   distribution section;
 };
 

@@ -77,7 +77,7 @@ def command(
     console.print(header.title, style="bold", soft_wrap=True)
     ranked, reasons = [], {}
     for count in counts:
-        of_count = ranking.rank(outcomes, count)
+        of_count = ranking.rank(outcomes, at, count)
         if not of_count:
             continue
         ranked += of_count

@@ -127,7 +127,7 @@ def command(
     jobs = what_if.jobs(at, changes, present, BASELINE, seconds)
     with simulations(len(jobs)) as advance:
         outcomes = simulate(jobs, timeout, advance)
-    effects = what_if.effects(outcomes, changes)
+    effects = what_if.effects(outcomes, at, changes)
     console = terminal.output()
     console.print(header.title, style="bold", soft_wrap=True)
     console.print(show.effects_table(effects, BASELINE, present))

@@ -12,12 +12,14 @@ from lockwright.simulate.model import Buckets, Model, ModelMutex, mean, scaled
 @dataclass(frozen=True)
 class Change:
     """A change of a program. text: such as `halve ...`; threads: their number afterwards, or None
-    for the same; lock: the algorithm of all mutexes afterwards, or "" for the same."""
+    for the same; lock: the algorithm of all mutexes afterwards, or "" for the same. sections: of
+    the program, for each of the model's afterwards."""
 
     text: str
     apply: Callable[[Model], Model]
     threads: int | None = None
     lock: str = ""
+    sections: float = 1.0
 
     def applied(self, variant: Variant) -> Variant:
         """Return the variant of a model after the change."""
@@ -113,6 +115,28 @@ def atomic(number: int, name: str) -> Change:
     return Change(
         f"an atomic variable instead of {name} and its sections",
         lambda model: _with_mutex(model, number, lambda each: replace(each, is_atomic=True)),
+    )
+
+
+def batch(count: int) -> Change:
+    """Return one acquisition of a mutex for `count` sections that follow each other, of all
+    mutexes; the work between them is done between the acquisitions."""
+
+    def apply(model: Model) -> Model:
+        mutexes = tuple(
+            replace(each, section=scaled(each.section, count)) for each in model.mutexes
+        )
+        roles = tuple(replace(role, gap=scaled(role.gap, count)) for role in model.roles)
+        return replace(model, mutexes=mutexes, roles=roles)
+
+    return Change(f"one acquisition for {count} sections", apply, sections=count)
+
+
+def waits(number: int, name: str) -> Change:
+    """Return the change of threads that poll a mutex by trylock to threads that lock it."""
+    return Change(
+        f"locking {name} instead of trying it",
+        lambda model: _with_mutex(model, number, lambda each: replace(each, polls=False)),
     )
 
 

@@ -42,6 +42,15 @@ _SLICE = 4e6
 """ns without a processor after an involuntary context switch: a time slice of another thread, as
 `lockwright calibrate` measures it on Linux 6."""
 
+_FOLLOWING = 0.5
+"""Least share of a role's time in sleeps outside mutexes at which it waits for other threads."""
+
+_SLEEPING = 0.1
+"""Least share of sections without a processor that counts as sleep."""
+
+_FAILED_TRY = 30.0
+"""ns of a trylock that fails, with its record in the profile."""
+
 _SLEEP = 1e6
 """ns of a sleep outside mutexes if their number is unknown."""
 
@@ -66,23 +75,33 @@ class Derived:
     """The models that agree with a profile; the first is the usual one. indices: of the model's
     mutexes in the profile. rate: acquisitions of the model's mutexes in the profile, per second
     in which its threads had processors; contended: the share that found it held. owner_changes:
-    by mutex, the share of acquisitions whose last holder was another thread."""
+    by mutex, the share of acquisitions whose last holder was another thread. sections: acquisitions
+    of the model's mutexes in the run. outside_ns: the part
+    of the run in which no thread was between its first and its last acquisition."""
 
     variants: tuple[Variant, ...]
     indices: tuple[int, ...]
     rate: float
     contended: float
     owner_changes: tuple[float, ...] = ()
+    sections: float = 0.0
+    outside_ns: float = 0.0
 
     @property
     def model(self) -> Model:
         return self.variants[0].model
 
+    def runs_per_second(self, rate: float) -> float:
+        """Return the inverse of the time of a whole run in which the threads' part, whose sections
+        are as many as in the profile, has `rate` sections per second."""
+        return 1 / (self.outside_ns / 1e9 + self.sections / rate) if rate else 0.0
 
-def derive(profile: Profile, machine: Machine | None) -> Derived:
+
+def derive(profile: Profile, machine: Machine | None, *, needs_waiting: bool = True) -> Derived:
     """Return the models of a profiled program. machine: the one that it was profiled on, if it is
-    described. Raises LockwrightError for a profile that does not suffice."""
-    check(profile)
+    described. needs_waiting: refuse a program in which no thread waited. Raises LockwrightError for
+    a profile that does not suffice."""
+    check(profile, needs_waiting=needs_waiting)
     kept = _kept(profile)
     mutexes = [profile.mutexes[index] for index in kept]
     telling = _telling(mutexes)
@@ -93,9 +112,18 @@ def derive(profile: Profile, machine: Machine | None) -> Derived:
             set(range(len(mutexes))) - set(telling)
         )
     table = acquisitions_by_role(roles, mutexes)
-    times = [_times(profile, role, row, mutexes) for role, row in zip(roles, table, strict=True)]
+    asleep = _asleep(profile, roles, table, mutexes)
+    times = [
+        _times(profile, role, row, mutexes, asleep) for role, row in zip(roles, table, strict=True)
+    ]
     modelled = tuple(
-        ModelMutex(_short(mutex.name), _section(mutex.holding), mutex.instances)
+        ModelMutex(
+            _short(mutex.name),
+            _section(mutex.holding),
+            mutex.instances,
+            polls=_polls(mutex),
+            asleep=asleep,
+        )
         for mutex in mutexes
     )
     made = [
@@ -130,6 +158,8 @@ def derive(profile: Profile, machine: Machine | None) -> Derived:
         taken / max(1.0, undisturbed) * 1e9,
         sum(mutex.contended for mutex in mutexes) / max(1.0, taken),
         tuple(mutex.owner_changes for mutex in mutexes),
+        taken,
+        max(0.0, profile.process.duration - active),
     )
 
 
@@ -140,8 +170,8 @@ def label_of(variation: float) -> str:
     )
 
 
-def check(profile: Profile) -> None:
-    """Raise LockwrightError for a profile that does not suffice."""
+def check(profile: Profile, *, needs_waiting: bool = True) -> None:
+    """Raise LockwrightError for a profile that does not suffice. needs_waiting: as in derive()."""
     if not profile.is_preloaded:
         raise LockwrightError(
             "the profile was taken from outside (--pid), so it has no sections",
@@ -156,7 +186,7 @@ def check(profile: Profile) -> None:
             "the profile is of an earlier version of Lockwright, without its threads",
             "profile the program again",
         )
-    if not any(mutex.contended for mutex in profile.mutexes):
+    if needs_waiting and not any(mutex.contended for mutex in profile.mutexes):
         raise LockwrightError(
             "no thread of the profile waited for a mutex, so there is nothing to predict",
             "profile the program under load, with at least two threads",
@@ -229,13 +259,53 @@ class _Times:
     disturbed: float
 
 
+def _polls(mutex: Mutex) -> bool:
+    """Return whether threads wait for a mutex by trying it."""
+    return mutex.failed_trylocks >= mutex.acquisitions > 0
+
+
+def _asleep(
+    profile: Profile,
+    roles: Sequence[ThreadGroup],
+    table: Sequence[Sequence[float]],
+    mutexes: Sequence[Mutex],
+) -> float:
+    """Return the share of all sections in which holders have to sleep, since the threads were on a
+    processor for less time than they held mutexes, and others did not take it away from them. That
+    they sleep for more is not known."""
+    if _is_crowded(profile):
+        return 0.0
+    held, cpu = 0.0, profile.process.involuntary * _SLICE
+    for role, row in zip(roles, table, strict=True):
+        on_processor = _on_processor(role)
+        if on_processor is None:
+            return 0.0
+        held += _held(row, mutexes)
+        cpu += on_processor * role.active
+    share = 1 - cpu / held if held else 0.0
+    return share if share >= _SLEEPING else 0.0
+
+
+def _held(row: Sequence[float], mutexes: Sequence[Mutex]) -> float:
+    return sum(count * mutex.holding.mean for count, mutex in zip(row, mutexes, strict=True))
+
+
 def _times(
-    profile: Profile, role: ThreadGroup, row: Sequence[float], mutexes: Sequence[Mutex]
+    profile: Profile,
+    role: ThreadGroup,
+    row: Sequence[float],
+    mutexes: Sequence[Mutex],
+    asleep: float,
 ) -> _Times:
-    held = sum(count * mutex.holding.mean for count, mutex in zip(row, mutexes, strict=True))
+    held = _held(row, mutexes)
     contended = sum(thread.contended for thread in profile.threads)
     waited = profile.lost * role.contended / contended if contended else 0.0
-    between = max(0.0, role.active - held - waited)
+    tried = sum(
+        mutex.failed_trylocks * count / mutex.acquisitions * _FAILED_TRY
+        for count, mutex in zip(row, mutexes, strict=True)
+        if _polls(mutex)
+    )
+    between = max(0.0, role.active - held - waited - tried)
     on_processor = _on_processor(role)
     if on_processor is None:
         return _Times(between, 0.0, 0.0)
@@ -244,7 +314,8 @@ def _times(
         running = role.active - waited
         share = min(1.0, on_processor * role.active / running) if running > 0 else 1.0
         return _Times(between * share, 0.0, between * (1 - share))
-    off = min(between, max(0.0, role.active * (1 - on_processor) - waited))
+    off = max(0.0, role.active * (1 - on_processor) - waited - asleep * held)
+    off = min(between, off)
     disturbed = min(off, profile.process.involuntary * _SLICE * _share(profile, role))
     blocked = off - disturbed
     if blocked < _BLOCKED * role.active:
@@ -269,6 +340,8 @@ def _role(
         takes=tuple((index, count / steps) for index, count in enumerate(row) if count > 0),
         block_share=sleeps / steps,
         block_ns=times.blocked / sleeps if sleeps else 0.0,
+        sections=steps,
+        follows=times.blocked > _FOLLOWING * role.active,
     )
 
 
@@ -324,7 +397,7 @@ def _unknown(profile: Profile, roles: Sequence[Role], are_mixed: bool) -> list[s
         lines.append(
             "what threads wait for outside mutexes: sleeps that last as long as in the profile"
         )
-    failed = sum(mutex.failed_trylocks for mutex in profile.mutexes)
+    failed = sum(mutex.failed_trylocks for mutex in profile.mutexes if not _polls(mutex))
     if failed:
         lines.append(f"{numbers.count(failed)} failed trylocks: not in the model")
     others = process.rwlock_calls + process.spin_calls + process.unprofiled_calls

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from lockwright.predict.derive import Derived, Variant, label_of
 from lockwright.predict.estimate import Estimate, estimate
-from lockwright.predict.simulations import Point, job, simulate
+from lockwright.predict.simulations import STEPS, Point, job, simulate
 from lockwright.simulate.figures import BASELINE, figures, integer
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Buckets, Model, gamma, mean, scaled
@@ -47,11 +47,19 @@ class _Trial:
         return sum(self.rates) / len(self.rates)
 
 
-def fit(derived: Derived, machine: Machine, runs: int, seed: int, timeout: float) -> Fitted:
+def fit(
+    derived: Derived,
+    machine: Machine,
+    runs: int,
+    seed: int,
+    timeout: float,
+    steps: int = STEPS,
+) -> Fitted:
     """Return the one or two models of different gaps whose contention is nearest to the profile's,
-    and the nearest one with sections that change a cache line. machine: the one of the profile."""
+    and the nearest one with sections that change a cache line. machine: the one of the profile;
+    steps: sections of each simulation."""
     models = {each: with_variation(derived.model, each) for each in VARIATIONS}
-    trials = _try(models, machine, runs, seed, timeout)
+    trials = _try(models, machine, runs, seed, timeout, steps)
     if not trials:
         return Fitted(unfitted(derived), None)
     trials.sort(key=lambda each: _distance(each.contended, derived.contended))
@@ -61,7 +69,7 @@ def fit(derived: Derived, machine: Machine, runs: int, seed: int, timeout: float
         *(each for each in trials[1:2] if _distance(each.contended, derived.contended) <= _ALSO),
     ]
     changed = {each.variation: _with_cycle(each.model, derived.rate, each.rate) for each in nearest}
-    again = {each.variation: each for each in _try(changed, machine, runs, seed, timeout)}
+    again = {each.variation: each for each in _try(changed, machine, runs, seed, timeout, steps)}
     chosen = []
     for before in nearest:
         after = again.get(before.variation)
@@ -97,7 +105,12 @@ def _with_gaps(model: Model, change: Callable[[Buckets], Buckets]) -> Model:
 
 
 def _try(
-    models: dict[float, Model], machine: Machine, runs: int, seed: int, timeout: float
+    models: dict[float, Model],
+    machine: Machine,
+    runs: int,
+    seed: int,
+    timeout: float,
+    steps: int,
 ) -> list[_Trial]:
     """Simulate models with the threads of the profile under the C library's mutex."""
     jobs = {}
@@ -105,7 +118,7 @@ def _try(
         for number in range(runs):
             variant = Variant(label_of(variation), model, 0)
             point = Point(variant, machine, seed + number, variant.label)
-            jobs[variation, number] = job(point, model, Cell(BASELINE, model.threads), None)
+            jobs[variation, number] = job(point, model, Cell(BASELINE, model.threads), None, steps)
     outcomes = simulate(jobs, timeout)
     trials = []
     for variation, model in models.items():

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lockwright.predict import progress
 from lockwright.predict.estimate import Estimate, estimate
 from lockwright.predict.simulations import Outcomes, Point, job
 from lockwright.simulate.figures import BASELINE, figures
@@ -46,9 +47,9 @@ def jobs(
     }
 
 
-def rank(outcomes: Outcomes[Key], threads: int) -> list[Prediction]:
-    """Return the locks with that number of threads, the best first. A lock that failed in a
-    simulation is left out."""
+def rank(outcomes: Outcomes[Key], points: Sequence[Point], threads: int) -> list[Prediction]:
+    """Return the locks with that number of threads, the best first. points: those of jobs(). A lock
+    that failed in a simulation is left out."""
     lines: dict[str, dict[int, Line]] = {}
     failed = {cell.lock for _, cell in outcomes.failures if cell.threads == threads}
     for (index, cell), line in outcomes.lines.items():
@@ -59,8 +60,11 @@ def rank(outcomes: Outcomes[Key], threads: int) -> list[Prediction]:
         for lock, of_lock in lines.items()
     }
     rates = {
-        lock: {index: each["operations_per_second"] for index, each in of_lock.items()}
-        for lock, of_lock in values.items()
+        lock: {
+            index: progress.rate(points[index].variant.model.with_threads(threads), line)
+            for index, line in of_lock.items()
+        }
+        for lock, of_lock in lines.items()
     }
     baseline = rates.get(BASELINE, {})
     predictions = []

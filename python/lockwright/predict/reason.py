@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from lockwright.base import numbers
+from lockwright.predict.progress import steps_by_role
 from lockwright.predict.ranking import TIE, Prediction
 from lockwright.simulate.figures import BASELINE, integer, integers
 from lockwright.simulate.machine import Machine
@@ -59,7 +60,7 @@ def reason(model: Model, machine: Machine, ranked: Sequence[Prediction]) -> str:
 def _most_held(model: Model, line: Line) -> tuple[str, float]:
     """Return the mutex that is held most in a simulation, and for which share of the time."""
     counts = [0.0] * len(model.mutexes)
-    for role, steps in zip(model.roles, _steps_by_role(model, line), strict=True):
+    for role, steps in zip(model.roles, steps_by_role(model, line), strict=True):
         total = sum(share for _, share in role.takes)
         for index, share in role.takes:
             counts[index] += steps * share / total
@@ -70,20 +71,6 @@ def _most_held(model: Model, line: Line) -> tuple[str, float]:
     ]
     most = max(range(len(held)), key=lambda index: held[index])
     return model.mutexes[most].name, held[most]
-
-
-def _steps_by_role(model: Model, line: Line) -> list[int]:
-    """Return the steps of each role: threads are numbered role after role in turn, as in
-    src/simulate/workload/modelled.cpp."""
-    left = [role.threads for role in model.roles]
-    steps = [0] * len(left)
-    counts = iter(integers(line, "per_thread"))
-    while any(left):
-        for role, number in enumerate(left):
-            if number:
-                left[role] -= 1
-                steps[role] += next(counts)
-    return steps
 
 
 def _per_acquisition(line: Line, name: str) -> float:

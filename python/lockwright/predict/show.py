@@ -40,9 +40,14 @@ class Header:
     def notes(self) -> list[str]:
         """Lines on the agreement with the profile and on what the model lacks."""
         return [
-            *_agreement(self.agreement),
+            *self.agreement_notes,
             *(f"Unknown: {x}." for x in self.derived.model.unknown),
         ]
+
+    @property
+    def agreement_notes(self) -> list[str]:
+        """The lines on the agreement with the profile."""
+        return _agreement(self.agreement)
 
 
 def _agreement(found: Estimate | None) -> list[str]:

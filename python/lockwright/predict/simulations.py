@@ -10,7 +10,7 @@ from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Model, mean
 from lockwright.simulate.run import MODEL, Cell, Job, Line, Orders, run_jobs
 
-_STEPS = 20_000
+STEPS = 20_000
 """Sections of all threads in a simulation, if these fit into its limits."""
 
 _SHORTEST, _LONGEST = 0.001, 2.0
@@ -78,18 +78,19 @@ def rate_limit(model: Model, machine: Machine) -> float:
     return 1e9 * free / max(1.0, most)
 
 
-def length(model: Model, machine: Machine) -> float:
-    """Return the simulated seconds for a model."""
-    seconds = _STEPS / rate_limit(model, machine)
+def length(model: Model, machine: Machine, steps: int) -> float:
+    """Return the simulated seconds for so many sections of a model, within the limits."""
+    seconds = steps / rate_limit(model, machine)
     if model.threads > machine.processors:
         seconds = max(seconds, _SLICES * machine.figures["kernel.slice_us"] / 1e6)
     longest = max(role.block_ns for role in model.roles) / 1e9
     return min(_LONGEST, max(_SHORTEST, seconds, _BLOCKS * longest))
 
 
-def job(point: Point, model: Model, cell: Cell, seconds: float | None) -> Job:
-    """Return a simulation of a model. seconds: simulated; None for a suitable number."""
-    simulated = seconds or length(model.with_threads(cell.threads), point.machine)
+def job(point: Point, model: Model, cell: Cell, seconds: float | None, steps: int = STEPS) -> Job:
+    """Return a simulation of a model. seconds: simulated; None for as many as `steps` sections
+    take."""
+    simulated = seconds or length(model.with_threads(cell.threads), point.machine, steps)
     parameters = {"data-lines": str(point.variant.data_lines)}
     orders = Orders(point.machine, MODEL, parameters, simulated, point.seed % 2**53, model=model)
     return Job(orders, cell)

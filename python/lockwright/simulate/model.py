@@ -65,7 +65,8 @@ class ModelMutex:
     """A mutex of a model. section: how long it is held. instances: equal mutexes, of which each
     acquisition takes any one. lock: its algorithm, or "" for that of the simulation. reads: share
     of the acquisitions that only read, under a reader-writer lock; None for a mutex. is_atomic:
-    each section is one read-modify-write without a lock."""
+    each section is one read-modify-write without a lock. polls: threads wait by trying it. asleep:
+    the share of each section in which its holder sleeps."""
 
     name: str
     section: Buckets
@@ -73,6 +74,8 @@ class ModelMutex:
     lock: str = ""
     reads: float | None = None
     is_atomic: bool = False
+    polls: bool = False
+    asleep: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,8 @@ class Role:
     """Threads that do alike. threads: their number in the source; scales: whether it grows with the
     number of all threads. gap: processor time between two sections. block_share: the share of the
     gaps in which a thread sleeps; block_ns: for how long on average. takes: pairs of a mutex's
-    index and its share of the acquisitions."""
+    index and its share of the acquisitions. sections: of all its threads in the source, 0 if
+    unknown; follows: they mostly wait for threads of other roles."""
 
     name: str
     threads: int
@@ -89,6 +93,8 @@ class Role:
     scales: bool = True
     block_share: float = 0.0
     block_ns: float = 0.0
+    sections: float = 0.0
+    follows: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,6 +118,14 @@ class Model:
         roles = (replace(role, threads=n) for role, n in zip(self.roles, counts, strict=True))
         return replace(self, roles=tuple(role for role in roles if role.threads))
 
+    def times_the_threads(self, factor: float) -> int:
+        """Return the number of all threads if that of each role that scales is multiplied."""
+        scales = any(role.scales for role in self.roles)
+        return sum(
+            max(1, round(role.threads * factor)) if role.scales or not scales else role.threads
+            for role in self.roles
+        )
+
     def simulator_input(self) -> str:
         """Return the text that the simulator reads: integers, and picoseconds."""
         lines = []
@@ -123,6 +137,10 @@ class Model:
                 lines.append(f"reads {round(mutex.reads * 1e6)}")
             if mutex.lock:
                 lines.append(f"lock {mutex.lock}")
+            if mutex.polls:
+                lines.append("polls")
+            if mutex.asleep:
+                lines.append(f"asleep {round(mutex.asleep * 1e6)}")
             lines += _bucket_lines("section", mutex.section)
         for role in self.roles:
             lines.append(f"role {role.threads}")
@@ -188,10 +206,18 @@ def as_toml(model: Model) -> str:
             lines.append(f"reads = {mutex.reads:.6g}")
         if mutex.is_atomic:
             lines.append("atomic = true")
+        if mutex.polls:
+            lines.append("polls = true")
+        if mutex.asleep:
+            lines.append(f"asleep = {mutex.asleep:.6g}")
         lines.append(f"section_ns = {_rows(mutex.section)}")
     for role in model.roles:
         lines += ["", "[[role]]", f"name = {_text(role.name)}", f"threads = {role.threads}"]
         lines.append(f"scales = {str(role.scales).lower()}")
+        if role.sections:
+            lines.append(f"sections = {role.sections:.6g}")
+        if role.follows:
+            lines.append("follows = true")
         if role.block_share:
             lines.append(f"block_share = {role.block_share:.6g}")
             lines.append(f"block_ns = {role.block_ns:.6g}")
@@ -228,8 +254,18 @@ def load(path: Path) -> Model:
 
 
 _MODEL_KEYS = {"format", "title", "source", "unknown", "mutex", "role"}
-_MUTEX_KEYS = {"name", "instances", "section_ns", "lock", "reads", "atomic"}
-_ROLE_KEYS = {"name", "threads", "scales", "gap_ns", "block_share", "block_ns", "takes"}
+_MUTEX_KEYS = {"name", "instances", "section_ns", "lock", "reads", "atomic", "polls", "asleep"}
+_ROLE_KEYS = {
+    "name",
+    "threads",
+    "scales",
+    "gap_ns",
+    "block_share",
+    "block_ns",
+    "takes",
+    "sections",
+    "follows",
+}
 
 
 def _checked(document: Mapping[str, Any], label: str) -> Model:
@@ -268,6 +304,8 @@ def _mutex(table: Mapping[str, Any], label: str) -> ModelMutex:
         _string(table, "lock", label, ""),
         None if reads is None else _number(reads, f"{label}: reads", 0, 1),
         table.get("atomic", False) is True,
+        table.get("polls", False) is True,
+        _number(table.get("asleep", 0), f"{label}: asleep", 0, 1),
     )
 
 
@@ -292,6 +330,8 @@ def _role(table: Mapping[str, Any], label: str, mutexes: int) -> Role:
         table.get("scales", True) is not False,
         _number(table.get("block_share", 0), f"{label}: block_share", 0, 1),
         _number(table.get("block_ns", 0), f"{label}: block_ns", 0, _MOST_NS),
+        _number(table.get("sections", 0), f"{label}: sections", 0, 1e18),
+        table.get("follows", False) is True,
     )
 
 

@@ -10,6 +10,15 @@
 namespace lockwright::simulate {
 namespace {
 
+constexpr std::uint64_t million = 1'000'000;
+
+/// Where a thread sleeps, which no other wakes.
+using bed = simulated::atomic<std::uint32_t>;
+
+void sleep_for(bed& where, picoseconds length) {
+  simulated::wait_until(where, 0, simulated::now() + length / 1000);
+}
+
 /// A mutex of the model, with all of its instances.
 class modelled_guard {
  public:
@@ -33,21 +42,27 @@ class modelled_guard {
     }
   }
 
-  void hold() {
+  /// bed: where the calling thread sleeps.
+  void hold(bed& where) {
     random_source& random = in_.caller()->random;
     const std::uint64_t instance = about_.instances == 1 ? 0 : random.below(about_.instances);
     const picoseconds length = about_.section.draw(random);
     switch (about_.kind) {
       case guard::lock: {
         site& one = *sites_[instance];
-        one.lock();
+        if (about_.polls) {
+          while (!one.try_lock()) {
+          }
+        } else {
+          one.lock();
+        }
         one.change_data();
-        in_.work(length);
+        pass(where, length);
         one.unlock();
         break;
       }
       case guard::rwlock:
-        hold(*rw_sites_[instance], length, random.below(1'000'000) < about_.reads);
+        hold(*rw_sites_[instance], length, random.below(million) < about_.reads);
         break;
       case guard::atomic:
         words_[instance]->fetch_add(1);
@@ -66,6 +81,15 @@ class modelled_guard {
   }
 
  private:
+  /// Works, and sleeps for the part of the length in which holders do.
+  void pass(bed& where, picoseconds length) {
+    const picoseconds asleep = length / million * about_.asleep;
+    in_.work(length - asleep);
+    if (asleep != 0) {
+      sleep_for(where, asleep);
+    }
+  }
+
   void hold(rw_site& one, picoseconds length, bool reads) {
     if (reads) {
       one.lock_read();
@@ -110,7 +134,7 @@ class modelled : public workload {
         if (left[role] != 0) {
           --left[role];
           role_of_.push_back(&program_.roles[role]);
-          beds_.push_back(&placed<simulated::atomic<std::uint32_t>>(with.in, 0u));
+          beds_.push_back(&placed<bed>(with.in, 0u));
         }
       }
     }
@@ -123,13 +147,13 @@ class modelled : public workload {
     const auto taken = std::upper_bound(
         role.takes.begin(), role.takes.end(), drawn,
         [](std::uint64_t value, const modelled_role::choice& c) { return value < c.weight_up_to; });
-    guards_[taken->mutex]->hold();
+    guards_[taken->mutex]->hold(*beds_[index]);
     in_.work(role.gap.draw(random));
-    if (role.blocks != 0 && random.below(1'000'000) < role.blocks) {
+    if (role.blocks != 0 && random.below(million) < role.blocks) {
       // From nothing to twice the mean.
       constexpr std::uint64_t parts = 1 << 20;
       const picoseconds length = role.block / parts * random.below(2 * parts);
-      simulated::wait_until(*beds_[index], 0, simulated::now() + length / 1000);
+      sleep_for(*beds_[index], length);
     }
     return 1;
   }
@@ -144,8 +168,8 @@ class modelled : public workload {
   simulation& in_;
   model program_;
   std::vector<std::unique_ptr<modelled_guard>> guards_;
-  std::vector<const modelled_role*> role_of_;            ///< by thread
-  std::vector<simulated::atomic<std::uint32_t>*> beds_;  ///< by thread: where it sleeps
+  std::vector<const modelled_role*> role_of_;  ///< by thread
+  std::vector<bed*> beds_;                     ///< by thread
 };
 
 }  // namespace

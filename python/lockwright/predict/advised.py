@@ -1,0 +1,205 @@
+"""The predicted gains of the changes that `lockwright advise` proposes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from lockwright import advise
+from lockwright.advise.thresholds import FAULT_NS
+from lockwright.base.errors import LockwrightError
+from lockwright.predict import changes as kinds
+from lockwright.predict import what_if
+from lockwright.predict.changes import Change
+from lockwright.predict.derive import derive
+from lockwright.predict.fit import fit, unfitted
+from lockwright.predict.show import Header
+from lockwright.predict.simulations import points, simulate
+from lockwright.profile.record import Profile
+from lockwright.simulate.figures import BASELINE
+from lockwright.simulate.machine import Machine
+
+SECTION = 0.5
+"""The predicted length of shorter sections, as a share of the present one."""
+
+SHARDS = 8
+"""The predicted number of mutexes instead of one."""
+
+BATCH = 8
+"""The predicted number of sections for each acquisition, where fewer acquisitions are advised."""
+
+_LOCKS = 3
+"""Most locks of the shortlist that are simulated."""
+
+_CHANGES = 6
+"""Most changes that are simulated: those of the most costly mutexes."""
+
+_RUNS = 1
+"""Seeds of each simulation."""
+
+_STEPS = 5_000
+"""Sections of each simulation."""
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    """A change to simulate. of: its index in the advice; None for another lock. text:
+    what is simulated."""
+
+    of: int | None
+    kind: str
+    text: str
+    change: Change
+
+
+def with_gains(
+    profile: Profile,
+    advice: advise.Advice,
+    machine: Machine,
+    is_own: bool,
+    timeout: float,
+    on_begin: Callable[[int], Callable[[], None]],
+) -> advise.Advice:
+    """Return the advice with its changes in the order of their predicted gains. machine: that of
+    the prediction; is_own: the profile is from there; timeout: seconds of each simulation;
+    on_begin: called with the number of simulations; returns the function to call after each.
+
+    Where nothing can be predicted, the advice has the reason."""
+    try:
+        gains = _predict(profile, advice, machine, is_own, timeout, on_begin)
+    except LockwrightError as error:
+        return replace(advice, predicted=advise.Gains(reason=error.what))
+    return _sorted(advice, gains)
+
+
+def _predict(
+    profile: Profile,
+    advice: advise.Advice,
+    machine: Machine,
+    is_own: bool,
+    timeout: float,
+    on_begin: Callable[[int], Callable[[], None]],
+) -> advise.Gains:
+    derived = derive(profile, machine if is_own else None, needs_waiting=False)
+    proposals, gains = _proposals(profile, advice, derived.indices)
+    if not proposals:
+        return advise.Gains(tuple(gains), machine.title)
+    agreement = None
+    if is_own:
+        fitted = fit(derived, machine, _RUNS, 1, timeout, _STEPS)
+        derived, agreement = fitted.derived, fitted.agreement
+    else:
+        derived = unfitted(derived)
+    at = [each for each in points(derived.variants, machine, _RUNS, 1) if each.machine is machine]
+    of_changes = [proposal.change for proposal in proposals]
+    jobs = what_if.jobs(at, of_changes, derived.model.threads, BASELINE, None, _STEPS)
+    outcomes = simulate(jobs, timeout, on_begin(len(jobs)))
+    effects = {each.change: each for each in what_if.effects(outcomes, at, of_changes)}
+    locks: list[advise.Gain] = []
+    for proposal in proposals:
+        effect = effects[proposal.change]
+        found = effect.throughput
+        gain = advise.Gain(
+            proposal.kind,
+            proposal.of,
+            proposal.text,
+            None if found is None else found.value,
+            None if found is None else found.low,
+            None if found is None else found.high,
+            effect.failure,
+        )
+        (gains if proposal.of is not None else locks).append(gain)
+    if any(each.throughput is not None for each in locks):
+        best = max(locks, key=lambda each: each.throughput or 0.0)
+        gains.append(replace(best, at_most=True))
+    gains.sort(key=lambda each: -(each.throughput or 0.0))
+    notes = Header("", machine, derived, agreement).agreement_notes
+    return advise.Gains(tuple(gains), machine.title, tuple(notes))
+
+
+def _proposals(
+    profile: Profile, advice: advise.Advice, indices: Sequence[int]
+) -> tuple[list[_Proposal], list[advise.Gain]]:
+    """Return the changes to simulate, and the gains of those that no model has. indices: of the
+    model's mutexes in the profile."""
+    proposals: list[_Proposal] = []
+    others: list[advise.Gain] = []
+    for index, change in enumerate(advice.changes):
+        simulated = _simulated(profile, change, indices)
+        if simulated is not None and len(proposals) < _CHANGES:
+            proposals.append(_Proposal(index, change.kind, *simulated))
+        else:
+            others.append(_not_simulated(profile, index, change))
+    locks = [candidate.lock for candidate in advice.shortlist[:_LOCKS]]
+    proposals += [
+        _Proposal(None, advise.ANOTHER_LOCK, lock, kinds.lock_of_all(lock)) for lock in locks
+    ]
+    return proposals, others
+
+
+def _simulated(
+    profile: Profile, change: advise.Change, indices: Sequence[int]
+) -> tuple[str, Change] | None:
+    """Return the text and the change of the model; None where the model lacks what is changed."""
+    if change.kind == "fewer threads":
+        threads = profile.process.processors
+        return f"with {threads} threads", kinds.thread_count(threads)
+    if change.kind == "batch":
+        return f"with one acquisition for {BATCH} sections", kinds.batch(BATCH)
+    if change.mutex is None or change.mutex not in indices:
+        return None
+    number = list(indices).index(change.mutex)
+    name = profile.mutexes[change.mutex].name
+    match change.kind:
+        case "smaller section":
+            shorter = kinds.section(number, name, SECTION, moved=True)
+            return "with sections half as long", shorter
+        case "sharding":
+            return f"with {SHARDS} mutexes", kinds.shards(number, name, SHARDS)
+        case "atomic":
+            return "with an atomic variable", kinds.atomic(number, name)
+        case "lock":
+            return "without trylocks", kinds.waits(number, name)
+        case _:
+            return None
+
+
+def _not_simulated(profile: Profile, index: int, change: advise.Change) -> advise.Gain:
+    """Return the gain of a change that no model has: where the profile limits it, at most that."""
+    most, text = _most(profile, change.kind)
+    if most is None:
+        return advise.Gain(change.kind, index, "", None, reason="the model lacks it")
+    return advise.Gain(change.kind, index, text, most, 1.0, most, at_most=True)
+
+
+def _most(profile: Profile, kind: str) -> tuple[float | None, str]:
+    """Return the largest gain of a change, and what it would save."""
+    process = profile.process
+    match kind:
+        case "reuse":
+            return process.cpu / max(1.0, process.cpu_user), "without time in the kernel"
+        case "parallel creation":
+            clearing = min(0.5, process.minor_faults * FAULT_NS / max(1.0, process.duration))
+            left = 1 - clearing * (1 - 1 / process.processors)
+            return 1 / left, "with pages cleared on all processors"
+        case "poll":
+            used = process.cpu / max(1.0, process.duration)
+            threads = min(float(process.processors), process.threads_mean)
+            return max(1.0, threads / max(used, 0.1)), "without sleeping"
+        case _:
+            return None, ""
+
+
+def _sorted(advice: advise.Advice, gains: advise.Gains) -> advise.Advice:
+    """Return the advice with its changes in the order of the gains; those without one last."""
+    order = [gain.change for gain in gains.gains if gain.change is not None]
+    numbers = {old: new for new, old in enumerate(order)}
+    return replace(
+        advice,
+        changes=tuple(advice.changes[old] for old in order),
+        predicted=replace(
+            gains,
+            gains=tuple(
+                gain if gain.change is None else replace(gain, change=numbers[gain.change])
+                for gain in gains.gains
+            ),
+        ),
+    )
