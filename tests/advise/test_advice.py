@@ -182,6 +182,8 @@ def test_futile_wake_ups() -> None:
 def test_a_trylock_loop_should_be_a_lock() -> None:
     mutex = examples.mutex(entries=1000, failed_trylocks=300_000)
     assert kinds(examples.profile(mutex)) == ["lock"]
+    shared = dataclasses.replace(mutex, threads=2)
+    assert kinds(examples.profile(shared)) == ["sharding", "lock"]
 
 
 @pytest.mark.parametrize(("entries", "wanted"), [(1100, True), (900, False)])
@@ -235,6 +237,20 @@ def test_without_a_loss_by_waiting_no_lock_is_named(rule: str, waited: float) ->
     assert "try " not in advice.sentence
     assert advice.shortlist == ()
     assert advised(bottleneck(rule, 0.2)).shortlist
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind"),
+    [
+        ("handover", "poll"),
+        ("page clearing", "parallel creation"),
+        ("fault handler", "reuse"),
+        ("memory contention", "less memory"),
+    ],
+)
+def test_a_bottleneck_suggests_a_change(rule: str, kind: str) -> None:
+    """Whether or not another lock helps."""
+    assert kinds(bottleneck(rule, 0)) == [kind]
 
 
 def bottleneck(rule: str, waited: float) -> Profile:

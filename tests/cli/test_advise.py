@@ -28,7 +28,8 @@ def test_output_has_verdict_evidence_locks_and_change(cli: Cli, contended: Path)
     lines = result.out.splitlines()
     assert lines[0].startswith("It is high contention at hot; ")
     labels = [line.split()[0] for line in lines[1:] if not line.startswith(" ")]
-    assert labels == ["because", "try", "change", "measure", "more"]
+    assert labels == ["because", "try", "change", "note", "measure", "more"]
+    assert "\nnote     no gain is predicted: this machine is not described" in result.out
     assert "threads that wait for the most contended mutex, of those that could: 50 %" in result.out
     assert "lockwright compare --locks pthread," in lines[-2]
     assert lines[-1].endswith(f"lockwright advise --all {contended}")
@@ -58,6 +59,10 @@ def test_the_number_of_locks(cli: Cli, contended: Path) -> None:
     assert len(names("--top", 1)) == 2
     assert len(names("--top", 6)) == 7
     assert len(names("--all")) == 6
+
+
+def test_predictions_can_be_left_out(cli: Cli, contended: Path) -> None:
+    assert "predicted" not in cli("advise", contended, "--no-predict").out
 
 
 @pytest.mark.parametrize("path", ["made", "contended"])

@@ -4,11 +4,13 @@ import csv
 import dataclasses
 import io
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
+from lockwright.simulate import machine
 from predict import made
 
 from .conftest import Cli, Program
@@ -95,6 +97,41 @@ def test_changes(cli: Cli, tmp_path: Path) -> None:
     assert "mcs-spin for hot" in gains
     assert "None was measured" in files["html"].read_text()
     assert len(list(csv.DictReader(io.StringIO(files["csv"].read_text())))) == 5
+
+
+@pytest.fixture
+def contended(tmp_path: Path) -> Path:
+    """Write a profile of four threads that mostly wait for a mutex with long sections."""
+    one = made.mutex(
+        "hot", acquisitions=40_000, section=24_900, users=(1, 2, 3, 4), contended=38_000, wait=7e4
+    )
+    threads = [made.thread(n, 10_000, 9_500, on_processor=0.3) for n in (1, 2, 3, 4)]
+    path = tmp_path / "contended.json"
+    path.write_text(made.profile([one], threads, cpu_user=1.2e9).to_json())
+    return path
+
+
+def test_advice_has_predicted_gains(cli: Cli, contended: Path, tmp_path: Path) -> None:
+    """The largest first, and marked; of the machine that is described as this one."""
+    described = tmp_path / "config/lockwright/machine.toml"
+    described.parent.mkdir(parents=True)
+    shutil.copy(Path(machine.__file__).parent / "machines/xeon-8260x2.toml", described)
+    result = cli("advise", contended)
+    assert (result.status, result.err) == (0, "")
+    _, _, changes = result.out.partition("\nchange ")
+    first, second, *_ = changes.splitlines()
+    assert first.strip().startswith("predicted ")
+    assert " with 8 mutexes: hot: If its users" in first
+    assert " with sections half as long: hot: Shorten" in second
+    assert "predicted at most " in result.out.partition("\nchange ")[0]
+    written = json.loads(cli("advise", contended, "--json").out)
+    gains = written["predicted"]["gains"]
+    kinds = [each["kind"] for each in gains]
+    assert kinds == ["sharding", "smaller section", "another lock"]
+    assert [each["kind"] for each in written["changes"]] == kinds[:2]
+    for gain in gains:
+        assert gain["low"] <= gain["throughput"] <= gain["high"]
+    assert gains[0]["throughput"] > 2 > gains[1]["throughput"] > 1.5
 
 
 def test_readers(cli: Cli, profile: Path) -> None:

@@ -9,6 +9,9 @@ from lockwright.preload.locks import BASELINE
 
 FORMAT = "lockwright advice 1"
 
+ANOTHER_LOCK = "another lock"
+"""The kind of the gain by the best lock of the shortlist."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -81,6 +84,35 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Gain:
+    """The predicted effect of one of the advice's changes, or of another lock. kind: of the change,
+    or ANOTHER_LOCK; change: its index, or None for another lock; text: what was predicted.
+    throughput: of the whole program after it, divided by that before; low, high: its least and
+    greatest value over all simulations. None where it is not predicted; reason: why, else empty."""
+
+    kind: str
+    change: int | None
+    text: str
+    throughput: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+    at_most: bool = False
+
+
+@dataclass(frozen=True)
+class Gains:
+    """The predicted gains, the largest first. machine: title of the one that they are predicted
+    for; notes: on the agreement of the model with the profile. reason: why nothing is predicted,
+    else empty."""
+
+    gains: tuple[Gain, ...] = ()
+    machine: str = ""
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class TailLatency:
     """The advice on tail latency. one_section: whether an operation is about one critical section,
     so that the lock decides its latency; None where the profile does not show it."""
@@ -97,7 +129,7 @@ class Advice:
     sentence for each step that no remaining lock satisfies. sensitive: whether another lock can
     change much; if only for the worse, the shortlist is empty, and no change shortens the waiting.
     lost: ns for which threads waited, as in the profile; lost_share: in the time in which they ran
-    or waited."""
+    or waited. predicted: the gains of the changes; None where they were not asked for."""
 
     sentence: str
     sensitive: bool
@@ -112,6 +144,7 @@ class Advice:
     lost_share: float
     baseline: str = BASELINE
     remarks: tuple[str, ...] = field(default=())
+    predicted: Gains | None = None
 
     @property
     def fired(self) -> tuple[Diagnosis, ...]:

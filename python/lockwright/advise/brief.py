@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from lockwright.advise.advice import Advice, Change, Evidence
-from lockwright.advise.show import comparison, figure_text
+from lockwright.advise.show import comparison, figure_text, gain_text, of_another_lock, unpredicted
 from lockwright.base.terminal import print_wrapped
 from lockwright.profile.record import Profile
 
@@ -39,13 +39,23 @@ def show(
     _print_part(
         console,
         "try",
-        (f"{candidate.lock:<{width}}  {_in_a_line(candidate.reason)}" for candidate in candidates),
+        [
+            *(f"{each.lock:<{width}}  {_in_a_line(each.reason)}" for each in candidates),
+            *of_another_lock(advice),
+        ],
     )
     _print_part(
-        console, "change", (_change_text(profile, each) for each in advice.changes[:_CHANGES])
+        console,
+        "change",
+        (
+            gain_text(advice, index) + _change_text(profile, each)
+            for index, each in enumerate(advice.changes[:_CHANGES])
+        ),
     )
+    notes = unpredicted(advice)
     if profile.partial:
-        _print_part(console, "note", [f"the profile is not of a whole run: {profile.partial}"])
+        notes.append(f"the profile is not of a whole run: {profile.partial}")
+    _print_part(console, "note", notes)
     if candidates:
         command = comparison(profile, [candidate.lock for candidate in candidates])
         console.print(f"{'measure':<{_WIDTH}}{command}", soft_wrap=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from lockwright.advise import thresholds
-from lockwright.advise.advice import Change, Diagnosis
+from lockwright.advise.advice import Change, Diagnosis, Evidence
 from lockwright.advise.evidence import all_met, at_least, at_most, informs
 from lockwright.advise.profile_figures import ProfileFigures, time_share_of_longest
 from lockwright.base import numbers
@@ -52,6 +52,11 @@ def changes(
             if change is not None:
                 suggested.append(change)
     keys = {diagnosis.key: diagnosis for diagnosis in fired}
+    suggested += [
+        Change(kind, None, text, keys[key].evidence)
+        for key, kind, text in _OF_BOTTLENECKS
+        if key in keys
+    ]
     if "holder preemption" in keys and figures.lost_share >= thresholds.LOST:
         suggested.append(
             Change(
@@ -62,17 +67,42 @@ def changes(
                 keys["holder preemption"].evidence,
             )
         )
-    if "fault handler" in keys:
-        suggested.append(
-            Change(
-                "reuse",
-                None,
-                "Keep objects that contain a mutex for reuse instead of returning their memory:"
-                " every new page acquires a lock of the kernel.",
-                keys["fault handler"].evidence,
-            )
-        )
     return tuple(suggested)
+
+
+_OF_BOTTLENECKS = (
+    (
+        "uncontended",
+        "batch",
+        "Take a mutex once for several accesses that follow each other, instead of for each.",
+    ),
+    (
+        "handover",
+        "poll",
+        "Let a thread look for what it waits for during some microseconds before it sleeps on the"
+        " condition variable: each sleep and wake takes tens of microseconds.",
+    ),
+    (
+        "page clearing",
+        "parallel creation",
+        "Let each thread create the objects that it uses: then the kernel clears their pages on all"
+        " processors at once.",
+    ),
+    (
+        "fault handler",
+        "reuse",
+        "Keep objects that contain a mutex for reuse instead of returning their memory: every new"
+        " page acquires a lock of the kernel.",
+    ),
+    (
+        "memory contention",
+        "less memory",
+        "Touch less memory between two sections, or the same memory again while a cache has it: no"
+        " mutex costs as much.",
+    ),
+)
+"""The changes that a bottleneck suggests whatever the mutexes: its key, and kind and text of the
+change."""
 
 
 def _costs(figures: ProfileFigures, mutex: Mutex) -> bool:
@@ -143,9 +173,18 @@ def _atomic(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
     return Change("atomic", index, text, evidence)
 
 
+_SHARDING = (
+    "If its users mostly touch different data, divide the data into parts, each with a mutex of its"
+    " own, for instance by a hash of the key."
+)
+
+
 def _sharding(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
     if mutex.cond_waits >= thresholds.WAITS_PER_ENTRY * mutex.acquisitions or mutex.instances > 1:
         return None
+    polled = _polling(figures, mutex)
+    if all_met(polled) and mutex.threads > 1:
+        return Change("sharding", index, _SHARDING, polled)
     total = figures.profile.lost
     evidence = (
         at_least(
@@ -168,11 +207,7 @@ def _sharding(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | Non
     )
     if not all_met(evidence):
         return None
-    text = (
-        "If its users mostly touch different data, divide the data into parts, each with a mutex"
-        " of its own, for instance by a hash of the key."
-    )
-    return Change("sharding", index, text, evidence)
+    return Change("sharding", index, _SHARDING, evidence)
 
 
 def _signal(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
@@ -202,7 +237,16 @@ def _signal(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
 
 
 def _lock_instead(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
-    evidence = (
+    evidence = _polling(figures, mutex)
+    if not all_met(evidence):
+        return None
+    text = "Call pthread_mutex_lock after a few failed tries: a queued waiter is handed the lock."
+    return Change("lock", index, text, evidence)
+
+
+def _polling(figures: ProfileFigures, mutex: Mutex) -> tuple[Evidence, ...]:
+    """Return the evidence that threads wait for a mutex by trying it."""
+    return (
         at_least(
             "failed trylocks for each acquisition",
             mutex.failed_trylocks / max(1.0, mutex.acquisitions),
@@ -218,10 +262,6 @@ def _lock_instead(figures: ProfileFigures, index: int, mutex: Mutex) -> Change |
             "1 % of the processor time",
         ),
     )
-    if not all_met(evidence):
-        return None
-    text = "Call pthread_mutex_lock after a few failed tries: a queued waiter is handed the lock."
-    return Change("lock", index, text, evidence)
 
 
 _Rules = tuple[Callable[[ProfileFigures, int, Mutex], Change | None], ...]

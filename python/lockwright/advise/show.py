@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from rich.console import Console
 
-from lockwright.advise.advice import Advice, Diagnosis, Evidence, Step
+from lockwright.advise.advice import Advice, Diagnosis, Evidence, Gain, Step
+from lockwright.base import numbers
 from lockwright.base.numbers import with_short_unit, with_unit
 from lockwright.base.terminal import print_wrapped
 from lockwright.preload import locks
@@ -33,13 +34,19 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
         _head(console, f"Locks to try, beside {advice.baseline}")
     for candidate in advice.shortlist:
         print_wrapped(console, f"  {candidate.lock:<16}", candidate.reason, "default")
+    for text in of_another_lock(advice):
+        print_wrapped(console, "  ", text, "default")
     if advice.changes:
         _head(console, "What to change in the program")
-    for change in advice.changes:
+    for index, change in enumerate(advice.changes):
         name = "" if change.mutex is None else f"{profile.mutexes[change.mutex].name}: "
-        print_wrapped(console, "  ", name + change.text, "default")
+        print_wrapped(console, "  ", gain_text(advice, index) + name + change.text, "default")
         for evidence in change.evidence:
             print_wrapped(console, "      ", evidence_text(evidence), "dim")
+    for text in unpredicted(advice):
+        print_wrapped(console, "  ", text, "default")
+    for text in advice.predicted.notes if advice.predicted is not None else ():
+        print_wrapped(console, "  ", text, "dim")
     _head(console, "Tail latency")
     print_wrapped(console, "  ", advice.tail_latency.text, "default")
     if advice.remarks:
@@ -49,6 +56,41 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
     if advice.shortlist:
         command = comparison(profile, [candidate.lock for candidate in advice.shortlist])
         console.print(f"\nMeasure them: {command}", soft_wrap=True)
+
+
+def gain_text(advice: Advice, index: int | None) -> str:
+    """Return the beginning of the text of a change, or of another lock: its predicted gain; empty
+    without one."""
+    gains = advice.predicted.gains if advice.predicted is not None else ()
+    found = [gain for gain in gains if gain.change == index and gain.throughput is not None]
+    return f"predicted {_times(found[0])} {found[0].text}: " if found else ""
+
+
+def _times(gain: Gain) -> str:
+    """Return a predicted gain with its range."""
+    assert gain.throughput is not None
+    text = f"{numbers.ratio(gain.throughput)} times"
+    if gain.at_most:
+        return f"at most {text}"
+    low, high = (numbers.ratio(each or gain.throughput) for each in (gain.low, gain.high))
+    return text if low == high else f"{text} ({low} to {high})"
+
+
+def of_another_lock(advice: Advice) -> list[str]:
+    """Return a line on the predicted gain of the locks to try; nothing without one."""
+    gains = advice.predicted.gains if advice.predicted is not None else ()
+    return [
+        f"predicted {_times(gain)} with another lock, of those simulated {gain.text}"
+        for gain in gains
+        if gain.change is None and gain.throughput is not None
+    ]
+
+
+def unpredicted(advice: Advice) -> list[str]:
+    """Return a line that states why no gain is predicted; nothing if there are gains, or none were
+    asked for."""
+    reason = advice.predicted.reason if advice.predicted is not None else ""
+    return [f"no gain is predicted: {reason}"] if reason else []
 
 
 def comparison(profile: Profile, names: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from lockwright.commands.common import grammar
+from lockwright.commands.common.prediction import predict_gains
 
 
 @click.command("advise", cls=grammar.JsonFlagCommand)
@@ -22,15 +23,25 @@ from lockwright.commands.common import grammar
     is_flag=True,
     help="Print all bottlenecks, questions, locks and changes, each with its figures.",
 )
+@click.option(
+    "--predict/--no-predict",
+    "predicts",
+    default=True,
+    show_default=True,
+    help="Predict the gain of each change by simulations, in some seconds.",
+)
 @grammar.json_file("the advice", was_flag=True)
-def command(profile: Path, size: int | None, every: bool, json_file: Path | None) -> None:
+def command(
+    profile: Path, size: int | None, every: bool, predicts: bool, json_file: Path | None
+) -> None:
     """Name the bottleneck, the locks to try, and what to change in the program.
 
     PROFILE is a file that 'lockwright profile -o' wrote. It is compared with the nine bottlenecks
     of the papers on locks. Six questions then narrow down the locks, and the remaining ones are
-    ranked. Printed are the verdict, the figures that decided, the locks to try and the changes;
-    --all prints the rest. Nothing is run: 'lockwright compare' with these locks measures their
-    effect, and 'lockwright tune' does all of it.
+    ranked. Printed are the verdict, the figures that decided, the locks to try and the changes,
+    those with the largest predicted gain first; --all prints the rest. The program is not run:
+    'lockwright compare' with these locks measures their effect, and 'lockwright tune' does all of
+    it; 'lockwright what-if' predicts other changes.
     """
     from lockwright.advise import SHORTLIST, advise, brief, show
     from lockwright.base import files
@@ -39,6 +50,8 @@ def command(profile: Path, size: int | None, every: bool, json_file: Path | None
 
     recorded = record.read(profile)
     advice = advise(recorded, size=size or SHORTLIST)
+    if predicts:
+        advice = predict_gains(recorded, advice)
     if json_file is not None:
         files.write(json_file, advice.to_json() + "\n", "--json")
     if json_file == files.STANDARD_OUTPUT:

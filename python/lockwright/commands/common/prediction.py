@@ -1,16 +1,22 @@
 """Options and steps of the commands that predict."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lockwright.commands.common import grammar
-from lockwright.commands.common.machines import HERE, load_machine
+from lockwright.commands.common.machines import HERE, load_machine, simulations
 
 if TYPE_CHECKING:
+    from lockwright.advise import Advice
     from lockwright.predict.show import Header
+    from lockwright.profile.record import Profile
+
+_ADVICE_TIMEOUT = 5.0
+"""Seconds of each simulation for `lockwright advise`, which answers at once."""
 
 
 def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,3 +70,39 @@ def begin(path: Path, machine_name: str, runs: int, seed: int, timeout: float) -
         derived, found = fitted.derived, fitted.agreement
     program = Path(profile.command[0]).name if profile.command else "a program"
     return Header(program, machine, derived, found)
+
+
+def predict_gains(profile: "Profile", advice: "Advice") -> "Advice":
+    """Return the advice with the predicted gain of each change on this machine, or with the reason
+    why nothing can be predicted."""
+    from dataclasses import replace
+
+    from lockwright.advise import Gains
+    from lockwright.base.errors import LockwrightError
+    from lockwright.bench import machine_file
+    from lockwright.predict import advised, profiled_machine
+    from lockwright.simulate import machine as machines
+    from lockwright.simulate.run import program
+
+    if not advice.changes and not advice.shortlist:
+        return advice
+    try:
+        program()
+        path = machine_file.default_path()
+        if not path.exists():
+            raise LockwrightError(
+                "this machine is not described ('lockwright calibrate --machine here' does it)", ""
+            )
+        machine = machines.load(str(path))
+    except LockwrightError as error:
+        return replace(advice, predicted=Gains(reason=error.what))
+    is_own = profiled_machine.is_this(profile)
+    with ExitStack() as display:
+        return advised.with_gains(
+            profile,
+            advice,
+            machine,
+            is_own,
+            _ADVICE_TIMEOUT,
+            lambda number: display.enter_context(simulations(number)),
+        )
