@@ -1,20 +1,21 @@
 // Requests that do little but write to a log under its mutex: nearly all threads wait.
 #include "work.hpp"
 
-namespace {
-
-pthread_mutex_t log = PTHREAD_MUTEX_INITIALIZER;
-
-}  // namespace
-
-int main() {
+int main(int count, char** words) {
+  const work::changes given{count, words, {"--section", "--shards", "--threads"}};
+  const double section = given.value("--section", 1);
+  const auto inside = static_cast<std::uint64_t>(1'000 * section);
+  work::shards log{given.count("--shards", 1)};
+  work::meter meter;
   const work::clock clock{std::chrono::milliseconds{600}};
-  work::in_threads(8, [&](unsigned number) {
+  work::in_threads(given.count("--threads", 8), [&](unsigned number) {
     work::random random{number};
-    while (clock.runs()) {
-      work::wait_for_device(random.around(100));
-      const work::guard hold{log};
-      work::wait_for_device(1'000);
+    std::uint64_t requests = 0;
+    for (; clock.runs(); ++requests) {
+      work::wait_for_device(random.around(100) + (1'000 - inside));
+      const work::guard hold{log.any(random)};
+      work::wait_for_device(inside);
     }
+    meter.add(requests);
   });
 }

@@ -23,19 +23,32 @@ chunk* new_chunks() {
 
 }  // namespace
 
-int main() {
+int main(int count, char** words) {
+  const work::changes given{count, words, {"--reuse", "--shared"}};
+  const bool reuses = given.has("--reuse");
+  // One mutex for all objects of a thread instead of one in each.
+  const bool is_shared = given.has("--shared");
+  work::meter meter;
   const work::clock clock{std::chrono::milliseconds{400}};
   work::in_threads(work::processors(), [&](unsigned) {
-    while (clock.runs()) {
-      chunk* const chunks = new_chunks();
+    pthread_mutex_t common = PTHREAD_MUTEX_INITIALIZER;
+    chunk* chunks = nullptr;
+    std::uint64_t created = 0;
+    for (; clock.runs(); created += pages / 4) {
+      if (chunks == nullptr) chunks = new_chunks();
       for (std::size_t i = 0; i < pages / 4; ++i) {
-        pthread_mutex_init(&chunks[i].mutex, nullptr);
-        const work::guard hold{chunks[i].mutex};
+        if (!is_shared) pthread_mutex_init(&chunks[i].mutex, nullptr);
+        const work::guard hold{is_shared ? common : chunks[i].mutex};
         for (std::size_t offset = 0; offset < sizeof chunks[i].data; offset += page)
           chunks[i].data[offset] = 1;
       }
-      for (std::size_t i = 0; i < pages / 4; ++i) pthread_mutex_destroy(&chunks[i].mutex);
-      munmap(chunks, pages * page);
+      for (std::size_t i = 0; i < pages / 4 && !is_shared; ++i)
+        pthread_mutex_destroy(&chunks[i].mutex);
+      if (!reuses) {
+        munmap(chunks, pages * page);
+        chunks = nullptr;
+      }
     }
+    meter.add(created);
   });
 }

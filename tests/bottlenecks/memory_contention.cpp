@@ -6,11 +6,8 @@
 
 namespace {
 
-pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-std::uint64_t total = 0;
-
 // Returns the words for each thread: twice the last-level cache, if the system reports it.
-std::size_t words() {
+std::size_t words_of_cache() {
   const long cache = std::max(sysconf(_SC_LEVEL3_CACHE_SIZE), sysconf(_SC_LEVEL2_CACHE_SIZE));
   const auto bytes = std::clamp(2 * cache, 64L << 20, 1L << 30);
   return static_cast<std::size_t>(bytes) / sizeof(std::uint64_t);
@@ -18,18 +15,33 @@ std::size_t words() {
 
 }  // namespace
 
-int main() {
-  work::in_threads(work::processors(), [&](unsigned) {
-    std::vector<std::uint64_t> data(words(), 1);
+int main(int count, char** words) {
+  const work::changes given{count, words, {"--memory", "--shards", "--atomic"}};
+  work::shards mutexes{given.count("--shards", 1)};
+  const bool is_atomic = given.has("--atomic");
+  const double part = given.value("--memory", 1);
+  std::uint64_t total = 0;
+  work::meter meter;
+  work::in_threads(work::processors(), [&](unsigned number) {
+    work::random random{number};
+    constexpr std::size_t chunk = 16'384;
+    const auto size = static_cast<std::size_t>(static_cast<double>(words_of_cache()) * part);
+    std::vector<std::uint64_t> data(std::max(size, 2 * chunk), 1);
     // With a cache of 480 MiB, measuring the touched memory takes a third of a second.
     const work::clock clock{std::chrono::milliseconds{1'500}};
-    constexpr std::size_t chunk = 16'384;
+    std::uint64_t chunks = 0;
     for (std::size_t start = 0; clock.runs();
          start = start + 2 * chunk <= data.size() ? start + chunk : 0) {
       std::uint64_t sum = 0;
       for (std::size_t i = start; i < start + chunk; ++i) sum += data[i]++;
-      const work::guard hold{mutex};
-      total += sum;
+      ++chunks;
+      if (is_atomic) {
+        __atomic_fetch_add(&total, sum, __ATOMIC_RELAXED);
+        continue;
+      }
+      const work::guard hold{mutexes.any(random)};
+      __atomic_store_n(&total, total + sum, __ATOMIC_RELAXED);
     }
+    meter.add(chunks);
   });
 }

@@ -26,16 +26,26 @@ molecule* map_molecules() {
 
 }  // namespace
 
-int main() {
+int main(int count_of_words, char** words) {
+  const work::changes given{count_of_words, words, {"--parallel", "--table"}};
+  const unsigned table = given.count("--table", 1);
+  const bool in_parallel = given.has("--parallel");
+  work::meter meter;
   molecule* const all = map_molecules();
-  for (unsigned i = 0; i < count; ++i) pthread_mutex_init(&all[i].mutex, nullptr);
   const unsigned threads = work::processors();
+  const auto create = [&](unsigned first, unsigned end) {
+    for (unsigned i = first; i < end; ++i) pthread_mutex_init(&all[i].mutex, nullptr);
+  };
+  if (!in_parallel) create(0, count);
   work::in_threads(threads, [&](unsigned number) {
+    const unsigned part = count / threads;
+    if (in_parallel) create(number * part, number + 1 == threads ? count : (number + 1) * part);
     for (unsigned visit = 0; visit < visits / threads; ++visit) {
-      molecule& each = all[(number * (count / threads) + visit) % count];
-      const work::guard hold{each.mutex};
-      ++each.position;
+      const unsigned index = (number * part + visit % part) % count;
+      const work::guard hold{all[table == 1 ? index : index % table].mutex};
+      ++all[index].position;
       work::compute(5'000);
     }
   });
+  meter.add(visits);
 }

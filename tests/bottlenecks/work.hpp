@@ -4,8 +4,14 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -64,6 +70,65 @@ class clock {
   std::chrono::steady_clock::time_point end_;
 };
 
+// The changes of the program that its user asks for: options such as `--shards 8`. A program ends
+// with status 2 if it is given another one than those that it has.
+class changes {
+ public:
+  changes(int count, char** words, std::initializer_list<const char*> known) {
+    for (int i = 1; i + 1 < count; i += 2) given_.push_back({words[i], std::atof(words[i + 1])});
+    bool is_known = count % 2 == 1;
+    for (const auto& each : given_) {
+      bool found = false;
+      for (const char* name : known) found = found || std::strcmp(each.name, name) == 0;
+      is_known = is_known && found;
+    }
+    if (!is_known) {
+      std::fprintf(stderr, "options, each with a number:");
+      for (const char* name : known) std::fprintf(stderr, " %s", name);
+      std::fprintf(stderr, "\n");
+      std::exit(2);
+    }
+  }
+
+  double value(const char* name, double initial) const {
+    for (const auto& each : given_)
+      if (std::strcmp(each.name, name) == 0) return each.number;
+    return initial;
+  }
+
+  unsigned count(const char* name, unsigned initial) const {
+    const double given = value(name, initial);
+    return given < 1 ? 1 : static_cast<unsigned>(given);
+  }
+
+  bool has(const char* name) const { return value(name, 0) != 0; }
+
+ private:
+  struct option {
+    const char* name;
+    double number;
+  };
+  std::vector<option> given_;
+};
+
+// Counts the operations of all threads, and prints their rate at the end.
+class meter {
+ public:
+  meter() : begin_{std::chrono::steady_clock::now()} {}
+  ~meter() {
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin_;
+    std::printf("rate: %.6g\n", static_cast<double>(total_.load()) / time.count());
+  }
+  meter(const meter&) = delete;
+  meter& operator=(const meter&) = delete;
+
+  void add(std::uint64_t operations) { total_ += operations; }
+
+ private:
+  std::chrono::steady_clock::time_point begin_;
+  std::atomic<std::uint64_t> total_{0};
+};
+
 // Calls job(number) in each of `threads` threads, and joins them.
 template <class Job>
 void in_threads(unsigned threads, Job job) {
@@ -71,6 +136,23 @@ void in_threads(unsigned threads, Job job) {
   for (unsigned number = 0; number < threads; ++number) all.emplace_back(job, number);
   for (auto& each : all) each.join();
 }
+
+// Mutexes in place of one, each on cache lines of its own.
+class shards {
+ public:
+  explicit shards(unsigned count) : count_{count}, all_{new shard[count]} {}
+
+  pthread_mutex_t& any(random& source) {
+    return all_[count_ == 1 ? 0 : source.next() % count_].mutex;
+  }
+
+ private:
+  struct alignas(128) shard {
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  };
+  unsigned count_;
+  std::unique_ptr<shard[]> all_;
+};
 
 class guard {
  public:

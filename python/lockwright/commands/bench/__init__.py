@@ -23,6 +23,7 @@ from lockwright.bench.report import Column, Report, definitions, processors
 from lockwright.commands.bench import interposition
 from lockwright.commands.bench import plan as plans
 from lockwright.commands.bench.claims import claims
+from lockwright.commands.bench.predictions import command as predictions
 from lockwright.commands.bench.profile_cost import command as profile_cost
 from lockwright.commands.bench.regret import command as regret
 from lockwright.commands.bench.report_setup import finish, new_report
@@ -351,6 +352,7 @@ bench.add_command(tune)
 bench.add_command(interposition.command)
 bench.add_command(regret)
 bench.add_command(simulator)
+bench.add_command(predictions)
 bench.add_command(profile_cost)
 bench.add_command(plans.mixed)
 bench.add_command(plans.plan)

@@ -1,0 +1,186 @@
+"""`lockwright bench predict`: predicted locks and changes against those measured here."""
+
+import json
+import time
+from pathlib import Path
+
+import click
+
+from lockwright.base import interrupts, terminal
+from lockwright.bench.predictions import subjects as kinds
+from lockwright.bench.predictions import tables
+from lockwright.bench.report import definitions, progress
+from lockwright.commands.common import grammar
+from lockwright.commands.common.options import name_list, number_list
+from lockwright.simulate.figures import BASELINE
+
+PARTS = ("profiles", "runs", "changes", "predictions")
+
+
+@click.command(
+    "predict",
+    help="\n\n".join(
+        [
+            "Compare 'lockwright predict' and 'what-if' with runs on this machine.",
+            "Programs are profiled with 2 threads under pthread. Their throughput under other "
+            "locks, with other numbers of threads, and after changes that are options of theirs is "
+            "predicted, and then measured in interleaved rounds. The metric is that of "
+            "docs/predicting.md. Each run is stored at once, so a call with the same folder "
+            "resumes.",
+            definitions([*tables.CELLS, *tables.CHANGES], "Columns:"),
+        ]
+    ),
+)
+@click.option(
+    "--programs",
+    default=",".join(kinds.PROGRAMS),
+    metavar="A,B,...",
+    help="Programs of the catalogue.  [default: those that take mutexes and need no server]",
+)
+@grammar.locks(", ".join(kinds.LOCKS))
+@click.option(
+    "--threads",
+    default=",".join(map(str, kinds.THREADS)),
+    show_default=True,
+    metavar="N,...",
+    help="Numbers of threads.",
+)
+@click.option(
+    "--parts",
+    default=",".join(PARTS),
+    show_default=True,
+    metavar="A,B,...",
+    help="Parts to do; the tables include those of earlier calls.",
+)
+@click.option(
+    "--minutes",
+    type=grammar.FiniteRange(min=0, min_open=True),
+    metavar="M",
+    help="Begin no run after M minutes; the next call makes the remaining ones.",
+)
+@click.option(
+    "--worst",
+    default=10,
+    show_default=True,
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Show the N ratios with the largest errors.",
+)
+@grammar.runs(2, of="each lock", least=2)
+@grammar.seconds(0.15, of=" of a run under pthread, about")
+@grammar.timeout(1.0)
+@grammar.output_to_folder("every run", default="lockwright-predict")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    programs: str,
+    locks: str | None,
+    threads: str,
+    parts: str,
+    minutes: float | None,
+    worst: int,
+    runs: int,
+    seconds: float,
+    timeout: float,
+    output: Path | None,
+) -> None:
+    """Make the missing runs and the predictions, and print the agreement."""
+    from lockwright.bench.predictions import agreement, measure, predicted
+    from lockwright.bench.predictions.store import Store
+    from lockwright.commands.common.folders import folders
+    from lockwright.commands.common.machines import HERE, load_machine
+    from lockwright.preload.locks import registry
+    from lockwright.simulate.run import Cell, choose_locks
+
+    wanted = name_list(parts, "--parts", PARTS)
+    names = name_list(programs, "--programs", kinds.PROGRAMS)
+    chosen = choose_locks(locks or ",".join(kinds.LOCKS))
+    chosen = list(dict.fromkeys([BASELINE, *chosen]))
+    counts = [int(count) for count in number_list(threads, "--threads", 1)]
+    store = Store(output or Path("lockwright-predict"))
+    made = store.begin({"seconds": seconds, "timeout": timeout})
+    cells = [kinds.catalogue_subject(name, count, seconds) for count in counts for name in names]
+    cases = kinds.cases(names, seconds)
+    profiled = {
+        name: kinds.catalogue_subject(name, kinds.PROFILED_THREADS, seconds) for name in names
+    }
+    profiled |= {case.before.name: case.before for case in cases}
+    of_changes = {
+        (each.name, each.threads): (each, [BASELINE])
+        for case in cases
+        for each in (case.before, case.after)
+        # The others are among the cells.
+        if case.before.name not in names
+    }
+    known, places = registry(), folders(None, None)
+    ends = None if minutes is None else time.monotonic() + 60 * minutes
+    limits = measure.Limits(timeout, ends)
+    lines: list[str] = []
+    stopped = None
+    is_complete = True
+    path = store.folder / "predicted.json"
+    try:
+        with interrupts.stop_on_signals():
+            if "profiles" in wanted:
+                lines += measure.profile(list(profiled.values()), places, store)
+            has_profile = {name for name in profiled if store.profile(name).exists()}
+            if "changes" in wanted:
+                some = list(of_changes.values())
+                # Round by round, so that a program runs beside its changed form.
+                for number in range(runs + 1):
+                    is_complete = measure.measure(
+                        some, number + 1, limits, known, places, made, store
+                    )
+            if "runs" in wanted:
+                some = [(each, chosen) for each in cells if each.name in has_profile]
+                is_complete &= measure.measure(some, runs, limits, known, places, made, store)
+            if "predictions" in wanted:
+                machine = load_machine(HERE, 30.0)
+                some_subjects = [profiled[name] for name in sorted(has_profile)]
+                models, problems = predicted.models(some_subjects, machine, store, 30.0)
+                lines += problems
+                simulated = [Cell(lock, count) for lock in chosen for count in counts]
+                rates: predicted.Rates = {}
+                with progress("predictions: simulations", len(names) + 1) as steps:
+                    for name in names:
+                        steps.step(name)
+                        if name in models:
+                            rates |= predicted.rates(
+                                profiled[name], models[name], machine, simulated, 30.0, _nothing
+                            )
+                    steps.step("changes")
+                    gains = predicted.gains(cases, models, machine, 30.0, _nothing)
+                rows = [[*key, rate] for key, rate in rates.items()]
+                path.write_text(json.dumps({"rates": rows, "gains": gains}))
+    except interrupts.Stopped as signal:
+        stopped = signal
+    console = terminal.output()
+    if path.exists():
+        document = json.loads(path.read_text())
+        rates = {(row[0], row[1], row[2]): row[3] for row in document["rates"]}
+        found = [
+            each for subject in cells if (each := agreement.cell(subject, chosen, made, rates))
+        ]
+        changed = [
+            one for case in cases if (one := agreement.changed(case, made, document["gains"]))
+        ]
+        if found:
+            console.print(tables.cells_table(found))
+            if worst:
+                console.print(tables.worst_table(found, worst))
+        if changed:
+            console.print(tables.changes_table(changed))
+        lines += tables.sentences(found, changed)
+    failures = [f"{run.lock} {run.subject}/{run.threads}" for run in made.failures()]
+    if failures:
+        lines.append(f"{len(failures)} runs failed and do not count: {', '.join(failures[:20])}")
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
+    if stopped is not None or not is_complete:
+        console.print(f"Resume it with the same options and -o {store.folder}.", soft_wrap=True)
+    if stopped is not None:
+        ctx.exit(stopped.status)
+
+
+def _nothing() -> None:
+    pass
