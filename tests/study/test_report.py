@@ -148,11 +148,14 @@ def test_figures_hold_what_was_measured(part: MachineMetric) -> None:
     figures = {
         figure.name.rpartition(".")[2]: figure for figure in metric_figures.figures_of_part(part)
     }
-    heat = figures["relative-max"].plot
+    heat = figures["map"].plot
     assert isinstance(heat, Heat)
+    assert heat.rows == ["my cache", "<i>&"]
     assert dict(zip(heat.columns, heat.values[0], strict=True)) == pytest.approx(
-        {"ttas": 1, "pthread": 0.5, "mcs-stp": 0.25}
+        {"ttas": 0, "pthread": 0.5, "mcs-stp": 0.75}
     )
+    assert heat.columns == ["ttas", "pthread", "mcs-stp"]
+    assert set(heat.values[1]) == {0}
     curves = figures["coverage-max"].plot
     assert isinstance(curves, Lines)
     shares = {each.name: each.values for each in curves.series}
@@ -164,6 +167,34 @@ def test_figures_hold_what_was_measured(part: MachineMetric) -> None:
     needed = figures["portfolio"].plot
     assert isinstance(needed, Bars)
     assert (list(needed.categories), list(needed.series[0].values)) == (["ttas"], [100])
+
+
+def test_the_report_opens_with_the_map(page: tuple[str, Page]) -> None:
+    """What to remember is said first, then follows the map of locks and programs."""
+    text, elements = page
+    start = text.partition('id="overview">')[2]
+    assert start.lstrip().startswith('<p class="verdict">box, throughput: the lock matters for 1')
+    assert "ttas is among the best for all of them" in start.partition("</p>")[0]
+    assert next(iter(elements.plots)) == "box.throughput.map"
+
+
+def test_a_lock_without_a_figure_is_marked_on_the_map(tmp_path: Path) -> None:
+    """A lock that times out at the largest count is not drawn as one that was not run."""
+    lines = ["app,lock,threads,throughput,outcome"]
+    for threads in (1, 8):
+        for lock, good in LOCKS.items():
+            lost = (lock, threads) == ("mcs-stp", 8)
+            for run in (0.99, 1.0, 1.01):
+                figure = "" if lost else f"{100 * run * good}"
+                lines.append(f"cache,{lock},{threads},{figure},{'timeout' if lost else 'ok'}")
+    file = tmp_path / "box.csv"
+    file.write_text("\n".join(lines) + "\n")
+    (part,) = analyse(reading.read([file])).parts
+    plot = metric_figures.loss_map(part).plot
+    assert isinstance(plot, Heat)
+    assert dict(zip(plot.columns, plot.texts[0], strict=True))["mcs-stp"] == "x"
+    assert plot.columns[-1] == "mcs-stp"
+    assert plot.values[0][-1] == 1
 
 
 def test_several_leaders_are_all_named() -> None:
@@ -228,7 +259,7 @@ window.addEventListener("load", async () => {
   const shown = () => [...document.querySelectorAll("section.page")].filter((each) => !each.hidden);
   await rest();
   seen.first = shown().map((each) => each.id);
-  const links = [...document.querySelectorAll("a")];
+  const links = [...document.querySelectorAll("a[href]")];
   const targets = new Set(links.map((each) => each.getAttribute("href")));
   seen.wrong = [];
   seen.undrawn = [];

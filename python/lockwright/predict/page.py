@@ -7,7 +7,7 @@ from lockwright.page import templates
 from lockwright.page.rows import Row, number
 from lockwright.predict.estimate import Estimate
 from lockwright.predict.ranking import Prediction
-from lockwright.predict.show import Header, range_of, ranks
+from lockwright.predict.show import Header, count_of_threads, range_of, ranged, ranks, tied
 from lockwright.predict.what_if import Effect
 from lockwright.simulate.figures import BASELINE
 from lockwright.simulate.page import sources
@@ -59,6 +59,7 @@ def ranking_page(
             "rates": rates,
         },
         heading=f"Ratio to {BASELINE} with {counts[-1] if counts else 0} threads",
+        verdict=_best(at_most),
         has_rates=len(counts) > 1,
         columns=["Lock", "threads", "rank", "ratio", "range", "sections/s", "range", "p99 wait"],
         rows=rows,
@@ -91,6 +92,7 @@ def effects_page(header: Header, effects: Sequence[Effect], lock: str, threads: 
             "ratioTitle": "throughput after the change over that before, predicted",
         },
         heading=f"Change from {threads} threads under {lock}",
+        verdict=_largest(effects),
         has_rates=False,
         columns=["Change", "throughput", "range", "tail", "range"],
         rows=rows,
@@ -109,6 +111,28 @@ def _page(header: Header, data: Mapping[str, object], **values: object) -> str:
         sources=sources(header.machine),
         **values,
     )
+
+
+def _best(ranked: Sequence[Prediction]) -> str:
+    """Return which lock is predicted to be best, and which others may be."""
+    if not ranked:
+        return "No lock has a result."
+    best = ranked[0]
+    text = f"With {count_of_threads(best.threads)}, {best.lock} is predicted to be best"
+    if best.ratio is not None and best.lock != BASELINE:
+        text += f": {ranged(best.ratio)} times the throughput of {BASELINE}"
+    return f"{text}. {tied(ranked)}"
+
+
+def _largest(effects: Sequence[Effect]) -> str:
+    """Return which change is predicted to gain most."""
+    known = [(each.throughput, each.change.text) for each in effects if each.throughput]
+    if not known:
+        return "No change has a result."
+    gain, text = max(known, key=lambda pair: pair[0].value)
+    if gain.low > 1:
+        return f"Predicted to gain most: {text}, {ranged(gain)} times the throughput."
+    return f"No change is predicted to gain for certain; the most, {text}: {ranged(gain)} times."
 
 
 def _triple(found: Estimate) -> list[float]:

@@ -83,7 +83,7 @@ def ranks(prediction: Prediction) -> str:
 
 def ranking_table(ranked: Sequence[Prediction]) -> Table:
     """Return the table of the locks with one number of threads."""
-    table = empty_table(f"{_threads(ranked[0].threads)}, predicted", "Lock")
+    table = empty_table(f"{count_of_threads(ranked[0].threads)}, predicted", "Lock")
     for heading in ("rank", "ratio", "range", "sections/s", "range", "p99 wait"):
         table.add_column(heading, justify="right", no_wrap=True)
     for each in ranked:
@@ -237,5 +237,6 @@ def _model(model: Model) -> dict[str, object]:
     }
 
 
-def _threads(count: int) -> str:
+def count_of_threads(count: int) -> str:
+    """Return `1 thread`, `2 threads`."""
     return "1 thread" if count == 1 else f"{count} threads"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from lockwright.base import numbers
 from lockwright.page import templates
 from lockwright.page.rows import Row, number
 from lockwright.simulate.figures import BASELINE, columns, integers
@@ -43,6 +44,7 @@ def as_page(
         "simulate/page/page.html",
         _plotted(orders, results, rows),
         title=heading(orders),
+        verdict=verdict(rows),
         most_threads=max((cell.threads for cell in results.lines), default=0),
         has_handovers=not orders.of_rwlocks,
         failures=failures,
@@ -53,6 +55,26 @@ def as_page(
         meanings={figure.heading: figure.meaning for figure in figures.values()},
         sources=sources(orders.machine),
     )
+
+
+def verdict(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return which lock is the fastest with most threads, and by how much. rows: as in as_page."""
+    if not rows:
+        return "No lock has a result."
+    most = max(int(str(row["threads"])) for row in rows)
+    best, *others = [row for row in rows if row["threads"] == most]
+    threads = "1 thread" if most == 1 else f"{most} threads"
+    text = f"With {threads}, {best['lock']} is simulated to be the fastest"
+    if not others:
+        return f"{text}; no other lock has a result."
+    ratio = as_float(best["ratio"])
+    if best["lock"] != BASELINE and ratio == ratio:
+        text += f", {numbers.ratio(ratio)} times as fast as {BASELINE}"
+    least = as_float(others[-1]["operations_per_second"])
+    if not least:
+        return f"{text}; {others[-1]['lock']} makes no progress."
+    times = numbers.ratio(as_float(best["operations_per_second"]) / least)
+    return f"{text} and {times} times as fast as {others[-1]['lock']}, the slowest."
 
 
 def _plotted(

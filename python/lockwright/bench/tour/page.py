@@ -57,6 +57,8 @@ class Tour:
 def render(tour: Tour) -> str:
     """Return the HTML of the report."""
     fastest = tour_figures.throughput(tour.plan, tour.results)
+    sentences = _by_threads(tour, fastest)
+    claims = [show.counted(tour.findings).removesuffix(".")] if tour.findings else []
     return templates.fill(
         "bench/tour/page/page.html",
         data(tour),
@@ -64,7 +66,8 @@ def render(tour: Tour) -> str:
         tour=tour,
         machine=_machine(tour),
         measured=_measured(tour),
-        summary=_summary(tour, fastest),
+        verdict=sentences[-1] if sentences else "Fewer than two locks have a result",
+        summary=[*sentences[:-1], *claims],
         cycles=f"{SECTION_CYCLES:,}",
         throughput_columns=["lock", *(_threads(count) for count in tour.plan.threads)],
         throughput=_throughput(fastest),
@@ -130,8 +133,8 @@ def _measured(tour: Tour) -> str:
     return sentence
 
 
-def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[str]:
-    """Return a sentence for each number of threads, and one on the claims."""
+def _by_threads(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[str]:
+    """Return a sentence for each number of threads."""
     lines = []
     for index, threads in enumerate(tour.plan.threads):
         at_count = {lock: points[index] for lock, points in fastest.items()}
@@ -151,8 +154,6 @@ def _summary(tour: Tour, fastest: Mapping[str, Sequence[Point | None]]) -> list[
             f"{plain(known[best].median)} op/s{_ratio_to_libc(best, known[best])}; "
             f"{worst} the least, {plain(times)} times less{none}"
         )
-    if tour.findings:
-        lines.append(show.counted(tour.findings).removesuffix("."))
     return lines
 
 

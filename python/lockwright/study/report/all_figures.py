@@ -20,6 +20,14 @@ class Figures:
     of_program: dict[tuple[str, str], Figure]
     latencies: dict[str, list[Figure]]
 
+    def map_of(self, part: str) -> Figure:
+        """Return the map of a machine and metric, which the report opens with."""
+        return self.of_part[part][0]
+
+    def details_of(self, part: str) -> list[Figure]:
+        """Return the other figures of a machine and metric."""
+        return self.of_part[part][1:]
+
     def study(self) -> Iterator[Figure]:
         """Yield the figures about many applications."""
         for group in (*self.of_part.values(), *self.of_machine.values()):

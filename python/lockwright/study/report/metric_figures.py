@@ -1,11 +1,14 @@
 """The figures of one machine in one metric."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
+from lockwright.base.numbers import percent
 from lockwright.study import best_lock_ratio, descriptive
+from lockwright.study.dataset import COUNT
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report.plots import (
     LOCK,
@@ -27,6 +30,9 @@ from lockwright.study.rules import HARM
 WORDS = {"one": "the smallest count", "max": "the largest count", "opt": "each lock's best count"}
 """The names of POINTS: the published study's one node, max nodes and opt nodes."""
 
+_FAILED = "x"
+"""The mark of a lock with runs that gave no figure."""
+
 _NEAR = 1.05
 """Largest ratio of the best lock to a lock that a sentence calls near the best."""
 
@@ -42,12 +48,13 @@ def points(part: MachineMetric) -> list[str]:
 
 def figures_of_part(part: MachineMetric) -> Iterator[Figure]:
     """Yield all figures of one machine and metric, in reading order."""
+    yield loss_map(part)
     yield _gain(part)
     if not part.sensitive.applications:
         return
     at_points = points(part)
-    for point in at_points[1:] or at_points:
-        yield _relative(part, point)
+    if "opt" in at_points:
+        yield _relative(part, "opt")
     for point in at_points:
         yield _pairwise(part, point)
     yield _harmful(part)
@@ -59,6 +66,53 @@ def figures_of_part(part: MachineMetric) -> Iterator[Figure]:
         yield _best_count(part)
         yield _opt_gain(part)
         yield _ratio(part)
+
+
+def loss_map(part: MachineMetric) -> Figure:
+    """Return the map that the report opens with: how far every lock is behind the best lock of
+    every application at its largest count."""
+    at_max = part.cells.at("max")
+    losses = 1 - at_max.mean.div(at_max.mean.max(axis=1), axis=0)
+    failed = pd.DataFrame(False, index=losses.index, columns=losses.columns)
+    largest = part.cells.counts("max").max(axis=1)
+    for each in part.unfinished.itertuples():
+        if getattr(each, COUNT) == largest.get(each.application) and each.lock in failed:
+            failed.loc[each.application, each.lock] = True
+    behind = losses.mask(failed, 1.0)
+    locks = behind.mean().sort_values(kind="stable").index
+    applications = behind.max(axis=1).sort_values(ascending=False, kind="stable").index
+    plot = heat(
+        behind.loc[applications, locks], (0.0, 1.0), "% behind the best lock", (PROGRAM, LOCK)
+    )
+    marks = failed.loc[applications, locks].to_numpy()
+    texts = [
+        [_FAILED if mark else text for text, mark in zip(*line, strict=True)]
+        for line in zip(plot.texts, marks, strict=True)
+    ]
+    average = losses.mean()
+    most = losses.max().idxmax()
+    application = losses[most].idxmax()
+    shows = "All locks are alike."
+    if losses[most].max() > 0:
+        shows = (
+            f"{average.idxmin()} is nearest to the best lock: {percent(average.min())}"
+            f" behind on average. {most} is farthest: {percent(losses[most].max())} behind,"
+            f" in {application}."
+        )
+    at = f", at {WORDS['max']}" if len(points(part)) > 1 else ""
+    mark = (
+        f" {_FAILED}: runs without a figure, as after a timeout." if failed.any(axis=None) else ""
+    )
+    return Figure(
+        f"{part.name}.map",
+        f"How far each lock is behind the best lock of each application{at}",
+        "Loss of the mean against that of the application's best lock, in per cent: 0 is the best"
+        " lock; the redder, the more is lost. The lock with the least loss on average is on the"
+        f" left, the application with the largest loss at the top; grey: not run.{mark}",
+        shows,
+        replace(plot, texts=texts),
+        f"{part.name}.loss-max",
+    )
 
 
 def _gain(part: MachineMetric) -> Figure:

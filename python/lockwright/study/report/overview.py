@@ -2,10 +2,29 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from lockwright.base.numbers import percent
 from lockwright.page.rows import Row, number
 from lockwright.study.dataset import DataSet
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report import links
+from lockwright.study.report.verdicts import MetricView
+
+
+def takeaway(view: MetricView) -> str:
+    """Return what to remember of a machine and metric, in a sentence."""
+    effect, best = view.part.effect, view.part.best
+    about, sensitive = view.part.sample.title, int(effect.sensitive.sum())
+    if not sensitive:
+        return f"{about}: no program is shown to depend on its lock."
+    matter = f"{about}: the lock matters for {sensitive} of {len(effect)} programs"
+    most = best["max"].idxmax()
+    share = best["max"][most]
+    if share == 1:
+        return f"{matter}; {most} is among the best for all of them."
+    return (
+        f"{matter}, and no lock is best for all: {most}, most often among the best, is so for"
+        f" {percent(share)} of them."
+    )
 
 
 def contents(parts: Iterable[MachineMetric]) -> list[Row]:
