@@ -1,7 +1,7 @@
 #!/bin/sh
 # fresh_root.sh RELEASE SUITE FOLDER: installs the artefacts of ./dev release into a fresh Debian without
-# compiler, uses them, removes them, and fails if a file remains. SUITE: bookworm (library package and
-# wheel) or trixie (all packages). FOLDER: for the new root, about 2 GB. Needs root and debootstrap.
+# compiler, uses them, removes them, and fails if a file remains. SUITE: bookworm or trixie. FOLDER: for
+# the new root, about 2 GB. Needs root and debootstrap.
 set -eu
 release=$(cd "$1" && pwd)
 suite=$2
@@ -10,7 +10,7 @@ root=$3
 if [ "${FRESH_ROOT_INSIDE:-}" != yes ]; then
     [ ! -e "$root" ] || { echo "$root exists" >&2; exit 2; }
     debootstrap --variant=minbase \
-        --include=python3-venv,xz-utils,man-db,bash-completion,ca-certificates \
+        --include=python3-venv,xz-utils,man-db,bash-completion,zsh,fish,ca-certificates \
         "$suite" "$root" http://deb.debian.org/debian
     # The certificates of this machine, for a mirror that needs them.
     cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
@@ -18,6 +18,7 @@ if [ "${FRESH_ROOT_INSIDE:-}" != yes ]; then
     mkdir "$root/release"
     cp "$release"/*.whl "$release"/*.deb "$root/release/"
     cp "$0" "$root/release/test"
+    cp "$(dirname "$0")/complete_in_shell.py" "$root/release/"
     # The mounts end with this process.
     exec unshare --mount --pid --fork sh -ec "
         mount -t proc proc '$root/proc'
@@ -30,7 +31,17 @@ fi
 
 announce() { printf '==> %s\n' "$*"; }
 
-# The command in PATH, and the word that removes it.
+# completes SHELL [SCRIPT]: a lock and a program of the catalogue are completed.
+completes() {
+    for line in 'lockwright run --lock mcs-st mcs-stp' 'lockwright study catalogue pig pigz'; do
+        python3 "$release/complete_in_shell.py" "$1" "${line% *}" "${line##* }" "${2:-}" >/tmp/shown ||
+            { cat /tmp/shown >&2; exit 1; }
+        echo "$1: ${line% *}<Tab> has ${line##* }"
+    done
+    rm /tmp/shown
+}
+
+# use [SHARE]: uses the command in PATH. SHARE: where its completion scripts are, if no shell looks there.
 use() {
     cd /tmp
     seq 300000 >numbers
@@ -44,10 +55,9 @@ use() {
     announce "man page"
     man lockwright-run | sed -n '1,5p'
     announce "completion"
-    bash -c 'source /usr/share/bash-completion/bash_completion
-        eval "$(lockwright completion bash)"
-        COMP_WORDS=(lockwright run --lock mcs-s); COMP_CWORD=3
-        _lockwright_completion lockwright; printf "%s\n" "${COMPREPLY[@]}"' | grep mcs-stp
+    completes bash ${1:+"$1/bash-completion/completions/lockwright"}
+    completes zsh ${1:+"$1/zsh/site-functions/_lockwright"}
+    completes fish ${1:+"$1/fish/vendor_completions.d/lockwright.fish"}
     rm -rf numbers* profile.json "$HOME/.local" "$HOME/.cache" "$HOME/.config"
 }
 
@@ -56,19 +66,15 @@ files() { find / -xdev -path /proc -prune -o -path /dev -prune -o -iname '*lockw
 
 announce "Debian packages"
 apt-get -qq update
-if [ "$suite" = bookworm ]; then
-    apt-get -qq install -y --no-install-recommends "$release"/liblockwright0_*.deb >/dev/null
-else
-    apt-get -qq install -y --no-install-recommends "$release"/*.deb >/dev/null
-    PATH=/usr/bin:$PATH use
-fi
+apt-get -qq install -y --no-install-recommends "$release"/*.deb >/dev/null
+PATH=/usr/bin:$PATH use
 LD_PRELOAD=liblockwright-mcs-stp.so cat /proc/self/maps | grep -m 1 -o 'liblockwright-mcs-stp.so'
 apt-get -qq purge -y '*lockwright*' >/dev/null
 
 announce "Wheel"
 python3 -m venv "/opt/a place"
 "/opt/a place/bin/pip" install --quiet "$release"/*.whl
-(PATH="/opt/a place/bin:$PATH" && use)
+(PATH="/opt/a place/bin:$PATH" && use "/opt/a place/share")
 "/opt/a place/bin/pip" uninstall --quiet --yes lockwright
 
 left=$(files | grep -v '^/release/' || :)

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,34 @@ def test_completion_in_bash(cli: Cli, command: list[str], tmp_path: Path) -> Non
     result = captured(["bash", "--norc", "-c", calls], env=environment)
     assert result.stderr == ""
     assert result.stdout.splitlines() == [*PTHREAD, "compopt -o default"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("lockwright run --lock pthr", PTHREAD[:1]),
+        ("lockwright study catalogue pig", ["pigz"]),
+        ("lockwright run --lock no-such-", []),
+    ],
+)
+def test_completion_typed_into_the_shell(
+    cli: Cli, command: list[str], shell: str, line: str, expected: list[str], tmp_path: Path
+) -> None:
+    """Tab in the shell itself completes the names of locks and of programs."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed; see tests/apps/more-packages.txt")
+    (tmp_path / "lockwright").symlink_to(command[0])
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    # zsh finds the function by the name of its file.
+    script = folder / "_lockwright"
+    script.write_text(cli("completion", shell).out)
+    words: list[str | Path] = [sys.executable, locate.ROOT / "scripts/complete_in_shell.py"]
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    wanted = expected[0] if expected else "a name"
+    result = captured([*words, shell, line, wanted, script], env=environment, timeout=120)
+    assert result.returncode == (0 if expected else 1), result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -38,7 +38,7 @@ class Table:
         formats = [self.formats.get(str(column), self.usual) for column in self.frame.columns]
         return [
             [str(key), *(text(value, form) for value, form in zip(line, formats, strict=True))]
-            for key, line in zip(self.frame.index, self.frame.itertuples(index=False), strict=True)
+            for key, *line in self.frame.itertuples()
         ]
 
     def numbers(self) -> list[dict[str, object]]:
@@ -46,7 +46,7 @@ class Table:
         names = self.columns()
         return [
             dict(zip(names, [str(key), *map(_plain, line)], strict=True))
-            for key, line in zip(self.frame.index, self.frame.itertuples(index=False), strict=True)
+            for key, *line in self.frame.itertuples()
         ]
 
 
