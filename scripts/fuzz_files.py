@@ -18,13 +18,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30, help="in all (30)")
     parser.add_argument("--seed", type=int, default=1, help="the first (1)")
+    parser.add_argument("--reader", default="", help="those with this in their name only (all)")
     options = parser.parse_args()
+    readers = [each for each in file_fuzzing.READERS if options.reader in each.name]
+    if not readers:
+        parser.error(f"choose --reader from: {', '.join(x.name for x in file_fuzzing.READERS)}")
     end = time.monotonic() + 60 * options.minutes
     files = 0
     problems: set[str] = set()
     with tempfile.TemporaryDirectory() as name:
         for seed in itertools.count(options.seed):
-            for number, reader in enumerate(file_fuzzing.READERS):
+            for number, reader in enumerate(readers):
                 folder = Path(name) / str(number)
                 folder.mkdir(exist_ok=True)
                 problem = file_fuzzing.problem_of(reader, folder, seed)
@@ -36,7 +40,10 @@ def main() -> int:
                     print(f"seed {seed}, {reader.name}:\n{problem}", flush=True)
             if time.monotonic() > end:
                 break
-    print(f"{files} files from seed {options.seed} on, {len(problems)} kinds of fault")
+    print(
+        f"{files} files, {files // len(readers)} for each of {len(readers)} readers, from seed"
+        f" {options.seed} on: {len(problems)} kinds of fault"
+    )
     return 1 if problems else 0
 
 

@@ -9,8 +9,10 @@ import io
 import json
 import os
 import random
+import shutil
 import signal
 import sqlite3
+import struct
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -23,15 +25,26 @@ from lockwright.base.errors import LockwrightError, explain
 from lockwright.compare import baseline
 from lockwright.compare import stats as comparison_stats
 from lockwright.compare.plan import Plan
+from lockwright.compare.store import Store as ComparisonStore
+from lockwright.elf import file as elf
+from lockwright.elf.debug_files import build_id, debug_file
+from lockwright.elf.symbols import SymbolTable
 from lockwright.machine import calibration
+from lockwright.metrics import exposition, segment
+from lockwright.metrics.call_sites import CallSites
 from lockwright.plan import read as plans
-from lockwright.preload import locks
+from lockwright.predict.derive import check, derive
+from lockwright.preload import counters, locks
+from lockwright.preload.layouts import layouts
+from lockwright.profile import record as profiles
 from lockwright.run.record import Record
 from lockwright.simulate import machine
+from lockwright.simulate import model as models
 from lockwright.study.campaign import plan as studies
 from lockwright.study.campaign.run_record import RunRecord, Slot
 from lockwright.study.campaign.store import Store
 from lockwright.study.program.trial import Result
+from predict import made
 
 from support.made_profile import made_profile
 
@@ -166,6 +179,87 @@ def _write_csv(path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+def _simulator_input(path: Path) -> str:
+    profile = profiles.read(path)
+    check(profile)
+    return models.as_toml(derive(profile, None).model)
+
+
+def _write_worked_profile(path: Path) -> None:
+    path.write_text(made.two_workers().to_json())
+
+
+def _write_model(path: Path) -> None:
+    path.write_text(models.as_toml(derive(made.two_workers(), None).model))
+
+
+def _write_comparison(path: Path) -> None:
+    plan, records = _comparison()
+    results = ComparisonStore(path)
+    comparison = results.begin(plan, {"cpu": "x"}, {"mutexes": 1})
+    for record in records:
+        results.add(comparison, record)
+    results.close()
+
+
+def _resume_comparison(path: Path) -> None:
+    results = ComparisonStore(path)
+    plan, _ = _comparison()
+    for comparison in results.unfinished():
+        comparison.plan.difference(plan)
+        comparison_stats.summarise(plan, results.records(comparison), 0)
+    results.close()
+
+
+def _write_program(path: Path) -> None:
+    path.write_bytes(Path(shutil.which("true") or sys.executable).read_bytes())
+
+
+def _read_program(path: Path) -> None:
+    """Read all that the command wants to know about a program or a library."""
+    file = elf.load(path)
+    text = f"{file.header} {file.needed} {file.soname} {file.is_program} {file.has_lines}"
+    print(
+        text,
+        file.defines("pthread_mutex_lock"),
+        build_id(file),
+        debug_file(path, ask_servers=False),
+    )
+    table = SymbolTable(path)
+    for offset in (0, 1, 0x1000, 0x2345, 2**63):
+        print(table.find(offset), table.begin(offset))
+
+
+def _write_counts(path: Path) -> None:
+    with counters.counters_file() as empty:
+        path.write_bytes(empty.read_bytes())
+
+
+def _write_segment(path: Path) -> None:
+    """Write a segment of this process, with one site that waited."""
+    layout = layouts()
+    page = layout.structs["metrics_page"]
+    offsets = {each.name: each.offset for each in page.fields}
+    data = bytearray(page.bytes)
+    data[:16] = segment._MAGIC + layout.number("metrics_page").to_bytes(8, "little")
+    struct.pack_into("=I", data, offsets["pid"], os.getpid())
+    struct.pack_into("=Q", data, offsets["callers"] + 8, 0x4000)
+    struct.pack_into("=4Q", data, offsets["of"] + 64, 1, 2, 3, 4)
+    path.write_bytes(data)
+
+
+def _read_segment(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY)
+    with contextlib.suppress(ProcessLookupError):  # As of a process that has ended.
+        sites = segment._sites(file, 0, Path(f"/proc/{_PARENT}")) or ()
+        found = segment.Segment(_PARENT, "x", "pthread", 1, sites)
+        print(exposition.text_of(segment.Segments((found,), 0), CallSites()))
+    os.close(file)
+
+
+#: The process whose segments are made.
+_PARENT = os.getpid()
+
 READERS = (
     Reader(
         "profile advised",
@@ -186,6 +280,19 @@ READERS = (
         "plan", "p.toml", _write_plan, _function(lambda path: plans.read(path, locks.registry()))
     ),
     Reader("machine", "m.toml", _write_machine, _function(lambda path: machine.load(str(path)))),
+    Reader(
+        "model", "w.toml", _write_model, _function(lambda path: models.load(path).simulator_input())
+    ),
+    Reader(
+        "profile as a model",
+        "p.json",
+        _write_worked_profile,
+        _function(_simulator_input),
+    ),
+    Reader("comparison resumed", "c.sqlite", _write_comparison, _function(_resume_comparison)),
+    Reader("program", "program.elf", _write_program, _function(_read_program)),
+    Reader("counts", "counts.bin", _write_counts, _function(counters.read)),
+    Reader("segment", "segment.bin", _write_segment, _function(_read_segment)),
     Reader("calibration", "c.json", _write_calibration, _function(_load_calibration)),
     Reader("baseline", "b.json", _write_baseline, _function(_compare_with_baseline)),
     Reader("study", "s.toml", _write_study, _command("study", "run", "FILE", "--dry-run")),
@@ -251,6 +358,19 @@ def _changed_line(data: bytes, draw: random.Random) -> bytes:
     return b"\n".join(lines)
 
 
+def _changed_numbers(data: bytes, draw: random.Random) -> bytes:
+    """Replace numbers of binary tables: most where the file begins, where an ELF file has its
+    header, or in the table of sections at its end."""
+    changed = bytearray(data)
+    for _ in range(draw.choice((1, 2, 4))):
+        size = draw.choice((1, 2, 4, 8))
+        begin = draw.choice((0, 0, max(0, len(data) - 2048), draw.randrange(len(data))))
+        place = min(begin + draw.randrange(1024), len(data) - size)
+        value = draw.choice((0, 1, 2 ** (8 * size) - 1, 2 ** (8 * size - 1), draw.getrandbits(16)))
+        changed[place : place + size] = (value % 2 ** (8 * size)).to_bytes(size, "little")
+    return bytes(changed)
+
+
 def _change_cell(path: Path, draw: random.Random) -> None:
     connection = sqlite3.connect(path)
     tables = [
@@ -280,6 +400,8 @@ def mutate(path: Path, draw: random.Random) -> None:
     data = path.read_bytes()
     if path.suffix == ".sqlite" and draw.random() < 0.8:
         _change_cell(path, draw)
+    elif path.suffix in (".elf", ".bin") and draw.random() < 0.9:
+        path.write_bytes(_changed_numbers(data, draw))
     elif path.suffix == ".json" and draw.random() < 0.7:
         path.write_bytes(_changed_json(data.decode(), draw).encode())
     elif path.suffix in (".toml", ".csv") and draw.random() < 0.6:
@@ -307,7 +429,7 @@ def _watch(folder: Path, events: list[str]) -> None:
                 events.append(f"written: {name}")
         elif event in ("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.link"):
             name = _name(arguments[0])
-            if name and not name.startswith(inside):
+            if name and not f"{name}/".startswith(inside):
                 events.append(f"{event}: {name}")
 
     sys.addaudithook(hook)

@@ -1,12 +1,17 @@
 """Results in an SQLite file; each run is committed as soon as it has ended."""
 
 import json
-from contextlib import AbstractContextManager
+import sqlite3
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lockwright.base import results
+from lockwright.base.errors import LockwrightError
 from lockwright.base.results import now, this_process
 from lockwright.base.user_folders import user_folder
 from lockwright.compare.plan import Plan
@@ -14,6 +19,8 @@ from lockwright.run import resume
 from lockwright.run.record import Record
 
 _FORMAT = 1
+
+_Kind = TypeVar("_Kind")
 
 _RUN_COLUMNS = [field.name for field in fields(Record)]
 
@@ -63,6 +70,17 @@ class Comparison:
     probe: dict[str, int]
 
 
+def _of_its_types(kind: Callable[..., _Kind], values: Mapping[str, Any]) -> _Kind:
+    """Return a dataclass of these values. Raises TypeError if one has another type."""
+    for name, hint in typing.get_type_hints(kind).items():
+        expected = typing.get_origin(hint) or hint
+        if expected is types.UnionType:
+            expected = hint
+        if not isinstance(values[name], expected):
+            raise TypeError(f"{name} is {str(values[name])[:40]!r}")
+    return kind(**values)
+
+
 def default_path() -> Path:
     """Return the results file in the user's state directory."""
     folder = user_folder("XDG_STATE_HOME", "results", "name a file with --db")
@@ -90,6 +108,16 @@ class Store:
     def _guard(self) -> AbstractContextManager[None]:
         return results.explain_errors(self.path, "with --resume")
 
+    @contextmanager
+    def _damaged(self) -> Iterator[None]:
+        """Raise the errors of damaged values as LockwrightError."""
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise LockwrightError(
+                f"the results in {self.path} are damaged ({error})", "name another file with --db"
+            ) from error
+
     def close(self) -> None:
         with self._guard():
             self._connection.close()
@@ -112,14 +140,15 @@ class Store:
             rows = self._connection.execute(
                 "SELECT * FROM comparison WHERE finished IS NULL ORDER BY id DESC"
             ).fetchall()
-        comparisons = []
-        for row in rows:
-            values = dict(row)
+        return [self._comparison(row) for row in rows]
+
+    def _comparison(self, row: sqlite3.Row) -> Comparison:
+        values = dict(row)
+        with self._damaged():
             values["plan"] = Plan.from_json(values["plan"])
             values["provenance"] = json.loads(values["provenance"])
             values["probe"] = json.loads(values["probe"])
-            comparisons.append(Comparison(**values))
-        return comparisons
+            return _of_its_types(Comparison, values)
 
     def adopt(self, comparison: Comparison) -> None:
         """Make this process the owner. Raises LockwrightError if the previous owner is alive."""
@@ -146,7 +175,11 @@ class Store:
             rows = self._connection.execute(
                 f"SELECT {names} FROM run WHERE comparison = ? ORDER BY rowid", (comparison.id,)
             ).fetchall()
-        return [Record(**{**dict(row), "meters": json.loads(row["meters"])}) for row in rows]
+        with self._damaged():
+            return [
+                _of_its_types(Record, {**dict(row), "meters": json.loads(row["meters"])})
+                for row in rows
+            ]
 
     def finish(self, comparison: Comparison) -> None:
         """Mark a comparison as complete: all runs are made, all files written."""

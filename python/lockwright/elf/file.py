@@ -4,6 +4,8 @@ Layouts are those of elf(5). The file is never run. pyelftools is not used, beca
 longer than `lockwright run` needs to start a program.
 """
 
+import os
+import stat
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,6 +59,9 @@ class ElfFile:
 
     @cached_property
     def _head(self) -> bytes:
+        # Nobody may write to a pipe of this name.
+        if not stat.S_ISREG(self.path.stat().st_mode):
+            return b""
         with self.path.open("rb") as file:
             head = file.read(64)
         is_elf = len(head) >= 52 and head[:4] == MAGIC and head[4] in (1, 2) and head[5] in (1, 2)
@@ -73,8 +78,9 @@ class ElfFile:
 
     def _bytes(self, offset: int, size: int) -> bytes:
         with self.path.open("rb") as file:
-            file.seek(offset)
-            return file.read(size)
+            length = os.fstat(file.fileno()).st_size
+            file.seek(min(offset, length))
+            return file.read(min(size, length))
 
     @cached_property
     def _segments(self) -> list[_Segment]:

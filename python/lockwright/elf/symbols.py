@@ -42,8 +42,10 @@ class SymbolTable:
         if size and offset >= value + size:
             return None
         start = int(symbol["name"])
-        raw = names[start : names.index(b"\0", start)].decode(errors="replace")
-        return demangled(raw), offset - value
+        end = names.find(b"\0", start)
+        if end < 0:
+            return None
+        return demangled(names[start:end].decode(errors="replace")), offset - value
 
     def begin(self, offset: int) -> int | None:
         """Return the start of the function that contains an offset, by the unwind tables, which a

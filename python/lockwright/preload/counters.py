@@ -85,6 +85,8 @@ def most_entries() -> int:
 def read(path: Path) -> Counts:
     """Return the counts so far. Raises LockwrightError if the library has another layout."""
     layout, data = layouts(), path.read_bytes()
+    if len(data) < layout.structs[_PAGE].bytes:
+        raise LockwrightError(f"{path} was cut short by the program", "run it again")
     layout.check(_PAGE, data)
     page = layout.values(_PAGE, data)
     words = layout.constants["stats_page::words"]

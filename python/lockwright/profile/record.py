@@ -386,6 +386,8 @@ class Profile:
         indices = {moment.mutex for moment in profile.timeline} | set(profile.deadlock)
         if not indices <= set(range(len(profile.mutexes))):
             raise ValueError("its timeline refers to a mutex that is missing")
+        if any(moment.end < moment.begin for moment in profile.timeline):
+            raise ValueError("a moment of its timeline ends before it begins")
         return profile
 
 

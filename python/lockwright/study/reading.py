@@ -19,6 +19,9 @@ _TODO = (
     "each file is a CSV with a heading line; 'lockwright study analyse --help' names the columns"
 )
 
+_MOST = 1e60
+"""Limit of the figures, which are multiplied and squared. None is less than its reciprocal."""
+
 
 def read(paths: Sequence[Path], better: Mapping[str, str] | None = None) -> DataSet:
     """Return the data of files, and of all *.csv in directories. Raises LockwrightError for the
@@ -254,9 +257,10 @@ def _numbers(file: _File, index: int, factor: float, counted: Sequence[bool]) ->
             number = float(text)
         except ValueError:
             number = math.nan
-        if counts and not (math.isfinite(number) and number > 0):
+        if counts and not 1 / _MOST < number < _MOST:
             quoted = f"'{text}'" if text else "nothing"
-            raise file.complaint(line, f"{heading} is {quoted}, not a number above 0")
+            what = "above 0" if not number >= _MOST else f"below {_MOST:g}"
+            raise file.complaint(line, f"{heading} is {quoted}, not a number {what}")
         numbers.append(number * factor)
     return numbers
 
