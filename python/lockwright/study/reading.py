@@ -19,9 +19,6 @@ _TODO = (
     "each file is a CSV with a heading line; 'lockwright study analyse --help' names the columns"
 )
 
-_MOST = 1e60
-"""Limit of the figures, which are multiplied and squared. None is less than its reciprocal."""
-
 
 def read(paths: Sequence[Path], better: Mapping[str, str] | None = None) -> DataSet:
     """Return the data of files, and of all *.csv in directories. Raises LockwrightError for the
@@ -257,9 +254,9 @@ def _numbers(file: _File, index: int, factor: float, counted: Sequence[bool]) ->
             number = float(text)
         except ValueError:
             number = math.nan
-        if counts and not 1 / _MOST < number < _MOST:
+        if counts and not 1 / schema.MOST < number < schema.MOST:
             quoted = f"'{text}'" if text else "nothing"
-            what = "above 0" if not number >= _MOST else f"below {_MOST:g}"
+            what = "above 0" if not number >= schema.MOST else f"below {schema.MOST:g}"
             raise file.complaint(line, f"{heading} is {quoted}, not a number {what}")
         numbers.append(number * factor)
     return numbers

@@ -69,6 +69,9 @@ def _source(
         for name, kinds in _KINDS.items():
             if not isinstance(row[name], kinds):
                 raise ValueError(f"its column {name} has the value {str(row[name])[:40]!r}")
+        for name in ("value", "latency"):
+            if row[name] and not 1 / schema.MOST < abs(row[name]) < schema.MOST:
+                raise ValueError(f"its column {name} has the value {row[name]:g}")
     good = [row for row in rows if row["outcome"] == FINISHED and (row["value"] or 0) > 0]
     if not good:
         raise LockwrightError(f"{path} has no run that finished", "resume the study")

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 MACHINE, APPLICATION, LOCK, VARIANT = "machine", "application", "lock", "variant"
 NODES, THREADS, RUN, OUTCOME = "nodes", "threads", "run", "outcome"
 
+MOST = 1e60
+"""Limit of figures, which are multiplied and squared; their least is its reciprocal."""
+
 DIMENSIONS: Mapping[str, tuple[str, ...]] = {
     MACHINE: ("machine", "host", "hostname", "system"),
     APPLICATION: ("application", "app", "bench", "benchmark", "program", "workload"),
