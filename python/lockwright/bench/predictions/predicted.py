@@ -1,10 +1,9 @@
 """The predictions of the validation: of locks with numbers of threads, and of changes."""
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
-from lockwright.base.errors import LockwrightError
-from lockwright.bench.predictions.store import Store
+from lockwright.bench.predictions.store import Gains, Rates, Store
 from lockwright.bench.predictions.subjects import (
     COUNT,
     PROFILED_THREADS,
@@ -21,97 +20,61 @@ from lockwright.profile import record
 from lockwright.simulate.figures import BASELINE, integers
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Model
-from lockwright.simulate.run import Cell, Line
+from lockwright.simulate.run import Cell, Job, Line
 
 RUNS = 1
 """Seeds of each simulation."""
 
-Rates = dict[tuple[str, int, str], float]
-"""Predicted throughputs by subject, threads and lock."""
-
-Gains = dict[str, float]
-"""Predicted changes of the throughput by the name of the case."""
+_Key = tuple[Cell | str, int]
+"""A cell or the name of a case, and the index of the assumptions."""
 
 
-def models(
-    subjects: Sequence[Subject], machine: Machine, store: Store, timeout: float
-) -> tuple[dict[str, Derived], list[str]]:
-    """Return the models of the profiled subjects by name, and a line for each that has none."""
-    found: dict[str, Derived] = {}
-    problems = []
-    for subject in subjects:
-        try:
-            derived = derive(record.read(store.profile(subject.name)), machine)
-            found[subject.name] = fit(derived, machine, RUNS, 1, timeout).derived
-        except LockwrightError as error:
-            problems.append(f"{subject.name}: {error.what}")
-    return found, problems
-
-
-def rates(
+def predict(
     subject: Subject,
-    derived: Derived,
+    store: Store,
     machine: Machine,
     cells: Sequence[Cell],
-    timeout: float,
-    on_end: Callable[[], None],
-) -> Rates:
-    """Return the median throughput of a subject in each cell over all assumptions."""
-    at = [each for each in points(derived.variants, machine, RUNS, 1) if each.machine is machine]
-    jobs = {
-        (index, cell): job(point, point.variant.model, _simulated(derived, cell), None)
-        for index, point in enumerate(at)
-        for cell in cells
-    }
-    outcomes = simulate(jobs, timeout, on_end)
-    by_cell: dict[Cell, list[float]] = {}
-    for (index, cell), line in outcomes.lines.items():
-        model = at[index].variant.model
-        by_cell.setdefault(cell, []).append(_throughput(subject, derived, model, line))
-    return {
-        (subject.name, cell.threads, cell.lock): statistics.median(values)
-        for cell, values in by_cell.items()
-    }
-
-
-def gains(
     cases: Sequence[Case],
-    models_of: Mapping[str, Derived],
-    machine: Machine,
     timeout: float,
-    on_end: Callable[[], None],
-) -> Gains:
-    """Return the predicted change of each case whose subject has a model."""
-    jobs = {}
-    models_at = {}
-    for case in cases:
-        derived = models_of.get(case.before.name)
-        if derived is None:
-            continue
-        change = _change(case, derived)
-        at = points(derived.variants, machine, RUNS, 1)
-        for index, point in enumerate(each for each in at if each.machine is machine):
-            changed = change.applied(point.variant)
-            before = _simulated(derived, Cell(BASELINE, case.before.threads))
+) -> tuple[Rates, Gains]:
+    """Return the predictions of a profiled subject: its throughput in each cell, and the effect of
+    each change of it; both medians over all assumptions. timeout: seconds of each simulation.
+    Raises LockwrightError for a profile that does not suffice."""
+    derived = derive(record.read(store.profile(subject.name)), machine)
+    derived = fit(derived, machine, RUNS, 1, timeout).derived
+    at = [each for each in points(derived.variants, machine, RUNS, 1) if each.machine is machine]
+    before = Cell(BASELINE, subject.threads)
+    changes_of = {case.name: _change(case, derived) for case in cases}
+    jobs: dict[_Key, Job] = {}
+    models: dict[_Key, Model] = {}
+    for index, point in enumerate(at):
+        model = point.variant.model
+        for cell in {*cells, before}:
+            models[cell, index] = model
+            jobs[cell, index] = job(point, model, _simulated(derived, cell), None)
+        for case in cases:
+            models[case.name, index] = changes_of[case.name].applied(point.variant).model
             after = _simulated(derived, Cell(BASELINE, case.after.threads))
-            models_at[case.name, index] = (point.variant.model, changed.model)
-            jobs[case.name, index, 0] = job(point, point.variant.model, before, None)
-            jobs[case.name, index, 1] = job(point, changed.model, after, None)
-    outcomes = simulate(jobs, timeout, on_end)
-    found: Gains = {}
-    for case in cases:
-        derived = models_of.get(case.before.name)
-        ratios = []
-        for (name, index, which), line in outcomes.lines.items():
-            before_line = outcomes.lines.get((name, index, 0))
-            if name == case.name and which == 1 and before_line and derived:
-                before_model, after_model = models_at[name, index]
-                before_rate = _throughput(case.before, derived, before_model, before_line)
-                after_rate = _throughput(case.after, derived, after_model, line)
-                ratios.append(after_rate / before_rate)
-        if ratios:
-            found[case.name] = statistics.median(ratios)
-    return found
+            jobs[case.name, index] = job(point, models[case.name, index], after, None)
+    lines = simulate(jobs, timeout).lines
+    values = {key: _throughput(subject, derived, models[key], line) for key, line in lines.items()}
+    rates = {
+        (subject.name, cell.threads, cell.lock): statistics.median(found)
+        for cell in cells
+        if (found := [values[cell, i] for i in range(len(at)) if (cell, i) in values])
+    }
+    gains = {
+        case.name: statistics.median(ratios)
+        for case in cases
+        if (
+            ratios := [
+                values[case.name, i] / values[before, i]
+                for i in range(len(at))
+                if (case.name, i) in values and (before, i) in values
+            ]
+        )
+    }
+    return rates, gains
 
 
 def _change(case: Case, derived: Derived) -> Change:

@@ -55,6 +55,13 @@ class Runs:
         return [run for runs in self.runs.values() for run in runs.values() if run.failure]
 
 
+Rates = dict[tuple[str, int, str], float]
+"""Predicted throughputs by subject, threads and lock."""
+
+Gains = dict[str, float]
+"""Predicted changes of the throughput by the name of the case."""
+
+
 @dataclass(frozen=True)
 class Store:
     """The folder of a validation."""
@@ -95,3 +102,19 @@ class Store:
     def profile(self, subject: str) -> Path:
         """Return the file of a subject's profile."""
         return self.folder / f"{subject.replace(' ', '_')}.profile.json"
+
+    def add_predictions(self, subject: str, rates: Rates, gains: Gains) -> None:
+        """Replace the predictions of a subject."""
+        rows = [[*key, rate] for key, rate in rates.items()]
+        path = self.folder / f"{subject.replace(' ', '_')}.predicted.json"
+        path.write_text(json.dumps({"rates": rows, "gains": gains}) + "\n")
+
+    def predictions(self) -> tuple[Rates, Gains]:
+        """Return the predictions of all subjects."""
+        rates: Rates = {}
+        gains: Gains = {}
+        for path in sorted(self.folder.glob("*.predicted.json")):
+            document = json.loads(path.read_text())
+            rates |= {(row[0], row[1], row[2]): row[3] for row in document["rates"]}
+            gains |= document["gains"]
+        return rates, gains

@@ -1,12 +1,12 @@
 """`lockwright bench predict`: predicted locks and changes against those measured here."""
 
-import json
 import time
 from pathlib import Path
 
 import click
 
 from lockwright.base import interrupts, terminal
+from lockwright.base.errors import LockwrightError
 from lockwright.bench.predictions import subjects as kinds
 from lockwright.bench.predictions import tables
 from lockwright.bench.report import definitions, progress
@@ -118,7 +118,6 @@ def command(
     lines: list[str] = []
     stopped = None
     is_complete = True
-    path = store.folder / "predicted.json"
     try:
         with interrupts.stop_on_signals():
             if "profiles" in wanted:
@@ -136,34 +135,36 @@ def command(
                 is_complete &= measure.measure(some, runs, limits, known, places, made, store)
             if "predictions" in wanted:
                 machine = load_machine(HERE, 30.0)
-                some_subjects = [profiled[name] for name in sorted(has_profile)]
-                models, problems = predicted.models(some_subjects, machine, store, 30.0)
-                lines += problems
-                simulated = [Cell(lock, count) for lock in chosen for count in counts]
-                rates: predicted.Rates = {}
-                with progress("predictions: simulations", len(names) + 1) as steps:
-                    for name in names:
+                with progress("predictions: simulations", len(profiled)) as steps:
+                    for name, subject in profiled.items():
                         steps.step(name)
-                        if name in models:
-                            rates |= predicted.rates(
-                                profiled[name], models[name], machine, simulated, 30.0, _nothing
+                        if name not in has_profile:
+                            continue
+                        simulated = [
+                            Cell(lock, each.threads)
+                            for each in cells
+                            if each.name == name
+                            for lock in chosen
+                            if made.of(name, each.threads, lock)
+                        ]
+                        of_subject = [case for case in cases if case.before.name == name]
+                        try:
+                            predictions = predicted.predict(
+                                subject, store, machine, simulated, of_subject, 30.0
                             )
-                    steps.step("changes")
-                    gains = predicted.gains(cases, models, machine, 30.0, _nothing)
-                rows = [[*key, rate] for key, rate in rates.items()]
-                path.write_text(json.dumps({"rates": rows, "gains": gains}))
+                        except LockwrightError as error:
+                            lines.append(f"{name}: {error.what}")
+                            continue
+                        store.add_predictions(name, *predictions)
     except interrupts.Stopped as signal:
         stopped = signal
     console = terminal.output()
-    if path.exists():
-        document = json.loads(path.read_text())
-        rates = {(row[0], row[1], row[2]): row[3] for row in document["rates"]}
+    rates, gains = store.predictions()
+    if rates or gains:
         found = [
             each for subject in cells if (each := agreement.cell(subject, chosen, made, rates))
         ]
-        changed = [
-            one for case in cases if (one := agreement.changed(case, made, document["gains"]))
-        ]
+        changed = [one for case in cases if (one := agreement.changed(case, made, gains))]
         if found:
             console.print(tables.cells_table(found))
             if worst:
@@ -180,7 +181,3 @@ def command(
         console.print(f"Resume it with the same options and -o {store.folder}.", soft_wrap=True)
     if stopped is not None:
         ctx.exit(stopped.status)
-
-
-def _nothing() -> None:
-    pass
