@@ -1,7 +1,7 @@
 """Compares the change that `lockwright advise` names first with the options of the programs of
-tests/bottlenecks: each program is profiled and advised on, and then runs with each of its options
-and under the best lock to try, in interleaved rounds. Prints a table, and how often the named
-change is the best one."""
+tests/bottlenecks: each program is profiled, and then runs with each of its options and under the
+first lock to try, in interleaved rounds. Prints a table, and how often the named change is the best
+one. With --advise the profiles and runs of the last call are used again."""
 
 import argparse
 import json
@@ -11,8 +11,6 @@ import re
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,44 +52,51 @@ advice has no such change."""
 
 @dataclass(frozen=True)
 class Advised:
-    """What the advice names. kind: of the change with the largest gain; gain: as text; lock: the
-    best one to try, or empty."""
+    """What the advice names: the kind of the change with the largest gain, and this as text."""
 
     kind: str
     gain: str
-    lock: str
 
 
-def advised(command: str, program: Path, folder: Path) -> Advised:
-    """Profile a program and return the advice on it."""
-    path = folder / "profile.json"
-    profile = [command, "profile", "-o", str(path), "--", str(program)]
-    subprocess.run(profile, check=True, capture_output=True, timeout=60)
+def advised(command: str, profile: Path) -> Advised:
+    """Return the advice on a profile."""
     done = subprocess.run(
-        [command, "advise", path, "--json"], check=True, capture_output=True, timeout=120
+        [command, "advise", str(profile), "--json"], check=True, capture_output=True, timeout=120
     )
     advice = json.loads(done.stdout)
     predicted = advice["predicted"] or {"gains": []}
-    shortlist = [each["lock"] for each in advice["shortlist"]]
-    gains = [gain for gain in predicted["gains"] if gain["throughput"] is not None]
-    locks = [gain["text"] for gain in gains if gain["change"] is None]
-    lock = (locks or shortlist or [""])[0]
-    # A change without a gain is named all the same, if there is nothing else but another lock.
+    if predicted.get("reason"):
+        raise SystemExit(f"no gain is predicted: {predicted['reason']}")
+    if not advice["changes"]:
+        return Advised(OTHER_LOCK if advice["shortlist"] else "-", "-")
+    # A change without a gain is named all the same, if there is nothing but another lock.
     changes = [gain for gain in predicted["gains"] if gain["change"] is not None]
-    if not changes:
-        return Advised(OTHER_LOCK if lock else "-", "-", lock)
     best = max(changes, key=lambda gain: gain["throughput"] or 0.0)
+    locks = [gain for gain in predicted["gains"] if gain["change"] is None and gain["throughput"]]
     if best["throughput"] is None:
-        return Advised(best["kind"], "-", lock)
-    text = f"{'at most ' if best['at_most'] else ''}{best['throughput']:.2f}"
-    return Advised(best["kind"], text, lock)
+        return Advised(best["kind"], "-")
+    if locks and locks[0]["throughput"] > best["throughput"]:
+        best = locks[0]
+    return Advised(best["kind"], f"{'at most ' if best['at_most'] else ''}{best['throughput']:.2f}")
+
+
+def first_lock(command: str, profile: Path) -> str:
+    """Return the first lock to try; empty without one."""
+    done = subprocess.run(
+        [command, "advise", str(profile), "--json", "--no-predict"],
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    shortlist = json.loads(done.stdout)["shortlist"]
+    return str(shortlist[0]["lock"]) if shortlist else ""
 
 
 def rate(command: str, program: Path, words: list[str], lock: str) -> float:
     """Return the rate that a run of a program prints."""
     prefix = [command, "run", "--lock", lock, "--"] if lock else []
     done = subprocess.run(
-        [*prefix, program, *words], check=True, capture_output=True, text=True, timeout=60
+        [*prefix, str(program), *words], check=True, capture_output=True, text=True, timeout=60
     )
     found = re.search(r"^rate: ([\d.e+-]+)$", done.stdout, re.MULTILINE)
     if found is None:
@@ -99,37 +104,29 @@ def rate(command: str, program: Path, words: list[str], lock: str) -> float:
     return float(found[1])
 
 
-def compare(command: str, program: Path, rounds: int, processors: int) -> dict[str, object]:
-    """Return the advice on a program, and the gains of its options."""
-    with tempfile.TemporaryDirectory() as folder:
-        advice = advised(command, program, Path(folder))
-    options = {
-        kind: text.format(processors=processors).split()
-        for kind, text in PROGRAMS[program.name.removeprefix("bottleneck_")].items()
-    }
+def measure(command: str, name: str, program: Path, profile: Path, rounds: int) -> dict[str, float]:
+    """Profile a program, and return the gains of its options."""
+    subprocess.run(
+        [command, "profile", "-o", str(profile), "--", str(program)],
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    processors = len(os.sched_getaffinity(0))
     forms: dict[str, tuple[list[str], str]] = {"": ([], "")}
-    forms |= {kind: (words, "") for kind, words in options.items()}
-    if advice.lock:
-        forms[OTHER_LOCK] = ([], advice.lock)
+    for kind, text in PROGRAMS[name].items():
+        forms[kind] = (text.format(processors=processors).split(), "")
+    lock = first_lock(command, profile)
+    if lock:
+        forms[OTHER_LOCK] = ([], lock)
     rates: dict[str, list[float]] = {form: [] for form in forms}
     for number in range(rounds):
         order = list(forms)
         random.Random(number).shuffle(order)
         for form in order:
-            words, lock = forms[form]
-            rates[form].append(rate(command, program, words, lock))
+            rates[form].append(rate(command, program, *forms[form]))
     base = statistics.median(rates.pop(""))
-    gains = {form: statistics.median(values) / base for form, values in rates.items()}
-    best = max(gains, key=lambda form: gains[form])
-    named = gains.get(advice.kind, 0.0)
-    return {
-        "program": program.name.removeprefix("bottleneck_"),
-        "named": advice.kind,
-        "predicted": advice.gain,
-        "best": best,
-        "right": named >= (1 - TIE) * gains[best],
-        "measured": {form: round(gain, 3) for form, gain in gains.items()},
-    }
+    return {form: round(statistics.median(each) / base, 3) for form, each in rates.items()}
 
 
 def main() -> int:
@@ -139,26 +136,36 @@ def main() -> int:
     parser.add_argument("--command", default="lockwright", help="the lockwright command")
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="some of them, with commas")
     parser.add_argument("--runs", type=int, default=3, help="rounds of each program")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument("--work", type=Path, required=True, help="folder of profiles and results")
+    parser.add_argument("--advise", action="store_true", help="measure nothing, advise again")
     options = parser.parse_args()
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    processors = len(os.sched_getaffinity(0))
-    results = []
-    begin = time.monotonic()
-    for name in options.programs.split(","):
-        found = sorted(options.folder.rglob(f"*{name}"))
+    options.work.mkdir(parents=True, exist_ok=True)
+    results = options.work / "gains.json"
+    gains: dict[str, dict[str, float]] = json.loads(results.read_text()) if results.exists() else {}
+    names = options.programs.split(",")
+    for name in names:
+        found = sorted(
+            each for each in options.folder.rglob(f"*{name}") if os.access(each, os.X_OK)
+        )
         if name not in PROGRAMS or not found:
             raise SystemExit(f"there is no program {name} in {options.folder}")
-        result = compare(options.command, found[0], options.runs, processors)
-        results.append(result)
-        print(" | ".join(str(value) for value in result.values()))
-    right = sum(bool(result["right"]) for result in results)
+        if not options.advise:
+            profile = options.work / f"{name}.json"
+            gains[name] = measure(options.command, name, found[0], profile, options.runs)
+            results.write_text(json.dumps(gains, indent=1) + "\n")
+    right = 0
+    for name in names:
+        named = advised(options.command, options.work / f"{name}.json")
+        best = max(gains[name], key=lambda form: gains[name][form])
+        is_right = gains[name].get(named.kind, 0.0) >= (1 - TIE) * gains[name][best]
+        right += is_right
+        measured = ", ".join(f"{form} {gain:.2f}" for form, gain in gains[name].items())
+        verdict = "best" if is_right else f"not the best, which is {best}"
+        print(f"{name}: {named.kind}, predicted {named.gain}: {verdict}; measured: {measured}")
     print(
         f"The named change is the best one, or within {100 * TIE:.0f} % of it, in {right} of"
-        f" {len(results)} programs ({time.monotonic() - begin:.0f} s)."
+        f" {len(names)} programs."
     )
-    if options.json is not None:
-        options.json.write_text(json.dumps(results, indent=1) + "\n")
     return 0
 
 

@@ -22,13 +22,15 @@ def test_sections_and_gaps_have_the_means_of_the_profile() -> None:
 
 
 def test_the_cost_of_calls_is_not_part_of_the_gap() -> None:
-    """The simulator adds it: two read-modify-writes, and the wakes of contended acquisitions."""
+    """The simulator adds it: two read-modify-writes; of the tenth that is contended a wake call, of
+    which half find a sleeper."""
     of = machine.load("xeon-8260x2")
-    without, with_machine = (
-        mean(derive(made.two_workers(), each).model.roles[0].gap) for each in (None, of)
-    )
-    calls = 2 * of.figures["hit.rmw_cycles"] / of.figures["clock.ghz"]
-    calls += 0.1 * (of.figures["kernel.wake_ns"] + of.figures["kernel.interrupt_ns"])
+    profile = made.two_workers(voluntary=20_000)
+    without, with_machine = (mean(derive(profile, each).model.roles[0].gap) for each in (None, of))
+    figures = of.figures
+    calls = 2 * figures["hit.rmw_cycles"] / figures["clock.ghz"]
+    calls += 0.1 * (figures["kernel.miss_ns"] + figures["kernel.bucket_ns"])
+    calls += 0.05 * (figures["kernel.wake_ns"] + figures["kernel.interrupt_ns"])
     assert without - with_machine == pytest.approx(calls)
 
 
@@ -77,11 +79,49 @@ def test_what_is_unknown_is_named() -> None:
         assert part in text, text
 
 
+def test_sections_fit_into_the_time_of_the_threads() -> None:
+    """Two active seconds of two threads, of which the samples state three in sections."""
+    one = made.mutex("a", acquisitions=1000, section=3e6, users=(1, 2), contended=10, wait=1e6)
+    derived = derive(made.profile([one], [made.thread(n, 500, 5) for n in (1, 2)]), None)
+    assert mean(derived.model.mutexes[0].section) == pytest.approx((2e9 - 1e7) / 1000)
+
+
+def test_holders_that_sleep() -> None:
+    """A second in sections, with 0.1 s of processor time, and no other thread to run."""
+    one = made.mutex("a", acquisitions=1000, section=1e6, users=(1, 2), contended=10, wait=1e6)
+    threads = [made.thread(n, 500, 5, on_processor=0.05) for n in (1, 2)]
+    (mutex,) = derive(made.profile([one], threads), None).model.mutexes
+    assert mutex.asleep == pytest.approx(0.9)
+
+
+def test_a_short_run_has_the_processor_time_of_all_threads() -> None:
+    """No sample saw a thread: half of two active seconds, so the rest is sleep."""
+    one = made.mutex("a", acquisitions=20_000, section=1000, users=(1, 2), contended=10, wait=10)
+    threads = [made.thread(n, 10_000, 5, on_processor=None) for n in (1, 2)]
+    model = derive(made.profile([one], threads, cpu_user=1e9, voluntary=1010), None).model
+    assert model.roles[0].block_share == pytest.approx(0.05)
+
+
+def test_threads_that_try_again_and_again() -> None:
+    one = made.mutex(
+        "a",
+        acquisitions=1000,
+        section=1000,
+        users=(1, 2),
+        contended=1,
+        wait=1,
+        failed_trylocks=9000,
+    )
+    threads = [made.thread(n, 500) for n in (1, 2)]
+    assert derive(made.profile([one], threads), None).model.mutexes[0].polls
+
+
 def test_time_in_which_others_ran_is_no_sleep() -> None:
     """The kernel took the processor away for a time slice, 300 times; the rate is of the rest."""
     one = made.mutex("a", acquisitions=20_000, section=1000, users=(1, 2), contended=10, wait=10)
     threads = [made.thread(n, 10_000, 5, on_processor=0.5) for n in (1, 2)]
-    derived = derive(made.profile([one], threads, voluntary=10, involuntary=300), None)
+    used = {"cpu_user": 1e9, "voluntary": 10, "involuntary": 300}
+    derived = derive(made.profile([one], threads, **used), None)
     (role,) = derived.model.roles
     assert role.block_share == 0
     assert derived.rate == pytest.approx(40_000)

@@ -48,6 +48,12 @@ _FOLLOWING = 0.5
 _SLEEPING = 0.1
 """Least share of sections without a processor that counts as sleep."""
 
+_MOST_SLEEPS = 8.0
+"""Sleeps for each contended acquisition at most; the others are elsewhere."""
+
+_RARELY = 0.01
+"""Share of the most acquisitions of a thread below which a thread does not take mutexes often."""
+
 _FAILED_TRY = 30.0
 """ns of a trylock that fails, with its record in the profile."""
 
@@ -112,6 +118,7 @@ def derive(profile: Profile, machine: Machine | None, *, needs_waiting: bool = T
             set(range(len(mutexes))) - set(telling)
         )
     table = acquisitions_by_role(roles, mutexes)
+    mutexes = _consistent(profile, roles, table, mutexes)
     asleep = _asleep(profile, roles, table, mutexes)
     times = [
         _times(profile, role, row, mutexes, asleep) for role, row in zip(roles, table, strict=True)
@@ -264,6 +271,25 @@ def _polls(mutex: Mutex) -> bool:
     return mutex.failed_trylocks >= mutex.acquisitions > 0
 
 
+def _consistent(
+    profile: Profile,
+    roles: Sequence[ThreadGroup],
+    table: Sequence[Sequence[float]],
+    mutexes: Sequence[Mutex],
+) -> list[Mutex]:
+    """Return the mutexes with sections that fit into the time of the threads: their lengths are from
+    samples, and the longest few may count too much."""
+    held = sum(_held(row, mutexes) for row in table)
+    active = sum(role.active for role in roles)
+    share = max(0.0, active - profile.lost) / held if held else 1.0
+    if share >= 1:
+        return list(mutexes)
+    return [
+        replace(mutex, holding=replace(mutex.holding, total=share * mutex.holding.total))
+        for mutex in mutexes
+    ]
+
+
 def _asleep(
     profile: Profile,
     roles: Sequence[ThreadGroup],
@@ -275,9 +301,9 @@ def _asleep(
     they sleep for more is not known."""
     if _is_crowded(profile):
         return 0.0
-    held, cpu = 0.0, profile.process.involuntary * _SLICE
+    held, cpu = 0.0, _without_processor(profile)
     for role, row in zip(roles, table, strict=True):
-        on_processor = _on_processor(role)
+        on_processor = _on_processor(profile, role)
         if on_processor is None:
             return 0.0
         held += _held(row, mutexes)
@@ -306,7 +332,7 @@ def _times(
         if _polls(mutex)
     )
     between = max(0.0, role.active - held - waited - tried)
-    on_processor = _on_processor(role)
+    on_processor = _on_processor(profile, role)
     if on_processor is None:
         return _Times(between, 0.0, 0.0)
     if _is_crowded(profile):
@@ -316,11 +342,22 @@ def _times(
         return _Times(between * share, 0.0, between * (1 - share))
     off = max(0.0, role.active * (1 - on_processor) - waited - asleep * held)
     off = min(between, off)
-    disturbed = min(off, profile.process.involuntary * _SLICE * _share(profile, role))
+    disturbed = min(off, _without_processor(profile) * _share(profile, role))
     blocked = off - disturbed
     if blocked < _BLOCKED * role.active:
         return _Times(between - off, 0.0, off)
     return _Times(between - off, blocked, disturbed)
+
+
+def _without_processor(profile: Profile) -> float:
+    """Return the ns for which threads were runnable and had no processor, as others had it: an
+    involuntary context switch takes a time slice at most, and less where the preempting thread
+    sleeps at once."""
+    process = profile.process
+    most = process.involuntary * _SLICE
+    if process.runnable is None:
+        return most
+    return min(most, max(0.0, process.runnable * process.duration - process.cpu))
 
 
 def _role(
@@ -331,7 +368,7 @@ def _role(
     machine: Machine | None,
 ) -> Role:
     steps = sum(row)
-    calls = _cost_of_calls(machine, role.contended / max(1.0, role.acquisitions))
+    calls = _cost_of_calls(profile, machine, role)
     sleeps = min(steps, _sleeps(profile, role, times.blocked)) if times.blocked else 0.0
     return Role(
         name=role.name,
@@ -351,12 +388,18 @@ def _share(profile: Profile, role: ThreadGroup) -> float:
     return role.acquisitions / max(1.0, total)
 
 
-def _on_processor(role: ThreadGroup) -> float | None:
+def _on_processor(profile: Profile, role: ThreadGroup) -> float | None:
+    """Return the share of their time that the threads of a role spent on a processor. Where too few
+    samples saw them, as in a short run, that of all threads that take mutexes often."""
     known = [thread for thread in role.threads if thread.on_processor is not None]
     active = sum(thread.active for thread in known)
-    if not active:
-        return None
-    return sum((thread.on_processor or 0.0) * thread.active for thread in known) / active
+    if active:
+        return sum((thread.on_processor or 0.0) * thread.active for thread in known) / active
+    most = max((thread.acquisitions for thread in profile.threads), default=0.0)
+    active = sum(
+        thread.active for thread in profile.threads if thread.acquisitions >= _RARELY * most
+    )
+    return min(1.0, profile.process.cpu / active) if active and profile.process.cpu else None
 
 
 def _sleeps(profile: Profile, role: ThreadGroup, blocked: float) -> float:
@@ -370,15 +413,21 @@ def _sleeps(profile: Profile, role: ThreadGroup, blocked: float) -> float:
     return max(1.0, elsewhere * _share(profile, role))
 
 
-def _cost_of_calls(machine: Machine | None, contended: float) -> float:
+def _cost_of_calls(profile: Profile, machine: Machine | None, role: ThreadGroup) -> float:
     """Return the ns of a lock and an unlock outside section and waiting, which the simulator adds
-    itself: two read-modify-writes, and the wake call of the share of contended acquisitions."""
+    itself: two read-modify-writes; after a contended acquisition a wake call, which finds no sleeper
+    or wakes one. A waiter may sleep several times until it has the mutex."""
     if machine is None:
         return 0.0
     figures = machine.figures
     pair = 2 * figures["hit.rmw_cycles"] / figures["clock.ghz"]
+    contended = role.contended / max(1.0, role.acquisitions)
+    of_all = sum(mutex.contended for mutex in profile.mutexes)
+    slept = max(0.0, profile.process.voluntary - profile.process.cond_waits)
+    wakes = contended * min(_MOST_SLEEPS, slept / max(1.0, of_all))
+    failed = figures["kernel.miss_ns"] + figures["kernel.bucket_ns"]
     wake = figures["kernel.wake_ns"] + figures["kernel.interrupt_ns"]
-    return pair + min(1.0, contended) * wake
+    return pair + min(1.0, contended) * failed + min(1.0, wakes) * wake
 
 
 def _unknown(profile: Profile, roles: Sequence[Role], are_mixed: bool) -> list[str]:
