@@ -277,8 +277,8 @@ def _consistent(
     table: Sequence[Sequence[float]],
     mutexes: Sequence[Mutex],
 ) -> list[Mutex]:
-    """Return the mutexes with sections that fit into the time of the threads: their lengths are from
-    samples, and the longest few may count too much."""
+    """Return the mutexes with sections that fit into the time of the threads: their lengths are
+    from samples, of which the longest few may count too much."""
     held = sum(_held(row, mutexes) for row in table)
     active = sum(role.active for role in roles)
     share = max(0.0, active - profile.lost) / held if held else 1.0
@@ -415,8 +415,8 @@ def _sleeps(profile: Profile, role: ThreadGroup, blocked: float) -> float:
 
 def _cost_of_calls(profile: Profile, machine: Machine | None, role: ThreadGroup) -> float:
     """Return the ns of a lock and an unlock outside section and waiting, which the simulator adds
-    itself: two read-modify-writes; after a contended acquisition a wake call, which finds no sleeper
-    or wakes one. A waiter may sleep several times until it has the mutex."""
+    itself: two read-modify-writes; after a contended acquisition a wake call, which finds no
+    sleeper or wakes one. A waiter may sleep several times until it has the mutex."""
     if machine is None:
         return 0.0
     figures = machine.figures

@@ -2,12 +2,14 @@
 
 import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from lockwright.base.errors import LockwrightError
+from lockwright.bench.predictions.subjects import Case
+from lockwright.simulate.run import Cell
 
 SCHEMA = 1
 """Increased when a field changes its meaning or is removed."""
@@ -108,6 +110,16 @@ class Store:
         rows = [[*key, rate] for key, rate in rates.items()]
         path = self.folder / f"{subject.replace(' ', '_')}.predicted.json"
         path.write_text(json.dumps({"rates": rows, "gains": gains}) + "\n")
+
+    def has_predictions(self, subject: str, cells: Sequence[Cell], cases: Sequence[Case]) -> bool:
+        """Return True if all predictions of a subject are there, of its present profile."""
+        path = self.folder / f"{subject.replace(' ', '_')}.predicted.json"
+        if not path.exists() or path.stat().st_mtime < self.profile(subject).stat().st_mtime:
+            return False
+        rates, gains = self.predictions()
+        return all((subject, cell.threads, cell.lock) in rates for cell in cells) and all(
+            case.name in gains for case in cases
+        )
 
     def predictions(self) -> tuple[Rates, Gains]:
         """Return the predictions of all subjects."""

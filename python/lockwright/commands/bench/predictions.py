@@ -136,7 +136,8 @@ def command(
             if "predictions" in wanted:
                 machine = load_machine(HERE, 30.0)
                 with progress("predictions: simulations", len(profiled)) as steps:
-                    for name, subject in profiled.items():
+                    # Those with the fewest simulations first.
+                    for name, subject in reversed(profiled.items()):
                         steps.step(name)
                         if name not in has_profile:
                             continue
@@ -148,6 +149,8 @@ def command(
                             if made.of(name, each.threads, lock)
                         ]
                         of_subject = [case for case in cases if case.before.name == name]
+                        if store.has_predictions(name, simulated, of_subject):
+                            continue
                         try:
                             predictions = predicted.predict(
                                 subject, store, machine, simulated, of_subject, 30.0
