@@ -60,6 +60,14 @@ def test_a_run_that_was_ended_is_a_bound(predicted: float, agrees: bool) -> None
     assert (found.shown, found.right) == (1, 1)
 
 
+def test_the_halves_of_the_rounds_are_compared() -> None:
+    """The ratio was 1.5 in the even rounds, and 2 in the odd one."""
+    rates = {"pthread": (1.0, 1.0, 1.0), "b": (1.4, 2.0, 1.6)}
+    (ratio,) = cell({"pthread": 1, "b": 1}, **rates).ratios
+    assert ratio.again == pytest.approx(0.75)
+    assert agreement.repeats([ratio.again, None, 1.1], 0.2) == [False, True]
+
+
 def test_changes_agree_within_a_tenth() -> None:
     after = subjects.Subject("made 8", PROGRAM, 2)
     case = subjects.Case(SUBJECT, after, subjects.SHARDS, 8)
@@ -79,6 +87,7 @@ def test_the_figures_have_their_goals() -> None:
     assert lines == [
         "Of 1 pairs shown to differ, in order: 100 %; the goal is 85 % (met).",
         "Of 1 ratios to pthread, within 20 %: 100 %; the goal is 80 % (met).",
+        "  for comparison, one half of the rounds against the other: 100 % of 1",
     ]
 
 

@@ -29,7 +29,8 @@ class Measured:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The ratio of a lock to pthread with as many threads, measured and predicted."""
+    """The ratio of a lock to pthread with as many threads, measured and predicted. again: the ratio
+    in one half of the rounds, divided by that in the other."""
 
     subject: str
     threads: int
@@ -37,6 +38,7 @@ class Ratio:
     measured: float
     predicted: float
     is_bound: bool
+    again: float | None = None
 
     @property
     def agrees(self) -> bool:
@@ -60,11 +62,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Changed:
-    """A change, measured and predicted: the throughput after it divided by that before."""
+    """A change, measured and predicted: the throughput after it divided by that before. again: that
+    of one half of the rounds, divided by that of the other."""
 
     case: Case
     measured: float
     predicted: float
+    again: float | None = None
 
     @property
     def agrees(self) -> bool:
@@ -97,6 +101,7 @@ def cell(
             measured[lock].rate / measured[BASELINE].rate,
             rate / rates[BASELINE],
             measured[lock].is_bound,
+            _again(runs, (subject, lock), (subject, BASELINE)),
         )
         for lock, rate in rates.items()
         if lock != BASELINE
@@ -142,7 +147,34 @@ def changed(case: Case, runs: Runs, predicted: Mapping[str, float]) -> Changed |
     )
     if not before or not after or case.name not in predicted:
         return None
-    return Changed(case, statistics.median(after) / statistics.median(before), predicted[case.name])
+    return Changed(
+        case,
+        statistics.median(after) / statistics.median(before),
+        predicted[case.name],
+        _again(runs, (case.after, BASELINE), (case.before, BASELINE)),
+    )
+
+
+def _again(runs: Runs, form: tuple[Subject, str], other: tuple[Subject, str]) -> float | None:
+    """Return the ratio of two forms' medians in the even rounds, divided by that in the odd ones;
+    None without both."""
+    medians = []
+    for subject, lock in (form, other):
+        for parity in (0, 1):
+            rates = [
+                run.rate
+                for run in runs.of(subject.name, subject.threads, lock)
+                if run.round % 2 == parity and run.rate
+            ]
+            if not rates:
+                return None
+            medians.append(statistics.median(rates))
+    return (medians[0] / medians[2]) / (medians[1] / medians[3])
+
+
+def repeats(values: Sequence[float | None], most: float) -> list[bool]:
+    """Return whether each known quotient of two halves deviates from 1 by `most` at most."""
+    return [abs(value - 1) <= most for value in values if value is not None]
 
 
 def share(values: Sequence[bool]) -> float | None:

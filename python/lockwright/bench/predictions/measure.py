@@ -18,6 +18,7 @@ from lockwright.compare.plan import UNSPECIFIED, Slot
 from lockwright.compare.runner import Runner
 from lockwright.preload.locks import Registry
 from lockwright.run import record
+from lockwright.simulate.figures import BASELINE
 from lockwright.study.campaign.site import Folders
 
 _PROFILING = 60.0
@@ -111,13 +112,17 @@ def measure(
 def _missing(
     subject: Subject, locks: Sequence[str], rounds: int, runs: Runs
 ) -> list[tuple[int, str]]:
-    """Return the rounds and locks of the missing runs."""
-    return [
-        (number, lock)
-        for number in range(rounds)
-        for lock in _shuffled(subject, number, locks)
-        if _is_missing(runs, subject, lock, number)
-    ]
+    """Return the rounds and locks of the missing runs. The baseline, to which all are compared,
+    runs three times in a round."""
+    slots = []
+    for number in range(rounds):
+        order = [(number, lock) for lock in _shuffled(subject, number, locks)]
+        if len(order) > 1:
+            for part in (1, 2):
+                again = rounds + 2 * number + part - 1
+                order.insert(part * len(order) // 3, (again, BASELINE))
+        slots += order
+    return [slot for slot in slots if _is_missing(runs, subject, slot[1], slot[0])]
 
 
 def _shuffled(subject: Subject, number: int, locks: Sequence[str]) -> list[str]:

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 from rich.table import Table
 
 from lockwright.base import numbers
-from lockwright.bench.predictions.agreement import CHANGE, RATIO, Cell, Changed, Ratio, share
+from lockwright.bench.predictions.agreement import (
+    CHANGE,
+    RATIO,
+    Cell,
+    Changed,
+    Ratio,
+    repeats,
+    share,
+)
 from lockwright.bench.report import Column, empty_table
 
 CELLS = [
@@ -32,6 +40,8 @@ WORST = [
     Column("measured", "its ratio to pthread."),
     Column("predicted", "the same, predicted."),
 ]
+
+_OF_HALVES = "for comparison, one half of the rounds against the other:"
 
 GOAL_ORDER, GOAL_RATIOS, GOAL_CHANGES = 0.85, 0.8, 0.8
 
@@ -101,6 +111,9 @@ def sentences(cells: Sequence[Cell], changes: Sequence[Changed]) -> list[str]:
                 GOAL_RATIOS,
             ),
         ]
+        again = repeats([ratio.again for ratio in ratios], RATIO)
+        if again:
+            lines.append(f"  {_OF_HALVES} {_percent(share(again))} of {len(again)}")
     if changes:
         near = share([each.agrees for each in changes])
         lines.append(
@@ -108,6 +121,9 @@ def sentences(cells: Sequence[Cell], changes: Sequence[Changed]) -> list[str]:
                 f"Of {len(changes)} changes, within {100 * CHANGE:.0f} %", near or 0.0, GOAL_CHANGES
             )
         )
+        again = repeats([each.again for each in changes], CHANGE)
+        if again:
+            lines.append(f"  {_OF_HALVES} {_percent(share(again))} of {len(again)}")
         for kind in dict.fromkeys(each.case.kind for each in changes):
             of_kind = [each.agrees for each in changes if each.case.kind == kind]
             lines.append(f"  of the {len(of_kind)} changes of {kind}: {_percent(share(of_kind))}")

@@ -14,6 +14,9 @@ from lockwright.commands.common import grammar
 from lockwright.commands.common.options import name_list, number_list
 from lockwright.simulate.figures import BASELINE
 
+_ROUNDS_OF_CHANGES = 4
+"""Rounds of the changes for each run of a lock: they are few, and a tenth is to be shown."""
+
 PARTS = ("profiles", "runs", "changes", "predictions")
 
 
@@ -126,7 +129,7 @@ def command(
             if "changes" in wanted:
                 some = list(of_changes.values())
                 # Round by round, so that a program runs beside its changed form.
-                for number in range(runs + 1):
+                for number in range(_ROUNDS_OF_CHANGES * runs):
                     is_complete = measure.measure(
                         some, number + 1, limits, known, places, made, store
                     )
