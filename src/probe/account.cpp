@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <cstring>
 #include <utility>
 
 #include "lockwright/env/native/syscall.hpp"
@@ -82,25 +83,22 @@ void flush_waits(profile_buffer& target, thread_slot& thread) {
   thread.waited = 0;
 }
 
+/// Adds to a count that other threads may change at the same time.
+void add(std::uint64_t& count, std::uint64_t value) {
+  __atomic_fetch_add(&count, value, __ATOMIC_RELAXED);
+}
+
 void note_thread(record& entry, const thread_slot& thread) {
-  const std::uint32_t bit = thread.number % 192;
-  entry.threads[bit / 64] |= std::uint64_t{1} << bit % 64;
-}
-
-}  // namespace
-
-std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, const record& entry,
-                           std::uint64_t caller, std::uint64_t now) {
-  if (now - thread.last_stack < stack_interval() || thread.is_walking != 0) {
-    return 0;
+  const std::uint32_t number = thread.number % 192;
+  const std::uint64_t bit = std::uint64_t{1} << number % 64;
+  std::uint64_t& word = entry.threads[number / 64];
+  if ((__atomic_load_n(&word, __ATOMIC_RELAXED) & bit) == 0) {
+    __atomic_fetch_or(&word, bit, __ATOMIC_RELAXED);
   }
-  thread.last_stack = now;
-  thread.is_walking = 1;
-  const std::uint32_t number = walk(target, number_of(target, entry), caller);
-  thread.is_walking = 0;
-  return number;
 }
 
+/// Walks the stack of an initialisation if that is due. Returns its number plus one, or 0.
+/// site_number: of the initialisation site, plus one.
 std::uint32_t init_stack_if_due(init_table& inits, thread_slot& thread, std::uint32_t site_number,
                                 std::uint64_t caller) {
   if (thread.is_walking != 0) {
@@ -120,10 +118,38 @@ std::uint32_t init_stack_if_due(init_table& inits, thread_slot& thread, std::uin
   return number;
 }
 
-void note_failure(profile_buffer& target, thread_slot& thread, mutex_words& mutex,
-                  std::uint64_t caller) {
+}  // namespace
+
+std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, const record& entry,
+                           std::uint64_t caller, std::uint64_t now) {
+  if (now - thread.last_stack < stack_interval() || thread.is_walking != 0) {
+    return 0;
+  }
+  thread.last_stack = now;
+  thread.is_walking = 1;
+  const std::uint32_t number = walk(target, number_of(target, entry), caller);
+  thread.is_walking = 0;
+  return number;
+}
+
+void note_init(profile_buffer* target, init_table& inits, thread_slot& thread, std::uint64_t caller,
+               std::uint32_t& link, std::uint32_t& number) {
+  if (thread.last_caller != caller) {
+    thread.last_caller = caller;
+    thread.last_init_site = init_site_of(inits, caller);
+    if (target != nullptr) {
+      note_module(*target, caller);
+    }
+  }
+  const std::uint32_t site = thread.last_init_site;
+  if (site != 0) {
+    number = inits.sites[site - 1].created.fetch_add(1, std::memory_order_relaxed);
+    link = site | init_stack_if_due(inits, thread, site, caller) << init_stack_shift | is_init_site;
+  }
+}
+
+void note_failure(profile_buffer& target, thread_slot& thread, const record& entry) {
   ++thread.failed_trylocks;
-  const record& entry = record_of(target, mutex, caller);
   const std::uint32_t number = number_of(target, entry) + 1;
   if (thread.failing != number) {
     if (thread.failing != 0) {
@@ -156,31 +182,27 @@ std::uint32_t count_wait(profile_buffer& target, thread_slot& thread, const reco
   return is_measured ? std::exchange(thread.short_waits, 0) : 0;
 }
 
-void note_wait(profile_buffer& target, thread_slot& thread, record& entry, const mutex_words& mutex,
-               const wait& measured) {
+void note_wait(profile_buffer& target, thread_slot& thread, record& entry, const wait& measured) {
   const std::uint64_t weight = measured.weight;
   const std::uint64_t waited = measured.end - measured.begin;
-  ++entry.waits;
+  add(entry.waits, 1);
   entry.most_waiting =
       measured.others >= entry.most_waiting ? measured.others + 1 : entry.most_waiting;
   note_thread(entry, thread);
-  const bool is_handover = measured.handover_weight != 0 && !measured.timed_out &&
-                           __atomic_load_n(&mutex.site, __ATOMIC_RELAXED) == 0 &&
-                           entry.released > measured.begin;
   mutex_detail* detail = detail_of(target, entry);
   if (detail != nullptr) {
-    detail->waiting.add(waited, weight);
+    detail->waiting.add_shared(waited, weight);
     constexpr std::uint32_t last = mutex_detail::arrival_numbers - 1;
-    detail->arrivals[measured.others < last ? measured.others : last] += weight;
+    add(detail->arrivals[measured.others < last ? measured.others : last], weight);
     const std::uint32_t waiter_site = call_site_of(target, *detail, measured.caller);
     if (waiter_site != 0) {
-      detail->sites[waiter_site - 1].contended += weight;
-      detail->sites[waiter_site - 1].waited += weight * waited;
+      add(detail->sites[waiter_site - 1].contended, weight);
+      add(detail->sites[waiter_site - 1].waited, weight * waited);
     }
     const std::uint32_t holder_site = call_site_of(target, *detail, measured.holder);
     if (wait_edge* pair = wait_edge_of(*detail, holder_site, waiter_site); pair != nullptr) {
-      pair->times += weight;
-      pair->waited += weight * waited;
+      add(pair->times, weight);
+      add(pair->waited, weight * waited);
     }
   }
   if (measured.stack != 0) {
@@ -189,7 +211,7 @@ void note_wait(profile_buffer& target, thread_slot& thread, record& entry, const
     walked.waited.fetch_add(waited, std::memory_order_relaxed);
   }
   note_moment(target, thread, moment::wait, entry, measured.caller, measured.begin, measured.end);
-  if (is_handover) {
+  if (measured.handover_weight != 0) {
     // Until now, because the program waits that long for its thread to continue.
     const std::uint64_t handing_over = ticks() - entry.released;
     entry.hand_overs += measured.handover_weight;
@@ -280,6 +302,74 @@ void end_hold(mutex_words& mutex, std::uint64_t releaser) {
   }
   if (this_slot != &unassigned_slot) {
     note_moment(*target, *this_slot, moment::hold, entry, caller, entry.hold_begin, now);
+  }
+}
+
+void begin_section(profile_buffer& target, thread_slot& thread, record& entry,
+                   const rwlock_words& lock, const acquisition& sampled) {
+  add(entry.acquisitions, sampled.weight);
+  add(entry.samples, 1);
+  add(entry.tried, sampled.by_trylock ? sampled.weight : 0);
+  note_thread(entry, thread);
+  std::uint32_t site = 0;
+  if (entry.detail != 0 || entry.samples >= samples_for_detail) {
+    if (mutex_detail* detail = detail_of(target, entry); detail != nullptr) {
+      site = call_site_of(target, *detail, sampled.caller);
+      if (site != 0) {
+        add(detail->sites[site - 1].acquisitions, sampled.weight);
+      }
+    }
+  }
+  for (timed_section& each : thread.sections) {
+    if (each.lock == 0) {
+      ++thread.open_sections;
+      each = {.lock = reinterpret_cast<std::uint64_t>(&lock),
+              .begin = ticks(),
+              .record = number_of(target, entry),
+              .weight = sampled.weight,
+              .site = site,
+              .stack = sampled.stack};
+      return;
+    }
+  }
+  // Sections that another thread ended, which POSIX forbids, must not occupy the table for ever.
+  std::memset(static_cast<void*>(thread.sections), 0, sizeof thread.sections);
+  thread.open_sections = 0;
+}
+
+void end_section(profile_buffer& target, thread_slot& thread, const rwlock_words& lock,
+                 std::uint64_t releaser) {
+  const std::uint64_t now = ticks();
+  for (timed_section& each : thread.sections) {
+    if (each.lock != reinterpret_cast<std::uint64_t>(&lock)) {
+      continue;
+    }
+    const timed_section ended = std::exchange(each, {});
+    --thread.open_sections;
+    record& entry = target.records[ended.record];
+    const std::uint64_t held = now - ended.begin;
+    const std::uint64_t weight = ended.weight;
+    add(entry.holds, weight);
+    add(entry.held, weight * held);
+    add(entry.hold_samples, 1);
+    if (entry.detail != 0) {
+      mutex_detail& detail = target.details[entry.detail - 1];
+      detail.holding.add_shared(held, weight);
+      if (ended.site != 0) {
+        call_site& from = detail.sites[ended.site - 1];
+        add(from.held, weight * held);
+        if (from.releaser != releaser) {
+          from.releaser = releaser;
+          note_module(target, releaser);
+        }
+      }
+    }
+    if (ended.stack != 0) {
+      stack& walked = target.stacks[ended.stack - 1];
+      walked.holds.fetch_add(1, std::memory_order_relaxed);
+      walked.held.fetch_add(held, std::memory_order_relaxed);
+    }
+    return;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "probe/mutex_words.hpp"
 #include "probe/profile_buffer.hpp"
+#include "probe/rwlock_words.hpp"
 
 namespace lockwright::probe {
 
@@ -14,14 +15,13 @@ namespace lockwright::probe {
 std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, const record& entry,
                            std::uint64_t caller, std::uint64_t now);
 
-/// Walks the stack of an initialisation if that is due. Returns its number plus one, or 0.
-/// site_number: of the initialisation site, plus one.
-std::uint32_t init_stack_if_due(init_table& inits, thread_slot& thread, std::uint32_t site_number,
-                                std::uint64_t caller);
+/// Notes the caller that initialises an object: its site in `link`, with the stack if that is due to
+/// be walked, and its ordinal there in `number`. target: null if the process has none yet.
+void note_init(profile_buffer* target, init_table& inits, thread_slot& thread, std::uint64_t caller,
+               std::uint32_t& link, std::uint32_t& number);
 
-/// Counts a trylock that found the mutex held.
-void note_failure(profile_buffer& target, thread_slot& thread, mutex_words& mutex,
-                  std::uint64_t caller);
+/// Counts a trylock that found the mutex or reader-writer lock held.
+void note_failure(profile_buffer& target, thread_slot& thread, const record& entry);
 
 /// Counts a wait. Returns its sampling weight, or 0 if the wait is not to be recorded further; a
 /// long wait always has weight 1. Measured waits last longer than others, because the holder has to
@@ -30,8 +30,8 @@ void note_failure(profile_buffer& target, thread_slot& thread, mutex_words& mute
 std::uint32_t count_wait(profile_buffer& target, thread_slot& thread, const record& entry,
                          std::uint64_t waited, bool is_measured);
 
-/// One wait, with the sampling weight `weight`. handover_weight: that of the handover at its end, 0
-/// if that was not measured. A concurrent update by waiter and holder may lose one sample.
+/// One wait, with the sampling weight `weight`. handover_weight: that of the handover at its end,
+/// after the release that the record has; 0 if that was not measured.
 struct wait {
   std::uint32_t weight;
   std::uint32_t handover_weight;
@@ -41,10 +41,8 @@ struct wait {
   std::uint64_t holder;  ///< the holder's caller; 0 if not known
   std::uint64_t begin;
   std::uint64_t end;
-  bool timed_out;
 };
-void note_wait(profile_buffer& target, thread_slot& thread, record& entry, const mutex_words& mutex,
-               const wait& measured);
+void note_wait(profile_buffer& target, thread_slot& thread, record& entry, const wait& measured);
 
 /// A sampled acquisition, whose holding time is measured from now on. previous: the kernel's number
 /// of the last holder, 0 if it is not known.
@@ -64,6 +62,16 @@ void resume_hold(record& entry, mutex_words& mutex, std::uint64_t caller);
 /// Ends the measurement of a holding time. releaser: caller of the function that releases the
 /// mutex; 0 for a condition variable wait.
 void end_hold(mutex_words& mutex, std::uint64_t releaser);
+
+/// A sampled acquisition of a reader-writer lock, whose section is measured from now on; other
+/// readers may be inside.
+void begin_section(profile_buffer& target, thread_slot& thread, record& entry,
+                   const rwlock_words& lock, const acquisition& sampled);
+
+/// Ends the measurement of the section, if the calling thread's is being measured; called before
+/// the release. releaser: caller of the function that releases the lock.
+void end_section(profile_buffer& target, thread_slot& thread, const rwlock_words& lock,
+                 std::uint64_t releaser);
 
 /// Notes the time of a release; called before the release of a mutex that has waiters.
 void note_release(mutex_words& mutex);

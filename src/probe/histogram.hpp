@@ -26,6 +26,11 @@ struct histogram {
   }
 
   void add(std::uint64_t ticks, std::uint64_t weight) { weights[bucket_of(ticks)] += weight; }
+
+  /// The same while other threads may add.
+  void add_shared(std::uint64_t ticks, std::uint64_t weight) {
+    __atomic_fetch_add(&weights[bucket_of(ticks)], weight, __ATOMIC_RELAXED);
+  }
 };
 
 }  // namespace lockwright::probe

@@ -140,16 +140,17 @@ std::uint32_t sample(thread_slot& thread) {
   const std::uint32_t wait_weight =
       count_wait(*target, *thread, entry, end - begin, handover_weight != 0);
   if (wait_weight != 0) {
-    note_wait(*target, *thread, entry, words,
+    const bool is_handover =
+        error == 0 && __atomic_load_n(&words.site, __ATOMIC_RELAXED) == 0 && entry.released > begin;
+    note_wait(*target, *thread, entry,
               {.weight = wait_weight,
-               .handover_weight = handover_weight,
+               .handover_weight = is_handover ? handover_weight : 0,
                .others = others % one_measured,
                .stack = stack,
                .caller = caller,
                .holder = holder,
                .begin = begin,
-               .end = end,
-               .timed_out = error != 0});
+               .end = end});
   }
   if (error != 0) {
     entry.acquisitions += weight;
@@ -235,7 +236,7 @@ bool is_held_by_caller(const mutex_words& mutex) {
     if (is_trylock) {
       if (target != nullptr) {
         thread->countdown += 1;
-        note_failure(*target, *thread, words, caller);
+        note_failure(*target, *thread, record_of(*target, words, caller));
       }
       return error;
     }
@@ -269,7 +270,7 @@ bool is_held_by_caller(const mutex_words& mutex) {
 [[gnu::noinline]] int note_busy(pthread_mutex_t* mutex, std::uint64_t caller) {
   thread_slot* thread = nullptr;
   if (profile_buffer* target = buffer_for_acquisition(thread); target != nullptr) {
-    note_failure(*target, *thread, mutex_words::of(mutex), caller);
+    note_failure(*target, *thread, record_of(*target, mutex_words::of(mutex), caller));
   }
   return EBUSY;
 }
@@ -295,20 +296,7 @@ int init(pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes, std::uin
     return error;
   }
   ++thread->created;
-  if (thread->last_caller != caller) {
-    thread->last_caller = caller;
-    thread->last_init_site = init_site_of(*inits, caller);
-    if (target != nullptr) {
-      note_module(*target, caller);
-    }
-  }
-  if (thread->last_init_site != 0) {
-    words.number =
-        inits->sites[thread->last_init_site - 1].created.fetch_add(1, std::memory_order_relaxed);
-    const std::uint32_t init_stack =
-        init_stack_if_due(*inits, *thread, thread->last_init_site, caller);
-    words.link = thread->last_init_site | init_stack << init_stack_shift | is_init_site;
-  }
+  note_init(target, *inits, *thread, caller, words.link, words.number);
   if (target != nullptr) {
     const unsigned when = histogram::bucket_of(ticks() - target->begin_ticks);
     __atomic_fetch_add(&target->creations.weights[when], 1, __ATOMIC_RELAXED);

@@ -18,8 +18,32 @@ namespace lockwright::probe {
 
 using counter = std::atomic<std::uint64_t>;
 
+/// The samples of a thread's acquisitions of reader-writer locks, as readers or as writers.
+struct sampler {
+  std::int32_t countdown;  ///< acquisitions to skip before the next sample
+  std::uint32_t drawn;     ///< initial countdown
+  std::uint32_t period;    ///< mean of the drawn countdowns
+  std::uint32_t samples;
+  std::uint64_t acquisitions;  ///< before the present countdown began
+  std::uint64_t last_sample;
+};
+static_assert(sizeof(sampler) == 32);
+LOCKWRIGHT_LAYOUT(sampler, countdown, drawn, period, samples, acquisitions, last_sample);
+
+/// A section under a reader-writer lock that a thread is in and whose length is measured.
+struct timed_section {
+  std::uint64_t lock;  ///< address; 0 if there is none
+  std::uint64_t begin;
+  std::uint32_t record;
+  std::uint32_t weight;
+  std::uint32_t site;   ///< in the record's details, plus one
+  std::uint32_t stack;  ///< plus one
+};
+static_assert(sizeof(timed_section) == 32);
+LOCKWRIGHT_LAYOUT(timed_section, lock, begin, record, weight, site, stack);
+
 /// A thread that locked a mutex. An acquisition that is neither sampled nor waits accesses the
-/// first cache line only.
+/// first cache line only; one of a reader-writer lock another one.
 struct alignas(64) thread_slot {
   std::int32_t countdown;  ///< acquisitions to skip before the next sample
   std::uint32_t tid;       ///< the kernel's number
@@ -71,15 +95,23 @@ struct alignas(64) thread_slot {
   std::uint32_t waits;        ///< of these
   std::uint32_t short_waits;  ///< since the last measured wait
   std::uint32_t unused[9];
+
+  sampler reads;
+  sampler writes;
+  static constexpr unsigned section_numbers = 4;
+  timed_section sections[section_numbers];
+  std::uint32_t open_sections;  ///< of these, those in use
+  std::uint32_t unused_words[15];
 };
-static_assert(sizeof(thread_slot) == 320);
+static_assert(sizeof(thread_slot) == 576);
 LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last_sample, period,
                   random, rwlock_calls, spin_calls, mmap_calls, waiting_since, waiting_site,
                   waiting_for, waits_drawn, last_wait, last_stack, last_moment, last_usage,
                   waits_countdown, waits_period, samples, migrations, processor, is_walking,
                   clock_ticks, clock_ns, failing, failures, failed_trylocks, cond_waits, unprofiled,
                   created, destroyed, last_caller, last_init_site, moments_left, next_moment,
-                  contended, last_record, began, waited, waited_for, waits, short_waits, unused);
+                  contended, last_record, began, waited, waited_for, waits, short_waits, unused,
+                  reads, writes, sections, open_sections, unused_words);
 
 /// A caller of pthread_mutex_init.
 struct init_site {
@@ -135,8 +167,11 @@ struct stack {
 static_assert(sizeof(stack) == 48 + 8 * stack::depth);
 LOCKWRIGHT_LAYOUT(stack, hash, record, frames, waits, waited, holds, held, pcs);
 
-/// One mutex, or all mutexes of one site where there are too many.
+/// One mutex, or all mutexes of one site where there are too many. A reader-writer lock has two: that
+/// of its writers and, behind it, that of its readers, whose fields have no single writer.
 struct alignas(64) record {
+  static constexpr std::uint32_t of_readers = 1U << 28;
+  static constexpr std::uint32_t of_writers = 1U << 29;
   static constexpr std::uint32_t is_void = 1U << 30;
   static constexpr std::uint32_t is_shared = 1U << 31;
 
@@ -256,6 +291,8 @@ struct alignas(4096) profile_buffer {
   static constexpr std::uint32_t record_numbers = 16384;
   /// The last records; each is for all mutexes of some sites.
   static constexpr std::uint32_t shared_records = 1024;
+  /// Those before them; each pair is for all reader-writer locks of some sites.
+  static constexpr std::uint32_t shared_rwlock_records = 512;
   static constexpr std::uint32_t detail_numbers = 1024;
   static constexpr std::uint32_t moment_numbers = 32768;
   static constexpr std::uint32_t moments_in_block = 64;

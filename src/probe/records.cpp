@@ -9,60 +9,103 @@
 namespace lockwright::probe {
 namespace {
 
-constexpr std::uint32_t own_records =
+constexpr std::uint32_t first_shared =
     profile_buffer::record_numbers - profile_buffer::shared_records;
+constexpr std::uint32_t own_records = first_shared - profile_buffer::shared_rwlock_records;
+
+/// A mutex or reader-writer lock. link: its words that lead to its records; kind: of these.
+struct object {
+  std::uint64_t address;
+  std::uint64_t* link;
+  std::uint32_t kind;
+  bool is_rwlock;
+};
+
+object object_of(mutex_words& mutex) {
+  return {.address = reinterpret_cast<std::uint64_t>(&mutex),
+          .link = reinterpret_cast<std::uint64_t*>(&mutex.link),
+          .kind = mutex.kind & 0xffff,
+          .is_rwlock = false};
+}
+
+object object_of(rwlock_words& lock) {
+  return {.address = reinterpret_cast<std::uint64_t>(&lock),
+          .link = reinterpret_cast<std::uint64_t*>(&lock.link),
+          .kind = record::of_writers,
+          .is_rwlock = true};
+}
 
 std::uint64_t scrambled(std::uint64_t value) {
   value *= 0x9e3779b97f4a7c15;
   return value ^ value >> 32;
 }
 
-bool belongs_to(const record& entry, const mutex_words& mutex) {
-  return entry.address == reinterpret_cast<std::uint64_t>(&mutex) ||
-         (entry.kind & record::is_shared) != 0;
+record* known(profile_buffer& target, std::uint32_t id, std::uint64_t address) {
+  if (id == 0 || id > profile_buffer::record_numbers) {
+    return nullptr;
+  }
+  record& entry = target.records[id - 1];
+  return entry.address == address || (entry.kind & record::is_shared) != 0 ? &entry : nullptr;
 }
 
-/// Returns the record that all mutexes of a site share.
-record& shared_record(profile_buffer& target, std::uint32_t init_site, std::uint64_t caller) {
-  const std::uint64_t key = init_site != 0 ? init_site & ((1U << init_stack_shift) - 1) : caller;
-  record& entry = target.records[own_records + scrambled(key) % profile_buffer::shared_records];
+/// Sets what a record begins with; `number` is 1 for that of readers.
+void begin(record& entry, std::uint32_t init_site, std::uint64_t caller, std::uint32_t kind,
+           std::uint32_t number) {
   entry.init_site = init_site;
   entry.first_site = caller;
-  entry.kind = record::is_shared;
-  return entry;
+  entry.kind = number == 0 ? kind : (kind & ~record::of_writers) | record::of_readers;
 }
 
-[[gnu::noinline, gnu::cold]] record& make_record(profile_buffer& target, mutex_words& mutex,
+/// Returns the record, or the first of two, that all objects of a site share.
+record& shared_record(profile_buffer& target, std::uint32_t init_site, std::uint64_t caller,
+                      const object& of) {
+  const std::uint64_t key = init_site != 0 ? init_site & ((1U << init_stack_shift) - 1) : caller;
+  if (!of.is_rwlock) {
+    record& entry = target.records[first_shared + scrambled(key) % profile_buffer::shared_records];
+    begin(entry, init_site, caller, record::is_shared, 0);
+    return entry;
+  }
+  constexpr std::uint32_t pairs = profile_buffer::shared_rwlock_records / 2;
+  record* both = &target.records[own_records + 2 * (scrambled(key) % pairs)];
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    begin(both[i], init_site, caller, of.kind | record::is_shared, i);
+  }
+  return *both;
+}
+
+[[gnu::noinline, gnu::cold]] record& make_record(profile_buffer& target, const object& of,
                                                  std::uint64_t caller) {
-  auto* link = reinterpret_cast<std::uint64_t*>(&mutex.link);
-  std::uint64_t present = __atomic_load_n(link, __ATOMIC_RELAXED);
+  std::uint64_t present = __atomic_load_n(of.link, __ATOMIC_RELAXED);
   const auto id = static_cast<std::uint32_t>(present);
   const std::uint32_t init_site = (id & is_init_site) != 0 ? id & ~is_init_site : 0;
+  const std::uint32_t count = of.is_rwlock ? 2 : 1;
   record* created = nullptr;
   // Read first, so that the number does not wrap around.
   if (target.records_used.load(std::memory_order_relaxed) < own_records) {
-    const std::uint32_t number = target.records_used.fetch_add(1, std::memory_order_relaxed);
-    if (number < own_records) {
+    const std::uint32_t number = target.records_used.fetch_add(count, std::memory_order_relaxed);
+    if (number + count <= own_records) {
       created = &target.records[number];
-      created->address = reinterpret_cast<std::uint64_t>(&mutex);
-      created->init_site = init_site;
-      created->ordinal = init_site != 0 ? static_cast<std::uint32_t>(present >> 32) : 0;
-      created->kind = mutex.kind & 0xffff;
-      created->first_site = caller;
-      created->first_seen = ticks();
-      note_module(target, created->address);
+      const std::uint64_t now = ticks();
+      for (std::uint32_t i = 0; i < count; ++i) {
+        begin(created[i], init_site, caller, of.kind, i);
+        created[i].address = of.address;
+        created[i].ordinal = init_site != 0 ? static_cast<std::uint32_t>(present >> 32) : 0;
+        created[i].first_seen = now;
+      }
+      note_module(target, of.address);
     }
   }
   if (created == nullptr) {
-    created = &shared_record(target, init_site, caller);
+    created = &shared_record(target, init_site, caller, of);
   }
   note_module(target, caller);
   const std::uint64_t wanted = number_of(target, *created) + std::uint64_t{1};
-  if (!__atomic_compare_exchange_n(link, &present, wanted, false, __ATOMIC_ACQ_REL,
+  if (!__atomic_compare_exchange_n(of.link, &present, wanted, false, __ATOMIC_ACQ_REL,
                                    __ATOMIC_ACQUIRE)) {
-    if (record* other = known_record(target, mutex); other != nullptr) {
-      if ((created->kind & record::is_shared) == 0) {
-        created->kind |= record::is_void;
+    if (record* other = known(target, static_cast<std::uint32_t>(present), of.address);
+        other != nullptr) {
+      for (std::uint32_t i = 0; i < count && (created->kind & record::is_shared) == 0; ++i) {
+        created[i].kind |= record::is_void;
       }
       return *other;
     }
@@ -73,17 +116,19 @@ record& shared_record(profile_buffer& target, std::uint32_t init_site, std::uint
 }  // namespace
 
 record* known_record(profile_buffer& target, const mutex_words& mutex) {
-  const std::uint32_t id = __atomic_load_n(&mutex.link, __ATOMIC_ACQUIRE);
-  if (id == 0 || id > profile_buffer::record_numbers) {
-    return nullptr;
-  }
-  record& entry = target.records[id - 1];
-  return belongs_to(entry, mutex) ? &entry : nullptr;
+  return known(target, __atomic_load_n(&mutex.link, __ATOMIC_ACQUIRE),
+               reinterpret_cast<std::uint64_t>(&mutex));
 }
 
 record& record_of(profile_buffer& target, mutex_words& mutex, std::uint64_t caller) {
-  record* known = known_record(target, mutex);
-  return known != nullptr ? *known : make_record(target, mutex, caller);
+  record* present = known_record(target, mutex);
+  return present != nullptr ? *present : make_record(target, object_of(mutex), caller);
+}
+
+record* records_of(profile_buffer& target, rwlock_words& lock, std::uint64_t caller) {
+  record* present = known(target, __atomic_load_n(&lock.link, __ATOMIC_ACQUIRE),
+                          reinterpret_cast<std::uint64_t>(&lock));
+  return present != nullptr ? present : &make_record(target, object_of(lock), caller);
 }
 
 mutex_detail* detail_of(profile_buffer& target, record& entry) {
@@ -95,7 +140,10 @@ mutex_detail* detail_of(profile_buffer& target, record& entry) {
     if (number >= profile_buffer::detail_numbers) {
       return nullptr;
     }
-    entry.detail = number + 1;
+    // Several readers may each have taken one; all use that of the first.
+    std::uint32_t none = 0;
+    __atomic_compare_exchange_n(&entry.detail, &none, number + 1, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
   }
   return &target.details[entry.detail - 1];
 }
@@ -105,12 +153,13 @@ std::uint32_t call_site_of(profile_buffer& target, mutex_detail& detail, std::ui
     return 0;
   }
   for (std::uint32_t i = 0; i < mutex_detail::site_numbers; ++i) {
-    if (detail.sites[i].caller == caller) {
+    std::uint64_t present = detail.sites[i].caller;
+    if (present == 0 && __atomic_compare_exchange_n(&detail.sites[i].caller, &present, caller,
+                                                    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      note_module(target, caller);
       return i + 1;
     }
-    if (detail.sites[i].caller == 0) {
-      detail.sites[i].caller = caller;
-      note_module(target, caller);
+    if (present == caller) {
       return i + 1;
     }
   }

@@ -5,6 +5,7 @@
 
 #include "probe/mutex_words.hpp"
 #include "probe/profile_buffer.hpp"
+#include "probe/rwlock_words.hpp"
 
 namespace lockwright::probe {
 
@@ -14,14 +15,17 @@ record& record_of(profile_buffer& target, mutex_words& mutex, std::uint64_t call
 /// Returns the record of a mutex; null if there is none.
 record* known_record(profile_buffer& target, const mutex_words& mutex);
 
-/// Returns the details of a mutex; null if there is no room. Only for the holder.
+/// Returns the records of a reader-writer lock: that of its writers, the other one behind it;
+/// creates them if there are none. The caller need not hold the lock.
+record* records_of(profile_buffer& target, rwlock_words& lock, std::uint64_t caller);
+
+/// Returns the details of a mutex; null if there is no room. Only for a holder.
 mutex_detail* detail_of(profile_buffer& target, record& entry);
 
-/// Returns the number of a caller in `detail`, plus one; 0 if there is no room. Only for the
-/// holder.
+/// Returns the number of a caller in `detail`, plus one; 0 if there is no room. Only for a holder.
 std::uint32_t call_site_of(profile_buffer& target, mutex_detail& detail, std::uint64_t caller);
 
-/// Returns the entry of a pair of sites; null if there is no room. Only for the holder.
+/// Returns the entry of a pair of sites; null if there is no room. Only for a holder.
 wait_edge* wait_edge_of(mutex_detail& detail, std::uint32_t holder, std::uint32_t waiter);
 
 /// Returns the number of an initialisation site, plus one; 0 if there is no room.

@@ -1,5 +1,5 @@
-// pthread_rwlock_*: only counted or, if LOCKWRIGHT_RWLOCK is `mutex`, replaced by a mutex, with
-// which readers exclude each other. Process-shared ones stay with the C library.
+// pthread_rwlock_*: profiled as the C library's or, if LOCKWRIGHT_RWLOCK is `mutex`, replaced by a
+// mutex, with which readers exclude each other. Process-shared ones are only counted.
 #include <errno.h>
 #include <pthread.h>
 #include <time.h>
@@ -13,8 +13,10 @@
 #include "interpose/deadline.hpp"
 #include "interpose/export.hpp"
 #include "interpose/real.hpp"
+#include "probe/kept_rwlock.hpp"
 #include "probe/mutex.hpp"
 #include "probe/mutex_words.hpp"
+#include "probe/rwlock_words.hpp"
 #include "probe/state.hpp"
 
 namespace lockwright::probe {
@@ -91,10 +93,12 @@ bool is_time(clockid_t clock, const timespec* deadline) {
   return interpose::is_known(clock) && interpose::is_valid(*deadline);
 }
 
+bool is_replaced() { return interpose::rwlocks.get() == interpose::rwlock_mode::exclusive; }
+
 struct rwlock_entries {
   static bool is_left_to_library(pthread_rwlock_t* lock) {
-    return interpose::rwlocks.get() != interpose::rwlock_mode::exclusive ||
-           exclusive::of(lock).depth == of_library;
+    return is_replaced() ? exclusive::of(lock).depth == of_library
+                         : rwlock_words::of(lock).shared != PTHREAD_PROCESS_PRIVATE;
   }
 
   static void note_library_call(bool waits) {
@@ -114,45 +118,73 @@ struct rwlock_entries {
     if (attributes != nullptr) {
       pthread_rwlockattr_getpshared(attributes, &shared);
     }
-    exclusive& replaced = exclusive::of(lock);
-    if (interpose::rwlocks.get() != interpose::rwlock_mode::exclusive ||
-        shared != PTHREAD_PROCESS_PRIVATE) {
+    if (!is_replaced()) {
+      return shared == PTHREAD_PROCESS_PRIVATE ? kept::init(lock, attributes, caller)
+                                               : interpose::real.rwlock_init(lock, attributes);
+    }
+    if (shared != PTHREAD_PROCESS_PRIVATE) {
       const int error = interpose::real.rwlock_init(lock, attributes);
-      replaced.depth = error == 0 && shared != PTHREAD_PROCESS_PRIVATE ? of_library : 0;
+      exclusive::of(lock).depth = error == 0 ? of_library : 0;
       return error;
     }
     std::memset(lock, 0, sizeof *lock);
-    return probe::init(replaced.mutex(), nullptr, caller);
+    return probe::init(exclusive::of(lock).mutex(), nullptr, caller);
   }
 
   static int destroy(pthread_rwlock_t* lock, std::uint64_t) {
-    return probe::destroy(exclusive::of(lock).mutex());
+    return is_replaced() ? probe::destroy(exclusive::of(lock).mutex())
+                         : interpose::real.rwlock_destroy(lock);
   }
   static int rdlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+    if (!is_replaced()) {
+      return kept::lock_read(lock, caller);
+    }
     return read(lock, EDEADLK, [caller](auto* mutex) { return probe::lock(mutex, caller); });
   }
   static int tryrdlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+    if (!is_replaced()) {
+      return kept::try_lock_read(lock, caller);
+    }
     return read(lock, EBUSY, [caller](auto* mutex) { return try_lock(mutex, caller); });
   }
   static int rdlock_until(pthread_rwlock_t* lock, interpose::deadline_clock clock,
                           const timespec* deadline, std::uint64_t caller) {
-    return !is_time(clock.id, deadline) ? EINVAL : read(lock, EDEADLK, [=](auto* mutex) {
-      return lock_until(mutex, clock.id, deadline, caller);
-    });
+    if (!is_time(clock.id, deadline)) {
+      return EINVAL;
+    }
+    if (!is_replaced()) {
+      return kept::lock_read_until(lock, clock.id, deadline, caller);
+    }
+    return read(lock, EDEADLK,
+                [=](auto* mutex) { return lock_until(mutex, clock.id, deadline, caller); });
   }
   static int wrlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+    if (!is_replaced()) {
+      return kept::lock_write(lock, caller);
+    }
     return write(lock, EDEADLK, [caller](auto* mutex) { return probe::lock(mutex, caller); });
   }
   static int trywrlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+    if (!is_replaced()) {
+      return kept::try_lock_write(lock, caller);
+    }
     return write(lock, EBUSY, [caller](auto* mutex) { return try_lock(mutex, caller); });
   }
   static int wrlock_until(pthread_rwlock_t* lock, interpose::deadline_clock clock,
                           const timespec* deadline, std::uint64_t caller) {
-    return !is_time(clock.id, deadline) ? EINVAL : write(lock, EDEADLK, [=](auto* mutex) {
-      return lock_until(mutex, clock.id, deadline, caller);
-    });
+    if (!is_time(clock.id, deadline)) {
+      return EINVAL;
+    }
+    if (!is_replaced()) {
+      return kept::lock_write_until(lock, clock.id, deadline, caller);
+    }
+    return write(lock, EDEADLK,
+                 [=](auto* mutex) { return lock_until(mutex, clock.id, deadline, caller); });
   }
   static int unlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+    if (!is_replaced()) {
+      return kept::unlock(lock, caller);
+    }
     exclusive& replaced = exclusive::of(lock);
     if (replaced.depth != 0 && replaced.depth != writing) {
       --replaced.depth;

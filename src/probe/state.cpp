@@ -120,6 +120,26 @@ void note_clocks(thread_slot& thread) {
   thread.clock_ticks = now.ticks;
 }
 
+/// Draws the next countdown of `of` at `now`; returns the sampling weight of the present
+/// acquisition. thread: for its random numbers.
+template <class Countdown>
+std::uint32_t draw(Countdown& of, thread_slot& thread, std::uint64_t now) {
+  const std::uint32_t weight = of.drawn;
+  of.acquisitions += weight;
+  const std::uint64_t gap = now - of.last_sample;
+  if (gap < sample_interval() && of.period < max_period) {
+    of.period *= 2;
+  } else if (gap > 3 * sample_interval() && of.period > 1) {
+    of.period /= 2;
+  }
+  of.last_sample = now;
+  // From half to one and a half periods, so that samples do not coincide with a period of the
+  // program.
+  of.drawn = of.period <= 1 ? 1 : of.period / 2 + 1 + next_random(thread) % of.period;
+  of.countdown = static_cast<std::int32_t>(of.drawn) - 1;
+  return weight;
+}
+
 /// Detaches the child of a fork from the parent's buffer.
 void in_child() {
   if (first == nullptr) {
@@ -206,6 +226,14 @@ thread_slot& assign_slot() {
     // A thread without a slot counts at the unassigned slot; the present acquisition is the first
     // in its own slot.
     slot->countdown = -1;
+    for (sampler* each : {&slot->reads, &slot->writes}) {
+      *each = {.countdown = -1,
+               .drawn = 1,
+               .period = 1,
+               .samples = 0,
+               .acquisitions = 0,
+               .last_sample = slot->last_sample};
+    }
     move_local_slot(*target, *slot);
   }
   // Not before the C library has started: the thread then calls again.
@@ -263,24 +291,16 @@ profile_buffer* request_buffer(bool regardless) {
 }
 
 std::uint32_t next_sample(thread_slot& thread, std::uint64_t now) {
-  const std::uint32_t weight = thread.drawn;
-  thread.acquisitions += weight;
-  const std::uint64_t gap = now - thread.last_sample;
-  if (gap < sample_interval() && thread.period < max_period) {
-    thread.period *= 2;
-  } else if (gap > 3 * sample_interval() && thread.period > 1) {
-    thread.period /= 2;
-  }
-  thread.last_sample = now;
-  // From half to one and a half periods, so that samples do not coincide with a period of the
-  // program.
-  thread.drawn =
-      thread.period <= 1 ? 1 : thread.period / 2 + 1 + next_random(thread) % thread.period;
-  thread.countdown = static_cast<std::int32_t>(thread.drawn) - 1;
+  const std::uint32_t weight = draw(thread, thread, now);
   if (now - thread.clock_ticks > 200 * ticks_per_microsecond()) {
     note_clocks(thread);
   }
   return weight;
+}
+
+std::uint32_t next_sample(thread_slot& thread, sampler& of, std::uint64_t now) {
+  ++of.samples;
+  return draw(of, thread, now);
 }
 
 std::uint32_t next_wait(thread_slot& thread, std::uint64_t now) {

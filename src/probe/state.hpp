@@ -65,6 +65,9 @@ inline thread_slot& slot_for_call() {
 /// Draws the next countdown at `now`; returns the sampling weight of the present acquisition.
 std::uint32_t next_sample(thread_slot& thread, std::uint64_t now);
 
+/// Draws the next countdown of the thread's readers or writers likewise.
+std::uint32_t next_sample(thread_slot& thread, sampler& of, std::uint64_t now);
+
 /// Draws the next countdown of contended acquisitions at `now`; returns the weight of the present
 /// one.
 std::uint32_t next_wait(thread_slot& thread, std::uint64_t now);

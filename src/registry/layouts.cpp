@@ -67,6 +67,8 @@ int main() {
   EMIT(profile_buffer::moments_in_block);
   EMIT(record::is_shared);
   EMIT(record::is_void);
+  EMIT(record::of_readers);
+  EMIT(record::of_writers);
   EMIT(wait_counts::least_bits);
   std::printf("  \"stats_page::words\": %u},\n \"structs\": {\n", stats_page::words);
   emit_struct<lockwright::interpose::layout_stamp>();
@@ -75,6 +77,8 @@ int main() {
   emit_struct<stats_page>();
   emit_struct<wait_counts>();
   emit_struct<metrics_page>();
+  emit_struct<sampler>();
+  emit_struct<timed_section>();
   emit_struct<thread_slot>();
   emit_struct<init_site>();
   emit_struct<init_stack>();

@@ -25,9 +25,9 @@ namespace {
 constexpr struct {
   const char* kind;
   void (*set_up)(phase_run&);
-} phases[] = {{"crowd", crowd}, {"churn", churn},         {"rings", rings},
-              {"herd", herd},   {"producers", producers}, {"forks", forks},
-              {"order", order}, {"reuse", reuse},         {"memory", memory}};
+} phases[] = {{"crowd", crowd},         {"churn", churn},    {"rings", rings}, {"herd", herd},
+              {"producers", producers}, {"forks", forks},    {"order", order}, {"reuse", reuse},
+              {"memory", memory},       {"readers", readers}};
 
 void set_up(phase_run& on) {
   for (const auto& each : phases) {
@@ -87,6 +87,7 @@ int run(const settings& given) {
       .field("processors", processors())
       .field("mutex", origin_of("pthread_mutex_lock"))
       .field("cond", origin_of("pthread_cond_wait"))
+      .field("rwlock", origin_of("pthread_rwlock_wrlock"))
       .print();
 
   const std::uint64_t began = now();

@@ -209,6 +209,9 @@ void phase_run::check_totals() const {
       fail("exclusion", "mutex " + std::to_string(each.number) + " is still marked as held");
     }
   }
+  for (const auto& count : counts_) {
+    counted += count();
+  }
   if (counted != sections()) {
     fail("exclusion", "there were " + std::to_string(sections()) + " sections, and " +
                           std::to_string(counted) + " of them were counted inside");

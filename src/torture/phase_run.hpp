@@ -38,6 +38,9 @@ class phase_run {
   // A check to run when all threads have ended.
   void afterwards(std::function<void()> check) { checks_.push_back(std::move(check)); }
 
+  // Sections outside the mutexes that were counted inside, once all threads have ended.
+  void also_counted(std::function<std::uint64_t()> count) { counts_.push_back(std::move(count)); }
+
   // Runs all threads for this time, disturbs and watches them, and returns when they have ended.
   void run(double seconds, stopper& stops);
 
@@ -75,6 +78,7 @@ class phase_run {
   std::deque<guarded> mutexes_;
   std::deque<worker> workers_;
   std::vector<std::function<void()>> checks_;
+  std::vector<std::function<std::uint64_t()>> counts_;
   alignas(apart) std::atomic<std::uint64_t> tick_{0};
   std::atomic<bool> over_{false};
   alignas(apart) std::atomic<std::uint32_t> halted_{0};

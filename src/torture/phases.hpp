@@ -21,6 +21,8 @@ void forks(phase_run& on);
 void order(phase_run& on);
 // The last user of a mutex destroys it at once.
 void reuse(phase_run& on);
+// Readers and writers of a reader-writer lock.
+void readers(phase_run& on);
 // Repeated work, during which memory must not grow.
 void memory(phase_run& on);
 

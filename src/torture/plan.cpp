@@ -17,6 +17,8 @@ namespace {
 // "crowd" twice, because it finds the most.
 constexpr const char* all_kinds[] = {"crowd",     "churn", "crowd", "rings", "herd",
                                      "producers", "forks", "order", "reuse", "memory"};
+// Runs only if it is named, since it tests another kind of lock.
+constexpr const char* readers_kind = "readers";
 constexpr const char* disturbances[] = {"stutter", "shuffle", "stops", "signals"};
 
 constexpr int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,
@@ -56,7 +58,7 @@ const char* type_name(int type) {
 }
 
 bool is_part(const std::string& word) {
-  return in(std::begin(all_kinds), std::end(all_kinds), word) ||
+  return word == readers_kind || in(std::begin(all_kinds), std::end(all_kinds), word) ||
          in(std::begin(disturbances), std::end(disturbances), word);
 }
 
@@ -84,6 +86,10 @@ plan::plan(const settings& given) : settings_{given} {
     if (promised && given.wants(kind)) {
       kinds_.emplace_back(kind);
     }
+  }
+  const auto& named = given.only;
+  if (std::find(named.begin(), named.end(), readers_kind) != named.end()) {
+    kinds_.emplace_back(readers_kind);
   }
   if (kinds_.empty()) {
     std::fputs("lockwright-torture: no phase is left; run 'lockwright-torture --help'\n", stderr);

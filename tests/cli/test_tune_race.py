@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from lockwright.compare.plan import Plan, Slot
 from lockwright.preload import locks
+from lockwright.preload.rwlocks import parts_of
 from lockwright.run.record import FAILED, FINISHED, TIMEOUT, Record
 from lockwright.stats.inference import t_quantile
 from lockwright.stats.sequential import interval
@@ -268,7 +269,7 @@ class Machine:
         self._seconds = seconds
 
     def measure(self, slot: Slot, library: Path, limit: float) -> Record:
-        assert library == Path(slot.lock)
+        assert library == Path(parts_of(slot.lock)[0])
         taken = self._seconds[slot.lock] * self._draw.lognormvariate(0, 0.1)
         self.now += taken
         return run(slot.lock, slot.round, taken)
@@ -337,6 +338,33 @@ def test_the_family_of_the_leading_lock_joins(
     if joined:
         first = {run.lock: run.round for run in reversed(records)}
         assert min(first[lock] for lock in joined) > race.LEAST_ROUNDS
+
+
+@pytest.mark.parametrize(
+    ("seconds", "joined"),
+    [
+        ({"futex": 0.8, "pthread/mutex": 0.9, "futex/mutex": 0.6}, {"futex/mutex"}),
+        ({"pthread/phase-fair": 0.7, "hmcs": 0.9}, {"hmcs/phase-fair"}),
+        ({"futex": 0.8, "pthread/mutex": 1.4, "pthread/phase-fair": 1.4}, set()),
+    ],
+)
+def test_the_best_lock_joins_with_the_best_reader_writer_lock(
+    seconds: dict[str, float], joined: set[str]
+) -> None:
+    """No other pair does, and none if all reader-writer locks have dropped out."""
+    first = ("futex", "hmcs", "pthread/mutex", "pthread/phase-fair")
+    reserves = candidates.pairs(first)
+    assert len(reserves) == 4
+    machine = Machine(dict.fromkeys(("pthread", *first, *reserves), 1.0) | seconds)
+    race_plan = replace(plan(*first, *reserves), reserves=reserves)
+    registry = SimpleNamespace(
+        path_of=Path,
+        find=lambda name: SimpleNamespace(
+            name=name, category=FAMILIES.get(name, "none"), parking=True, yields=False
+        ),
+    )
+    session = run_race(machine, race_plan, registry)
+    assert {record.lock for record in session.records} & set(reserves) == joined
 
 
 def test_a_lock_that_joins_late_is_ranked_by_the_rounds_that_it_shares() -> None:

@@ -62,6 +62,8 @@ class big_reader {
       .waiting = waiting::spin_then_park,
       .distributed_readers = true,
       .suits = "almost only readers, on many processors",
+      .patents =
+          "US 8,504,540 (a tree of readers' counters); 6,823,511 (counters by group, expired)",
       .reference = "Hsieh and Weihl, IPPS 1992; Linux's brlock, 2000",
       .summary =
           "Readers count themselves by thread, each in its own cache line, until a writer comes; "

@@ -144,6 +144,7 @@ class Advice:
     lost_share: float
     baseline: str = BASELINE
     remarks: tuple[str, ...] = field(default=())
+    rwlocks: tuple[Candidate, ...] = ()
     predicted: Gains | None = None
 
     @property

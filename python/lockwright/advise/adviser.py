@@ -6,6 +6,7 @@ from lockwright.advise.bottlenecks import contention, diagnose
 from lockwright.advise.changes import changes
 from lockwright.advise.evidence import all_met, at_least, at_most, informs
 from lockwright.advise.profile_figures import ProfileFigures
+from lockwright.advise.reader_writer import advise_on_rwlocks
 from lockwright.advise.steps import ask_questions
 from lockwright.advise.tail_latency import tail_latency
 from lockwright.base.numbers import with_unit
@@ -44,15 +45,19 @@ def advise(
         if can_gain
         else ()
     )
+    on_rwlocks = advise_on_rwlocks(figures)
+    names = [lock.lock for lock in candidates]
+    sentences = [_sentence(figures, fired, can_gain, names), on_rwlocks.sentence]
     return Advice(
-        sentence=_sentence(figures, fired, can_gain, [lock.lock for lock in candidates]),
+        sentence=" ".join(filter(None, sentences)),
         sensitive=is_costly or bool(fired),
-        sensitivity=sensitivity,
+        sensitivity=(*sensitivity, *on_rwlocks.sensitivity),
         diagnoses=diagnoses,
         steps=steps,
         shortlist=candidates,
         conflicts=conflicts,
-        changes=changes(figures, fired, can_gain),
+        changes=(*on_rwlocks.changes, *changes(figures, fired, can_gain)),
+        rwlocks=on_rwlocks.shortlist,
         lost=profile.lost,
         lost_share=profile.lost_share,
         tail_latency=tail_latency(figures),
@@ -117,8 +122,8 @@ def _sentence(
     if (figures.per_cpu_second(calls) or 0) < thresholds.RWLOCK_CALLS:
         return sentence
     return (
-        f"{sentence} But it acquired reader-writer locks {calls:,} times, which were not profiled:"
-        " 'lockwright profile --rwlock mutex' profiles them."
+        f"{sentence} But it acquired process-shared reader-writer locks {calls:,} times, which are"
+        " not profiled."
     )
 
 
@@ -202,7 +207,7 @@ def _remarks(
         )
     if process.rwlock_calls:
         remarks.append(
-            f"{process.rwlock_calls:,} calls were on reader-writer locks, which were not profiled:"
-            " 'lockwright profile --rwlock mutex' profiles them as mutexes"
+            f"{process.rwlock_calls:,} calls were on process-shared reader-writer locks, which stay"
+            " the C library's and are not profiled"
         )
     return tuple(remarks)

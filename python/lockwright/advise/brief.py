@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from lockwright.advise.advice import Advice, Change, Evidence
-from lockwright.advise.show import comparison, figure_text, gain_text, of_another_lock, unpredicted
+from lockwright.advise.show import comparisons, figure_text, gain_text, of_another_lock, unpredicted
 from lockwright.base.terminal import print_wrapped
 from lockwright.profile.record import Profile
 
@@ -44,6 +44,12 @@ def show(
             *of_another_lock(advice),
         ],
     )
+    width = max((len(candidate.lock) for candidate in advice.rwlocks), default=0)
+    _print_part(
+        console,
+        "rwlock",
+        (f"{each.lock:<{width}}  {_in_a_line(each.reason)}" for each in advice.rwlocks[:_LOCKS]),
+    )
     _print_part(
         console,
         "change",
@@ -56,8 +62,7 @@ def show(
     if profile.partial:
         notes.append(f"the profile is not of a whole run: {profile.partial}")
     _print_part(console, "note", notes)
-    if candidates:
-        command = comparison(profile, [candidate.lock for candidate in candidates])
+    for command in comparisons(profile, advice, len(candidates)):
         console.print(f"{'measure':<{_WIDTH}}{command}", soft_wrap=True)
     rest = shlex.join(["lockwright", "advise", "--all", str(path)])
     console.print(f"{'more':<{_WIDTH}}{rest}", style="dim", soft_wrap=True)
@@ -82,7 +87,8 @@ def _decisive(advice: Advice) -> list[Evidence]:
     longest = max(map(len, figures), default=0)
     in_turn = [part[rank] for rank in range(longest) for part in figures if rank < len(part)]
     # Where another lock may help although little time is lost, the bottleneck is the reason.
-    of_loss = [each for each in advice.sensitivity if each.met or not advice.shortlist]
+    names_locks = bool(advice.shortlist or advice.rwlocks)
+    of_loss = [each for each in advice.sensitivity if each.met or not names_locks]
     chosen = list({each.quantity: each for each in (*of_loss, *in_turn)}.values())[:_EVIDENCE]
     in_order = [*of_loss, *(each for part in figures for each in part)]
     return [each for each in in_order if any(each is one for one in chosen)]

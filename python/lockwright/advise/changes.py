@@ -21,6 +21,10 @@ OFTEN = 100_000
 """Least number of acquisitions per second after another thread held the mutex at which a tiny
 section costs: at about 50 ns for a cache line that moves, half a per cent of a thread."""
 
+WORTH_SHARING = 1_000
+"""Least median length in ns of sections that readers should share: a reader changes the lock's word
+twice, at up to about 100 ns each when the cache line moves."""
+
 DOMINANT = 0.6
 """Least share of one site in the time in the sections of a mutex."""
 
@@ -210,6 +214,41 @@ def _sharding(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | Non
     return Change("sharding", index, _SHARDING, evidence)
 
 
+def _reader_writer(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
+    dominant = _dominant(mutex)
+    if mutex.cond_waits or dominant is None or not dominant[0].stack:
+        return None
+    site, share = dominant
+    evidence = (
+        at_least(
+            "time lost waiting for it",
+            figures.lost_share_of(mutex.lost),
+            thresholds.LOST,
+            "share",
+            "it counts",
+        ),
+        at_least(
+            "median of its sections (hold p50)",
+            mutex.holding.p50,
+            WORTH_SHARING,
+            "ns",
+            "readers of shorter ones still contend for the word that counts them",
+        ),
+        at_least("time in the sections from one place", share, DOMINANT, "share", "most of it"),
+        at_least(
+            "threads that use it", float(mutex.threads), 2, "threads", "one alone never waits"
+        ),
+    )
+    if not all_met(evidence):
+        return None
+    text = (
+        f"If the sections that begin at {site.label} only read, which a profile does not show, a"
+        " reader-writer lock lets them run together: 'lockwright what-if"
+        f" PROFILE --mutex {index + 1} --rwlock --reads {share:.2g}' predicts the change."
+    )
+    return Change("reader-writer lock", index, text, evidence)
+
+
 def _signal(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
     evidence = (
         at_least(
@@ -266,6 +305,6 @@ def _polling(figures: ProfileFigures, mutex: Mutex) -> tuple[Evidence, ...]:
 
 _Rules = tuple[Callable[[ProfileFigures, int, Mutex], Change | None], ...]
 
-_OF_WAITING: _Rules = (_smaller_section, _atomic, _sharding)
+_OF_WAITING: _Rules = (_smaller_section, _atomic, _sharding, _reader_writer)
 
 _OF_CALLS: _Rules = (_signal, _lock_instead)

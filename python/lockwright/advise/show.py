@@ -10,6 +10,7 @@ from lockwright.base import numbers
 from lockwright.base.numbers import with_short_unit, with_unit
 from lockwright.base.terminal import print_wrapped
 from lockwright.preload import locks
+from lockwright.preload.rwlocks import KEEP
 from lockwright.profile.record import Profile
 
 _FEW = 12
@@ -36,6 +37,10 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
         print_wrapped(console, f"  {candidate.lock:<16}", candidate.reason, "default")
     for text in of_another_lock(advice):
         print_wrapped(console, "  ", text, "default")
+    if advice.rwlocks:
+        _head(console, "Reader-writer locks to try, beside the C library's")
+    for candidate in advice.rwlocks:
+        print_wrapped(console, f"  {candidate.lock:<16}", candidate.reason, "default")
     if advice.changes:
         _head(console, "What to change in the program")
     for index, change in enumerate(advice.changes):
@@ -53,8 +58,7 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
         _head(console, "Remarks")
     for remark in advice.remarks:
         print_wrapped(console, "  ", remark[:1].upper() + remark[1:] + ".", "default")
-    if advice.shortlist:
-        command = comparison(profile, [candidate.lock for candidate in advice.shortlist])
+    for command in comparisons(profile, advice, len(advice.shortlist)):
         console.print(f"\nMeasure them: {command}", soft_wrap=True)
 
 
@@ -93,11 +97,21 @@ def unpredicted(advice: Advice) -> list[str]:
     return [f"no gain is predicted: {reason}"] if reason else []
 
 
-def comparison(profile: Profile, names: Iterable[str]) -> str:
-    """Return the shell line that measures the program under those locks beside the baseline."""
-    options = ["--locks", ",".join([locks.BASELINE, *names])]
-    options += locks.options_of({locks.RWLOCK: profile.rwlock})
-    return shlex.join(["lockwright", "compare", *options, "--", *profile.command])
+def comparisons(profile: Profile, advice: Advice, size: int) -> list[str]:
+    """Return the shell lines that measure the program under `size` locks beside the baseline, and
+    under the reader-writer locks beside the C library's."""
+    names = [candidate.lock for candidate in advice.shortlist[:size]]
+    rwlocks = [candidate.lock for candidate in advice.rwlocks]
+    commands = []
+    if names:
+        options = ["--locks", ",".join([locks.BASELINE, *names])]
+        commands.append([*options, *locks.options_of({locks.RWLOCK: profile.rwlock})])
+    if rwlocks:
+        commands.append(["--locks", locks.BASELINE, "--rwlocks", ",".join([KEEP, *rwlocks])])
+    return [
+        shlex.join(["lockwright", "compare", *options, "--", *profile.command])
+        for options in commands
+    ]
 
 
 def _head(console: Console, text: str) -> None:

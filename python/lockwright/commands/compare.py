@@ -6,12 +6,19 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common import grammar, limits
+from lockwright.commands.common import complete, grammar, limits
 from lockwright.commands.common.comparison_options import ComparisonOptions, comparison_options
 
 
 @click.command("compare", context_settings={"allow_interspersed_args": False})
-@grammar.locks("all", value="all")
+@grammar.locks("all, or pthread with --rwlocks")
+@click.option(
+    "--rwlocks",
+    metavar="A,B,...",
+    shell_complete=complete.rwlocks,
+    help="Reader-writer locks to combine with each of --locks: keep (the C library's, always"
+    " included), mutex, or names of `lockwright list --rwlocks`, or 'all'.",
+)
 @grammar.runs(5)
 @grammar.integer("--warmup", 1, "Warm-up runs of each lock, which do not count.", least=0)
 @click.option(
@@ -29,7 +36,8 @@ from lockwright.commands.common.comparison_options import ComparisonOptions, com
 @grammar.markdown_file()
 @comparison_options
 def command(
-    locks: str,
+    locks: str | None,
+    rwlocks: str | None,
     runs: int,
     warmup: int,
     baseline: Path | None,
@@ -50,6 +58,9 @@ def command(
 
     With --fail-if-worse, the status is 0 if no lock is shown to be worse, 1 if one is, 2 for bad
     input. A baseline of another machine shows nothing.
+
+    With --rwlocks, each lock runs with each reader-writer lock; LOCK/RWLOCK names the pair, and
+    LOCK alone is that with the C library's.
 
     Each run is saved when it ends: repeat the command with --resume if it was interrupted.
 
@@ -74,7 +85,13 @@ def command(
     earlier = None if baseline is None else baselines.read(baseline)
     steps.set_other_locks(options)
     known = registry()
-    names, added = plan.choose_locks(locks, known)
+    if rwlocks is not None and options.rwlock is not None:
+        raise LockwrightError(
+            "--rwlock and --rwlocks exclude each other", "give those to compare with --rwlocks"
+        )
+    names, added = plan.choose_locks(locks or ("all" if rwlocks is None else BASELINE), known)
+    if rwlocks is not None:
+        names = plan.crossed(names, plan.choose_rwlocks(rwlocks))
     prepared = steps.prepare(options, known, names, runs=runs, warmup=warmup)
     if earlier is not None:
         baselines.check(earlier, prepared.plan, fail_if_worse is not None)

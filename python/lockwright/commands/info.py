@@ -7,8 +7,23 @@ import click
 from lockwright.commands.common import complete
 
 if TYPE_CHECKING:
-    from lockwright.machine.calibration import Setting
+    from rich.console import Console
+    from rich.table import Table
 
+    from lockwright.machine.calibration import Setting
+    from lockwright.preload.locks import Tunable
+    from lockwright.preload.rwlocks import RwLock
+
+_PARAMETERS = "\nParameters, each set by an environment variable:"
+
+_PREFERENCE = {
+    "readers": "readers: a waiting writer holds up no reader",
+    "writers": "writers: no reader passes a waiting writer",
+    "FIFO": "FIFO: in order of arrival, consecutive readers together",
+    "alternating": "alternating: phases of readers and of writers",
+    "none": "none: no order is promised",
+}
+"""Order of admission, by RwLock.preference."""
 
 _REALTIME = {
     "by priority": "by priority: the waiter of the highest priority is next",
@@ -27,23 +42,22 @@ _OVERSUBSCRIPTION = {
 @click.command("info")
 @click.argument("name", metavar="LOCK", shell_complete=complete.lock)
 def command(name: str) -> None:
-    """Describe a lock: its properties, costs and source."""
+    """Describe a lock or a reader-writer lock: its properties, costs and source."""
     import os
-
-    from rich.table import Table
 
     from lockwright.base.terminal import output
     from lockwright.machine import calibration
     from lockwright.preload.locks import registry
+    from lockwright.preload.rwlocks import rwlocks
 
     locks = registry()
+    if name not in locks.names and (rwlock := rwlocks().get(name)) is not None:
+        _describe_rwlock(rwlock)
+        return
     lock = locks.find(name)
     locks.check_environment(name, os.environ)
     calibrated, remark = calibration.load()
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    # Paths are wrapped, not cut.
-    table.add_column(overflow="fold")
+    table = _new_table()
     for label, value in (
         ("category", lock.category),
         ("waiting", lock.waiting),
@@ -69,13 +83,54 @@ def command(name: str) -> None:
     console.print(f"{lock.name}: {lock.summary}\n")
     console.print(table)
     if lock.tunables:
-        console.print("\nParameters, each set by an environment variable:", style="bold")
+        console.print(_PARAMETERS, style="bold")
         for each in calibration.settings(lock, calibrated, os.environ):
-            console.print(f"{each.number.variable}: {_value(each)}", soft_wrap=True)
-            console.print(f"    {each.number.meaning} ({each.number.source})", soft_wrap=True)
+            _print_number(console, each.number, _value(each))
         if remark:
             console.print(remark[:1].upper() + remark[1:], soft_wrap=True)
     console.print(f"\nUse it: lockwright run --lock {lock.name} -- COMMAND")
+
+
+def _describe_rwlock(lock: "RwLock") -> None:
+    from lockwright.base.terminal import output
+
+    table = _new_table()
+    for label, value in (
+        ("preference", _PREFERENCE[lock.preference]),
+        ("waiting", lock.waiting),
+        ("properties", ", ".join(lock.properties()) or "none"),
+        ("suited to", lock.suits),
+        ("bytes in place", str(lock.bytes_in_place)),
+        ("bytes outside", f"{lock.bytes_per_lock_outside} for each lock in use"),
+        ("bytes per node", f"{lock.bytes_per_node} for each waiting thread"),
+        ("reference", lock.reference),
+        ("patents", lock.patents or "none found"),
+        ("header", lock.header),
+    ):
+        table.add_row(label, value)
+    console = output()
+    console.print(f"{lock.name}: {lock.summary}\n")
+    console.print(table)
+    if lock.tunables:
+        console.print(_PARAMETERS, style="bold")
+        for each in lock.tunables:
+            _print_number(console, each, f"{each.with_unit()} (default)")
+    console.print(f"\nUse it: lockwright run --lock pthread --rwlock {lock.name} -- COMMAND")
+
+
+def _new_table() -> "Table":
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    # Paths are wrapped, not cut.
+    table.add_column(overflow="fold")
+    return table
+
+
+def _print_number(console: "Console", number: "Tunable", value: str) -> None:
+    console.print(f"{number.variable}: {value}", soft_wrap=True)
+    console.print(f"    {number.meaning} ({number.source})", soft_wrap=True)
 
 
 def _outside(size: int) -> str:

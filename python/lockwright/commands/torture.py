@@ -3,6 +3,7 @@
 import os
 import secrets
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from lockwright.commands.common import complete, grammar
 
 
 @click.command("torture")
-@click.argument("name", metavar="LOCK|all", shell_complete=complete.lock_or_all)
+@click.argument("name", metavar="LOCK|RWLOCK|all|rwlocks", shell_complete=complete.lock_or_all)
 @grammar.real_number(
     "--minutes",
     None,
@@ -42,7 +43,8 @@ def command(
     without: str | None,
     json_file: Path | None,
 ) -> int:
-    """Try to break a lock, or every lock.
+    """Try to break a lock or a reader-writer lock; all of them: every lock, rwlocks: every
+    reader-writer lock.
 
     Threads use mutexes and condition variables in every legal way, under disturbances:
     pauses, signals, cancellations, forks, stops of the process, migrations. The checks:
@@ -51,37 +53,46 @@ def command(
 
     The plan is divided into phases. Their kinds: crowd, churn, rings, herd, producers, forks,
     order, reuse, memory; disturbances: stutter, shuffle, stops, signals. The same seed gives the
-    same plan, not the same run.
+    same plan, not the same run. Reader-writer locks have one kind, readers.
 
     The exit status is 0 if every lock passed, 1 if one failed.
     """
     from lockwright.base import interrupts
     from lockwright.base.progress import duration
     from lockwright.machine import calibration
-    from lockwright.preload.locks import registry
+    from lockwright.preload.locks import BASELINE, registry
     from lockwright.torture import plan, report
-    from lockwright.torture.run import Finding, Options, torture
+    from lockwright.torture.run import READERS, Finding, Options, torture
 
     known = registry()
-    chosen = plan.chosen_locks(name, known)
+    chosen_rwlocks = [] if name in known.names else plan.chosen_rwlocks(name)
+    chosen = [known.find(BASELINE)] if chosen_rwlocks else plan.chosen_locks(name, known)
     for lock in chosen:
         known.path_of(lock.name)
         known.check_environment(lock.name, os.environ)
+    kinds = (READERS,) if chosen_rwlocks else plan.KINDS
     options = Options(
         seed=secrets.randbits(32) if seed is None else seed,
         patience=patience,
         phase=phase,
-        only=plan.parse_words(only, "--only", plan.KINDS),
-        without=plan.parse_words(without, "--without", (*plan.KINDS, *plan.DISTURBANCES)),
+        only=plan.parse_words(only, "--only", kinds),
+        without=plan.parse_words(without, "--without", (*kinds, *plan.DISTURBANCES)),
     )
-    plan.check(options, chosen)
-    seconds = 60.0 * (minutes if minutes is not None else len(chosen))
-    planned = plan.planned_runs(chosen, seconds)
+    seconds = 60.0 * (minutes if minutes is not None else len(chosen_rwlocks or chosen))
+    if chosen_rwlocks:
+        options = replace(options, only=(READERS,))
+        planned = plan.planned_rwlock_runs(chosen_rwlocks, chosen[0], seconds)
+    else:
+        plan.check(options, chosen)
+        planned = plan.planned_runs(chosen, seconds)
     calibrated = calibration.calibrated_variables(known, [lock.name for lock in chosen], os.environ)
     inherited = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
-    subject = name if name != "all" else f"{len(chosen)} locks"
+    subject = {
+        "all": f"{len(chosen)} locks",
+        plan.RWLOCKS: f"{len(chosen_rwlocks)} reader-writer locks",
+    }.get(name, name)
     click.echo(f"Torture of {subject}, {duration(seconds)}, seed {options.seed}.")
-    for line in plan.remarks(chosen):
+    for line in [] if chosen_rwlocks else plan.remarks(chosen):
         click.echo(line)
     sys.stdout.flush()
 
@@ -97,8 +108,8 @@ def command(
                     environment,
                     options,
                     run.seconds,
-                    parks=run.lock.parking,
-                    fifo=plan.is_fifo(run.lock),
+                    parks=run.parks,
+                    fifo=run.rwlock is None and plan.is_fifo(run.lock),
                     handovers_aside=plan.most_handovers_aside(run.lock, environment),
                     on_phase=display.phase,
                 )

@@ -4,14 +4,15 @@ import json
 import math
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from lockwright.base import template
 from lockwright.base.errors import LockwrightError
-from lockwright.preload.locks import BASELINE, Registry
+from lockwright.preload.locks import BASELINE, RWLOCK, Registry, check_replacement
 from lockwright.preload.other_libraries import OtherLibrary
+from lockwright.preload.rwlocks import KEEP, MUTEX, pair_name, parts_of, rwlocks
 
 UNSPECIFIED = 0
 """The number of threads of a command without {threads}."""
@@ -40,10 +41,11 @@ class Slot:
 class Plan:
     """A comparison. timeout: seconds per run; metric: None for the wall time in seconds.
 
-    locks: the compared locks, followed by the names of other_libraries, which are not Lockwright's;
-    energy, counters: whether they are measured too. budget: seconds in which locks are tried and
-    dropped, None if every lock makes all runs; margin: the smallest difference that matters then.
-    reserves: locks that join only if one of their family leads.
+    locks: the compared locks, or pairs of a lock and a reader-writer lock, followed by the names of
+    other_libraries, which are not Lockwright's; energy, counters: whether they are measured too.
+    budget: seconds in which locks are tried and dropped, None if every lock makes all runs; margin:
+    the smallest difference that matters then. reserves: locks that join only if one of their family
+    leads.
     """
 
     command: tuple[str, ...]
@@ -102,7 +104,14 @@ class Plan:
     def path_of(self, lock: str, registry: Registry) -> Path:
         """Return the library to preload for a lock or for another library's name."""
         library = self.other_library(lock)
-        return registry.path_of(lock) if library is None else library.path
+        return registry.path_of(parts_of(lock)[0]) if library is None else library.path
+
+    @property
+    def rwlocks(self) -> tuple[str, ...]:
+        """The reader-writer locks of `locks`, without the C library's."""
+        names = [lock for lock in self.locks if self.other_library(lock) is None]
+        found = dict.fromkeys(parts_of(lock)[1] for lock in names)
+        return tuple(rwlock for rwlock in found if rwlock != KEEP)
 
     def other_library(self, lock: str) -> OtherLibrary | None:
         """Return the other library of that name; None if it names a lock."""
@@ -146,6 +155,31 @@ def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:
         return tuple(names), False
     registry.find(BASELINE)
     return (BASELINE, *names), True
+
+
+def choose_rwlocks(text: str) -> tuple[str, ...]:
+    """Return the reader-writer locks that a comma-separated list names, after the C library's.
+    Raises LockwrightError if one is unknown."""
+    names = [KEEP]
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        if part == "all":
+            names += rwlocks()
+        else:
+            check_replacement("--rwlocks", RWLOCK, part)
+            names.append(part)
+    names = list(dict.fromkeys(names))
+    if len(names) == 1:
+        raise LockwrightError(
+            f"--rwlocks {text} names no lock beside the C library's, {KEEP}",
+            f"name some of {MUTEX} and those of 'lockwright list --rwlocks', or use --rwlocks all",
+        )
+    return tuple(names)
+
+
+def crossed(locks: Iterable[str], rwlocks_of_each: Iterable[str]) -> tuple[str, ...]:
+    """Return each lock together with each reader-writer lock."""
+    others = list(rwlocks_of_each)
+    return tuple(pair_name(lock, rwlock) for lock in locks for rwlock in others)
 
 
 def choose_threads(text: str | None) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from lockwright.base.progress import print_line
 from lockwright.compare import runner
 from lockwright.compare.plan import Plan
 from lockwright.preload import counters, loads
-from lockwright.preload.locks import BASELINE, Registry
+from lockwright.preload.locks import BASELINE, RWLOCK, Registry
 
 
 def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]:
@@ -19,7 +19,9 @@ def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]
     command = _command_text(plan, threads)
     with counters.counters_file() as path:
         library = registry.path_of(BASELINE, counting=True)
-        answer = runs.run(threads, library, {counters.VARIABLE: str(path)})
+        # The C library's reader-writer locks are not counted.
+        replaced = {RWLOCK: plan.rwlocks[0]} if plan.rwlocks else {}
+        answer = runs.run(threads, library, {counters.VARIABLE: str(path), **replaced})
         counts = counters.read(path)
     problem = answer.problem
     check_time(plan, threads, answer)
@@ -31,7 +33,12 @@ def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]
     ended = loads.Ended(answer.ending.pid, answer.ending.name)
     if reason := counters.why_unused(counts, plan.command[0], ended):
         raise reason
-    if counts.acquisitions == 0:
+    if plan.rwlocks and counts.reads + counts.writes == 0:
+        raise LockwrightError(
+            f"'{plan.command[0]}' took no reader-writer lock, so --rwlocks changes nothing",
+            "leave it out",
+        )
+    if counts.acquisitions + counts.reads + counts.writes == 0:
         raise LockwrightError(
             f"all mutexes of '{plan.command[0]}' stay with the C library "
             "(process-shared, robust or priority), so no lock can change how it runs",

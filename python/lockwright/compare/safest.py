@@ -6,6 +6,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.compare.stats import NEAR, Summary
 from lockwright.preload import locks
 from lockwright.preload.locks import BASELINE, Lock
+from lockwright.preload.rwlocks import parts_of
 from lockwright.stats.inference import paired_ratio
 
 Locks = Mapping[str, Lock]
@@ -50,7 +51,12 @@ def _is_worse(row: Summary, best: Summary, lower_is_better: bool) -> bool:
 
 def safest(best: Summary, tied: Sequence[Summary], known: Locks) -> Summary:
     """Return the safest of the tied locks and the best one, which precedes equally safe ones."""
-    return min((best, *tied), key=lambda row: _rank(known.get(row.lock)))
+    return min((best, *tied), key=lambda row: _rank(lock_of(row, known)))
+
+
+def lock_of(row: Summary, known: Locks) -> Lock | None:
+    """Return the lock of a row, or of its pair with a reader-writer lock."""
+    return known.get(parts_of(row.lock)[0])
 
 
 def _rank(lock: Lock | None) -> tuple[bool | int, ...]:
@@ -72,7 +78,7 @@ def _rank(lock: Lock | None) -> tuple[bool | int, ...]:
 def reason(chosen: Summary, best: Summary, tied: Sequence[Summary], known: Locks) -> str:
     """Return a sentence on why the chosen lock is recommended in place of the best; "" if it is the
     best. tied: as of `tied_with`."""
-    lock = known.get(chosen.lock)
+    lock = lock_of(chosen, known)
     if lock is None or chosen is best:
         return ""
     named = ", ".join(row.lock for row in tied)
@@ -93,7 +99,7 @@ def _traits(lock: Lock) -> str:
 def caution(chosen: Summary, known: Locks) -> str:
     """Return a sentence on what happens to the recommended lock with more threads than processors;
     "" if it is made for that, or its traits are not known."""
-    lock = known.get(chosen.lock)
+    lock = lock_of(chosen, known)
     if lock is None or lock.survives_oversubscription:
         return ""
     return (

@@ -13,6 +13,7 @@ from lockwright.compare.plan import UNSPECIFIED, Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.warnings import at_threads
 from lockwright.preload.locks import BASELINE, options_of
+from lockwright.preload.rwlocks import compare_options, run_options
 
 ALIKE = 1.10
 """Limit of the ratios of a program that is not lock-sensitive: every lock's confidence interval is
@@ -79,7 +80,7 @@ def run_command(plan: Plan, lock: Summary) -> str:
     library = plan.other_library(lock.lock)
     if library is not None:
         return f"env LD_PRELOAD={shlex.quote(str(library.path))} {words}"
-    options = " ".join(["--lock", lock.lock, *options_of(os.environ)])
+    options = " ".join([*run_options(lock.lock), *options_of(os.environ)])
     return f"lockwright run {options} -- {words}"
 
 
@@ -88,7 +89,7 @@ def settling_command(plan: Plan, lock: Summary) -> str:
     library = plan.other_library(lock.lock)
     words = ["lockwright", "compare", "--runs", str(_settling_runs(lock))]
     if library is None:
-        words += ["--locks", f"{BASELINE},{lock.lock}"]
+        words += compare_options([BASELINE, lock.lock])
     else:
         words += ["--locks", BASELINE, "--preload", f"{library.name}={library.path}"]
     if lock.threads != UNSPECIFIED:

@@ -450,6 +450,7 @@ def _unknown(profile: Profile, roles: Sequence[Role], are_mixed: bool) -> list[s
     if failed:
         lines.append(f"{numbers.count(failed)} failed trylocks: not in the model")
     others = process.rwlock_calls + process.spin_calls + process.unprofiled_calls
+    others += round(sum(each.acquisitions for each in profile.rwlocks))
     if others:
         lines.append(
             f"{numbers.count(others)} calls of reader-writer locks, spin locks and other mutexes: "

@@ -1,5 +1,6 @@
 """The registry of reader-writer locks as the build wrote it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,36 @@ from lockwright.preload import locks
 
 KEEP, MUTEX = "keep", "mutex"
 """Values of --rwlock besides the names: the C library's lock; the mutex, readers too."""
+
+_BETWEEN = "/"
+
+
+def pair_name(lock: str, rwlock: str) -> str:
+    """Return the name of a lock together with a reader-writer lock; that of the lock alone with the
+    C library's."""
+    return lock if rwlock == KEEP else f"{lock}{_BETWEEN}{rwlock}"
+
+
+def parts_of(name: str) -> tuple[str, str]:
+    """Return the lock and the reader-writer lock of a name."""
+    lock, _, rwlock = name.partition(_BETWEEN)
+    return lock, rwlock or KEEP
+
+
+def run_options(name: str) -> list[str]:
+    """Return the options of `lockwright run` for a name."""
+    lock, rwlock = parts_of(name)
+    return ["--lock", lock, *(["--rwlock", rwlock] if rwlock != KEEP else [])]
+
+
+def compare_options(names: Iterable[str]) -> list[str]:
+    """Return the options of `lockwright compare` under which it runs these names, and perhaps other
+    pairs of their locks."""
+    parts = [parts_of(name) for name in names]
+    chosen = list(dict.fromkeys(lock for lock, _ in parts))
+    rwlocks = list(dict.fromkeys(rwlock for _, rwlock in parts))
+    options = ["--locks", ",".join(chosen)]
+    return options if rwlocks == [KEEP] else [*options, "--rwlocks", ",".join(rwlocks)]
 
 
 @dataclass(frozen=True)

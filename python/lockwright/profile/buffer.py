@@ -57,6 +57,22 @@ def is_shared(records: Any) -> Any:
     return (records["kind"] & constant("record::is_shared")) != 0
 
 
+def is_of_rwlock(records: Any) -> Any:
+    """Return, for each record, whether it is of a reader-writer lock."""
+    return is_of_writers(records) | is_of_readers(records)
+
+
+def is_of_readers(records: Any) -> Any:
+    """Return, for each record, whether it is of the readers of a reader-writer lock; that of the
+    writers precedes it."""
+    return (records["kind"] & constant("record::of_readers")) != 0
+
+
+def is_of_writers(records: Any) -> Any:
+    """Return, for each record, whether it is of the writers of a reader-writer lock."""
+    return (records["kind"] & constant("record::of_writers")) != 0
+
+
 def init_site(record: Any) -> int:
     """Return the number of the caller that initialised a record's mutex, plus one; 0 if unknown."""
     return int(record["init_site"]) & ((1 << constant("init_stack_shift")) - 1)
@@ -113,18 +129,23 @@ class Buffer:
             *("samples", "contended", "failed_trylocks", "cond_waits"),
             *("unprofiled", "rwlock_calls", "spin_calls"),
         ]
-        return bool(self.pid) and any(self.threads[name].any() for name in calls)
+        threads = self.threads
+        taken = [threads[name] for name in calls]
+        taken += [threads[name]["samples"] for name in ("reads", "writes")]
+        return bool(self.pid) and any(counts.any() for counts in taken)
 
     @property
     def mutex_ticks(self) -> float:
         """Ticks that the process spent on mutexes so far: waiting, and some for each acquisition.
         Calls that are only counted have less weight."""
-        calls = (self.threads[name].sum() for name in ("rwlock_calls", "spin_calls"))
-        return self.waited + _TICKS * (self.taken + _COUNTED * float(sum(calls)))
+        threads = self.threads
+        calls = sum(float(threads[name].sum()) for name in ("rwlock_calls", "spin_calls"))
+        shared = sum(float(threads[name]["acquisitions"].sum()) for name in ("reads", "writes"))
+        return self.waited + _TICKS * (self.taken + shared + _COUNTED * calls)
 
     @property
     def taken(self) -> float:
-        """Acquisitions of any mutex."""
+        """Acquisitions of mutexes."""
         return float(self.threads["acquisitions"].sum()) + float(self.unsampled.sum())
 
     @property

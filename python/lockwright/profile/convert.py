@@ -40,6 +40,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         mechanism="preload",
         process=_process(buffer, run, duration, nanoseconds),
         mutexes=all_mutexes,
+        rwlocks=tuple(mutexes.all_rwlocks()),
         timeline=timeline,
         thread_names={
             str(number): names.get(number) or f"thread {number}"

@@ -1,17 +1,28 @@
-"""The mutexes of a profile, from the records of a buffer."""
+"""The mutexes and reader-writer locks of a profile, from the records of a buffer."""
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lockwright.profile.buffer import HOLD, WAIT, Buffer, init_site, is_shared, is_void
+from lockwright.profile.buffer import (
+    HOLD,
+    WAIT,
+    Buffer,
+    init_site,
+    is_of_readers,
+    is_of_rwlock,
+    is_of_writers,
+    is_shared,
+    is_void,
+)
 from lockwright.profile.distributions import distribution
 from lockwright.profile.mutex_lines import name_of, with_lines
 from lockwright.profile.mutex_users import frequent_users, numbers_of, user_count
 from lockwright.profile.open_intervals import as_details, open_intervals
-from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, TYPES, Mutex, Place
+from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, TYPES, Mutex, Place, RwLock
 from lockwright.profile.sites import Sites, Waits
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.watch import Samples
@@ -21,6 +32,12 @@ _MOST_SEPARATE = 32
 
 _ENOUGH_SAMPLES = 16
 """Number of samples from which a mutex is listed separately from others of its place."""
+
+READERS, WRITERS = "readers", "writers"
+"""The sides of a reader-writer lock."""
+
+_FIRST_RWLOCK = 1 << 20
+"""Index from which the sides of reader-writer locks are numbered; more than there are mutexes."""
 
 _SUMS = (
     "acquisitions",
@@ -82,21 +99,46 @@ class Mutexes:
         return self._sites.number(self._index.get(record, -1), caller)
 
     def name_of_record(self, record: int) -> str:
+        """Return the name of a record's mutex, or of its reader-writer lock with the side."""
         row = self._buffer.records[record]
         is_single = not is_shared(row)
-        return name_of(self._place(row, is_single), is_single)
+        name = name_of(self._place(row, is_single), is_single)
+        if is_of_rwlock(row):
+            return f"{name} ({READERS if is_of_readers(row) else WRITERS})"
+        return name
+
+    def all_rwlocks(self) -> list[RwLock]:
+        """Return all reader-writer locks in descending order of the time lost."""
+        groups = self._groups(is_of_writers(self._buffer.records), 2)
+        sides: list[list[Mutex]] = []
+        for which, kind in enumerate((WRITERS, READERS)):
+            first = _FIRST_RWLOCK + which * len(groups)
+            of_side = [
+                replace(self._mutex(first + i, [number + which for number in group]), type=kind)
+                for i, group in enumerate(groups)
+            ]
+            releases = [self._sites.releases(first + i) for i in range(len(of_side))]
+            sides.append(with_lines(of_side, self._symbols, releases.__getitem__))
+        rwlocks = []
+        for writers, readers in zip(*sides, strict=True):
+            # The first caller is a site of one side only, which has the stack.
+            named = max(writers, readers, key=lambda side: len(side.place.stack))
+            rwlocks.append(
+                RwLock(
+                    name=named.name,
+                    place=named.place,
+                    address=named.address,
+                    instances=named.instances,
+                    threads=len({*writers.users, *readers.users}),
+                    readers=readers,
+                    writers=writers,
+                )
+            )
+        return rwlocks
 
     def all_mutexes(self) -> list[Mutex]:
         """Return all mutexes in descending order of the time lost."""
-        groups = self._groups()
-        records = self._buffer.records
-        groups.sort(
-            key=lambda group: (
-                -int(self._waited[group].sum()),
-                -sum(int(records["acquisitions"][number]) for number in group),
-                group[0],
-            )
-        )
+        groups = self._groups(~is_of_rwlock(self._buffer.records), 1)
         mutexes = []
         for index, group in enumerate(groups):
             for number in group:
@@ -104,14 +146,28 @@ class Mutexes:
             mutexes.append(self._mutex(index, group))
         return with_lines(mutexes, self._symbols, self._sites.releases)
 
-    def _groups(self) -> list[list[int]]:
-        """Return the records of each mutex of the profile."""
+    def _groups(self, chosen: NDArray[np.bool_], sides: int) -> list[list[int]]:
+        """Return the chosen records of each mutex, or reader-writer lock, of the profile, in
+        descending order of the time lost. sides: records of each lock, the chosen one first."""
+        groups = self._groups_of_places(chosen, sides)
+        records = self._buffer.records
+
+        def rank(group: list[int]) -> tuple[int, int, int]:
+            numbers = [number + side for number in group for side in range(sides)]
+            taken = sum(int(records["acquisitions"][number]) for number in numbers)
+            return -int(self._waited[numbers].sum()), -taken, group[0]
+
+        return sorted(groups, key=rank)
+
+    def _groups_of_places(self, chosen: NDArray[np.bool_], sides: int) -> list[list[int]]:
         records = self._buffer.records
         used = (records["samples"] != 0) | (records["waits"] != 0) | (records["cond_waits"] != 0)
         used |= (records["failed_trylocks"] + self._failures) != 0
         used |= self._contended != 0
         used[[interval.record for interval in self.unfinished]] = True
-        used &= ~is_void(records)
+        for side in range(1, sides):
+            used[:-side] |= used[side:]
+        used &= chosen & ~is_void(records)
         places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         groups: list[list[int]] = []
         for number in np.flatnonzero(used):
@@ -236,6 +292,7 @@ class Mutexes:
         records = self._buffer.records
         earlier = (
             (records["first_site"] == record["first_site"])
+            & (records["kind"] == record["kind"])
             & (records["init_site"] == 0)
             & (records["first_seen"] < record["first_seen"])
             & (records["address"] != 0)

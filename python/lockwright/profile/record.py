@@ -221,6 +221,38 @@ class Mutex:
         return min(1.0, self.contended / self.acquisitions) if self.acquisitions else 0.0
 
 
+@dataclass(frozen=True)
+class RwLock:
+    """A reader-writer lock, or all of one place as for a Mutex. readers, writers: the acquisitions
+    of each side, in the form of a mutex of that type; what a mutex alone has, as handovers and
+    preempted holds, is not measured. A holder's site is that of the writer inside or of a recent
+    reader. threads: those that took it in a sample or waited for it, or fewer if there are more
+    than USER_NUMBERS."""
+
+    name: str
+    place: Place
+    address: int
+    instances: int
+    threads: int
+    readers: Mutex
+    writers: Mutex
+
+    @property
+    def lost(self) -> float:
+        """Time that threads spent waiting for it, in ns, summed over the threads."""
+        return self.readers.lost + self.writers.lost
+
+    @property
+    def acquisitions(self) -> float:
+        """The acquisitions of both sides."""
+        return self.readers.acquisitions + self.writers.acquisitions
+
+    @property
+    def read_share(self) -> float:
+        """The share of reads in the acquisitions, from 0 to 1."""
+        return self.readers.acquisitions / self.acquisitions if self.acquisitions else 0.0
+
+
 def _most_likely(site: Site, shares: dict[str, list[float]], which: int) -> str:
     if site.wrappers == 0 or len(shares) == 1:
         return site.label
@@ -252,10 +284,11 @@ class Process:
     runnable: threads that ran or were ready to, averaged over time; wanting: the same with those
     that waited for a mutex; None if unknown. realtime: the most threads with a real-time policy
     (SCHED_FIFO, SCHED_RR) in a sample; None without samples. lock_calls: acquisitions of any mutex;
-    rwlock_calls, spin_calls, unprofiled_calls (of mutexes that are shared, robust or have a
-    protocol): counted only. cpu_user, cpu_system: ns. voluntary, involuntary: context switches.
-    migrations: between samples of one thread. minor_faults, major_faults: page faults. mmap_calls:
-    mappings made and removed through the C library's functions. touched: bytes of memory touched
+    rwlock_calls (of process-shared ones), spin_calls, unprofiled_calls (of mutexes that are
+    shared, robust or have a protocol): counted only. cpu_user, cpu_system: ns. voluntary,
+    involuntary: context switches. migrations: between samples of one thread. minor_faults,
+    major_faults: page faults. mmap_calls: mappings made and removed through the C library's
+    functions. touched: bytes of memory touched
     per second of processor time, the median of a few samples, each long enough to touch twice the
     last-level cache; last_cache: bytes of that cache; None if unknown.
     """
@@ -333,8 +366,8 @@ class Profile:
     numbers in `timeline`. partial: why the profile does not cover the entire run, or "". mechanism:
     "preload", or how it was attached to a running process. threads: those with most acquisitions;
     empty in profiles of earlier versions. rwlock: the implementation of reader-writer locks, "keep"
-    or "mutex". deadlock: indices of the mutexes of the deadlock in which the run ended, if it
-    did."""
+    or "mutex"; rwlocks: those that were kept, like `mutexes`. deadlock: indices of the mutexes of
+    the deadlock in which the run ended, if it did."""
 
     command: tuple[str, ...]
     pid: int
@@ -350,6 +383,7 @@ class Profile:
     exit_status: int | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     threads: tuple[ThreadUse, ...] = ()
+    rwlocks: tuple[RwLock, ...] = ()
 
     @property
     def is_preloaded(self) -> bool:
@@ -363,13 +397,18 @@ class Profile:
         return sum(mutex.lost for mutex in self.mutexes)
 
     @property
+    def rwlocks_lost(self) -> float:
+        """Time that threads spent waiting for any reader-writer lock, likewise."""
+        return sum(each.lost for each in self.rwlocks)
+
+    @property
     def lost_share(self) -> float:
         """The share of `lost` in the time in which threads ran or waited."""
         return self.lost_share_of(self.lost)
 
     def lost_share_of(self, waited: float) -> float:
         """Return the share of `waited` ns in the time in which threads ran or waited."""
-        return lost_share(waited, self.lost, self.process.cpu)
+        return lost_share(waited, self.lost + self.rwlocks_lost, self.process.cpu)
 
     def to_json(self) -> str:
         sums = {"lost": self.lost, "lost_share": self.lost_share}

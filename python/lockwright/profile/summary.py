@@ -1,5 +1,7 @@
-"""A profile on the terminal: the mutexes that cost most, and a line about the process."""
+"""A profile on the terminal: the mutexes and reader-writer locks that cost most, and a line about
+the process."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from rich.console import Console
@@ -8,7 +10,7 @@ from rich.text import Text
 
 from lockwright.base import numbers
 from lockwright.base.terminal import print_wrapped
-from lockwright.profile.record import Mutex, Profile
+from lockwright.profile.record import Mutex, Profile, RwLock
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
 _ROWS = 5
@@ -40,6 +42,10 @@ def show(console: Console, profile: Profile) -> None:
         console.print(_table(profile, is_wide))
         for line in () if is_wide else _places(profile):
             print_wrapped(console, "  ", line, "default")
+    if profile.rwlocks:
+        console.print(_rwlock_table(profile.rwlocks[:_ROWS]))
+        for line in _rwlock_places(profile.rwlocks[:_ROWS]):
+            print_wrapped(console, "  ", line, "default")
     if profile.partial:
         console.print(f"lockwright: {profile.partial}", soft_wrap=True)
 
@@ -47,31 +53,62 @@ def show(console: Console, profile: Profile) -> None:
 def _table(profile: Profile, with_sites: bool) -> Table:
     """Return the table of the mutexes that cost most, by the time that threads lost waiting for
     them."""
-    mutex_table = Table(box=None, pad_edge=False, header_style="bold")
-    columns = (*_FIGURES, *_SITES) if with_sites else _FIGURES
-    for name, side in columns:
-        mutex_table.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")
+    mutex_table = _table_of((*_FIGURES, *_SITES) if with_sites else _FIGURES)
     for mutex in profile.mutexes[:_ROWS]:
-        mutex_table.add_row(*(Text(cell) for cell in row(mutex)[: len(columns)]))
+        mutex_table.add_row(*(Text(cell) for cell in row(mutex)[: len(mutex_table.columns)]))
     return mutex_table
+
+
+def _table_of(columns: tuple[_Column, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, side in columns:
+        table.add_column(name, justify=side, no_wrap=side == "right", overflow="fold")
+    return table
+
+
+def _rwlock_table(rwlocks: Sequence[RwLock]) -> Table:
+    """Return the table of reader-writer locks: a line for the readers of each, and one for its
+    writers."""
+    table = _table_of((("reader-writer lock", "left"), ("side", "left"), *_FIGURES[1:]))
+    for each in rwlocks:
+        share = f" ({numbers.share(each.read_share)} reads)" if each.acquisitions else ""
+        for name, side in ((each.name + share, each.readers), ("", each.writers)):
+            cells = [name, side.type, *row(side)[1 : len(_FIGURES)]]
+            table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def _rwlock_places(rwlocks: Sequence[RwLock]) -> list[str]:
+    return [
+        f"{each.name}: {side.type} wait {line}"
+        for each in rwlocks
+        for side in (each.readers, each.writers)
+        if (line := _place(side))
+    ]
 
 
 def _places(profile: Profile) -> list[str]:
     """Return a line for each mutex of the table that threads waited for: where they waited most,
     and for which holder."""
-    lines = []
-    for mutex in profile.mutexes[:_ROWS]:
-        waiter, holder = row(mutex)[len(_FIGURES) :]
-        if waiter:
-            held = f", while held by {holder}" if holder else ""
-            lines.append(f"{mutex.name}: waits most in {waiter}{held}")
-    return lines
+    return [
+        f"{mutex.name}: waits {line}"
+        for mutex in profile.mutexes[:_ROWS]
+        if (line := _place(mutex))
+    ]
+
+
+def _place(mutex: Mutex) -> str:
+    """Return where threads waited most for a mutex, and for which holder; "" if none waited."""
+    waiter, holder = row(mutex)[len(_FIGURES) :]
+    held = f", while held by {holder}" if holder else ""
+    return f"most in {waiter}{held}" if waiter else ""
 
 
 def sentence(profile: Profile) -> str:
     """Return the process in one line."""
     process = profile.process
-    if not profile.mutexes and not process.lock_calls and not process.unprofiled_calls:
+    taken = process.lock_calls or process.unprofiled_calls or profile.rwlocks
+    if not profile.mutexes and not taken:
         if not profile.is_preloaded:
             return "no sample found a thread asleep for a mutex"
         return "the program took no mutex" + _others(profile)
@@ -81,6 +118,7 @@ def sentence(profile: Profile) -> str:
         *([_number(process.lock_calls, "acquisition")] if profile.is_preloaded else []),
         f"{numbers.time(profile.lost)} lost waiting"
         + (f" ({numbers.share(profile.lost_share)} {OF_WHICH_TIME})" if profile.lost else ""),
+        *_of_rwlocks(profile),
     ]
     if process.busy_share is not None:
         parts.append(f"processors {numbers.share(process.busy_share)} busy")
@@ -94,13 +132,26 @@ def sentence(profile: Profile) -> str:
     return ", ".join(parts)
 
 
+def _of_rwlocks(profile: Profile) -> list[str]:
+    """Return the acquisitions of reader-writer locks, and the time lost for them."""
+    if not profile.rwlocks:
+        return []
+    taken = sum(each.acquisitions for each in profile.rwlocks)
+    share = numbers.share(profile.lost_share_of(profile.rwlocks_lost))
+    lost = f" ({share})" if profile.rwlocks_lost else ""
+    return [
+        f"{_number(taken, 'acquisition')} of reader-writer locks",
+        f"{numbers.time(profile.rwlocks_lost)} lost waiting for them{lost}",
+    ]
+
+
 def _others(profile: Profile) -> str:
     """Return the remark on other locks of a program without mutexes."""
     process = profile.process
     if process.rwlock_calls:
         return (
-            f"; its {_number(process.rwlock_calls, 'call')} of reader-writer locks were not"
-            " profiled: use --rwlock mutex"
+            f"; its {_number(process.rwlock_calls, 'call')} of process-shared reader-writer locks"
+            " were not profiled"
         )
     return f", and spin locks {_number(process.spin_calls, 'time')}" if process.spin_calls else ""
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from lockwright.base.errors import LockwrightError, nearest_hint
-from lockwright.preload.locks import Lock, Registry
+from lockwright.preload.locks import RWLOCK, Lock, Registry
+from lockwright.preload.rwlocks import RwLock, rwlocks
 
 if TYPE_CHECKING:
     from lockwright.torture.run import Options
@@ -17,6 +18,9 @@ KINDS = ("crowd", "churn", "rings", "herd", "producers", "forks", "order", "reus
 DISTURBANCES = ("stutter", "shuffle", "stops", "signals")
 """The disturbances of the threads in some of the phases."""
 
+RWLOCKS = "rwlocks"
+"""The name that stands for all reader-writer locks."""
+
 TOPOLOGY = "LOCKWRIGHT_TOPOLOGY"
 """The variable that declares NUMA nodes."""
 
@@ -24,28 +28,65 @@ TOPOLOGY = "LOCKWRIGHT_TOPOLOGY"
 @dataclass(frozen=True)
 class Run:
     """A run of one lock for `seconds`. topology: the declared NUMA nodes; None for those of the
-    machine. numbers: environment variables that set numbers of the lock."""
+    machine. numbers: environment variables that set numbers of the lock. rwlock: the reader-writer
+    lock to test beside it instead; None to test the lock."""
 
     lock: Lock
     seconds: float
     topology: str | None = None
     numbers: Mapping[str, str] = field(default_factory=dict)
+    rwlock: RwLock | None = None
 
     @property
     def label(self) -> str:
         """The lock and the differences from a run without variables."""
         machine = f" on {self.topology}" if self.topology is not None else ""
-        return f"{self.lock.name}{machine}{', least numbers' if self.numbers else ''}"
+        return f"{self.name}{machine}{', least numbers' if self.numbers else ''}"
+
+    @property
+    def name(self) -> str:
+        """The name of the lock under test."""
+        return self.lock.name if self.rwlock is None else self.rwlock.name
+
+    @property
+    def parks(self) -> bool:
+        """Whether the waiters of the lock under test sleep."""
+        return self.lock.parking if self.rwlock is None else self.rwlock.parking
 
     @property
     def variables(self) -> dict[str, str]:
         declared = {TOPOLOGY: self.topology} if self.topology is not None else {}
-        return {**declared, **self.numbers}
+        replaced = {RWLOCK: self.rwlock.name} if self.rwlock is not None else {}
+        return {**declared, **replaced, **self.numbers}
 
 
 def chosen_locks(name: str, known: Registry) -> list[Lock]:
     """Return the lock of that name, or all. Raises LockwrightError if there is none."""
     return list(known) if name == "all" else [known.find(name)]
+
+
+def chosen_rwlocks(name: str) -> list[RwLock]:
+    """Return the reader-writer lock of that name, or all for RWLOCKS; none for other names."""
+    known = rwlocks()
+    if name == RWLOCKS:
+        return list(known.values())
+    return [known[name]] if name in known else []
+
+
+def planned_rwlock_runs(chosen: Sequence[RwLock], beside: Lock, seconds: float) -> list[Run]:
+    """Return the runs of reader-writer locks, as planned_runs() does. beside: the lock whose
+    library has them."""
+    planned = []
+    for rwlock in chosen:
+        machines: list[str | None] = [None]
+        if rwlock.numa_aware and not os.environ.get(TOPOLOGY):
+            machines += [*_two_nodes(), "threads:0;1;2;3"]
+        variants = [Run(beside, 0, machine, rwlock=rwlock) for machine in machines]
+        if least := _least_numbers(rwlock):
+            variants.append(Run(beside, 0, machines[-1], least, rwlock))
+        share = seconds / len(chosen) / len(variants)
+        planned += [replace(run, seconds=share) for run in variants]
+    return planned
 
 
 def planned_runs(chosen: Sequence[Lock], seconds: float) -> list[Run]:
@@ -66,7 +107,7 @@ def planned_runs(chosen: Sequence[Lock], seconds: float) -> list[Run]:
     return planned
 
 
-def _least_numbers(lock: Lock) -> dict[str, str]:
+def _least_numbers(lock: Lock | RwLock) -> dict[str, str]:
     names = (name for tunable in lock.tunables for name in (tunable.variable, tunable.shared))
     if any(os.environ.get(name) for name in names):
         return {}

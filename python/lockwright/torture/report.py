@@ -72,7 +72,7 @@ def display(planned: Sequence[Run]) -> Iterator[Display]:
 
 def repeat_command(run: Run, finding: Finding, options: Options) -> str:
     """Return the command that repeats the phase of a failure."""
-    words = [*invocation.command_words(), "torture", run.lock.name, "--seed", str(options.seed)]
+    words = [*invocation.command_words(), "torture", run.name, "--seed", str(options.seed)]
     phase = (finding.failure or {}).get("phase")
     if phase is not None:
         words += ["--phase", str(phase)]

@@ -12,6 +12,9 @@ from lockwright.run.process_runner import Ending, Process, ProcessRunner
 from lockwright.run.record import describe_status
 from lockwright.run.tools import Line
 
+READERS = "readers"
+"""The kind of phase for reader-writer locks."""
+
 GRACE = 60.0
 """Seconds after its planned end at which a run is killed. lockwright-torture ends phases that hang
 itself, so this is for an overloaded machine and for faults of that program."""
@@ -84,7 +87,7 @@ def torture(
                 continue
             lines.append(line)
             if line.get("kind") == "start":
-                _check_origin(library, line)
+                _check_origin(library, line, options)
             if line.get("kind") == "phase":
                 on_phase(str(line.get("what")))
     ending = running.ending
@@ -107,8 +110,8 @@ def _unexplained(ending: Ending, phases: Sequence[Line]) -> Line:
     return {"kind": "failure", "check": "crash", "what": what, **where}
 
 
-def _check_origin(library: Path, line: Line) -> None:
-    for call in ("mutex", "cond"):
+def _check_origin(library: Path, line: Line, options: Options) -> None:
+    for call in ("rwlock",) if READERS in options.only else ("mutex", "cond"):
         origin = Path(str(line.get(call)))
         if origin != library and origin.resolve() != library.resolve():
             raise LockwrightError(

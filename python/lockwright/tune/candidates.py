@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BASELINE, Lock, Registry
+from lockwright.preload.rwlocks import KEEP, pair_name, parts_of
 
 NAMED, ADVISED, FAMILY = "named", "advised", "family"
 """Reasons why a lock takes part: the user or the advice named it, or it represents its family."""
@@ -49,6 +50,24 @@ def family_of(lock: Lock) -> Family:
 def named_candidates(locks: Iterable[str]) -> tuple[Candidate, ...]:
     """Return the locks that the user named, as candidates."""
     return tuple(Candidate(lock, NAMED, "named by --locks") for lock in locks if lock != BASELINE)
+
+
+def rwlock_candidates(shortlist: Iterable[tuple[str, str]], why: str) -> tuple[Candidate, ...]:
+    """Return the C library's mutex together with each reader-writer lock of a shortlist of names
+    and reasons."""
+    return tuple(
+        Candidate(pair_name(BASELINE, rwlock), why, reason)
+        for rwlock, reason in shortlist
+        if rwlock != KEEP
+    )
+
+
+def pairs(names: Iterable[str]) -> tuple[str, ...]:
+    """Return each other lock of the candidates together with each of their reader-writer locks."""
+    parts = [parts_of(name) for name in names]
+    locks = dict.fromkeys(lock for lock, _ in parts if lock != BASELINE)
+    rwlocks = dict.fromkeys(rwlock for _, rwlock in parts if rwlock != KEEP)
+    return tuple(pair_name(lock, rwlock) for lock in locks for rwlock in rwlocks)
 
 
 def advised_candidates(
@@ -95,7 +114,7 @@ def _sort_key(lock: Lock) -> tuple[object, ...]:
 def other_family_members(locks: Iterable[str], registry: Registry) -> tuple[str, ...]:
     """Return all other locks of the families of `locks`, which perform alike within some per
     cent."""
-    chosen = {BASELINE, *locks}
+    chosen = {BASELINE, *(lock for lock, rwlock in map(parts_of, locks) if rwlock == KEEP)}
     families = {family_of(registry.find(lock)) for lock in chosen}
     return tuple(
         name

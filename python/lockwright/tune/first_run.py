@@ -20,7 +20,7 @@ def profile_first_run(plan: Plan, runner: Runner) -> Profile | None:
     threads = max(plan.threads)
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         file = Path(folder) / "profile.json"
-        # `profile` has no other mode that profiles reader-writer locks.
+        # The profiler has no other replacement of reader-writer locks.
         rwlocks = ("--rwlock", "mutex") if os.environ.get(locks.RWLOCK) == "mutex" else ()
         words = [*invocation.command_words(), "profile", "-o", str(file), *rwlocks, "--"]
         answer = runner.run_through(threads, words)
@@ -32,7 +32,7 @@ def profile_first_run(plan: Plan, runner: Runner) -> Profile | None:
             profile = record.read(file)
         except LockwrightError:
             return None
-    return profile if profile.process.lock_calls and profile.mutexes else None
+    return profile if profile.mutexes or profile.rwlocks else None
 
 
 def lock_counts(profile: Profile) -> dict[str, int]:

@@ -47,12 +47,29 @@ def from_profile(profile: Profile, known: Registry) -> Preparation:
 
     advice = advise(profile, registry=known)
     shortlist = [(candidate.lock, candidate.reason) for candidate in advice.shortlist]
-    sensitive = bool(shortlist)
-    most = None if sensitive else candidates.DIVERSE
-    chosen = candidates.advised_candidates(shortlist, known, most)
+    sensitive = bool(shortlist or advice.rwlocks)
+    most = None if shortlist else candidates.DIVERSE
+    of_mutexes = candidates.advised_candidates(shortlist, known, most)
+    of_rwlocks = candidates.rwlock_candidates(
+        [(candidate.lock, candidate.reason) for candidate in advice.rwlocks], candidates.ADVISED
+    )
+    chosen = (*of_mutexes, *of_rwlocks) if profile.mutexes else of_rwlocks or of_mutexes
     changes = tuple(change.text for change in advice.changes)
     preparation = Preparation(chosen, advice.sentence, sensitive, changes)
     return _with_reserves(preparation, known) if sensitive else preparation
+
+
+def named(locks: tuple[str, ...], rwlocks: tuple[str, ...]) -> Preparation:
+    """Return the locks and the reader-writer locks that the user named; pairs of both join if they
+    lead."""
+    chosen = (
+        *candidates.named_candidates(locks),
+        *candidates.rwlock_candidates(
+            ((rwlock, "named by --rwlocks") for rwlock in rwlocks), candidates.NAMED
+        ),
+    )
+    preparation = Preparation(chosen)
+    return replace(preparation, reserves=candidates.pairs(preparation.locks))
 
 
 def without_profile(known: Registry) -> Preparation:
@@ -61,4 +78,6 @@ def without_profile(known: Registry) -> Preparation:
 
 
 def _with_reserves(preparation: Preparation, known: Registry) -> Preparation:
-    return replace(preparation, reserves=candidates.other_family_members(preparation.locks, known))
+    names = preparation.locks
+    family = candidates.other_family_members(names, known)
+    return replace(preparation, reserves=(*candidates.pairs(names), *family))

@@ -11,6 +11,7 @@ from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
 from lockwright.compare.warnings import at_threads
 from lockwright.preload.locks import BASELINE, Registry
+from lockwright.preload.rwlocks import KEEP, parts_of
 from lockwright.run.record import Record
 from lockwright.tune.candidates import family_of
 from lockwright.tune.outcome import interim_sentence, outcome
@@ -59,7 +60,7 @@ class Session:
             if ended is not None and not joining:
                 return ended
             if joining:
-                print_line(f"of the leading family, also trying {', '.join(joining)}")
+                print_line(f"related to the leader, also trying {', '.join(joining)}")
             if number > 1 and clock() >= next_report:
                 self._report_state(threads)
                 next_report = clock() + (clock() - began)
@@ -81,8 +82,9 @@ class Session:
     def _joining(
         self, race_runs: RaceRuns, standing: Standing, ended: int | None
     ) -> tuple[str, ...]:
-        """Return the reserves that join: the best lock's family, if that lock is better than the
-        baseline, once the race of the others is decided or a first cut was made."""
+        """Return the reserves that join: the best lock's family, and the best lock together with
+        the best reader-writer lock, if the leader is better than the baseline, once the race of the
+        others is decided or a first cut was made."""
         reserves = self._plan.reserves
         best = next((lock for lock in standing.remaining if lock != BASELINE), None)
         if best is None or not reserves or any(map(race_runs.has_entered, reserves)):
@@ -93,8 +95,26 @@ class Session:
         decided = ended is not None and (BASELINE in standing.dropped or lead.low > 0)
         if not (decided or (ended is None and race_runs.cuts() and lead.mean > 0)):
             return ()
-        family = family_of(self._registry.find(best))
-        return tuple(lock for lock in reserves if family_of(self._registry.find(lock)) == family)
+        return self._related(standing.remaining)
+
+    def _related(self, remaining: Sequence[str]) -> tuple[str, ...]:
+        """Return the reserves that the leaders suggest. remaining: the best first."""
+        own = [name for name in remaining if self._plan.other_library(name) is None]
+        parts = [parts_of(name) for name in own]
+        leader = next(lock for lock, rwlock in parts if (lock, rwlock) != (BASELINE, KEEP))
+        family = family_of(self._registry.find(leader))
+        rwlock = next((rwlock for _, rwlock in parts if rwlock != KEEP), KEEP)
+        best_lock = next((lock for lock, _ in parts if lock != BASELINE), BASELINE)
+        related = []
+        for name in self._plan.reserves:
+            its_lock, its_rwlock = parts_of(name)
+            if its_rwlock != KEEP:
+                joins = (its_lock, its_rwlock) == (best_lock, rwlock)
+            else:
+                joins = family_of(self._registry.find(its_lock)) == family
+            if joins:
+                related.append(name)
+        return tuple(related)
 
     def _report_state(self, threads: int) -> None:
         """Print the result so far, since most programs are not lock-sensitive, and the user can

@@ -34,11 +34,25 @@ class Prepared:
 
     @property
     def settings(self) -> dict[str, dict[str, str]]:
-        """The calibrated variables of each lock."""
+        """The calibrated variables of each lock, and the one that selects its reader-writer
+        lock, if the plan compares these."""
         from lockwright.machine import calibration
+        from lockwright.preload.locks import RWLOCK
+        from lockwright.preload.rwlocks import parts_of
 
-        own_locks = [lock for lock in self.plan.locks if self.plan.other_library(lock) is None]
-        return calibration.calibrated_variables(self.registry, own_locks, os.environ)
+        own = {
+            name: parts_of(name)
+            for name in self.plan.locks
+            if self.plan.other_library(name) is None
+        }
+        by_lock = calibration.calibrated_variables(
+            self.registry, dict.fromkeys(lock for lock, _ in own.values()), os.environ
+        )
+        selects = bool(self.plan.rwlocks)
+        return {
+            name: by_lock[lock] | ({RWLOCK: rwlock} if selects else {})
+            for name, (lock, rwlock) in own.items()
+        }
 
     def with_locks(self, locks: tuple[str, ...], **changes: Any) -> "Prepared":
         """Return a copy with other locks, the same libraries, and other changes of the plan."""
@@ -48,16 +62,22 @@ class Prepared:
 
     def facts_of_run(self) -> dict[str, Any]:
         """Return the facts, and the calibrated parameters of the plan's locks."""
+        from lockwright.preload.locks import RWLOCK
+
         facts = dict(self.facts)
         for variables in self.settings.values():
-            facts |= {name: f"{value} (calibrated)" for name, value in variables.items()}
+            facts |= {
+                name: f"{value} (calibrated)" for name, value in variables.items() if name != RWLOCK
+            }
         return facts
 
 
 def _check_locks(known: "Registry", names: tuple[str, ...]) -> None:
-    for name in names:
-        known.path_of(name)
-        known.check_environment(name, os.environ)
+    from lockwright.preload.rwlocks import parts_of
+
+    for lock in dict.fromkeys(parts_of(name)[0] for name in names):
+        known.path_of(lock)
+        known.check_environment(lock, os.environ)
 
 
 def prepare(

@@ -22,6 +22,16 @@ def _lock_names() -> list[str]:
         return []
 
 
+def _rwlock_names() -> list[str]:
+    from lockwright.base.errors import LockwrightError
+    from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
+
+    try:
+        return [KEEP, MUTEX, *rwlocks()]
+    except LockwrightError:
+        return []
+
+
 def _program_names() -> list[str]:
     from lockwright.study.program.catalogue import names
 
@@ -63,6 +73,7 @@ def lock_or_file(
 lock = _one_name(_lock_names)
 lock_or_all = _one_name(lambda: ["all", *_lock_names()])
 locks = _name_list(lambda: ["all", *_lock_names()])
+rwlocks = _name_list(lambda: ["all", *_rwlock_names()])
 program = _one_name(_program_names)
 programs = _name_list(lambda: ["all", *_program_names()])
 command_line = _file_names

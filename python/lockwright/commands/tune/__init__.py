@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lockwright.commands.common import grammar
+from lockwright.commands.common import complete, grammar
 from lockwright.commands.common.comparison_options import ComparisonOptions, comparison_options
 from lockwright.commands.common.comparison_steps import Prepared
 
@@ -42,6 +42,13 @@ _MOST_ROUNDS = 100
 )
 @grammar.locks("those of the advice", beside=" to try")
 @click.option(
+    "--rwlocks",
+    metavar="A,B,...",
+    shell_complete=complete.rwlocks,
+    help="Reader-writer locks to try too, separated by commas, or 'all'; the best of them is also"
+    " tried together with the best lock.  [default: those of the advice]",
+)
+@click.option(
     "--profile",
     "profile_file",
     type=click.Path(path_type=Path),
@@ -62,6 +69,7 @@ def command(
     budget: str | None,
     margin: float,
     locks: str | None,
+    rwlocks: str | None,
     profile_file: Path | None,
     plan_file: Path | None,
     options: ComparisonOptions,
@@ -105,9 +113,14 @@ def command(
         budget=seconds or budgets.DEFAULT,
         margin=margin,
     )
-    named = _named_locks(locks, prepared, known)
+    if rwlocks is not None and options.rwlock is not None:
+        raise LockwrightError(
+            "--rwlock and --rwlocks exclude each other", "give those to try with --rwlocks"
+        )
+    named = _named_locks(locks, rwlocks, prepared, known)
     if named is not None and profile_file is not None:
-        raise LockwrightError("--locks and --profile exclude each other", "leave out one of them")
+        option = "--locks" if locks is not None else "--rwlocks"
+        raise LockwrightError(f"{option} and --profile exclude each other", "leave out one of them")
     if plan_file is not None:
         _check_plan(options, prepared, named, plan_file)
     with interrupts.stop_on_signals():
@@ -155,17 +168,18 @@ def command(
     return 0
 
 
-def _named_locks(locks: str | None, prepared: Prepared, known: "Registry") -> "Preparation | None":
-    """Return the locks of --locks; None without the option."""
+def _named_locks(
+    locks: str | None, rwlocks: str | None, prepared: Prepared, known: "Registry"
+) -> "Preparation | None":
+    """Return the locks of --locks and --rwlocks; None without these options."""
     from lockwright.compare import plan
-    from lockwright.tune import candidates
-    from lockwright.tune.preparation import Preparation
+    from lockwright.tune import preparation
 
-    if locks is None:
+    if locks is None and rwlocks is None:
         return None
-    names, _ = plan.choose_locks(locks, known)
+    names = () if locks is None else plan.choose_locks(locks, known)[0]
     prepared.with_locks(names)
-    return Preparation(candidates.named_candidates(names))
+    return preparation.named(names, () if rwlocks is None else plan.choose_rwlocks(rwlocks))
 
 
 def _check_plan(
@@ -239,7 +253,7 @@ def _resume_race(
 
     def fits(other: "Plan") -> bool:
         if other.budget is None or (
-            named and set(_own_locks(other)) - set(named.locks) - {BASELINE}
+            named and set(_own_locks(other)) - {*named.locks, *named.reserves, BASELINE}
         ):
             return False
         own = replace(prepared.plan, locks=other.locks, reserves=other.reserves)

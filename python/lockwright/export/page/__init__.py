@@ -10,7 +10,7 @@ from typing import Any
 
 from lockwright.advise import advise, show
 from lockwright.base import files, numbers
-from lockwright.export.page import mutexes, process, script_data
+from lockwright.export.page import mutexes, process, rwlocks, script_data
 from lockwright.page import templates
 from lockwright.preload.locks import BASELINE
 from lockwright.profile.record import Profile
@@ -32,6 +32,7 @@ def render(profile: Profile) -> str:
         provenance=_provenance(profile),
         mutexes=mutexes,
         process=process,
+        rwlocks=rwlocks,
         show=show,
     )
 

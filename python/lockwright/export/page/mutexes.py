@@ -70,22 +70,26 @@ def _row(index: int, mutex: Mutex) -> Row:
     name = mutex.name if mutex.instances == 1 else f"{mutex.name} (x{mutex.instances:,})"
     cells = [
         (name, name),
-        _time(mutex.lost, bool(mutex.contended)),
+        time_cell(mutex.lost, bool(mutex.contended)),
         (numbers.count(mutex.acquisitions) if taken else "-", repr(mutex.acquisitions)),
         (numbers.share(share) if taken else "-", repr(share)),
-        *_median_and_p99(mutex.waiting),
-        *_median_and_p99(mutex.holding),
+        *median_and_p99(mutex.waiting),
+        *median_and_p99(mutex.holding),
         (f"{mutex.waiters_mean:.2g}", repr(mutex.waiters_mean)),
         (str(mutex.threads), str(mutex.threads)),
     ]
     return Row(cells, link=f"#mutex-{index}" if index < SECTIONS else "")
 
 
-def _median_and_p99(distribution: Distribution) -> list[Cell]:
-    return [_time(value, distribution.count > 0) for value in (distribution.p50, distribution.p99)]
+def median_and_p99(distribution: Distribution) -> list[Cell]:
+    """Return the cells of the median and the 99th percentile."""
+    return [
+        time_cell(value, distribution.count > 0) for value in (distribution.p50, distribution.p99)
+    ]
 
 
-def _time(ns: float, known: bool) -> Cell:
+def time_cell(ns: float, known: bool) -> Cell:
+    """Return the cell of a duration, or of one that is not known."""
     return (numbers.time(ns), repr(ns)) if known else ("-", "")
 
 
@@ -157,8 +161,8 @@ def site_rows(mutex: Mutex, sites: Iterable[Site]) -> list[Row]:
         Row(
             [
                 (site.label or "unknown",) * 2,
-                _time(site.waited, True),
-                _time(site.held, True),
+                time_cell(site.waited, True),
+                time_cell(site.held, True),
                 (
                     numbers.count(site.acquisitions) if mutex.acquisitions else "-",
                     repr(site.acquisitions),
@@ -177,7 +181,7 @@ def block_rows(mutex: Mutex, blocks: Iterable[Block]) -> list[Row]:
             [
                 (mutex.holder(block) or "unknown",) * 2,
                 (mutex.waiter(block) or "unknown",) * 2,
-                _time(block.waited, True),
+                time_cell(block.waited, True),
                 (numbers.count(block.times), repr(block.times)),
             ]
         )

@@ -6,7 +6,12 @@ from lockwright.profile.time_lost import OF_WHICH_TIME
 
 
 def sentence(profile: Profile) -> str:
-    """Return a sentence on the time lost by waiting and the number of mutexes."""
+    """Return a sentence on the time lost by waiting, and the number of mutexes."""
+    if not profile.mutexes and profile.rwlocks:
+        return (
+            f"Threads lost {numbers.time(profile.rwlocks_lost)} waiting for reader-writer locks:"
+            f" {numbers.share(profile.lost_share_of(profile.rwlocks_lost))} {OF_WHICH_TIME}."
+        )
     if not profile.mutexes:
         if not profile.is_preloaded:
             return "No sample found a thread asleep for a mutex."
@@ -57,7 +62,7 @@ def _activity(process: Process) -> dict[str, str]:
         "mappings made and removed": rate(process.mmap_calls),
     }
     unprofiled = {
-        "reader-writer locks": process.rwlock_calls,
+        "process-shared reader-writer locks": process.rwlock_calls,
         "spin locks": process.spin_calls,
         "shared, robust and priority mutexes": process.unprofiled_calls,
     }
