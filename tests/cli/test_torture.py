@@ -39,6 +39,22 @@ def test_a_clean_run(cli: Cli, tmp_path: Path) -> None:
     assert len(json.loads(target.read_text())["runs"]) == 1
 
 
+def test_reader_writer_locks(cli: Cli, tmp_path: Path) -> None:
+    """One of them, with the smallest numbers too, and all."""
+    target = tmp_path / "found.json"
+    result = cli("torture", "phase-fair", "--minutes", "0.01", "--json", target)
+    assert result.status == 0, result.out + result.err
+    runs = json.loads(target.read_text())["runs"]
+    assert [run["lock"] for run in runs] == ["phase-fair"] * 2
+    for run in runs:
+        assert {line["what"].split(",")[0] for line in run["phases"]} == {"readers"}
+        assert run["final"]["sections"] > 0
+    every = cli("torture", "rwlocks", "--minutes", "0.02")
+    assert every.status == 0, every.out + every.err
+    listed = json.loads(cli("list", "--rwlocks", "--json").out)
+    assert f"Torture of {len(listed)} reader-writer locks" in every.out
+
+
 def test_the_seed_is_drawn_and_printed(cli: Cli) -> None:
     first, second = (
         cli("torture", "pthread", "--minutes", "0.005", "--only", "reuse").out.splitlines()[0]
@@ -132,6 +148,7 @@ def test_an_interrupted_torture_leaves_no_process(
         (["ttas", "--minutes", "0"], ["--minutes"]),
         (["ttas", "--seed", "-1"], ["--seed"]),
         (["ttas", "--seed", str(2**64)], ["--seed"]),
+        (["phase-fair", "--only", "crowd"], ["--only", "'crowd'"]),
         (["ttas", "--only", "crowds"], ["--only", "'crowds'", "did you mean 'crowd'?"]),
         (["ttas", "--without", "x"], ["--without", "'x'", "stutter"]),
         (["ttas", "--only", "order"], ["no phase is left for ttas"]),

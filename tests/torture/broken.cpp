@@ -43,6 +43,9 @@ int (*const real_clockwait)(pthread_cond_t*, pthread_mutex_t*, clockid_t, const 
     real<int(pthread_cond_t*, pthread_mutex_t*, clockid_t, const timespec*)>(
         "pthread_cond_clockwait", late);
 
+[[maybe_unused]] int (*const real_write_lock)(pthread_rwlock_t*) =
+    real<int(pthread_rwlock_t*)>("pthread_rwlock_wrlock", late);
+
 #if defined(BROKEN_RARE_ENTRY)
 
 // The mutex whose critical section the thread has entered without the lock.
@@ -318,6 +321,20 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   for (int i = 0; i < 4096; i += 512) lost[i] = 1;
   return original(thread, attributes, run, argument);
 }
+#endif
+
+#if defined(BROKEN_WRITER_BESIDE_READERS)
+int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
+  return every(50) ? pthread_rwlock_rdlock(lock) : real_write_lock(lock);
+}
+#elif defined(BROKEN_WRITER_FORGOTTEN)
+int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
+  while (every(500)) pause();
+  return real_write_lock(lock);
+}
+#elif defined(BROKEN_READER_DEADLINE_TOO_SOON)
+int pthread_rwlock_wrlock(pthread_rwlock_t* lock) { return real_write_lock(lock); }
+int pthread_rwlock_clockrdlock(pthread_rwlock_t*, clockid_t, const timespec*) { return ETIMEDOUT; }
 #endif
 
 }  // extern "C"

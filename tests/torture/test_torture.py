@@ -4,9 +4,9 @@ import os
 from dataclasses import replace
 
 import pytest
-from lockwright.preload.locks import registry
+from lockwright.preload.locks import RWLOCK, registry
 from lockwright.torture import plan
-from lockwright.torture.run import Finding, Options, torture
+from lockwright.torture.run import READERS, Finding, Options, torture
 from support import locate
 
 EMULATOR = locate.emulator()
@@ -39,7 +39,14 @@ FAULTS = [
     ("fork_finds_locked", {"fork"}, "forks"),
     ("touch_after_unlock", {"reuse"}, "reuse"),
     ("crashes", {"crash"}, "crowd"),
+    ("writer_beside_readers", {"exclusion"}, "readers"),
+    ("writer_forgotten", {"progress"}, "readers"),
+    ("reader_deadline_too_soon", {"deadline"}, "readers"),
 ]
+
+
+#: Those of phases that run for every lock.
+OF_ALL_PHASES = [fault for fault, _, only in FAULTS if only not in ("order", READERS)]
 
 
 def broken(fault: str, only: str | None, seconds: float, patience: float) -> Finding:
@@ -79,7 +86,7 @@ def test_fault_is_found(fault: str, checks: set[str], only: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("fault", [fault for fault, _, only in FAULTS if only != "order"])
+@pytest.mark.parametrize("fault", OF_ALL_PHASES)
 def test_fault_is_found_among_all_phases(fault: str) -> None:
     """All kinds of phases run, as in the command."""
     finding = broken(fault, None, seconds=60, patience=10)
@@ -112,6 +119,20 @@ def test_lock_passes(lock: str) -> None:
         if not EMULATOR:
             # On a busy machine phases take longer, and some kinds do not run.
             assert len({line["what"].split(",")[0] for line in finding.phases}) >= 4
+
+
+@pytest.mark.parametrize("rwlock", ["keep", *locate.rwlock_names()])
+def test_reader_writer_lock_passes(rwlock: str) -> None:
+    library = locate.preload("pthread")
+    environment = {**os.environ, RWLOCK: rwlock}
+    seconds = 10 if locate.LONG or EMULATOR else 1
+    options = Options(seed=1, patience=20, only=[READERS])
+    finding = torture(
+        library, environment, options, seconds, parks=True, fifo=False, emulator=EMULATOR
+    )
+    assert finding.failure is None, finding
+    assert finding.final is not None
+    assert finding.final["sections"] > (50 if EMULATOR else 1000)
 
 
 def test_the_seed_determines_the_plan() -> None:

@@ -136,7 +136,7 @@ def write(
 
 def _row(run: Run, finding: Finding, options: Options) -> Mapping[str, Any]:
     row: dict[str, Any] = {
-        "lock": run.lock.name,
+        "lock": run.name,
         "topology": run.topology,
         "numbers": dict(run.numbers),
         "clean": finding.failure is None,
