@@ -84,7 +84,7 @@ def test_the_sentence_names_the_unprofiled_reader_writer_locks() -> None:
         for calls in (19_000, 21_000)
     )
     assert "reader-writer" not in few.sentence
-    assert "reader-writer locks 21,000 times" in many.sentence
+    assert "process-shared reader-writer locks 21,000 times" in many.sentence
 
 
 def held(*sites: Any, held: float, waited: float = 0.5 * SECOND, **more: Any) -> Profile:

@@ -12,7 +12,7 @@ from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
 from lockwright.export import page
 from lockwright.export.page import script_data
-from lockwright.profile.record import Distribution, Process, Profile
+from lockwright.profile.record import Distribution, Process, Profile, RwLock
 from support.html import Page
 from support.made_profile import made_profile
 
@@ -42,6 +42,24 @@ def test_the_page_has_every_mutex(profile: Profile, text: str) -> None:
         assert mutex.name in parsed.words
         assert f"mutex-{index}" in parsed.ids
     assert {link[1:] for link in parsed.links} <= set(parsed.ids)
+
+
+def test_reader_writer_locks_have_a_table(profile: Profile, text: str) -> None:
+    assert "rwlocks" not in Page(text).ids
+    side = profile.mutexes[1]
+    lock = RwLock(
+        "shared_table",
+        side.place,
+        side.address,
+        1,
+        4,
+        replace(side, type="readers"),
+        replace(side, type="writers", contended=0, waiting=Distribution(), blocks=()),
+    )
+    parsed = Page(page.render(replace(profile, rwlocks=(lock,))))
+    assert "rwlocks" in parsed.ids
+    for word in ("shared_table", "readers", "writers", numbers.time(side.lost)):
+        assert word in parsed.words
 
 
 def test_figures_are_those_of_the_profile(profile: Profile, text: str) -> None:

@@ -30,17 +30,21 @@ def test_readers_can_acquire_the_lock_again(tmp_path: Path, case: str) -> None:
     assert profile.rwlock == "mutex"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--rwlock", "mutex", "between processes"],
-        ["--rwlock", "keep", "recursive reads"],
-        ["recursive reads"],
-    ],
-)
-def test_other_reader_writer_locks_are_counted(tmp_path: Path, words: list[str]) -> None:
+@pytest.mark.parametrize("words", [["--rwlock", "mutex"], ["--rwlock", "keep"], []])
+def test_process_shared_ones_are_only_counted(tmp_path: Path, words: list[str]) -> None:
     """LOCKWRIGHT_RWLOCK, which is for other commands, has no effect."""
-    profile = profiled(tmp_path, *words[:-1], locate.program("posix", "rwlocks"), words[-1])
+    program = locate.program("posix", "rwlocks")
+    profile = profiled(tmp_path, *words, program, "between processes")
     assert profile.process.rwlock_calls > 0
     assert profile.process.lock_calls == 0
+    assert profile.rwlocks == ()
     assert profile.rwlock == ("mutex" if "mutex" in words else "keep")
+
+
+@pytest.mark.parametrize("words", [["--rwlock", "keep"], []])
+@pytest.mark.parametrize("case", ["recursive reads", "deadlines", "second names"])
+def test_others_are_profiled_as_what_they_are(tmp_path: Path, words: list[str], case: str) -> None:
+    profile = profiled(tmp_path, *words, locate.program("posix", "rwlocks"), case)
+    assert profile.process.rwlock_calls == 0
+    assert profile.process.lock_calls == 0
+    assert sum(each.acquisitions for each in profile.rwlocks) > 0
