@@ -47,6 +47,11 @@ class Comparison:
     plain: Form
     measured: Form
 
+    @property
+    def settings(self) -> list["Setting"]:
+        """The settings that it is measured in."""
+        return [each for each in SETTINGS if self.measured.is_profiled or not each.of_rwlocks]
+
 
 def comparisons() -> tuple[Comparison, ...]:
     """Return the two costs: of profiling the C library's mutex, and of the metrics of the default
@@ -70,7 +75,8 @@ def comparisons() -> tuple[Comparison, ...]:
 class Setting:
     """A workload. threads: number for each processor; None if the workload has a fixed number.
 
-    metric: field of the output line of this kind; is_time: lower is better.
+    metric: field of the output line of this kind; is_time: lower is better. of_rwlocks: of
+    reader-writer locks, which the metrics do not count.
     """
 
     name: str
@@ -81,6 +87,7 @@ class Setting:
     threads: int | None
     options: Mapping[str, object]
     meaning: str
+    of_rwlocks: bool = False
 
     def arguments(self, seconds: float) -> dict[str, object]:
         """Return the options of the measuring program."""
@@ -132,6 +139,39 @@ SETTINGS = (
         {"preset": "short-short", "warm-up": 0.05},
         "the same with four threads for each processor",
     ),
+    Setting(
+        "uncontended reads",
+        "rwlock",
+        "measured",
+        "read_pair_ns",
+        True,
+        1,
+        {"read-percent": 100},
+        "one thread that only read-locks and unlocks a reader-writer lock",
+        of_rwlocks=True,
+    ),
+    Setting(
+        "reads",
+        "rwlock",
+        "measured",
+        "reads_per_second",
+        False,
+        1,
+        {"read-percent": 100},
+        "a thread for each processor that reads, sections of 200 and gaps of 400 cycles",
+        of_rwlocks=True,
+    ),
+    Setting(
+        "reads and writes",
+        "rwlock",
+        "measured",
+        "reads_per_second",
+        False,
+        1,
+        {"read-percent": 90},
+        "the same with 10 % writes",
+        of_rwlocks=True,
+    ),
 )
 """The settings, in the order in which they are run."""
 
@@ -176,13 +216,15 @@ def measure(
     """Run each setting in both forms of each comparison, in an order that alternates from round to
     round; fill `results`, by title and setting, which has the runs so far if a signal ends it."""
     compared = comparisons()
-    steps_in_all = rounds * len(SETTINGS) * len(compared)
+    steps_in_all = rounds * sum(len(comparison.settings) for comparison in compared)
     with watching_others(report), progress("profile-cost", steps_in_all) as steps:
         for round_number in range(rounds):
             for setting in SETTINGS:
                 arguments = setting.arguments(seconds)
-                arguments |= dict(options) if setting.threads is not None else {}
+                arguments |= dict(options) if setting.workload == "lockbench" else {}
                 for comparison in compared:
+                    if setting not in comparison.settings:
+                        continue
                     steps.step(setting.name)
                     forms = [comparison.measured, comparison.plain]
                     times: dict[str, float] = {}
@@ -234,12 +276,15 @@ def _run(form: Form, setting: Setting, arguments: Mapping[str, object], timeout:
 
 def tables(report: Report, results: Mapping[tuple[str, str], Results]) -> list[Table]:
     """Return a table for each comparison; add their figures to `report`."""
-    return [_table(report, comparison.title, results) for comparison in comparisons()]
+    return [_table(report, comparison, results) for comparison in comparisons()]
 
 
-def _table(report: Report, title: str, results: Mapping[tuple[str, str], Results]) -> Table:
+def _table(
+    report: Report, comparison: Comparison, results: Mapping[tuple[str, str], Results]
+) -> Table:
+    title = comparison.title
     table = empty_table(f"{title} on {processors()} processors", COLUMNS)
-    for setting in SETTINGS:
+    for setting in comparison.settings:
         of_setting = results.get((title, setting.name), Results())
         costs = spread(of_setting.costs)
         interval = inference.median_interval(of_setting.costs)
