@@ -24,7 +24,6 @@ pthread_rwlock_t held_lock = PTHREAD_RWLOCK_INITIALIZER;
 pthread_rwlock_t reader_waits = PTHREAD_RWLOCK_INITIALIZER;
 pthread_rwlock_t writer_waits = PTHREAD_RWLOCK_INITIALIZER;
 pthread_rwlock_t counted_lock = PTHREAD_RWLOCK_INITIALIZER;
-pthread_rwlock_t created_lock;
 
 counter hold_for_reading() {
   counter held = 0;
@@ -107,17 +106,19 @@ counter count(counter threads, counter times) {
 }
 
 void create_and_try() {
-  pthread_rwlock_init(&created_lock, nullptr);
+  const auto created = std::make_unique<pthread_rwlock_t>();
+  pthread_rwlock_t* lock = created.get();
+  pthread_rwlock_init(lock, nullptr);
   for (unsigned i = 0; i < rounds; ++i) {
-    pthread_rwlock_rdlock(&created_lock);
-    pthread_rwlock_tryrdlock(&created_lock);
-    if (pthread_rwlock_trywrlock(&created_lock) == 0) {
+    pthread_rwlock_rdlock(lock);
+    pthread_rwlock_tryrdlock(lock);
+    if (pthread_rwlock_trywrlock(lock) == 0) {
       _exit(1);
     }
-    pthread_rwlock_unlock(&created_lock);
-    pthread_rwlock_unlock(&created_lock);
+    pthread_rwlock_unlock(lock);
+    pthread_rwlock_unlock(lock);
   }
-  pthread_rwlock_destroy(&created_lock);
+  pthread_rwlock_destroy(lock);
 }
 
 }  // namespace

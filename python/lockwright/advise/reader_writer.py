@@ -122,10 +122,10 @@ def _starved_writers(figures: ProfileFigures, rwlock: RwLock) -> Change | None:
     readers, writers = rwlock.readers, rwlock.writers
     longest = max(readers.holding.p99, writers.holding.p99)
     evidence = (
-        at_least("wait of a writer (p99)", writers.waiting.p99, LONG_WAIT, "ns", "it is noticed"),
+        at_least("wait of a writer (p90)", writers.waiting.p90, LONG_WAIT, "ns", "it is noticed"),
         at_least(
             "wait of a writer in longest sections (hold p99)",
-            writers.waiting.p99 / longest if longest else 0.0,
+            writers.waiting.p90 / longest if longest else 0.0,
             STARVED,
             "",
             "more than those before it",
@@ -133,13 +133,13 @@ def _starved_writers(figures: ProfileFigures, rwlock: RwLock) -> Change | None:
         at_least(
             "share of reads", rwlock.read_share, MOSTLY_WRITTEN, "share", "readers pass writers"
         ),
-        informs("wait of a reader (p99)", readers.waiting.p99, "ns"),
+        informs("wait of a reader (p90)", readers.waiting.p90, "ns"),
     )
     if not all_met(evidence):
         return None
     text = (
-        f"{rwlock.name}: its writers are starved: one waits {numbers.time(writers.waiting.p99)}"
-        f" (p99), while the sections last {numbers.time(longest)} (p99), for readers that come"
+        f"{rwlock.name}: its writers are starved: one waits {numbers.time(writers.waiting.p90)}"
+        f" (p90), while the sections last {numbers.time(longest)} (p99), for readers that come"
         " later pass it. Use a lock that admits writers, as phase-fair, or the C library's"
         " preference PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP."
     )
