@@ -55,9 +55,14 @@ class Run:
 
     @property
     def variables(self) -> dict[str, str]:
-        declared = {TOPOLOGY: self.topology} if self.topology is not None else {}
         replaced = {RWLOCK: self.rwlock.name} if self.rwlock is not None else {}
-        return {**declared, **replaced, **self.numbers}
+        return {**replaced, **self.settings}
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The variables of the declared machine and of the numbers."""
+        declared = {TOPOLOGY: self.topology} if self.topology is not None else {}
+        return {**declared, **self.numbers}
 
 
 def chosen_locks(name: str, known: Registry) -> list[Lock]:

@@ -79,7 +79,7 @@ def repeat_command(run: Run, finding: Finding, options: Options) -> str:
     for option, parts in (("--only", options.only), ("--without", options.without)):
         if parts:
             words += [option, ",".join(parts)]
-    declared = [f"{name}={shlex.quote(value)}" for name, value in run.variables.items()]
+    declared = [f"{name}={shlex.quote(value)}" for name, value in run.settings.items()]
     return " ".join([*declared, shlex.join(words)])
 
 
