@@ -218,8 +218,8 @@ class mcs_rw {
       std::uint64_t then = seen & ~awaited_;
       then = is_last ? then & ~tail_ : then;
       then += is_full ? 0 : writer ? written_ : one_reader_;
-      // Acquire pairs with the releases of all that have left, and with that of the node behind.
-      if (!word_.compare_exchange_weak(seen, then, std::memory_order_acq_rel,
+      // Acquire pairs with the releases of all that have left.
+      if (!word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
                                        std::memory_order_relaxed)) {
         continue;
       }
