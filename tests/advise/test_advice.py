@@ -96,14 +96,15 @@ def test_one_long_section_should_be_smaller() -> None:
     long = examples.site("long", held=7e8, acquisitions=1000)
     short = examples.site("short", held=3e8)
     changes = advised(held(long, short, held=1e6)).changes
-    assert [each.kind for each in changes] == ["smaller section", "sharding"]
+    expected = ["smaller section", "sharding", "reader-writer lock"]
+    assert [each.kind for each in changes] == expected
     assert "long" in changes[0].text
     even = examples.site("long", held=5e8, acquisitions=1000)
     assert kinds(held(even, examples.site("other", held=5e8, acquisitions=1000), held=1e6)) == [
         "sharding"
     ]
     brief = examples.site("brief", held=7e6, acquisitions=1000)
-    assert kinds(held(brief, held=7e3)) == ["sharding"]
+    assert kinds(held(brief, held=7e3)) == ["sharding", "reader-writer lock"]
     assert kinds(held(long, held=1e6, waited=0.05 * SECOND)) == []
 
 
