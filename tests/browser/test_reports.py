@@ -23,6 +23,8 @@ DRAWN = {
         ("simulation", "simulation-of-one-count"),
         ("#rates .main-svg", "#transfers .main-svg", "#handovers .main-svg", "table"),
     ),
+    "prediction": ("#ratios .main-svg", "#rates .main-svg", "table"),
+    "what-if": ("#ratios .main-svg", "table"),
     "simulation-of-rwlocks": ("#rates .main-svg", "#transfers .main-svg", "table"),
 }
 """Selectors of the elements that each report has to show."""
@@ -44,6 +46,24 @@ def test_everything_is_drawn_within_its_container(opened: Open, name: str, width
     page.locator("#theme").click()
     assert page.evaluate(colour) != before
     check_drawn(page, name)
+
+
+@pytest.mark.parametrize("name", made_reports.REPORTS)
+def test_the_first_line_says_what_to_remember(opened: Open, name: str) -> None:
+    """After the title, and the command where the page has one, a sentence has the result."""
+    page = opened(name)
+    lines = page.locator(".verdict").first.evaluate(
+        """(verdict) => {
+          const before = [];
+          for (const each of document.querySelectorAll("main p, main pre, main h2, main table")) {
+            if (each === verdict) return before;
+            before.push(each.className);
+          }
+          return null;
+        }"""
+    )
+    assert set(lines) <= {"kicker", "command"}
+    assert len(page.locator(".verdict").first.inner_text().split()) >= 5
 
 
 def check_drawn(page: Page, name: str) -> None:

@@ -3,8 +3,12 @@
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from support.made_profile import made_profile
+
+if TYPE_CHECKING:
+    from lockwright.predict.show import Header
 
 LOCKS = ("pthread", "ttas", "futex", "mcs-stp", "mcs-timepub", "malth-stp", "c-bo-mcs-stp")
 
@@ -198,6 +202,66 @@ def simulation_of_one_count(folder: Path) -> Path:
     return simulation(folder, (64,))
 
 
+def _predicted() -> "Header":
+    """Return the header of predictions for two workers on A-64."""
+    from lockwright.predict.derive import derive
+    from lockwright.predict.estimate import Estimate
+    from lockwright.predict.show import Header
+    from lockwright.simulate import machine
+    from predict import made
+
+    derived = derive(made.two_workers(), None)
+    return Header("server", machine.load("a-64"), derived, Estimate(1.02, 0.97, 1.06))
+
+
+def prediction(folder: Path) -> Path:
+    """Write the report of `lockwright predict` at two numbers of threads."""
+    from lockwright.predict import page
+    from lockwright.predict.estimate import Estimate
+    from lockwright.predict.ranking import Prediction
+
+    ranked = []
+    for threads in (2, 64):
+        for rank, lock in enumerate(reversed(LOCKS), 1):
+            ratio = 2.0 - rank / 8
+            ranked.append(
+                Prediction(
+                    lock,
+                    threads,
+                    Estimate(1e6 * ratio, 9e5 * ratio, 1.1e6 * ratio),
+                    Estimate(ratio, 0.95 * ratio, 1.05 * ratio),
+                    Estimate(1000.0 * rank, 900.0 * rank, 1100.0 * rank),
+                    1 if rank < 3 else rank,
+                    2 if rank < 3 else rank,
+                    {},
+                )
+            )
+    reasons = {2: "The sections are short.", 64: "The waiters take turns."}
+    path = folder / "prediction.html"
+    path.write_text(page.ranking_page(_predicted(), ranked, reasons, [f"{LOCKS[1]}: stopped"]))
+    return path
+
+
+def what_if(folder: Path) -> Path:
+    """Write the report of `lockwright what-if` with three changes, of which one failed."""
+    from lockwright.predict import page
+    from lockwright.predict.changes import Change
+    from lockwright.predict.estimate import Estimate
+    from lockwright.predict.what_if import Effect
+
+    def change(text: str) -> Change:
+        return Change(text, lambda model: model)
+
+    effects = [
+        Effect(change("halve the sections of hot"), Estimate(1.6, 1.4, 1.7), Estimate(0.5, 0.4, 1)),
+        Effect(change("divide hot into 4 parts"), Estimate(1.1, 0.9, 1.3), None),
+        Effect(change("8 threads"), None, None, "two holders at once"),
+    ]
+    path = folder / "what-if.html"
+    path.write_text(page.effects_page(_predicted(), effects, "pthread", 2))
+    return path
+
+
 REPORTS: dict[str, Callable[[Path], Path]] = {
     "profile": profile,
     "bare-profile": bare_profile,
@@ -208,4 +272,6 @@ REPORTS: dict[str, Callable[[Path], Path]] = {
     "simulation": simulation,
     "simulation-of-one-count": simulation_of_one_count,
     "simulation-of-rwlocks": simulation_of_rwlocks,
+    "prediction": prediction,
+    "what-if": what_if,
 }

@@ -89,7 +89,7 @@ def effects_page(header: Header, effects: Sequence[Effect], lock: str, threads: 
             "locks": list(changes),
             "baseline": "",
             "ratios": {text: _triple(found) for text, found in changes.items()},
-            "ratioTitle": "throughput after the change over that before, predicted",
+            "ratioTitle": "throughput after / before, predicted",
         },
         heading=f"Change from {threads} threads under {lock}",
         verdict=_largest(effects),
