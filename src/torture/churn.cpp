@@ -49,7 +49,7 @@ void start_and_join_all(worker& me, const std::vector<worker*>& children) {
                                         : me.draw.one_in(2) ? lock_a_few_times
                                                             : lock_and_exit);
     }
-    me.does(act::directs);
+    me.does(activity::waits_for_others);
     for (std::uint64_t i = 0; i < count; ++i) {
       me.run.join_helper(*children[i]);
       if (leaves && i == 0) {

@@ -9,13 +9,13 @@ namespace torture {
 namespace {
 
 // With more polling threads than this, the holders of the mutex would hardly ever run.
-constexpr std::uint64_t max_awake = 4;
+constexpr std::uint64_t max_polling = 4;
 
 void write(worker& me) {
   while (!me.run.over()) {
     guarded& it = me.run.any_mutex(me);
-    if (me.run.plan.threads <= max_awake && me.draw.one_in(8)) {
-      it.lock_awake(me);
+    if (me.run.plan.threads <= max_polling && me.draw.one_in(8)) {
+      it.lock_polling(me);
     } else {
       it.lock(me);
     }
@@ -94,8 +94,8 @@ void nest(worker& me) {
 void write_until_over(phase_run& on) { on.add_worker("writer", write); }
 
 void crowd(phase_run& on) {
-  const auto seldom = std::make_shared<condition>(CLOCK_MONOTONIC);
-  const auto waiter = [seldom](worker& me) { wait_a_while(me, *seldom); };
+  const auto rarely_signalled = std::make_shared<condition>(CLOCK_MONOTONIC);
+  const auto waiter = [rarely_signalled](worker& me) { wait_a_while(me, *rarely_signalled); };
   for (std::uint64_t i = 0; i < on.plan.threads; ++i) {
     // The first mutexes, so that any two threads contend.
     const std::uint64_t part = i < 2 ? 0 : i % 8;

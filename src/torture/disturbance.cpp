@@ -80,7 +80,7 @@ void disturbance::shuffle() {
   next_shuffle_ = on_.tick() + draw_.between(2, 20);
   for (const worker& each : on_.workers()) {
     const int tid = each.tid.load();
-    if (tid == 0 || each.now.load() == act::absent || !draw_.one_in(4)) {
+    if (tid == 0 || each.now.load() == activity::absent || !draw_.one_in(4)) {
       continue;
     }
     cpu_set_t set = usable;
@@ -96,7 +96,7 @@ void disturbance::shuffle() {
 void disturbance::send_signals() {
   for (std::uint64_t i = draw_.below(4); i > 0; --i) {
     const worker& one = on_.workers()[draw_.below(on_.workers().size())];
-    if (const int tid = one.tid.load(); tid != 0 && one.now.load() != act::absent) {
+    if (const int tid = one.tid.load(); tid != 0 && one.now.load() != activity::absent) {
       syscall(SYS_tgkill, getpid(), tid, SIGUSR1);
     }
   }

@@ -19,7 +19,7 @@ namespace {
 
 // The exit status of a child.
 enum verdict : int {
-  well,
+  passed,
   orphan,
   unlock_fails,
   lock_fails,
@@ -28,7 +28,7 @@ enum verdict : int {
   wait_fails
 };
 
-const char* words(int status) {
+const char* description_of(int status) {
   switch (status) {
     case unlock_fails:
       return "could not unlock a mutex that it held across the fork";
@@ -52,7 +52,8 @@ struct fork_state {
 };
 
 // In the child, which is the only thread of its process. Ends with a verdict.
-[[noreturn]] void check_in_child(phase_run& on, fork_state& of, pid_t parent, std::uint64_t held) {
+[[noreturn]] void check_in_child(phase_run& on, fork_state& state, pid_t parent,
+                                 std::uint64_t held) {
   if (!follow(parent)) {
     std::_Exit(orphan);
   }
@@ -84,20 +85,20 @@ struct fork_state {
     }
   }
   // The waiters are threads of the parent.
-  pthread_cond_signal(&of.woken.cond);
-  pthread_cond_broadcast(&of.woken.cond);
-  if (pthread_mutex_trylock(&of.mutex.mutex) != 0) {
-    std::_Exit(held == 0 ? well : trylock_busy);
+  pthread_cond_signal(&state.woken.cond);
+  pthread_cond_broadcast(&state.woken.cond);
+  if (pthread_mutex_trylock(&state.mutex.mutex) != 0) {
+    std::_Exit(held == 0 ? passed : trylock_busy);
   }
-  if (pthread_cond_timedwait(&of.woken.cond, &of.mutex.mutex, &soon) != ETIMEDOUT ||
-      pthread_mutex_unlock(&of.mutex.mutex) != 0) {
+  if (pthread_cond_timedwait(&state.woken.cond, &state.mutex.mutex, &soon) != ETIMEDOUT ||
+      pthread_mutex_unlock(&state.mutex.mutex) != 0) {
     std::_Exit(wait_fails);
   }
-  std::_Exit(well);
+  std::_Exit(passed);
 }
 
 void await_child(worker& me, pid_t child) {
-  me.does(act::directs);
+  me.does(activity::waits_for_others);
   const std::uint64_t began = me.run.tick();
   int status = 0;
   for (std::uint64_t pause = 100 * us; waitpid(child, &status, WNOHANG) == 0; pause = 2 * ms) {
@@ -112,12 +113,12 @@ void await_child(worker& me, pid_t child) {
   if (WIFSIGNALED(status)) {
     fail("fork", "the child of a fork died of signal " + std::to_string(WTERMSIG(status)));
   }
-  if (WEXITSTATUS(status) != well) {
-    fail("fork", std::string("the child of a fork ") + words(WEXITSTATUS(status)));
+  if (WEXITSTATUS(status) != passed) {
+    fail("fork", std::string("the child of a fork ") + description_of(WEXITSTATUS(status)));
   }
 }
 
-void fork_loop(worker& me, fork_state& of) {
+void fork_loop(worker& me, fork_state& state) {
   auto& all = me.run.mutexes();
   while (!me.run.over()) {
     // Forks with all mutexes held, as pthread_atfork handlers do, with one, or with none.
@@ -129,7 +130,7 @@ void fork_loop(worker& me, fork_state& of) {
     const pid_t own = getpid();
     const pid_t child = fork();
     if (child == 0) {
-      check_in_child(me.run, of, own, held);
+      check_in_child(me.run, state, own, held);
     }
     if (child < 0) {
       fail("fork", "fork failed");
@@ -143,11 +144,11 @@ void fork_loop(worker& me, fork_state& of) {
 }
 
 // Waits on the condition variable while other threads fork.
-void wait_during_forks(worker& me, fork_state& of) {
+void wait_during_forks(worker& me, fork_state& state) {
   while (!me.run.over()) {
-    of.mutex.lock(me);
-    of.mutex.wait_within(me, of.woken, me.draw.between(1, 5 * ms));
-    of.mutex.unlock(me);
+    state.mutex.lock(me);
+    state.mutex.wait_within(me, state.woken, me.draw.between(1, 5 * ms));
+    state.mutex.unlock(me);
     me.run.gap(me);
   }
 }
@@ -155,12 +156,12 @@ void wait_during_forks(worker& me, fork_state& of) {
 }  // namespace
 
 void forks(phase_run& on) {
-  const auto of = std::make_shared<fork_state>(on.mutexes()[0]);
-  on.add_worker("forker", [of](worker& me) { fork_loop(me, *of); });
+  const auto state = std::make_shared<fork_state>(on.mutexes()[0]);
+  on.add_worker("forker", [state](worker& me) { fork_loop(me, *state); });
   if (on.plan.threads >= 4) {
-    on.add_worker("forker", [of](worker& me) { fork_loop(me, *of); });
+    on.add_worker("forker", [state](worker& me) { fork_loop(me, *state); });
   }
-  on.add_worker("waiter", [of](worker& me) { wait_during_forks(me, *of); });
+  on.add_worker("waiter", [state](worker& me) { wait_during_forks(me, *state); });
   for (std::uint64_t i = 0; i < on.plan.threads; ++i) {
     write_until_over(on);
   }

@@ -11,8 +11,8 @@
 namespace torture {
 namespace {
 
-// Keeps the compiler from making one store of two, or leaving one out.
-void settle() { asm volatile("" ::: "memory"); }
+// Keeps the compiler from merging or removing stores.
+void compiler_barrier() { asm volatile("" ::: "memory"); }
 
 std::string named(const guarded& g) { return "mutex " + std::to_string(g.number); }
 
@@ -57,53 +57,54 @@ void guarded::end() { must(pthread_mutex_destroy(&mutex), "pthread_mutex_destroy
 void guarded::enter(worker& me) {
   const std::uint32_t other = owner_.load(std::memory_order_relaxed);
   if (other != 0) {
-    fail("exclusion", "thread " + std::to_string(me.number) + " was let into " + named(*this) +
+    fail("exclusion", "thread " + std::to_string(me.number) + " entered " + named(*this) +
                           " while thread " + std::to_string(other) + " was inside");
   }
   owner_.store(me.number, std::memory_order_relaxed);
   const std::uint64_t left = left_;
-  settle();
+  compiler_barrier();
   if (left != right_) {
-    fail("exclusion", "thread " + std::to_string(me.number) + " was let into " + named(*this) +
-                          " in the middle of another section, or did not see all of the last one");
+    fail("exclusion",
+         "thread " + std::to_string(me.number) + " entered " + named(*this) +
+             " in the middle of another section, or did not see all writes of the last one");
   }
   left_ = left + 1;
-  settle();
+  compiler_barrier();
   entries_.store(left + 1, std::memory_order_relaxed);
   me.sections.store(me.sections.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  me.does(act::inside, this);
+  me.does(activity::inside, this);
 }
 
 void guarded::leave(worker& me) {
-  settle();
+  compiler_barrier();
   const std::uint64_t right = right_ + 1;
   const std::uint32_t other = owner_.load(std::memory_order_relaxed);
   if (left_ != right || other != me.number) {
-    fail("exclusion", "thread " + std::to_string(other) + " was let into " + named(*this) +
+    fail("exclusion", "thread " + std::to_string(other) + " entered " + named(*this) +
                           " while thread " + std::to_string(me.number) + " was inside");
   }
   right_ = right;
   owner_.store(0, std::memory_order_relaxed);
-  settle();
+  compiler_barrier();
 }
 
 void guarded::lock(worker& me) {
-  me.does(act::locks, this);
+  me.does(activity::locks, this);
   must(pthread_mutex_lock(&mutex), "pthread_mutex_lock");
   enter(me);
 }
 
-void guarded::lock_awake(worker& me) {
-  me.does(act::locks, this);
+void guarded::lock_polling(worker& me) {
+  me.does(activity::locks, this);
   must(lockwright_mutex_busylock(&mutex), "lockwright_mutex_busylock");
   enter(me);
 }
 
 bool guarded::try_lock(worker& me) {
-  me.does(act::tries, this);
+  me.does(activity::tries, this);
   const int result = pthread_mutex_trylock(&mutex);
   if (result == EBUSY) {
-    me.does(act::between);
+    me.does(activity::between);
     return false;
   }
   must(result, "pthread_mutex_trylock");
@@ -116,14 +117,14 @@ bool guarded::lock_within(worker& me, std::uint64_t ns) {
   const clockid_t clock = old || me.draw.one_in(2) ? CLOCK_REALTIME : CLOCK_MONOTONIC;
   const std::uint64_t deadline = now(clock) + ns;
   const timespec until = at(deadline);
-  me.does(act::locks_by, this);
+  me.does(activity::locks_by, this);
   const int result = old ? pthread_mutex_timedlock(&mutex, &until)
                          : pthread_mutex_clocklock(&mutex, clock, &until);
   if (result == ETIMEDOUT) {
     if (came_early(clock, deadline)) {
       fail("deadline", "a lock call on " + named(*this) + " gave up before its deadline");
     }
-    me.does(act::between);
+    me.does(activity::between);
     return false;
   }
   must(result, old ? "pthread_mutex_timedlock" : "pthread_mutex_clocklock");
@@ -133,9 +134,9 @@ bool guarded::lock_within(worker& me, std::uint64_t ns) {
 
 void guarded::unlock(worker& me) {
   leave(me);
-  me.does(act::unlocks, this);
+  me.does(activity::unlocks, this);
   must(pthread_mutex_unlock(&mutex), "pthread_mutex_unlock");
-  me.does(act::between);
+  me.does(activity::between);
 }
 
 void guarded::lock_again() { must(pthread_mutex_lock(&mutex), "pthread_mutex_lock"); }
@@ -144,7 +145,7 @@ void guarded::unlock_again() { must(pthread_mutex_unlock(&mutex), "pthread_mutex
 
 void guarded::wait(worker& me, condition& on) {
   leave(me);
-  me.does(act::waits, this);
+  me.does(activity::waits, this);
   must(pthread_cond_wait(&on.cond, &mutex), "pthread_cond_wait");
   enter(me);
 }
@@ -155,7 +156,7 @@ bool guarded::wait_within(worker& me, condition& on, std::uint64_t ns) {
   const std::uint64_t deadline = now(clock) + ns;
   const timespec until = at(deadline);
   leave(me);
-  me.does(act::waits_by, this);
+  me.does(activity::waits_by, this);
   const int result = old ? pthread_cond_timedwait(&on.cond, &mutex, &until)
                          : pthread_cond_clockwait(&on.cond, &mutex, clock, &until);
   if (result == ETIMEDOUT && came_early(clock, deadline)) {

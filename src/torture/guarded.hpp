@@ -43,19 +43,20 @@ class guarded {
   void end();
 
   void lock(worker& me);
-  // The same without ever sleeping.
-  void lock_awake(worker& me);
+  // Polls; never sleeps.
+  void lock_polling(worker& me);
   bool try_lock(worker& me);
-  // False if the deadline, so many nanoseconds ahead, came first, and indeed it has.
+  // Returns false if the deadline, `ns` nanoseconds from now, came first. Fails the run if it has not
+  // passed by then.
   bool lock_within(worker& me, std::uint64_t ns);
   void unlock(worker& me);
 
-  // The mutex of a recursive one a second time, and back.
+  // Locks a recursive mutex a second time, and undoes that.
   void lock_again();
   void unlock_again();
 
   void wait(worker& me, condition& on);
-  // False if the deadline came first, and indeed it has.
+  // Returns false if the deadline came first. Fails the run if it has not passed by then.
   bool wait_within(worker& me, condition& on, std::uint64_t ns);
 
   // Records the caller as holder, after it acquired the mutex by another call.
@@ -71,15 +72,15 @@ class guarded {
 
   const std::uint32_t number;
   const int type;
-  alignas(apart) pthread_mutex_t mutex;
+  alignas(cache_line_pair) pthread_mutex_t mutex;
 
  private:
   // Plain words on two cache lines, equal while no thread is in the section. A thread that enters
   // too early, or does not see its predecessor's writes, finds them different.
-  alignas(apart) std::uint64_t left_ = 0;
+  alignas(cache_line_pair) std::uint64_t left_ = 0;
   std::atomic<std::uint32_t> owner_{0};
   std::atomic<std::uint64_t> entries_{0};
-  alignas(apart) std::uint64_t right_ = 0;
+  alignas(cache_line_pair) std::uint64_t right_ = 0;
 };
 
 }  // namespace torture

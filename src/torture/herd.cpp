@@ -19,32 +19,32 @@ struct herd_state {
   bool last = false;
 };
 
-void follow_calls(worker& me, herd_state& of) {
+void follow_calls(worker& me, herd_state& state) {
   std::uint64_t seen = 0;
   for (bool last = false; !last;) {
-    of.mutex.lock(me);
-    while (of.round == seen) {
-      of.mutex.wait(me, of.go[(seen + 1) % 2]);
+    state.mutex.lock(me);
+    while (state.round == seen) {
+      state.mutex.wait(me, state.go[(seen + 1) % 2]);
     }
-    seen = of.round;
-    last = of.last;
-    if (--of.missing == 0) {
-      of.back.signal();
+    seen = state.round;
+    last = state.last;
+    if (--state.missing == 0) {
+      state.back.signal();
     }
     me.run.section(me);
-    of.mutex.unlock(me);
+    state.mutex.unlock(me);
   }
 }
 
-void call(worker& me, herd_state& of, std::uint64_t herd) {
+void call(worker& me, herd_state& state, std::uint64_t herd) {
   for (bool last = false; !last;) {
     me.run.gap(me);
-    of.mutex.lock(me);
+    state.mutex.lock(me);
     last = me.run.over();
-    of.last = last;
-    ++of.round;
-    of.missing = herd;
-    condition& go = of.go[of.round % 2];
+    state.last = last;
+    ++state.round;
+    state.missing = herd;
+    condition& go = state.go[state.round % 2];
     const bool ends = me.draw.one_in(2);
     const bool early = ends || me.draw.one_in(2);
     if (early) {
@@ -55,14 +55,14 @@ void call(worker& me, herd_state& of, std::uint64_t herd) {
       go.renew();
     }
     if (!early) {
-      of.mutex.unlock(me);
+      state.mutex.unlock(me);
       go.broadcast();
-      of.mutex.lock(me);
+      state.mutex.lock(me);
     }
-    while (of.missing != 0) {
-      of.mutex.wait(me, of.back);
+    while (state.missing != 0) {
+      state.mutex.wait(me, state.back);
     }
-    of.mutex.unlock(me);
+    state.mutex.unlock(me);
   }
 }
 

@@ -37,7 +37,7 @@ void set_up(phase_run& on) {
   }
 }
 
-// The file that serves a call: the proof that the lock is in.
+// The file that defines a function: it shows that the library is loaded.
 std::string origin_of(const char* call) {
   Dl_info info;
   void* const address = dlsym(RTLD_DEFAULT, call);
@@ -46,22 +46,22 @@ std::string origin_of(const char* call) {
              : "unknown";
 }
 
-// Several passes over all kinds, and no phase so short that nothing happens in it or so long that
-// few are drawn.
+// Seconds of one phase, so that the run makes several passes over all kinds.
 double seconds_each(const settings& given, const plan& drawn) {
   return std::clamp(given.seconds / (2.0 * static_cast<double>(drawn.kinds())), 0.2, 2.0);
 }
 
-// Caches (threads' stacks, queue nodes) have reached their size after one pass.
-class ceiling {
+// Fails the run if memory grows after the first phases, in which caches (threads' stacks, queue
+// nodes) fill.
+class memory_limit {
  public:
-  explicit ceiling(std::uint64_t first) : first_{first} {}
+  explicit memory_limit(std::uint64_t first) : first_{first} {}
   void check(std::uint64_t number) {
     const footprint taken = measure_footprint();
     if (number < first_) {
       after_warm_up_ = taken;
-    } else if (taken.bytes > after_warm_up_.bytes + more_bytes ||
-               taken.mappings > after_warm_up_.mappings + more_mappings) {
+    } else if (taken.bytes > after_warm_up_.bytes + max_growth_bytes ||
+               taken.mappings > after_warm_up_.mappings + max_growth_mappings) {
       fail("memory", "the process has grown from " + std::to_string(after_warm_up_.bytes >> 10) +
                          " to " + std::to_string(taken.bytes >> 10) + " KiB, and from " +
                          std::to_string(after_warm_up_.mappings) + " to " +
@@ -70,8 +70,8 @@ class ceiling {
   }
 
  private:
-  static constexpr std::uint64_t more_bytes = 256 << 20;
-  static constexpr std::uint64_t more_mappings = 8'000;
+  static constexpr std::uint64_t max_growth_bytes = 256 << 20;
+  static constexpr std::uint64_t max_growth_mappings = 8'000;
   const std::uint64_t first_;
   footprint after_warm_up_;
 };
@@ -93,7 +93,7 @@ int run(const settings& given) {
   const std::uint64_t began = now();
   const auto length = static_cast<std::uint64_t>(given.seconds * 1e9);
   const double each = seconds_each(given, drawn);
-  ceiling memory_taken(2 * drawn.kinds());
+  memory_limit memory_taken(2 * drawn.kinds());
   std::uint64_t sections = 0;
   std::uint64_t number = 0;
   std::uint64_t threads = 0;

@@ -25,7 +25,7 @@ constexpr std::uint64_t max_sleeping = 24;
 
 enum : std::uint32_t { idle, queue_up, quit };
 
-struct alignas(apart) arrival {
+struct alignas(cache_line_pair) arrival {
   std::atomic<std::uint32_t> command{idle};
   std::atomic<bool> called{false};  // is about to call lock, or has called it
   std::uint64_t used_before = 0;    // processor time
@@ -93,9 +93,9 @@ void send_command(arrival& target, std::uint32_t what) {
   futex_wake(target.command);
 }
 
-void arrive(worker& me, arrival_queue& to, arrival& own) {
+void arrive(worker& me, arrival_queue& queue, arrival& own) {
   for (;;) {
-    me.does(act::halted);
+    me.does(activity::halted);
     while (own.command.load() == idle) {
       futex_wait(own.command, idle);
     }
@@ -104,74 +104,75 @@ void arrive(worker& me, arrival_queue& to, arrival& own) {
     }
     own.used_before = now(CLOCK_THREAD_CPUTIME_ID);
     if (own.gives_up) {
-      if (to.mutex.lock_within(me, me.draw.between(1, 2 * ms))) {
-        to.mutex.unlock(me);
+      if (queue.mutex.lock_within(me, me.draw.between(1, 2 * ms))) {
+        queue.mutex.unlock(me);
       }
     } else {
-      me.does(act::locks, &to.mutex);
+      me.does(activity::locks, &queue.mutex);
       own.called.store(true, std::memory_order_release);
-      to.mutex.lock(me);
-      own.rank = ++to.admitted;
-      to.mutex.unlock(me);
+      queue.mutex.lock(me);
+      own.rank = ++queue.admitted;
+      queue.mutex.unlock(me);
     }
-    me.does(act::halted);
+    me.does(activity::halted);
     send_command(own, idle);
   }
 }
 
-void check(const arrival_queue& of, const std::vector<arrival*>& came) {
-  for (std::size_t i = 0; i < came.size(); ++i) {
-    if (came[i]->rank != i + 1) {
+void check(const arrival_queue& queue, const std::vector<arrival*>& arrived) {
+  for (std::size_t i = 0; i < arrived.size(); ++i) {
+    if (arrived[i]->rank != i + 1) {
       std::string ranks;
-      for (const arrival* each : came) {
+      for (const arrival* each : arrived) {
         ranks += " " + std::to_string(each->rank);
       }
-      fail("order", "threads that came to mutex " + std::to_string(of.mutex.number) +
-                        " one after the other were let in as" + ranks);
+      fail("order", "threads that queued for mutex " + std::to_string(queue.mutex.number) +
+                        " one after the other were admitted in the order" + ranks);
     }
   }
 }
 
-void sequence(worker& me, arrival_queue& to) {
+void sequence(worker& me, arrival_queue& queue) {
   while (!me.run.over()) {
-    std::vector<arrival*> came;
-    to.mutex.lock(me);
-    to.admitted = 0;
-    const std::uint64_t first = me.draw.below(to.arrivals.size());
+    std::vector<arrival*> arrived;
+    queue.mutex.lock(me);
+    queue.admitted = 0;
+    const std::uint64_t first = me.draw.below(queue.arrivals.size());
     // On a slow machine, stop queueing before the first one's patience ends.
     const std::uint64_t until = me.run.tick() + me.run.patience_ticks() / 4;
-    for (std::uint64_t i = me.draw.between(1, to.arrivals.size()); i > 0 && me.run.tick() < until;
-         --i) {
-      arrival& next = to.arrivals[(first + i) % to.arrivals.size()];
+    for (std::uint64_t i = me.draw.between(1, queue.arrivals.size());
+         i > 0 && me.run.tick() < until; --i) {
+      arrival& next = queue.arrivals[(first + i) % queue.arrivals.size()];
       next.called.store(false);
       next.gives_up = me.draw.one_in(5);
-      me.does(act::directs);
+      me.does(activity::waits_for_others);
       send_command(next, queue_up);
       if (next.gives_up) {
         await_idle(next);
       } else {
         await_queued(next);
-        came.push_back(&next);
+        arrived.push_back(&next);
       }
     }
-    to.mutex.unlock(me);
+    queue.mutex.unlock(me);
     // This thread must be admitted after all of them.
-    to.mutex.lock(me);
-    const std::uint64_t before = to.admitted;
-    to.mutex.unlock(me);
-    me.does(act::directs);
-    for (arrival& each : to.arrivals) {
+    queue.mutex.lock(me);
+    const std::uint64_t before = queue.admitted;
+    queue.mutex.unlock(me);
+    me.does(activity::waits_for_others);
+    for (arrival& each : queue.arrivals) {
       await_idle(each);
     }
-    check(to, came);
-    if (before != came.size()) {
-      fail("order", "a thread that came to mutex " + std::to_string(to.mutex.number) + " when " +
-                        std::to_string(came.size()) + " others waited for it was let in after " +
-                        std::to_string(before) + " of them");
+    check(queue, arrived);
+    if (before != arrived.size()) {
+      fail("order", "a thread that queued for mutex " + std::to_string(queue.mutex.number) +
+                        " when " + std::to_string(arrived.size()) +
+                        " others waited for it was admitted after " + std::to_string(before) +
+                        " of them");
     }
     me.run.gap(me);
   }
-  for (arrival& each : to.arrivals) {
+  for (arrival& each : queue.arrivals) {
     send_command(each, quit);
   }
 }
@@ -180,10 +181,12 @@ void sequence(worker& me, arrival_queue& to) {
 
 void order(phase_run& on) {
   const std::uint64_t most = on.options.parks ? max_sleeping : max_polling;
-  const auto to = std::make_shared<arrival_queue>(on.mutexes()[0], std::min(on.plan.threads, most));
-  on.add_worker("sequencer", [to](worker& me) { sequence(me, *to); });
-  for (arrival& each : to->arrivals) {
-    each.runner = &on.add_worker("arrival", [to, &each](worker& me) { arrive(me, *to, each); });
+  const auto queue =
+      std::make_shared<arrival_queue>(on.mutexes()[0], std::min(on.plan.threads, most));
+  on.add_worker("sequencer", [queue](worker& me) { sequence(me, *queue); });
+  for (arrival& each : queue->arrivals) {
+    each.runner =
+        &on.add_worker("arrival", [queue, &each](worker& me) { arrive(me, *queue, each); });
   }
 }
 

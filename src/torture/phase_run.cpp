@@ -20,29 +20,29 @@ namespace {
 // Room for the deepest stack here and a handler on top; thousands of threads have one each.
 constexpr std::size_t stack_bytes = 256 << 10;
 
-const char* words(act what) {
+const char* description_of(activity what) {
   switch (what) {
-    case act::absent:
+    case activity::absent:
       return "is not there";
-    case act::between:
+    case activity::between:
       return "is between two sections";
-    case act::halted:
+    case activity::halted:
       return "is halted";
-    case act::locks:
+    case activity::locks:
       return "waits in lock";
-    case act::tries:
+    case activity::tries:
       return "is in trylock";
-    case act::locks_by:
+    case activity::locks_by:
       return "waits in lock with a deadline";
-    case act::waits:
+    case activity::waits:
       return "waits on a condition variable, or returns from it";
-    case act::waits_by:
+    case activity::waits_by:
       return "waits on a condition variable with a deadline, or returns from it";
-    case act::inside:
+    case activity::inside:
       return "is inside";
-    case act::unlocks:
+    case activity::unlocks:
       return "is in unlock";
-    case act::directs:
+    case activity::waits_for_others:
       return "waits for threads or processes that it started";
   }
   return "?";
@@ -50,7 +50,7 @@ const char* words(act what) {
 
 }  // namespace
 
-void worker::does(act what, const guarded* object) {
+void worker::does(activity what, const guarded* object) {
   since.store(run.tick(), std::memory_order_relaxed);
   if (object != nullptr) {
     with.store(object, std::memory_order_relaxed);
@@ -74,9 +74,9 @@ worker& phase_run::add_helper(const char* role) {
   return workers_.emplace_back(*this, number, role, plan.seed + number * 0x632BE59BD9B4E019u);
 }
 
-worker& phase_run::add_worker(const char* role, std::function<void(worker&)> play) {
+worker& phase_run::add_worker(const char* role, std::function<void(worker&)> body) {
   worker& target = add_helper(role);
-  target.play = std::move(play);
+  target.body = std::move(body);
   return target;
 }
 
@@ -84,8 +84,8 @@ void* phase_run::enter(void* at) {
   worker& me = *static_cast<worker*>(at);
   me.tid.store(static_cast<int>(syscall(SYS_gettid)));
   me.run.pause_if_halted(me);
-  me.play(me);
-  me.does(act::absent);
+  me.body(me);
+  me.does(activity::absent);
   return nullptr;
 }
 
@@ -94,13 +94,13 @@ void phase_run::start(worker& target) {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, stack_bytes);
   target.tid.store(0);
-  target.does(act::between);
+  target.does(activity::between);
   must(pthread_create(&target.thread, &attributes, enter, &target), "pthread_create");
   pthread_attr_destroy(&attributes);
 }
 
-void phase_run::start_helper(worker& child, std::function<void(worker&)> play) {
-  child.play = std::move(play);
+void phase_run::start_helper(worker& child, std::function<void(worker&)> body) {
+  child.body = std::move(body);
   start(child);
 }
 
@@ -108,7 +108,7 @@ void* phase_run::join_helper(worker& child) {
   void* result = nullptr;
   must(pthread_join(child.thread, &result), "pthread_join");
   // A cancelled thread has not recorded its own end.
-  child.does(act::absent);
+  child.does(activity::absent);
   return result;
 }
 
@@ -121,10 +121,10 @@ void phase_run::halt(bool on) {
 
 void phase_run::pause_if_halted(worker& me) {
   while (halted_.load(std::memory_order_relaxed) != 0) {
-    me.does(act::halted);
+    me.does(activity::halted);
     futex_wait(halted_, 1);
   }
-  me.does(act::between);
+  me.does(activity::between);
 }
 
 void phase_run::section(worker& me) const {
@@ -157,7 +157,7 @@ void phase_run::run(double seconds, stopper& stops) {
   halt(true);
   std::vector<worker*> started;
   for (worker& each : workers_) {
-    if (each.play) {
+    if (each.body) {
       started.push_back(&each);
       start(each);
     }
@@ -168,7 +168,9 @@ void phase_run::run(double seconds, stopper& stops) {
   watch watcher(*this);
   const std::uint64_t began = now();
   const auto length = static_cast<std::uint64_t>(seconds * 1e9);
-  const auto has_ended = [](const worker* target) { return target->now.load() == act::absent; };
+  const auto has_ended = [](const worker* target) {
+    return target->now.load() == activity::absent;
+  };
   while (!std::all_of(started.begin(), started.end(), has_ended)) {
     sleep_ns(tick_ns);
     tick_.fetch_add(1, std::memory_order_relaxed);
@@ -237,7 +239,7 @@ void phase_run::show(std::FILE* to) const {
   // Longest operation first: of the waiters, the order of arrival.
   std::vector<const worker*> sorted;
   for (const worker& each : workers_) {
-    if (each.now.load() != act::absent) {
+    if (each.now.load() != activity::absent) {
       sorted.push_back(&each);
     }
   }
@@ -245,11 +247,12 @@ void phase_run::show(std::FILE* to) const {
     return target->since.load() < other->since.load();
   });
   for (const worker* each : sorted) {
-    const act what = each->now.load();
+    const activity what = each->now.load();
     const guarded* const with = each->with.load();
     std::fprintf(to, "thread %u (%s, kernel's number %d): %s", each->number, each->role,
-                 each->tid.load(), words(what));
-    if (with != nullptr && what != act::between && what != act::halted && what != act::directs) {
+                 each->tid.load(), description_of(what));
+    if (with != nullptr && what != activity::between && what != activity::halted &&
+        what != activity::waits_for_others) {
       std::fprintf(to, ", mutex %u", with->number);
     }
     std::fprintf(to, ", for %.2f s; %llu sections\n", seconds_since(each->since.load()),

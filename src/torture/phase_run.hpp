@@ -32,7 +32,7 @@ class phase_run {
   const phase& plan;
 
   // Before run(): a thread and its function, which returns once over() is true.
-  worker& add_worker(const char* role, std::function<void(worker&)> play);
+  worker& add_worker(const char* role, std::function<void(worker&)> body);
   // A worker without a thread, to be started by other workers.
   worker& add_helper(const char* role);
   // A check to run when all threads have ended.
@@ -56,7 +56,7 @@ class phase_run {
   guarded& any_mutex(worker& me) { return mutexes_[me.draw.below(mutexes_.size())]; }
 
   // Starts a helper's thread, and joins it. Returns the thread's result.
-  void start_helper(worker& child, std::function<void(worker&)> play);
+  void start_helper(worker& child, std::function<void(worker&)> body);
   void* join_helper(worker& child);
 
   void halt(bool on);
@@ -79,9 +79,9 @@ class phase_run {
   std::deque<worker> workers_;
   std::vector<std::function<void()>> checks_;
   std::vector<std::function<std::uint64_t()>> counts_;
-  alignas(apart) std::atomic<std::uint64_t> tick_{0};
+  alignas(cache_line_pair) std::atomic<std::uint64_t> tick_{0};
   std::atomic<bool> over_{false};
-  alignas(apart) std::atomic<std::uint32_t> halted_{0};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> halted_{0};
 };
 
 }  // namespace torture

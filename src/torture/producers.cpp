@@ -33,109 +33,109 @@ struct producers_state {
   std::atomic<std::uint64_t> consumed{0};
 };
 
-void put(worker& me, producers_state& in, bool end) {
-  in.mutex.lock(me);
-  while (in.full) {
-    in.mutex.wait(me, in.emptied);
+void put(worker& me, producers_state& state, bool end) {
+  state.mutex.lock(me);
+  while (state.full) {
+    state.mutex.wait(me, state.emptied);
   }
-  in.full = true;
-  in.is_end = end;
-  in.produced += end ? 0 : 1;
+  state.full = true;
+  state.is_end = end;
+  state.produced += end ? 0 : 1;
   const bool early = me.draw.one_in(2);
   if (early) {
-    in.filled.signal();
+    state.filled.signal();
   }
   me.run.section(me);
-  in.mutex.unlock(me);
+  state.mutex.unlock(me);
   if (!early) {
-    in.filled.signal();
+    state.filled.signal();
   }
 }
 
-void produce(worker& me, producers_state& in) {
+void produce(worker& me, producers_state& state) {
   while (!me.run.over()) {
-    put(me, in, false);
+    put(me, state, false);
     me.run.gap(me);
   }
-  in.mutex.lock(me);
-  const bool last = --in.producers == 0;
-  in.mutex.unlock(me);
-  for (std::uint64_t i = 0; last && i < in.consumers; ++i) {
-    put(me, in, true);
+  state.mutex.lock(me);
+  const bool last = --state.producers == 0;
+  state.mutex.unlock(me);
+  for (std::uint64_t i = 0; last && i < state.consumers; ++i) {
+    put(me, state, true);
   }
 }
 
 struct consumer_context {
   worker& me;
-  producers_state& in;
+  producers_state& state;
 };
 
 // Runs when a consumer is cancelled: it has to hold the mutex.
 void leave_on_cancel(void* argument) {
-  const consumer_context& of = *static_cast<consumer_context*>(argument);
-  if (!of.in.mutex.recursive()) {
-    const int result = pthread_mutex_trylock(&of.in.mutex.mutex);
+  const consumer_context& context = *static_cast<consumer_context*>(argument);
+  if (!context.state.mutex.recursive()) {
+    const int result = pthread_mutex_trylock(&context.state.mutex.mutex);
     if (result != EBUSY) {
       fail("cancellation", "a cleanup handler could trylock the mutex that it has to hold already");
     }
   }
-  of.in.mutex.enter(of.me);
-  of.me.run.section(of.me);
-  of.in.mutex.unlock(of.me);
+  context.state.mutex.enter(context.me);
+  context.me.run.section(context.me);
+  context.state.mutex.unlock(context.me);
 }
 
-// True if it was the end.
-bool take(consumer_context& of) {
-  producers_state& in = of.in;
-  worker& me = of.me;
+// Takes an item; returns true if it was the sentinel.
+bool take(consumer_context& context) {
+  producers_state& state = context.state;
+  worker& me = context.me;
   int before = 0;
-  in.mutex.lock(me);
-  while (!in.full) {
+  state.mutex.lock(me);
+  while (!state.full) {
     // The only place where a cancellation may act.
-    pthread_cleanup_push(leave_on_cancel, &of);
+    pthread_cleanup_push(leave_on_cancel, &context);
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
-    in.mutex.wait(me, in.filled);
+    state.mutex.wait(me, state.filled);
     pthread_setcancelstate(before, &before);
     pthread_cleanup_pop(0);
   }
-  in.full = false;
-  const bool end = in.is_end;
-  in.consumed += end ? 0 : 1;
+  state.full = false;
+  const bool end = state.is_end;
+  state.consumed += end ? 0 : 1;
   const bool early = me.draw.one_in(2);
   if (early) {
-    in.emptied.signal();
+    state.emptied.signal();
   }
   me.run.section(me);
-  in.mutex.unlock(me);
+  state.mutex.unlock(me);
   if (!early) {
-    in.emptied.signal();
+    state.emptied.signal();
   }
   return end;
 }
 
-void consume(worker& me, producers_state& in) {
+void consume(worker& me, producers_state& state) {
   int before = 0;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-  consumer_context of{me, in};
-  while (!take(of)) {
+  consumer_context context{me, state};
+  while (!take(context)) {
   }
 }
 
-// Has a consumer that is cancelled and replaced again and again.
-void cancel_consumer(worker& me, producers_state& in, worker& consumer) {
-  for (bool sent_home = false; !sent_home;) {
-    me.run.start_helper(consumer, [&in](worker& it) { consume(it, in); });
-    me.does(act::directs);
+// Cancels and replaces a consumer again and again.
+void cancel_consumer(worker& me, producers_state& state, worker& consumer) {
+  for (bool took_sentinel = false; !took_sentinel;) {
+    me.run.start_helper(consumer, [&state](worker& it) { consume(it, state); });
+    me.does(activity::waits_for_others);
     sleep_ns(me.draw.one_in(2) ? me.draw.below(200 * us) : me.draw.below(3 * ms));
     // A consumer that has taken the sentinel may be cancelled as well. Once the phase is over, none
     // is cancelled, because each consumer must take a sentinel.
     if (!me.run.over()) {
       pthread_cancel(consumer.thread);
     }
-    sent_home = me.run.join_helper(consumer) != PTHREAD_CANCELED;
-    const std::uint64_t before = in.consumed.load();
-    while (in.waits_for_others && !sent_home && in.consumed.load() == before &&
-           in.producers.load() != 0) {
+    took_sentinel = me.run.join_helper(consumer) != PTHREAD_CANCELED;
+    const std::uint64_t before = state.consumed.load();
+    while (state.waits_for_others && !took_sentinel && state.consumed.load() == before &&
+           state.producers.load() != 0) {
       sleep_ns(100 * us);
     }
   }
@@ -164,8 +164,8 @@ void producers(phase_run& on) {
   }
   on.afterwards([state] {
     if (state->produced != state->consumed.load()) {
-      fail("producers", std::to_string(state->produced) + " goods were put there, and " +
-                            std::to_string(state->consumed.load()) + " taken");
+      fail("producers", std::to_string(state->produced) + " items were produced, and " +
+                            std::to_string(state->consumed.load()) + " consumed");
     }
   });
 }

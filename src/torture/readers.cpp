@@ -32,18 +32,18 @@ class shared {
     // A reader is admitted again even if writers wait.
     const bool again = me.draw.one_in(8);
     if (again) {
-      me.does(act::locks);
+      me.does(activity::locks);
       must(pthread_rwlock_rdlock(&lock_), "pthread_rwlock_rdlock by a reader");
-      me.does(act::inside);
+      me.does(activity::inside);
     }
     me.run.section(me);
     if (again) {
       release(me);
-      me.does(act::inside);
+      me.does(activity::inside);
     }
     leave_as_reader(me);
     release(me);
-    me.does(act::between);
+    me.does(activity::between);
   }
 
   void write(worker& me) {
@@ -54,7 +54,7 @@ class shared {
     me.run.section(me);
     leave_as_writer(me);
     release(me);
-    me.does(act::between);
+    me.does(activity::between);
   }
 
   // The number of sections, exactly, once all threads have ended.
@@ -65,7 +65,7 @@ class shared {
   bool acquire(worker& me, bool writes) {
     const std::uint64_t way = me.draw.below(8);
     if (way == 0) {
-      me.does(act::tries);
+      me.does(activity::tries);
       return acquired(me,
                       writes ? pthread_rwlock_trywrlock(&lock_) : pthread_rwlock_tryrdlock(&lock_),
                       EBUSY, "trylock of a reader-writer lock");
@@ -73,7 +73,7 @@ class shared {
     if (way == 1) {
       return acquire_within(me, writes);
     }
-    me.does(act::locks);
+    me.does(activity::locks);
     return acquired(me, writes ? pthread_rwlock_wrlock(&lock_) : pthread_rwlock_rdlock(&lock_), 0,
                     writes ? "pthread_rwlock_wrlock" : "pthread_rwlock_rdlock");
   }
@@ -83,7 +83,7 @@ class shared {
     // Some have passed, some are hardly ahead, and some a section can outlast.
     const std::uint64_t deadline = torture::now(clock) + me.draw.below(3) * me.draw.below(ms);
     const timespec until = at(deadline);
-    me.does(act::locks_by);
+    me.does(activity::locks_by);
     const int result = writes ? pthread_rwlock_clockwrlock(&lock_, clock, &until)
                               : pthread_rwlock_clockrdlock(&lock_, clock, &until);
     if (result == ETIMEDOUT && torture::now(clock) < deadline) {
@@ -94,16 +94,16 @@ class shared {
 
   static bool acquired(worker& me, int result, int refused, const char* call) {
     if (result != 0 && result == refused) {
-      me.does(act::between);
+      me.does(activity::between);
       return false;
     }
     must(result, call);
-    me.does(act::inside);
+    me.does(activity::inside);
     return true;
   }
 
   void release(worker& me) {
-    me.does(act::unlocks);
+    me.does(activity::unlocks);
     must(pthread_rwlock_unlock(&lock_), "pthread_rwlock_unlock");
   }
 
@@ -159,13 +159,13 @@ class shared {
     writer_.store(0, std::memory_order_relaxed);
   }
 
-  alignas(apart) pthread_rwlock_t lock_;
+  alignas(cache_line_pair) pthread_rwlock_t lock_;
   // Plain words on two cache lines, equal while no writer is inside.
-  alignas(apart) std::uint64_t left_ = 0;
+  alignas(cache_line_pair) std::uint64_t left_ = 0;
   std::atomic<std::uint32_t> writer_{0};
   std::atomic<std::uint32_t> readers_{0};
   std::atomic<std::uint64_t> reads_{0};
-  alignas(apart) std::uint64_t right_ = 0;
+  alignas(cache_line_pair) std::uint64_t right_ = 0;
 };
 
 }  // namespace

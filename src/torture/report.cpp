@@ -17,8 +17,8 @@ namespace torture {
 namespace {
 
 const settings* options = nullptr;
-const phase* going_on = nullptr;
-const phase_run* set_up = nullptr;
+const phase* current_phase = nullptr;
+const phase_run* current_run = nullptr;
 
 bool (*retired)(const void*) = nullptr;
 
@@ -37,8 +37,8 @@ void crash(int number, siginfo_t* info, void*) {
 
 void announce(const settings* given, const phase* current, const phase_run* on) {
   options = given;
-  going_on = current;
-  set_up = on;
+  current_phase = current;
+  current_run = on;
 }
 
 void fail(const char* check, const std::string& what) {
@@ -54,19 +54,20 @@ void fail(const char* check, const std::string& what) {
   alarm(20);
   line failure_line("failure");
   failure_line.field("check", check).field("what", what);
-  if (going_on != nullptr) {
-    failure_line.field("phase", going_on->number).field("in", going_on->description());
+  if (current_phase != nullptr) {
+    failure_line.field("phase", current_phase->number).field("in", current_phase->description());
   }
   failure_line.print();
   std::fprintf(stderr, "FAILED (%s): %s\n", check, what.c_str());
-  if (options != nullptr && going_on != nullptr) {
+  if (options != nullptr && current_phase != nullptr) {
     std::fprintf(stderr, "in phase %llu of seed %llu: %s\n",
-                 static_cast<unsigned long long>(going_on->number),
-                 static_cast<unsigned long long>(options->seed), going_on->description().c_str());
+                 static_cast<unsigned long long>(current_phase->number),
+                 static_cast<unsigned long long>(options->seed),
+                 current_phase->description().c_str());
   }
-  if (set_up != nullptr) {
-    set_up->show(stderr);
-    show_stacks(*set_up);
+  if (current_run != nullptr) {
+    current_run->show(stderr);
+    show_stacks(*current_run);
   }
   std::fflush(stderr);
   std::_Exit(1);

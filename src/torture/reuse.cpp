@@ -59,7 +59,7 @@ class arena {
     munmap(memory_, pages * size_);
   }
 
-  shared& of(std::uint64_t round) {
+  shared& at(std::uint64_t round) {
     return *reinterpret_cast<shared*>(memory_ + (round % pages) * size_);
   }
 
@@ -78,7 +78,7 @@ class arena {
   }
 
   void retire(std::uint64_t round) {
-    shared& old = of(round);
+    shared& old = at(round);
     must(pthread_mutex_destroy(&old.mutex), "pthread_mutex_destroy by the last user");
     std::memset(static_cast<void*>(&old), 0xA5, sizeof old);
     mprotect(memory_ + (round % pages) * size_, size_, PROT_NONE);
@@ -90,17 +90,17 @@ class arena {
   std::pair<const char*, const char*> range_;
 };
 
-struct team {
+struct user_group {
   arena mutexes;
   std::uint64_t members = 0;
   std::atomic<std::uint32_t> round{0};
   std::atomic<bool> ended{false};
 };
 
-void use(worker& me, team& of) {
-  for (std::uint32_t round = 0; !of.ended.load(); ++round) {
-    arena::shared& it = of.mutexes.of(round);
-    me.does(act::locks);
+void use(worker& me, user_group& group) {
+  for (std::uint32_t round = 0; !group.ended.load(); ++round) {
+    arena::shared& it = group.mutexes.at(round);
+    me.does(activity::locks);
     if (me.draw.one_in(3)) {
       const int result = pthread_mutex_trylock(&it.mutex);
       if (result == EBUSY) {
@@ -111,25 +111,25 @@ void use(worker& me, team& of) {
     } else {
       must(pthread_mutex_lock(&it.mutex), "pthread_mutex_lock");
     }
-    me.does(act::between);
+    me.does(activity::between);
     const bool last = --it.users == 0;
     me.run.section(me);
     must(pthread_mutex_unlock(&it.mutex), "pthread_mutex_unlock");
     if (last) {
-      of.mutexes.retire(round);
+      group.mutexes.retire(round);
       if (me.run.over()) {
-        of.ended.store(true);
+        group.ended.store(true);
       } else {
-        of.mutexes.make(round + 1, me.run.plan.type, of.members);
+        group.mutexes.make(round + 1, me.run.plan.type, group.members);
       }
-      of.round.store(round + 1);
-      futex_wake(of.round);
+      group.round.store(round + 1);
+      futex_wake(group.round);
     }
-    while (of.round.load() == round) {
-      me.does(act::halted);
-      futex_wait(of.round, round);
+    while (group.round.load() == round) {
+      me.does(activity::halted);
+      futex_wait(group.round, round);
     }
-    me.does(act::between);
+    me.does(activity::between);
   }
 }
 
@@ -145,12 +145,12 @@ bool is_retired(const void* address) {
 
 void reuse(phase_run& on) {
   for (std::uint64_t left = on.plan.threads, teams = 0; left >= 2 && teams < max_arenas; ++teams) {
-    const auto of = std::make_shared<team>();
-    of->members = std::min(left, max_members);
-    left -= of->members;
-    of->mutexes.make(0, on.plan.type, of->members);
-    for (std::uint64_t i = 0; i < of->members; ++i) {
-      on.add_worker("user", [of](worker& me) { use(me, *of); });
+    const auto group = std::make_shared<user_group>();
+    group->members = std::min(left, max_members);
+    left -= group->members;
+    group->mutexes.make(0, on.plan.type, group->members);
+    for (std::uint64_t i = 0; i < group->members; ++i) {
+      on.add_worker("user", [group](worker& me) { use(me, *group); });
     }
   }
 }

@@ -35,42 +35,43 @@ struct ring {
   bool last = false;     // the current round ends the phase
 };
 
-void turn(worker& me, ring& in, std::uint64_t own) {
-  const std::uint64_t next = (own + 1) % in.places.size();
-  ring::place& here = in.places[own];
+void circulate(worker& me, ring& circle, std::uint64_t own) {
+  const std::uint64_t next = (own + 1) % circle.places.size();
+  ring::place& here = circle.places[own];
   // One thread in four also polls, by waits with a deadline.
   const bool impatient = own % 4 == 3;
   for (bool going = true; going;) {
-    in.mutex.lock(me);
+    circle.mutex.lock(me);
     while (here.tokens == 0) {
       if (impatient) {
-        in.mutex.wait_within(me, here.filled, me.draw.below(me.draw.one_in(2) ? 50 * us : 20 * ms));
+        circle.mutex.wait_within(me, here.filled,
+                                 me.draw.below(me.draw.one_in(2) ? 50 * us : 20 * ms));
       } else {
-        in.mutex.wait(me, here.filled);
+        circle.mutex.wait(me, here.filled);
       }
     }
     --here.tokens;
     bool passes = true;
-    if (in.last) {
+    if (circle.last) {
       going = false;
     } else if (own == 0 && me.run.over()) {
       // The first thread collects all tokens and sends the last one round once more.
-      passes = --in.tokens == 0;
-      in.last = passes;
+      passes = --circle.tokens == 0;
+      circle.last = passes;
       going = !passes;
     }
     passes = passes && (going || next != 0);
     if (passes) {
-      ++in.places[next].tokens;
+      ++circle.places[next].tokens;
     }
     const bool early = me.draw.one_in(2);
-    condition& filled = in.places[next].filled;
+    condition& filled = circle.places[next].filled;
     const bool to_all = me.draw.one_in(8);
     if (passes && early) {
       to_all ? filled.broadcast() : filled.signal();
     }
     me.run.section(me);
-    in.mutex.unlock(me);
+    circle.mutex.unlock(me);
     if (passes && !early) {
       to_all ? filled.broadcast() : filled.signal();
     }
@@ -89,9 +90,9 @@ void rings(phase_run& on) {
   for (std::uint64_t i = 0; i < count; ++i) {
     guarded& by = on.mutexes()[i % on.mutexes().size()];
     const std::uint64_t tokens = draw.one_in(2) ? 1 : draw.between(1, members);
-    const auto one = std::make_shared<ring>(by, members, tokens, draw.one_in(2));
+    const auto circle = std::make_shared<ring>(by, members, tokens, draw.one_in(2));
     for (std::uint64_t own = 0; own < members; ++own) {
-      on.add_worker("ring", [one, own](worker& me) { turn(me, *one, own); });
+      on.add_worker("ring", [circle, own](worker& me) { circulate(me, *circle, own); });
     }
   }
   if (draw.one_in(2)) {

@@ -44,7 +44,7 @@ void show_stacks(const phase_run& on) {
   int left = max_stacks;
   for (const worker& each : on.workers()) {
     const int tid = each.tid.load();
-    if (each.now.load() == act::absent || tid == 0 || left-- <= 0) {
+    if (each.now.load() == activity::absent || tid == 0 || left-- <= 0) {
       continue;
     }
     std::fprintf(stderr, "stack of thread %u (%s):\n", each.number, each.role);

@@ -35,9 +35,10 @@ void watch::look() {
     }
   }
   for (const worker& each : on_.workers()) {
-    const act what = each.now.load(std::memory_order_acquire);
+    const activity what = each.now.load(std::memory_order_acquire);
     const std::uint64_t since = each.since.load(std::memory_order_relaxed);
-    if (what == act::absent || what == act::halted || what == act::directs) {
+    if (what == activity::absent || what == activity::halted ||
+        what == activity::waits_for_others) {
       continue;
     }
     wait& seen = waits_[each.number - 1];
@@ -51,19 +52,20 @@ void watch::look() {
   }
 }
 
-void watch::judge(const worker& watched, act what, const wait& seen) const {
+void watch::judge(const worker& watched, activity what, const wait& seen) const {
   const std::uint64_t tick = on_.tick();
   char waited[40];
   std::snprintf(waited, sizeof waited, "%.1f s", on_.seconds_since(seen.since));
   const std::string who = "thread " + std::to_string(watched.number) + " (" + watched.role + ")";
   const guarded* const with = watched.with.load();
-  const bool queues = what == act::locks || what == act::waits || what == act::waits_by;
+  const bool queues =
+      what == activity::locks || what == activity::waits || what == activity::waits_by;
   const bool impatient = tick - seen.since >= on_.patience_ticks();
   if (!queues || with == nullptr) {
     if (!impatient) {
       return;
     }
-    if (what == act::locks_by) {
+    if (what == activity::locks_by) {
       fail("deadline",
            who + " still waits in a lock call whose deadline passed " + waited + " ago");
     }
@@ -72,11 +74,10 @@ void watch::judge(const worker& watched, act what, const wait& seen) const {
   const traffic& lately = traffic_[with->number];
   const std::string where = "mutex " + std::to_string(with->number);
   if (impatient && tick - lately.changed >= on_.patience_ticks()) {
-    fail("progress", who + " has waited for " + waited + " and no thread gets into " + where);
+    fail("progress", who + " has waited for " + waited + " and no thread acquires " + where);
   }
-  // Other threads may enter and leave without end, for instance waiters with a deadline whose
-  // signal was lost. But while a thread is kept waiting so many enter that the check for starvation
-  // below reports it first.
+  // Other threads may acquire it for ever, for instance waiters with a deadline whose signal was
+  // lost. The check for starvation below then mostly reports the thread first.
   if (tick - seen.since >= times_patience * on_.patience_ticks() &&
       (!on_.plan.greedy || on_.over())) {
     fail("progress", who + " has waited for " + waited + " at " + where);
@@ -87,7 +88,7 @@ void watch::judge(const worker& watched, act what, const wait& seen) const {
                                   ? turns_in_order
                                   : on_.options.turns * (times_for_luck + times_for_each * threads);
   if (passed >= bound && (on_.options.fifo || !on_.plan.greedy)) {
-    fail("starvation", who + " has waited for " + waited + " while others got into " + where + " " +
+    fail("starvation", who + " has waited for " + waited + " while others acquired " + where + " " +
                            std::to_string(passed) + " times");
   }
 }

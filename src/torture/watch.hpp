@@ -28,7 +28,7 @@ class watch {
     std::uint64_t changed = 0;  // the tick
   };
 
-  void judge(const worker& watched, act what, const wait& seen) const;
+  void judge(const worker& watched, activity what, const wait& seen) const;
 
   const phase_run& on_;
   std::vector<wait> waits_;

@@ -16,9 +16,9 @@ class phase_run;
 
 // Keeps data of different threads on different cache lines, also where the processor fetches
 // adjacent lines in pairs.
-inline constexpr std::size_t apart = 128;
+inline constexpr std::size_t cache_line_pair = 128;
 
-enum class act : std::uint8_t {
+enum class activity : std::uint8_t {
   absent,    // no thread runs now
   between,   // outside sections and lock calls
   halted,    // paused with all others
@@ -29,10 +29,10 @@ enum class act : std::uint8_t {
   waits_by,  // the same with a deadline
   inside,
   unlocks,
-  directs,  // waits for other threads or processes
+  waits_for_others,  // waits for other threads or processes
 };
 
-struct alignas(apart) worker {
+struct alignas(cache_line_pair) worker {
   worker(phase_run& on, std::uint32_t id, const char* part, std::uint64_t seed)
       : run{on}, number{id}, role{part}, draw{seed} {}
 
@@ -41,17 +41,18 @@ struct alignas(apart) worker {
   const std::uint32_t number;
   const char* const role;
   dice draw;
-  std::function<void(worker&)> play;
+  std::function<void(worker&)> body;
   pthread_t thread{};
 
   std::atomic<int> tid{0};
-  std::atomic<act> now{act::absent};
+  std::atomic<activity> now{activity::absent};
   std::atomic<const guarded*> with{nullptr};
   // The run's tick at which `now` began.
   std::atomic<std::uint64_t> since{0};
   std::atomic<std::uint64_t> sections{0};
 
-  void does(act what, const guarded* object = nullptr);
+  // Publishes what the thread does from now on.
+  void does(activity what, const guarded* object = nullptr);
 };
 
 }  // namespace torture
