@@ -19,14 +19,14 @@ namespace {
 constexpr std::size_t line_count = 128;
 
 // The links of a chase that visits every line once: no prefetcher knows the next one.
-struct alignas(apart) chased_line {
+struct alignas(cache_line_pair) chased_line {
   std::atomic<std::uint64_t> next{0};
 };
 
 struct owner_state {
   chased_line lines[line_count];
-  alignas(apart) std::atomic<std::uint32_t> rounds_begun{0};
-  alignas(apart) std::atomic<std::uint32_t> rounds_written{0};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> rounds_begun{0};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> rounds_written{0};
   gate start;
   std::uint32_t rounds = 0;
   std::int64_t cpu = -1;
@@ -48,7 +48,7 @@ void* write_lines(void* at) {
   return nullptr;
 }
 
-std::vector<std::uint64_t> cycle_of(std::size_t count, std::uint64_t seed) {
+std::vector<std::uint64_t> random_cycle(std::size_t count, std::uint64_t seed) {
   random_source random(seed);
   std::vector<std::uint64_t> order(count);
   std::iota(order.begin(), order.end(), 0);
@@ -105,7 +105,7 @@ double measure_ns_per_tick() {
 // Nanoseconds per step of a chase through `count` lines, `distance` bytes apart.
 double chase_memory(std::size_t count, std::size_t distance, bool large_pages) {
   pages_of<char> memory(count * distance, large_pages);
-  const std::vector<std::uint64_t> next = cycle_of(count, 1);
+  const std::vector<std::uint64_t> next = random_cycle(count, 1);
   random_source random(2);
   std::vector<std::uint64_t> places(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -150,7 +150,7 @@ int accesses(int argc, char** argv) {
   const auto rounds = static_cast<std::uint32_t>(given.count("rounds", 1));
   s.rounds = 3 * rounds;
   s.cpu = static_cast<std::int64_t>(given.real("cpu-b"));
-  const std::vector<std::uint64_t> links = cycle_of(line_count, 0);
+  const std::vector<std::uint64_t> links = random_cycle(line_count, 0);
   for (std::size_t i = 0; i < line_count; ++i) {
     s.lines[i].next.store(links[i]);
   }

@@ -16,9 +16,9 @@
 
 namespace bench {
 
-// Keeps data of different threads on different lines; 64 bytes is the line of every x86-64
-// and of most arm64 processors, 128 keeps the adjacent-line prefetcher out as well.
-inline constexpr std::size_t apart = 128;
+// The alignment that keeps data of different threads on different cache lines: 64 bytes is the line
+// of every x86-64 and of most arm64 processors, and their prefetchers fetch adjacent lines in pairs.
+inline constexpr std::size_t cache_line_pair = 128;
 
 // Prints one line on stderr and exits with status 2 (bad request) or 1 (the system refused).
 [[noreturn]] void refuse(const std::string& what);
@@ -54,15 +54,15 @@ class result : public lockwright::programs::json_line {
 };
 
 // The file that `pthread_mutex_lock` and `pthread_cond_wait` resolve to in this process, as
-// "mutex" and "cond" fields: the proof that the lock under test was in.
+// "mutex" and "cond" fields: they show which lock was tested.
 void add_origin(result& line);
 
 // CLOCK_MONOTONIC in nanoseconds.
 std::uint64_t now_ns();
 void sleep_ns(std::uint64_t ns);
 
-// The clock that is cheapest to read, in its own ticks: it counts evenly, and alike on all
-// processors. What a tick is worth is found by reading now_ns() beside it.
+// The clock that is cheapest to read, in its own ticks: its rate is constant and the same on all
+// processors. Reading now_ns() beside it gives the length of a tick.
 inline std::uint64_t ticks() {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
@@ -106,17 +106,17 @@ inline std::uint64_t spin_chain(std::uint64_t x, std::uint64_t loops) {
 }
 inline void spin_loops(std::uint64_t loops) { spin_chain(loops, loops); }
 
-// Processor cycles of one loop of `spin_loops`: the result of a 64-bit multiplication is there
-// after three, that of an addition after one, and each waits for the one before (Intel since 2008,
+// Processor cycles of one loop of `spin_loops`: a 64-bit multiplication takes three, an addition
+// one, and each waits for the one before (Intel since 2008,
 // AMD since 2017; within one cycle on the arm64 servers).
 inline constexpr std::uint64_t cycles_per_loop = 4;
 
 // Loops of `spin_loops` per microsecond on this processor: the fastest of many short trials,
-// since whatever disturbs a trial can only slow it down.
+// since disturbances only slow a trial down.
 double calibrate_loops_per_us();
 
 // Loops for `ns`, from `--loops-per-us` where the caller gave it (so that all the processes of a
-// comparison do the very same work) and from a calibration of its own otherwise.
+// comparison do the very same work) and from a calibration otherwise.
 class work_scale {
  public:
   explicit work_scale(double loops_per_us);
@@ -143,8 +143,8 @@ class gate {
   void close();
 
  private:
-  alignas(apart) std::atomic<std::uint32_t> arrived_{0};
-  alignas(apart) std::atomic<std::uint32_t> open_{0};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> arrived_{0};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> open_{0};
 };
 
 // Sets this thread's affinity to one CPU; a negative number leaves it free.

@@ -14,12 +14,12 @@
 
 namespace bench {
 
-struct arena {
-  alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+struct contest_state {
+  alignas(cache_line_pair) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   // Written under the mutex only, by plain instructions: if it falls behind the sum of the
   // tallies, two threads were inside at once.
-  alignas(apart) std::uint64_t guarded = 0;
-  alignas(apart) std::atomic<bool> stop{false};
+  alignas(cache_line_pair) std::uint64_t guarded = 0;
+  alignas(cache_line_pair) std::atomic<bool> stop{false};
   gate start;
   std::uint64_t section_loops = 0;
   std::uint64_t gap_loops = 0;
@@ -31,7 +31,7 @@ template <class Tally>
 class contest {
  public:
   // Returns when all threads are there. They begin when the arena's gate is opened.
-  contest(arena& a, std::uint64_t threads)
+  contest(contest_state& a, std::uint64_t threads)
       : arena_{a}, tallies_{new Tally[threads]}, contenders_(threads) {
     for (std::size_t i = 0; i < threads; ++i) {
       contenders_[i] = {&a, &tallies_[i], {}};
@@ -63,31 +63,31 @@ class contest {
 
  private:
   struct contender {
-    arena* shared;
-    Tally* own;
+    contest_state* shared;
+    Tally* tally_of_thread;
     pthread_t thread;
   };
 
   static void* contend(void* at) {
     auto* const me = static_cast<contender*>(at);
-    arena& a = *me->shared;
+    contest_state& a = *me->shared;
     std::uint64_t done = 0;
     a.start.pass();
     while (!a.stop.load(std::memory_order_relaxed)) {
-      me->own->begins_to_wait();
+      me->tally_of_thread->begins_to_wait();
       must(pthread_mutex_lock(&a.mutex), "pthread_mutex_lock");
       const std::uint64_t before = a.guarded;
       spin_loops(a.section_loops);
       a.guarded = before + 1;
       must(pthread_mutex_unlock(&a.mutex), "pthread_mutex_unlock");
-      me->own->has_unlocked();
-      me->own->acquisitions.store(++done, std::memory_order_relaxed);
+      me->tally_of_thread->has_unlocked();
+      me->tally_of_thread->acquisitions.store(++done, std::memory_order_relaxed);
       spin_loops(a.gap_loops);
     }
     return nullptr;
   }
 
-  arena& arena_;
+  contest_state& arena_;
   std::unique_ptr<Tally[]> tallies_;
   std::vector<contender> contenders_;
 };

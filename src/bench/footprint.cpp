@@ -22,11 +22,11 @@ constexpr std::size_t stack_bytes = 16384;
 // Time for a thread that has announced itself to find the mutex held and to go to sleep.
 constexpr std::uint64_t settle_ns = 100'000;
 
-// Threads that act one at a time, when the main thread calls them.
-struct called {
+// A thread that runs its next step when the main thread opens a gate.
+struct stepped_thread {
   gate start;
   gate reported;
-  gate go_on;
+  gate continued;
   pthread_mutex_t* mutex;
   pthread_mutex_t* from;
   pthread_mutex_t* end;
@@ -39,22 +39,22 @@ void touch_stack() {
   asm volatile("" : : "r"(room) : "memory");
 }
 
-void* act(void* at) {
-  called& own = *static_cast<called*>(at);
+void* run_steps(void* at) {
+  stepped_thread& self = *static_cast<stepped_thread*>(at);
   touch_stack();
-  own.start.pass();
+  self.start.pass();
   // The main thread holds it now.
-  must(pthread_mutex_lock(own.mutex), "pthread_mutex_lock");
-  must(pthread_mutex_unlock(own.mutex), "pthread_mutex_unlock");
-  own.reported.pass();
-  lock_each(own.from, own.end);
-  own.go_on.pass();
+  must(pthread_mutex_lock(self.mutex), "pthread_mutex_lock");
+  must(pthread_mutex_unlock(self.mutex), "pthread_mutex_unlock");
+  self.reported.pass();
+  lock_each(self.from, self.end);
+  self.continued.pass();
   return nullptr;
 }
 
 // Each thread in turn waits for the mutex, while the main thread holds it, and gets it.
-void await_each(std::vector<called>& workers, pthread_mutex_t* mutex) {
-  for (called& one : workers) {
+void await_each(std::vector<stepped_thread>& workers, pthread_mutex_t* mutex) {
+  for (stepped_thread& one : workers) {
     must(pthread_mutex_lock(mutex), "pthread_mutex_lock");
     one.start.open();
     sleep_ns(settle_ns);
@@ -63,10 +63,10 @@ void await_each(std::vector<called>& workers, pthread_mutex_t* mutex) {
   }
 }
 
-// Runs the next step of the thread.
-void pass(called& one) {
+// Lets the thread run its next step.
+void run_next_step(stepped_thread& one) {
   one.reported.open();
-  one.go_on.await(1);
+  one.continued.await(1);
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ int footprint(int argc, char** argv) {
   std::memset(memory, 0, bytes);
   auto* const first = static_cast<pthread_mutex_t*>(memory);
 
-  // The first reading brings in what reading itself needs; it is thrown away.
+  // The first reading maps the memory that reading itself needs; its result is not used.
   resident_bytes();
   const std::int64_t before = resident_bytes();
   lock_each(first, first + warm);
@@ -107,27 +107,27 @@ int footprint(int argc, char** argv) {
   const std::int64_t growth = after_all - after_warm;
 
   static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
-  std::vector<called> workers(threads);
+  std::vector<stepped_thread> workers(threads);
   for (std::size_t i = 0; i < threads; ++i) {
     workers[i].mutex = &shared;
     workers[i].from = first;
     workers[i].end = i < sharers ? first + mutexes : first;
-    must(pthread_create(&workers[i].thread, nullptr, act, &workers[i]), "pthread_create");
+    must(pthread_create(&workers[i].thread, nullptr, run_steps, &workers[i]), "pthread_create");
   }
-  for (called& one : workers) {
+  for (stepped_thread& one : workers) {
     one.start.await(1);
   }
   const std::int64_t before_threads = anonymous_bytes();
   await_each(workers, &shared);
   const std::int64_t after_threads = anonymous_bytes();
-  pass(workers.front());
+  run_next_step(workers.front());
   const std::int64_t after_second = anonymous_bytes();
   for (std::size_t i = 1; i < threads; ++i) {
-    pass(workers[i]);
+    run_next_step(workers[i]);
   }
   const std::int64_t after_pairs = anonymous_bytes();
-  for (called& one : workers) {
-    one.go_on.open();
+  for (stepped_thread& one : workers) {
+    one.continued.open();
     must(pthread_join(one.thread, nullptr), "pthread_join");
   }
 

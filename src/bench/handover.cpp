@@ -18,7 +18,7 @@ int handover(int argc, char** argv) {
   const std::uint64_t threads = given.count("threads", 1);
   const double seconds = given.real("seconds");
   const work_scale scale(given.real("loops-per-us"));
-  static arena a;
+  static contest_state a;
   a.section_loops = scale.loops(given.real("section-ns"));
   a.gap_loops = scale.loops(given.real("gap-ns"));
 

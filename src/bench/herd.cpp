@@ -1,5 +1,5 @@
-// A broadcast to many waiters: how long until all have had their turn, and how many context
-// switches that takes.
+// A broadcast to many waiters: the time until all have had the mutex, and the number of context
+// switches.
 //
 // Every waiter wakes up needing the same mutex. If all are made runnable at once, all but one
 // find it taken and go back to sleep; if each becomes runnable when its turn comes, none does.
@@ -12,23 +12,23 @@ namespace bench {
 namespace {
 
 struct herd_state {
-  alignas(apart) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  alignas(apart) pthread_cond_t wake_up = PTHREAD_COND_INITIALIZER;
+  alignas(cache_line_pair) pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  alignas(cache_line_pair) pthread_cond_t wake_up = PTHREAD_COND_INITIALIZER;
 
   // Guarded by the mutex.
-  alignas(apart) std::uint64_t generation = 0;
+  alignas(cache_line_pair) std::uint64_t generation = 0;
   std::uint64_t waiting = 0;
   std::uint64_t done = 0;
   std::uint64_t sections = 0;
   std::uint64_t spurious = 0;
 
   std::uint64_t finished_at = 0;
-  alignas(apart) std::atomic<std::uint32_t> finished{0};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> finished{0};
 
   // Where a waiter rests between two broadcasts when it does not go straight back to the
   // condition variable: no pthread object, so that only the broadcast is measured.
-  alignas(apart) std::atomic<std::uint32_t> rest{0};
-  alignas(apart) std::atomic<std::uint64_t> resting{0};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> rest{0};
+  alignas(cache_line_pair) std::atomic<std::uint64_t> resting{0};
 
   std::uint64_t waiters = 0;
   std::uint64_t rounds = 0;

@@ -1,4 +1,4 @@
-// Durations of what the kernel does for locks: failed futex calls, yields, context switches, barriers
+// Durations of kernel operations that locks use: failed futex calls, yields, context switches, barriers
 // on all processors, time slices, and whether a woken thread preempts. `lockwright calibrate
 // --machine` writes them into a machine file.
 #include <linux/membarrier.h>
@@ -29,8 +29,8 @@ void time_batches(trials& found, int batches, Step step) {
 }
 
 struct helper_state {
-  alignas(apart) std::atomic<bool> over{false};
-  alignas(apart) std::atomic<std::uint32_t> word{0};
+  alignas(cache_line_pair) std::atomic<bool> over{false};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> word{0};
   std::int64_t cpu = -1;
   gate start;
 };
@@ -65,9 +65,9 @@ void* fail_to_wait(void* at) {
   return nullptr;
 }
 
-// A thread of its own while `body` runs.
+// Runs `body` while another thread runs `work`.
 template <class Body>
-void beside(void* (*work)(void*), helper_state& s, std::int64_t cpu, Body body) {
+void run_beside(void* (*work)(void*), helper_state& s, std::int64_t cpu, Body body) {
   s.cpu = cpu;
   s.over.store(false);
   pthread_t other;
@@ -79,7 +79,7 @@ void beside(void* (*work)(void*), helper_state& s, std::int64_t cpu, Body body) 
   must(pthread_join(other, nullptr), "pthread_join");
 }
 
-// Stretches for which this thread ran beside others of its processor, in nanoseconds.
+// Adds the time slices of this thread, which shares its processor with others, in nanoseconds.
 void time_slices(trials& found, std::uint64_t longest_ns, std::uint64_t gap_ns) {
   const std::uint64_t began = now_ns();
   std::uint64_t slice_began = began;
@@ -112,19 +112,20 @@ int kernel(int argc, char** argv) {
   time_batches(miss, batches, [] { futex_wait(own, 1); });
   time_batches(wake_miss, batches, [] { futex_wake(own, 1); });
   time_batches(yield, batches, [] { sched_yield(); });
-  beside(fail_to_wait, first_state, second,
-         [&] { time_batches(contended_miss, batches, [] { futex_wait(first_state.word, 1); }); });
-  beside(yield_repeatedly, second_state, first,
-         [&] { time_batches(switched, batches, [] { sched_yield(); }); });
+  run_beside(fail_to_wait, first_state, second, [&] {
+    time_batches(contended_miss, batches, [] { futex_wait(first_state.word, 1); });
+  });
+  run_beside(yield_repeatedly, second_state, first,
+             [&] { time_batches(switched, batches, [] { sched_yield(); }); });
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) {
-    beside(run_busily, third_state, second, [&] {
+    run_beside(run_busily, third_state, second, [&] {
       time_batches(barrier, batches / 4 + 1,
                    [] { syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); });
     });
   }
   // Shorter gaps are interrupts.
   constexpr std::uint64_t shortest_absence_ns = 300'000;
-  beside(run_busily, fourth_state, first, [&] {
+  run_beside(run_busily, fourth_state, first, [&] {
     time_slices(slice, static_cast<std::uint64_t>(given.real("seconds") * 1e9),
                 shortest_absence_ns);
   });
@@ -144,9 +145,9 @@ int kernel(int argc, char** argv) {
 namespace {
 
 struct preempting_state {
-  alignas(apart) std::atomic<std::uint32_t> wakes{0};
-  alignas(apart) std::atomic<std::uint64_t> asleep_at{0};
-  alignas(apart) std::atomic<std::uint64_t> ran_at{0};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> wakes{0};
+  alignas(cache_line_pair) std::atomic<std::uint64_t> asleep_at{0};
+  alignas(cache_line_pair) std::atomic<std::uint64_t> ran_at{0};
   std::atomic<bool> over{false};
   std::int64_t cpu = -1;
   gate start;
@@ -182,7 +183,7 @@ int preempt(int argc, char** argv) {
   pin_to(static_cast<std::int64_t>(given.real("cpu-a")));
   s.start.await(1);
   trials turnaround;
-  beside(run_busily, busy, s.cpu, [&] {
+  run_beside(run_busily, busy, s.cpu, [&] {
     s.start.open();
     for (std::uint32_t i = 0; i < naps; ++i) {
       while (s.asleep_at.load() == 0) {

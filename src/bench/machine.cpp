@@ -31,13 +31,13 @@ double fastest(std::uint64_t steps, Step step) {
   return static_cast<double>(best) / static_cast<double>(steps);
 }
 
-struct alignas(apart) word {
+struct alignas(cache_line_pair) word {
   std::atomic<std::uint32_t> value{0};
 };
 
-// Two threads on different processors that write one cache line in turn.
+// Two threads on different processors that write one cache line by turns.
 struct ping_pong {
-  word ball;
+  word line;
   gate start;
   std::uint32_t trips = 0;
   std::int64_t cpu = -1;
@@ -48,9 +48,9 @@ void* return_line(void* at) {
   pin_to(p.cpu);
   p.start.pass();
   for (std::uint32_t i = 0; i < p.trips; ++i) {
-    while (p.ball.value.load(std::memory_order_acquire) != 2 * i + 1) {
+    while (p.line.value.load(std::memory_order_acquire) != 2 * i + 1) {
     }
-    p.ball.value.store(2 * i + 2, std::memory_order_release);
+    p.line.value.store(2 * i + 2, std::memory_order_release);
   }
   return nullptr;
 }
@@ -135,8 +135,8 @@ int transfer(int argc, char** argv) {
   std::vector<std::uint64_t> took;
   std::uint64_t started = now_ns();
   for (std::uint32_t i = 0; i < p.trips; ++i) {
-    p.ball.value.store(2 * i + 1, std::memory_order_release);
-    while (p.ball.value.load(std::memory_order_acquire) != 2 * i + 2) {
+    p.line.value.store(2 * i + 1, std::memory_order_release);
+    while (p.line.value.load(std::memory_order_acquire) != 2 * i + 2) {
     }
     if (i % batch == batch - 1) {
       const std::uint64_t now = now_ns();

@@ -54,7 +54,7 @@ int print_help(std::FILE* to) {
   for (const bench::description* w : bench::catalogue()) {
     std::fprintf(to, "  %s: %s\n", w->name, w->measures);
   }
-  std::fputs("  describe: all about the workloads, as JSON lines\n", to);
+  std::fputs("  describe: prints the workloads and their parameters as JSON lines\n", to);
   std::fputs("lockwright-bench WORKLOAD --help prints its options with their defaults.\n", to);
   return 0;
 }

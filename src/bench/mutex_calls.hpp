@@ -10,7 +10,7 @@
 
 namespace bench {
 
-inline void expect_none(int error, const char* call) {
+inline void expect_success(int error, const char* call) {
   if (error != 0) [[unlikely]] {
     must(error, call);
   }
@@ -28,18 +28,20 @@ struct mutex_calls {
 template <>
 struct mutex_calls<pthread_mutex_t> {
   static pthread_mutex_t initial() { return PTHREAD_MUTEX_INITIALIZER; }
-  static void lock(pthread_mutex_t* m) { expect_none(pthread_mutex_lock(m), "pthread_mutex_lock"); }
-  // False if a thread has it.
+  static void lock(pthread_mutex_t* m) {
+    expect_success(pthread_mutex_lock(m), "pthread_mutex_lock");
+  }
+  // Returns false if a thread holds it.
   static bool try_lock(pthread_mutex_t* m) {
     const int error = pthread_mutex_trylock(m);
     if (error == EBUSY) {
       return false;
     }
-    expect_none(error, "pthread_mutex_trylock");
+    expect_success(error, "pthread_mutex_trylock");
     return true;
   }
   static void unlock(pthread_mutex_t* m) {
-    expect_none(pthread_mutex_unlock(m), "pthread_mutex_unlock");
+    expect_success(pthread_mutex_unlock(m), "pthread_mutex_unlock");
   }
 };
 

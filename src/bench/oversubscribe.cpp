@@ -49,7 +49,7 @@ int oversubscribe(int argc, char** argv) {
       argc, argv, {{"threads", 2}, {"seconds", 2.5}, {"section-cycles", 100}, {"gap-cycles", 500}});
   const std::uint64_t threads = given.count("threads", 1);
   const auto length = static_cast<std::uint64_t>(given.real("seconds") * 1e9);
-  static arena a;
+  static contest_state a;
   a.section_loops = given.count("section-cycles") / cycles_per_loop;
   a.gap_loops = given.count("gap-cycles") / cycles_per_loop;
   const double loops_per_us = calibrate_loops_per_us();

@@ -10,7 +10,7 @@ namespace bench {
 namespace {
 
 struct table {
-  alignas(apart) std::atomic<std::uint32_t> turn{0};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> turn{0};
   gate start;
   std::uint64_t trips = 0;
   std::int64_t cpu = -1;

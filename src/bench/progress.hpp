@@ -10,7 +10,7 @@
 
 namespace bench {
 
-struct alignas(apart) progress_tally {
+struct alignas(cache_line_pair) progress_tally {
   std::atomic<std::uint64_t> acquisitions{0};
   // ticks() when the thread began to wait for the mutex; 0 while it does not.
   std::atomic<std::uint64_t> waiting_since{0};

@@ -1,17 +1,17 @@
 // A program with many quiet mutexes and two hot ones with different demands on the lock: a
 // fixed amount of work in rounds of three phases, and the time that each phase takes.
 //
-//   phase    | threads | mutex  | what it wants
-//   quiet    | all     | many   | each thread takes those of its own, one after the other: that a
-//            |         |        | lock that no other thread wants costs little time and no memory
-//   crowd    | all     | of_all | more threads than processors: that few of them are active, and
-//            |         |        | none has the mutex while it does not run
-//   exchange | two     | of_two | one puts an item in a box and the other one takes it out, both
-//            |         |        | by looking into it: that they take turns
+//   phase    | threads | mutex  | what it needs
+//   quiet    | all     | many   | each thread takes its own, one after the other: an uncontended
+//            |         |        | lock costs little time and no memory
+//   crowd    | all     | of_all | more threads than processors: few of them are active, and no
+//            |         |        | holder is preempted
+//   exchange | two     | of_two | one puts an item into a box and the other takes it out, both
+//            |         |        | poll the box: they take turns
 //
 // The amounts favour no lock: in all three phases the mutexes are taken
-// equally often for a section that changes one word, with no gap. Looking
-// into the box without finding work comes on top.
+// equally often for a section that changes one word, with no gap. Polling
+// the box without finding work comes on top.
 #include <pthread.h>
 
 #include <vector>
@@ -22,12 +22,12 @@
 namespace bench {
 
 // The names by which a plan selects them.
-alignas(apart) pthread_mutex_t mutex_of_all = PTHREAD_MUTEX_INITIALIZER;
-alignas(apart) pthread_mutex_t mutex_of_two = PTHREAD_MUTEX_INITIALIZER;
+alignas(cache_line_pair) pthread_mutex_t mutex_of_all = PTHREAD_MUTEX_INITIALIZER;
+alignas(cache_line_pair) pthread_mutex_t mutex_of_two = PTHREAD_MUTEX_INITIALIZER;
 
 namespace {
 
-struct quiet_one {
+struct quiet_mutex {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   std::uint64_t guarded = 0;
 };
@@ -38,14 +38,14 @@ struct program {
   std::uint64_t rounds;
   std::uint64_t turns;  // of each thread, in a phase of all threads
   std::uint64_t items;
-  std::vector<quiet_one> quiet;
+  std::vector<quiet_mutex> quiet;
   gate start{};
   gate end{};
   pthread_barrier_t between_phases{};
   std::vector<std::uint64_t> phase_ends{};
 
-  alignas(apart) std::uint64_t guarded = 0;
-  alignas(apart) bool box_is_full = false;
+  alignas(cache_line_pair) std::uint64_t guarded = 0;
+  alignas(cache_line_pair) bool box_is_full = false;
   std::uint64_t taken = 0;
 };
 
@@ -120,7 +120,7 @@ void* work(void* at) {
 
 void check(const program& all) {
   std::uint64_t quiet = 0;
-  for (const quiet_one& each : all.quiet) {
+  for (const quiet_mutex& each : all.quiet) {
     quiet += each.guarded;
   }
   const std::uint64_t each_phase = all.rounds * all.threads * all.turns;
@@ -145,7 +145,7 @@ int quiet_and_hot(int argc, char** argv) {
               .rounds = given.count("rounds", 1),
               .turns = times / threads,
               .items = times / 2,  // each is put and taken
-              .quiet = std::vector<quiet_one>(given.count("quiet", threads))};
+              .quiet = std::vector<quiet_mutex>(given.count("quiet", threads))};
   must(pthread_barrier_init(&all.between_phases, nullptr, static_cast<unsigned>(threads)),
        "pthread_barrier_init");
   std::vector<member> workers(threads);

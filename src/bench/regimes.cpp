@@ -29,8 +29,8 @@ constexpr std::uint64_t patience_ns = 300'000'000;
 // Work between two attempts of a trylock loop.
 constexpr std::uint64_t loops_between_attempts = 25;
 
-// The mutex is beside the data that it guards, as it does in most programs.
-struct alignas(64) site {
+// The mutex is beside the data that it guards, as in most programs.
+struct alignas(64) guarded_mutex {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   // Written under the mutex only, by plain instructions: if it falls behind the threads' counts,
   // two threads were inside at once.
@@ -76,13 +76,13 @@ struct load {
 
   exponential_steps gaps;
   gate start;
-  alignas(apart) std::atomic<bool> stop{false};
-  alignas(apart) std::atomic<std::uint32_t> ended{0};
+  alignas(cache_line_pair) std::atomic<bool> stop{false};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> ended{0};
   // Of the bounded queue, guarded by the first mutex.
-  alignas(apart) pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
-  alignas(apart) pthread_cond_t not_full = PTHREAD_COND_INITIALIZER;
+  alignas(cache_line_pair) pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
+  alignas(cache_line_pair) pthread_cond_t not_full = PTHREAD_COND_INITIALIZER;
   std::uint64_t queued = 0;
-  std::unique_ptr<site[]> sites;
+  std::unique_ptr<guarded_mutex[]> mutexes;
 };
 
 void sleep_until(std::uint64_t ns) {
@@ -91,9 +91,9 @@ void sleep_until(std::uint64_t ns) {
   }
 }
 
-struct alignas(apart) worker {
+struct alignas(cache_line_pair) worker {
   load* shared = nullptr;
-  progress_tally* own = nullptr;
+  progress_tally* progress = nullptr;
   std::size_t index = 0;
   bool measures_waits = true;
   pthread_t thread{};
@@ -105,7 +105,7 @@ struct alignas(apart) worker {
 
   bool is_stopped() const { return shared->stop.load(std::memory_order_relaxed); }
 
-  // Returns false if this thread has no part in the current regime; it has slept until the next.
+  // Returns false if this thread is idle in the current regime; it has slept until the next one.
   bool follows_time() {
     const load& l = *shared;
     if (l.period_ticks != 0) {
@@ -141,7 +141,7 @@ struct alignas(apart) worker {
     return true;
   }
 
-  void section(site& s) {
+  void section(guarded_mutex& s) {
     const load& l = *shared;
     const std::uint64_t before = s.guarded;
     if (l.period_acquisitions != 0) {
@@ -153,7 +153,7 @@ struct alignas(apart) worker {
   }
 
   // Returns false if it was stopped before it had the mutex.
-  bool pass(site& s) {
+  bool pass(guarded_mutex& s) {
     if (!acquire(s.mutex)) {
       return false;
     }
@@ -163,21 +163,21 @@ struct alignas(apart) worker {
   }
 
   // Puts a message into the bounded queue, or takes one out. Returns false if it was stopped.
-  bool transfer(site& s) {
+  bool transfer(guarded_mutex& s) {
     load& l = *shared;
     const bool puts = index % 2 == 0;
     must(pthread_mutex_lock(&s.mutex), "pthread_mutex_lock");
     while (!is_stopped() && l.queued == (puts ? l.capacity : 0)) {
       must(pthread_cond_wait(puts ? &l.not_full : &l.not_empty, &s.mutex), "pthread_cond_wait");
     }
-    const bool goes_on = !is_stopped();
-    if (goes_on) {
+    const bool continues = !is_stopped();
+    if (continues) {
       section(s);
       l.queued += puts ? 1 : static_cast<std::uint64_t>(-1);
       must(pthread_cond_signal(puts ? &l.not_empty : &l.not_full), "pthread_cond_signal");
     }
     must(pthread_mutex_unlock(&s.mutex), "pthread_mutex_unlock");
-    return goes_on;
+    return continues;
   }
 
   void gap() {
@@ -201,17 +201,17 @@ struct alignas(apart) worker {
       if (!follows_time()) {
         continue;
       }
-      site& s = l.sites[l.locks == 1 ? 0 : random.below(l.locks)];
+      guarded_mutex& s = l.mutexes[l.locks == 1 ? 0 : random.below(l.locks)];
       if constexpr (MeasuresWaits) {
-        own->begins_to_wait();
+        progress->begins_to_wait();
       }
       if (!(l.capacity != 0 ? transfer(s) : pass(s))) {
         break;
       }
       if constexpr (MeasuresWaits) {
-        own->has_unlocked();
+        progress->has_unlocked();
       }
-      own->acquisitions.store(++done, std::memory_order_relaxed);
+      progress->acquisitions.store(++done, std::memory_order_relaxed);
       gap();
     }
   }
@@ -228,10 +228,10 @@ void* work(void* at) {
 // Wakes the threads that sleep in the stopped queue. A thread of its own, since it needs the mutex.
 void* empty_queue(void* at) {
   load& l = *static_cast<load*>(at);
-  must(pthread_mutex_lock(&l.sites[0].mutex), "pthread_mutex_lock");
+  must(pthread_mutex_lock(&l.mutexes[0].mutex), "pthread_mutex_lock");
   must(pthread_cond_broadcast(&l.not_empty), "pthread_cond_broadcast");
   must(pthread_cond_broadcast(&l.not_full), "pthread_cond_broadcast");
-  must(pthread_mutex_unlock(&l.sites[0].mutex), "pthread_mutex_unlock");
+  must(pthread_mutex_unlock(&l.mutexes[0].mutex), "pthread_mutex_unlock");
   return nullptr;
 }
 
@@ -304,7 +304,7 @@ load& read_load(const options& given) {
   if (l.regimes[0].threads != l.regimes[1].threads && l.period_ns == 0) {
     refuse("option '--then-threads' needs '--period-us'");
   }
-  l.sites = std::make_unique<site[]>(l.locks);
+  l.mutexes = std::make_unique<guarded_mutex[]>(l.locks);
   return l;
 }
 
@@ -343,7 +343,7 @@ int regimes(int argc, char** argv) {
   auto* const workers = new worker[threads];
   for (std::size_t i = 0; i < threads; ++i) {
     workers[i].shared = &l;
-    workers[i].own = &tallies[i];
+    workers[i].progress = &tallies[i];
     workers[i].index = i;
     // Alone it never waits, and the clock would take longer than the mutex.
     workers[i].measures_waits = threads > 1;
@@ -399,9 +399,9 @@ int regimes(int argc, char** argv) {
   add_origin(measured);
   measured.print();
 
-  pthread_t winding_up;
+  pthread_t waker;
   if (l.capacity != 0) {
-    must(pthread_create(&winding_up, nullptr, empty_queue, &l), "pthread_create");
+    must(pthread_create(&waker, nullptr, empty_queue, &l), "pthread_create");
   }
   const std::uint64_t deadline = now_ns() + patience_ns;
   while (l.ended.load() != threads && now_ns() < deadline) {
@@ -413,7 +413,7 @@ int regimes(int argc, char** argv) {
   if (l.ended.load() == threads) {
     std::uint64_t guarded = 0;
     for (std::uint64_t i = 0; i < l.locks; ++i) {
-      guarded += l.sites[i].guarded;
+      guarded += l.mutexes[i].guarded;
     }
     final.field("acquisitions", acquisitions_of(tallies, threads)).field("guarded", guarded);
   }

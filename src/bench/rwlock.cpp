@@ -1,5 +1,5 @@
 // Readers and writers of one reader-writer lock: the throughput of both, their longest waits, and
-// what an uncontended pair of calls costs.
+// the cost of an uncontended pair of calls.
 #include <algorithm>
 #include <cstdint>
 #include <vector>
@@ -11,12 +11,12 @@ namespace bench {
 namespace {
 
 struct rw_arena {
-  alignas(apart) pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-  // Written by writers, read by readers: a write beside another thread shows as a difference.
+  alignas(cache_line_pair) pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  // Written by writers, read by readers: they differ if a writer ran beside another thread.
   // Volatile: read and written where the section has it, not merged.
-  alignas(apart) volatile std::uint64_t first = 0;
+  alignas(cache_line_pair) volatile std::uint64_t first = 0;
   volatile std::uint64_t second = 0;
-  alignas(apart) std::atomic<bool> stop{false};
+  alignas(cache_line_pair) std::atomic<bool> stop{false};
   gate start;
   std::uint64_t section_loops = 0;
   std::uint64_t gap_loops = 0;
@@ -25,7 +25,7 @@ struct rw_arena {
 };
 
 /// What one thread did. Written by that thread, read by the measuring one during the run.
-struct alignas(apart) rw_tally {
+struct alignas(cache_line_pair) rw_tally {
   rw_arena* arena = nullptr;
   std::uint64_t seed = 0;
   std::atomic<std::uint64_t> reads{0};
@@ -35,41 +35,41 @@ struct alignas(apart) rw_tally {
   std::atomic<std::uint64_t> torn{0};
 };
 
-void add_one(std::atomic<std::uint64_t>& counter) {
+void increment(std::atomic<std::uint64_t>& counter) {
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-void note_wait(std::atomic<std::uint64_t>& longest, std::uint64_t waited) {
+void record_wait(std::atomic<std::uint64_t>& longest, std::uint64_t waited) {
   if (waited > longest.load(std::memory_order_relaxed)) {
     longest.store(waited, std::memory_order_relaxed);
   }
 }
 
 void write_once(rw_arena& a, rw_tally& tally) {
-  const std::uint64_t asked = ticks();
+  const std::uint64_t called = ticks();
   must(pthread_rwlock_wrlock(&a.lock), "pthread_rwlock_wrlock");
-  note_wait(tally.longest_write_wait, ticks() - asked);
+  record_wait(tally.longest_write_wait, ticks() - called);
   a.first = a.first + 1;
   spin_loops(a.section_loops);
   a.second = a.second + 1;
   if (a.first != a.second) {
-    add_one(tally.torn);
+    increment(tally.torn);
   }
   must(pthread_rwlock_unlock(&a.lock), "pthread_rwlock_unlock");
-  add_one(tally.writes);
+  increment(tally.writes);
 }
 
 void read_once(rw_arena& a, rw_tally& tally) {
-  const std::uint64_t asked = ticks();
+  const std::uint64_t called = ticks();
   must(pthread_rwlock_rdlock(&a.lock), "pthread_rwlock_rdlock");
-  note_wait(tally.longest_read_wait, ticks() - asked);
+  record_wait(tally.longest_read_wait, ticks() - called);
   const std::uint64_t seen = a.first;
   spin_loops(a.section_loops);
   if (seen != a.second) {
-    add_one(tally.torn);
+    increment(tally.torn);
   }
   must(pthread_rwlock_unlock(&a.lock), "pthread_rwlock_unlock");
-  add_one(tally.reads);
+  increment(tally.reads);
 }
 
 void* read_and_write(void* at) {
@@ -185,7 +185,7 @@ int rwlock(int argc, char** argv) {
   }
   result("rwlock", "ended").field("torn", torn).print();
   if (torn != 0 || a.first != a.second) {
-    fail("a writer was inside beside another thread");
+    fail("a writer held the lock together with another thread");
   }
   return 0;
 }

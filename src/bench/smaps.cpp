@@ -23,7 +23,7 @@ std::int64_t bytes_of(const char* what) {
   if (fd < 0) {
     fail(std::string("cannot read /proc/self/smaps_rollup: ") + std::strerror(errno));
   }
-  // The first reading would find it not yet written to, and the last one would.
+  // Makes the buffer resident before the first reading.
   std::memset(report, 1, sizeof report);
   const ssize_t length = read(fd, report, sizeof report - 1);
   close(fd);

@@ -10,9 +10,8 @@ namespace bench {
 std::int64_t resident_bytes();
 std::int64_t anonymous_bytes();
 
-// The bytes that the library under test reports to have taken for locks: state that lies outside
-// the mutexes, and nodes of their waiters, the most at a time. 0 where none is preloaded; of
-// another project's library nothing is known.
+// The bytes that the library under test has allocated for locks, as it reports them: state outside
+// the mutexes, and the most queue nodes at a time. 0 without such a library.
 std::int64_t taken_bytes();
 
 }  // namespace bench

@@ -11,7 +11,7 @@
 
 namespace bench {
 
-struct alignas(apart) tally {
+struct alignas(cache_line_pair) tally {
   std::atomic<std::uint64_t> acquisitions{0};
 
   // Called by contest.hpp; for tallies that record more than counts.

@@ -7,7 +7,7 @@
 namespace bench {
 namespace {
 
-struct alignas(apart) lone_mutex {
+struct alignas(cache_line_pair) lone_mutex {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 };
 lone_mutex lone;

@@ -7,7 +7,7 @@ namespace bench {
 
 struct wake_request {
   std::uint64_t count;
-  double seconds;          // after which there are no more of them
+  double seconds;          // ends the measurement early
   std::uint64_t delay_ns;  // from when the sleeper is about to sleep to the wake call
   std::int64_t sleeper_cpu = -1;
   std::int64_t waker_cpu = -1;
@@ -16,7 +16,7 @@ struct wake_request {
 // Medians, in nanoseconds.
 struct wake_times {
   std::uint64_t count;
-  double sleep;       // from the sleeper's last word to being seen asleep
+  double sleep;       // from the sleeper's last store to when the waker sees it
   double wake;        // the call that wakes
   double turnaround;  // from that call to the sleeper running again
 };

@@ -14,7 +14,7 @@
 #include "meter/admission.hpp"
 #include "meter/fairness.hpp"
 #include "meter/histogram.hpp"
-#include "meter/probe.hpp"
+#include "meter/mutex_meter.hpp"
 #include "meter/usage.hpp"
 
 namespace {
@@ -178,7 +178,7 @@ TEST(Usage, CountsMigrations) {
   sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
-using metered = bench::probe<bench::meter_latency | bench::meter_admissions>;
+using metered = bench::mutex_meter<bench::meter_latency | bench::meter_admissions>;
 
 // Returns the ticks in `ns` nanoseconds.
 double ticks_of_ns(double ns) {
@@ -208,8 +208,8 @@ void await_sleep_of(pid_t thread) {
   }
 }
 
-TEST(Probe, MeasuresASleepInTheSection) {
-  bench::site shared;
+TEST(Meter, MeasuresASleepInTheSection) {
+  bench::guarded_mutex shared;
   metered meter(1000);
   meter.step_begins(true, 0);
   meter.lock(shared);
@@ -222,11 +222,11 @@ TEST(Probe, MeasuresASleepInTheSection) {
   EXPECT_GE(meter.times().operation.max(), least);
   EXPECT_EQ(meter.times().acquisition.count(), 1U);
   EXPECT_LT(meter.times().acquisition.max(), meter.times().hold.max());
-  EXPECT_EQ(meter.times().hand_over.count(), 0U);
+  EXPECT_EQ(meter.times().handover.count(), 0U);
 }
 
-TEST(Probe, MeasuresTheWaitAndTheHandover) {
-  bench::site shared;
+TEST(Meter, MeasuresTheWaitAndTheHandover) {
+  bench::guarded_mutex shared;
   metered first(1000);
   metered second(1000);
   first.step_begins(true, 0);
@@ -247,15 +247,15 @@ TEST(Probe, MeasuresTheWaitAndTheHandover) {
   waiter.join();
   const auto least = static_cast<std::uint64_t>(accuracy * ticks_of_ns(injected_ns));
   EXPECT_GE(second.times().acquisition.max(), least);
-  EXPECT_EQ(second.times().hand_over.count(), 1U);
+  EXPECT_EQ(second.times().handover.count(), 1U);
   // The handover begins after the injected time.
-  EXPECT_LT(second.times().hand_over.max(), second.times().acquisition.max() - least);
+  EXPECT_LT(second.times().handover.max(), second.times().acquisition.max() - least);
   EXPECT_EQ(shared.taken, 2U);
   EXPECT_EQ(shared.recorded, 2U);
 }
 
-TEST(Probe, MeasuresFromTheDueTimeOfAStep) {
-  bench::site shared;
+TEST(Meter, MeasuresFromTheDueTimeOfAStep) {
+  bench::guarded_mutex shared;
   metered meter(1000);
   const std::uint64_t due = bench::ticks();
   bench::sleep_ns(injected_ns);
@@ -272,8 +272,8 @@ TEST(Probe, MeasuresFromTheDueTimeOfAStep) {
   EXPECT_LT(meter.times().acquisition.at(0.5), least);
 }
 
-TEST(Probe, RecordsNothingDuringTheWarmUp) {
-  bench::site shared;
+TEST(Meter, RecordsNothingDuringTheWarmUp) {
+  bench::guarded_mutex shared;
   metered meter(1000);
   meter.step_begins(false, 0);
   meter.lock(shared);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "workload/sites.hpp"
+#include "workload/mutexes.hpp"
 #include "workload/thread_group.hpp"
 
 namespace {
@@ -53,14 +53,15 @@ constexpr double rate = 100;
 constexpr std::uint64_t stall_ns = 200'000'000;
 
 // A workload with one slow step, during the measurement.
-struct one_stall : bench::with_one_site {
+struct one_stall : bench::with_one_mutex {
   explicit one_stall(const bench::settings& /*given*/) {}
-  struct alignas(bench::apart) own {
-    own(one_stall& /*workload*/, const bench::settings& /*given*/, std::size_t /*index*/) {}
+  struct alignas(bench::cache_line_pair) thread_state {
+    thread_state(one_stall& /*workload*/, const bench::settings& /*given*/, std::size_t /*index*/) {
+    }
     int steps = 0;
   };
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     meter.lock(shared);
     if (++me.steps == 5) {
       bench::sleep_ns(stall_ns);
@@ -88,13 +89,14 @@ TEST(ThreadGroup, AStallIsCountedForEveryStepDueMeanwhile) {
   }
 }
 
-struct no_exclusion : bench::with_one_site {
+struct no_exclusion : bench::with_one_mutex {
   explicit no_exclusion(const bench::settings& /*given*/) {}
-  struct alignas(bench::apart) own {
-    own(no_exclusion& /*workload*/, const bench::settings& /*given*/, std::size_t /*index*/) {}
+  struct alignas(bench::cache_line_pair) thread_state {
+    thread_state(no_exclusion& /*workload*/, const bench::settings& /*given*/,
+                 std::size_t /*index*/) {}
   };
-  template <class Probe>
-  std::uint64_t step(own& /*me*/, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& /*me*/, Meter& meter) {
     meter.lock(shared);
     // As if another thread had overwritten the counter with an older value.
     --shared.taken;
@@ -109,16 +111,16 @@ TEST(ThreadGroup, LostExclusionEndsTheProgram) {
 }
 
 // A workload with two helper threads, whose operations do not count.
-struct with_helpers : bench::with_one_site {
+struct with_helpers : bench::with_one_mutex {
   explicit with_helpers(const bench::settings& /*given*/) {}
   static std::uint64_t helpers() { return 2; }
-  struct alignas(bench::apart) own {
-    own(with_helpers& /*workload*/, const bench::settings& given, std::size_t number)
+  struct alignas(bench::cache_line_pair) thread_state {
+    thread_state(with_helpers& /*workload*/, const bench::settings& given, std::size_t number)
         : counts{number < given.threads()} {}
     bool counts;
   };
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     meter.lock(shared);
     meter.unlock(shared);
     return me.counts ? 3 : 1000;
@@ -137,14 +139,14 @@ TEST(ThreadGroup, CountsTheThreadsOperationsAndEveryAcquisition) {
 }
 
 TEST(ThreadGroup, DataOfOneThreadIsNotOnACacheLineOfOthers) {
-  EXPECT_EQ(alignof(bench::published), bench::apart);
-  EXPECT_EQ(sizeof(bench::published) % bench::apart, 0U);
-  EXPECT_EQ(alignof(bench::probe<bench::meters_off>), bench::apart);
-  const std::array<bench::site, 2> sites;
+  EXPECT_EQ(alignof(bench::published), bench::cache_line_pair);
+  EXPECT_EQ(sizeof(bench::published) % bench::cache_line_pair, 0U);
+  EXPECT_EQ(alignof(bench::mutex_meter<bench::meters_off>), bench::cache_line_pair);
+  const std::array<bench::guarded_mutex, 2> mutexes;
   const auto address = [](const void* object) { return reinterpret_cast<std::uintptr_t>(object); };
-  EXPECT_GE(address(&sites[0].taken) - address(&sites[0].mutex), bench::apart);
-  EXPECT_GE(address(&sites[1].mutex) - address(&sites[0].left_at), bench::apart / 2);
-  EXPECT_EQ(address(&sites[1].mutex) % bench::apart, 0U);
+  EXPECT_GE(address(&mutexes[0].taken) - address(&mutexes[0].mutex), bench::cache_line_pair);
+  EXPECT_GE(address(&mutexes[1].mutex) - address(&mutexes[0].left_at), bench::cache_line_pair / 2);
+  EXPECT_EQ(address(&mutexes[1].mutex) % bench::cache_line_pair, 0U);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The workloads that run straight on a lock of lockwright/lock/, as in a program that was written
+// The workloads that call a lock of lockwright/lock/ directly, as in a program that was written
 // with that lock: its functions are compiled into the workload's loop, and nothing is preloaded.
 #pragma once
 
@@ -22,7 +22,7 @@ inline constexpr std::array direct_workloads{&uncontested, &single_lock, &lockbe
 // A lock with the workloads compiled for it.
 struct direct_lock {
   const char* name;
-  // Null for the C library's mutex, which there is only one way to call.
+  // Null for the C library's mutex, which has no header here.
   const char* header;
   std::array<runner, direct_workloads.size()> runs;
 };

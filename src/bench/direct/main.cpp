@@ -1,6 +1,5 @@
-// lockwright-bench-direct: workloads of lockwright-bench, the same source, straight on the locks'
-// headers. What its figures differ by from those under a preloaded library is what the way over the
-// pthread functions costs.
+// lockwright-bench-direct: workloads of lockwright-bench, the same source, on the locks' headers
+// directly. Figures under a preload library are worse by the cost of the pthread functions.
 #include <cstdio>
 #include <cstring>
 #include <string>

@@ -1,5 +1,5 @@
-// In which order threads were admitted to a section: how many different ones circulate, and how
-// soon each comes again (Dice, "Malthusian Locks", EuroSys 2017, section 6).
+// The order in which threads were admitted to a section: how many threads circulate, and how soon
+// each is admitted again (Dice, "Malthusian Locks", EuroSys 2017, section 6).
 //
 // The order itself is not stored. The n-th admission gets its ordinal number n under the lock, and
 // each thread accounts for its own, so the memory is the same however long a run is.
@@ -38,7 +38,7 @@ class admission_record {
   histogram between_;
 };
 
-// Of all threads.
+// The admissions of all threads.
 class admission_history {
  public:
   // admissions: how many there were in all.

@@ -12,11 +12,11 @@ struct usage {
   double user_seconds;
   double system_seconds;
   std::int64_t voluntary;    // context switches because a thread waited
-  std::int64_t involuntary;  // because it was another's turn
+  std::int64_t involuntary;  // because the scheduler preempted it
   std::int64_t minor_faults;
   std::int64_t major_faults;
-  // How often the scheduler moved a thread to another processor; none where the kernel does not
-  // say (/proc/self/task/*/sched needs CONFIG_SCHED_DEBUG).
+  // How often the scheduler moved a thread to another processor; none if the kernel does not
+  // tell (/proc/self/task/*/sched needs CONFIG_SCHED_DEBUG).
   std::optional<std::int64_t> migrations;
 
   [[nodiscard]] double processor_seconds() const { return user_seconds + system_seconds; }

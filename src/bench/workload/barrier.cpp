@@ -1,22 +1,22 @@
-// A barrier made of a mutex and a condition variable, as many programs have it.
+// A barrier made of a mutex and a condition variable, as in many programs.
 #include "catalogue.hpp"
-#include "sites.hpp"
+#include "mutexes.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
 namespace {
 
-struct cond_barrier : with_one_site {
+struct cond_barrier : with_one_mutex {
   explicit cond_barrier(const settings& given) : threads{given.threads()} {}
 
-  struct alignas(apart) own {
-    own(cond_barrier& /*w*/, const settings& given, std::size_t /*index*/)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(cond_barrier& /*w*/, const settings& given, std::size_t /*index*/)
         : gap{settings::loops_of_cycles(given.real("gap-cycles"))} {}
     std::uint64_t gap;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     meter.work(me.gap);
     meter.lock(shared);
     bool passed = true;
@@ -38,21 +38,21 @@ struct cond_barrier : with_one_site {
     return passed ? 1 : 0;
   }
 
-  void wind_up() {
+  void release_waiters() {
     must(pthread_mutex_lock(&shared.mutex), "pthread_mutex_lock");
     over = true;
     must(pthread_cond_broadcast(&all_there), "pthread_cond_broadcast");
     must(pthread_mutex_unlock(&shared.mutex), "pthread_mutex_unlock");
   }
 
-  [[nodiscard]] std::string broken(const totals& all) const {
+  [[nodiscard]] std::string find_fault(const totals& all) const {
     const bool right = passages == all.operations && passages == generation * threads;
     return right ? "" : "a thread passed the barrier before the others arrived";
   }
 
-  alignas(apart) pthread_cond_t all_there = PTHREAD_COND_INITIALIZER;
+  alignas(cache_line_pair) pthread_cond_t all_there = PTHREAD_COND_INITIALIZER;
   // Guarded by the mutex.
-  alignas(apart) std::uint64_t arrived = 0;
+  alignas(cache_line_pair) std::uint64_t arrived = 0;
   std::uint64_t generation = 0;
   std::uint64_t passages = 0;
   bool over = false;

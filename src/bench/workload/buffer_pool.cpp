@@ -7,8 +7,8 @@
 
 #include "catalogue.hpp"
 #include "memory.hpp"
+#include "mutexes.hpp"
 #include "random.hpp"
-#include "sites.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -16,7 +16,7 @@ namespace {
 
 using buffer = pages_of<std::uint32_t>;
 
-struct pool : with_one_site {
+struct pool : with_one_mutex {
   explicit pool(const settings& given) : by_semaphore{given.is("wait")} {
     const std::uint64_t count = given.count("buffers", 1);
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -28,8 +28,8 @@ struct pool : with_one_site {
     }
   }
 
-  struct alignas(apart) own {
-    own(pool& /*w*/, const settings& given, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(pool& /*w*/, const settings& given, std::size_t index)
         : exchanges{given.count("exchanges")},
           gap{given.count("gap-updates")},
           random{index},
@@ -40,8 +40,8 @@ struct pool : with_one_site {
     buffer mine;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     buffer* const taken = by_semaphore ? take_by_semaphore(meter) : take(meter);
     if (taken == nullptr) {
       return 0;
@@ -57,8 +57,8 @@ struct pool : with_one_site {
     return 1;
   }
 
-  template <class Probe>
-  buffer* take(Probe& meter) {
+  template <class Meter>
+  buffer* take(Meter& meter) {
     buffer* got = nullptr;
     meter.lock(shared);
     while (free.empty() && !over) {
@@ -72,8 +72,8 @@ struct pool : with_one_site {
     return got;
   }
 
-  template <class Probe>
-  buffer* take_by_semaphore(Probe& meter) {
+  template <class Meter>
+  buffer* take_by_semaphore(Meter& meter) {
     while (sem_wait(&available) != 0) {
     }
     buffer* got = nullptr;
@@ -87,8 +87,8 @@ struct pool : with_one_site {
     return got;
   }
 
-  template <class Probe>
-  void give_back(buffer* taken, Probe& meter) {
+  template <class Meter>
+  void give_back(buffer* taken, Meter& meter) {
     meter.lock(shared);
     free.push_back(taken);
     if (!by_semaphore) {
@@ -100,23 +100,23 @@ struct pool : with_one_site {
     }
   }
 
-  void wind_up() {
+  void release_waiters() {
     must(pthread_mutex_lock(&shared.mutex), "pthread_mutex_lock");
     over = true;
     must(pthread_cond_broadcast(&not_empty), "pthread_cond_broadcast");
     must(pthread_mutex_unlock(&shared.mutex), "pthread_mutex_unlock");
   }
 
-  [[nodiscard]] std::string broken(const totals& /*all*/) const {
+  [[nodiscard]] std::string find_fault(const totals& /*all*/) const {
     return free.size() == all.size() ? "" : "a buffer was lost or is there twice";
   }
 
   bool by_semaphore;
   std::vector<std::unique_ptr<buffer>> all;
-  alignas(apart) pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
-  alignas(apart) sem_t available;
+  alignas(cache_line_pair) pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
+  alignas(cache_line_pair) sem_t available;
   // Guarded by the mutex.
-  alignas(apart) std::deque<buffer*> free;
+  alignas(cache_line_pair) std::deque<buffer*> free;
   bool over = false;
 };
 

@@ -1,16 +1,16 @@
 // At times the holder of the mutex loses its processor for long, and all others queue.
 #include "catalogue.hpp"
-#include "sites.hpp"
+#include "mutexes.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
 namespace {
 
-struct held_up : with_one_site {
+struct held_up : with_one_mutex {
   explicit held_up(const settings& /*given*/) {}
 
-  struct alignas(apart) own {
-    own(held_up& /*w*/, const settings& given, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(held_up& /*w*/, const settings& given, std::size_t index)
         : section{settings::loops_of_cycles(given.real("section-cycles"))},
           gap{settings::loops_of_cycles(given.real("gap-cycles"))},
           every{given.count("sleep-every", 1)},
@@ -24,8 +24,8 @@ struct held_up : with_one_site {
     std::uint64_t since;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     meter.lock(shared);
     meter.work(me.section);
     if (++me.since >= me.every) {

@@ -6,9 +6,9 @@
 
 #include "catalogue.hpp"
 #include "memory.hpp"
+#include "mutexes.hpp"
 #include "quiescence.hpp"
 #include "random.hpp"
-#include "sites.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -16,12 +16,12 @@ namespace {
 
 using elements = std::vector<std::uint64_t>;
 
-struct copied_list : with_one_site {
+struct copied_list : with_one_mutex {
   explicit copied_list(const settings& given)
       : current{make(given.count("elements", 1))}, threads{given.threads()} {}
 
-  struct alignas(apart) own {
-    own(copied_list& w, const settings& given, std::size_t number)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(copied_list& w, const settings& given, std::size_t number)
         : index{number},
           random{number},
           writes{given.real("update-percent") / 100},
@@ -29,11 +29,11 @@ struct copied_list : with_one_site {
     std::size_t index;
     random_source random;
     double writes;
-    limbo<elements> gone;
+    retired_nodes<elements> gone;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     threads.begins(me.index);
     if (me.random.chance(me.writes)) {
       change_one(me, meter);
@@ -45,8 +45,8 @@ struct copied_list : with_one_site {
     return 1;
   }
 
-  template <class Probe>
-  void change_one(own& me, Probe& meter) {
+  template <class Meter>
+  void change_one(thread_state& me, Meter& meter) {
     elements* copy = me.gone.take();
     meter.lock(shared);
     elements* const old = current.load(std::memory_order_relaxed);
@@ -63,15 +63,15 @@ struct copied_list : with_one_site {
 
   static elements* make(std::size_t count) { return std::make_unique<elements>(count).release(); }
 
-  [[nodiscard]] std::string broken(const totals& /*all*/) const {
+  [[nodiscard]] std::string find_fault(const totals& /*all*/) const {
     const elements& last = *current.load();
     const std::uint64_t sum = std::accumulate(last.begin(), last.end(), std::uint64_t{0});
     return sum == written ? "" : "a change was lost";
   }
 
-  alignas(apart) std::atomic<elements*> current;
+  alignas(cache_line_pair) std::atomic<elements*> current;
   // Guarded by the mutex.
-  alignas(apart) std::uint64_t written = 0;
+  alignas(cache_line_pair) std::uint64_t written = 0;
   quiescence threads;
 };
 

@@ -15,7 +15,7 @@ struct parameter {
   const char* unit;  // "" for a plain number
   const char* meaning;
   double least = 0;
-  // Where the value is one of a few words: these, separated by commas; the value is the place.
+  // If the value is one of a few words: the words, separated by commas; the value is the index.
   const char* words = nullptr;
 };
 
@@ -27,7 +27,7 @@ struct preset {
 };
 
 // A field of the line that a run prints. Locks are compared by operations per second, which every
-// workload with a lock has; one without a lock is about its first figure.
+// workload with a lock has; workloads without a lock, by their first figure.
 struct figure {
   const char* field;
   const char* heading;
@@ -46,10 +46,10 @@ struct description {
   std::vector<figure> figures = {};  // in addition to those that every workload has
   // Threads contend for one mutex, so that their order of admission can be recorded.
   bool one_mutex = false;
-  // Whether anything here is done by what can be preloaded.
+  // False for a workload without a lock: no preload library changes its figures.
   bool uses_lock = true;
   int (*run)(const description&, const settings&) = nullptr;
-  // The header of the lock whose functions are called in the place of the pthread ones.
+  // The header of the lock that is called directly; null for the pthread functions.
   const char* lock_header = nullptr;
 };
 

@@ -8,8 +8,8 @@
 
 namespace bench {
 
-// Parameters: keys, how many there are; set-size, how many a thread uses; replace-share, how often
-// a draw puts another key into the set.
+// Parameters: keys, the number of keys; set-size, the number that a thread uses; replace-share, the
+// share of draws that replace a key of the set.
 class key_set {
  public:
   key_set(const settings& given, std::mt19937& random)

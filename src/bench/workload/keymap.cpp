@@ -4,13 +4,13 @@
 
 #include "catalogue.hpp"
 #include "key_set.hpp"
-#include "sites.hpp"
+#include "mutexes.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
 namespace {
 
-struct one_map : with_one_site {
+struct one_map : with_one_mutex {
   explicit one_map(const settings& given) {
     const auto keys = static_cast<int>(given.count("keys", 1));
     map.reserve(static_cast<std::size_t>(keys));
@@ -19,8 +19,8 @@ struct one_map : with_one_site {
     }
   }
 
-  struct alignas(apart) own {
-    own(one_map& /*w*/, const settings& given, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(one_map& /*w*/, const settings& given, std::size_t index)
         : random{static_cast<std::mt19937::result_type>(index)},
           keys{given, random},
           gap{given.count("gap-steps")} {}
@@ -29,8 +29,8 @@ struct one_map : with_one_site {
     std::uint64_t gap;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     me.random.discard(me.gap);
     meter.lock(shared);
     ++map[me.keys.draw(me.random)];
@@ -39,12 +39,12 @@ struct one_map : with_one_site {
     return 1;
   }
 
-  [[nodiscard]] std::string broken(const totals& all) const {
+  [[nodiscard]] std::string find_fault(const totals& all) const {
     return updates == all.operations ? "" : "updates of the map were lost";
   }
 
   // Guarded by the mutex.
-  alignas(apart) std::unordered_map<int, int> map;
+  alignas(cache_line_pair) std::unordered_map<int, int> map;
   std::uint64_t updates = 0;
 };
 

@@ -11,7 +11,7 @@
 
 namespace bench {
 
-class alignas(apart) lazy_list {
+class alignas(cache_line_pair) lazy_list {
  public:
   struct node {
     std::int64_t key = 0;
@@ -35,8 +35,8 @@ class alignas(apart) lazy_list {
   }
 
   // Puts a node with that key in, which `make` provides, if there is none.
-  template <class Probe, class Make>
-  bool add(std::int64_t key, Probe& meter, Make make) {
+  template <class Meter, class Make>
+  bool add(std::int64_t key, Meter& meter, Make make) {
     return at_place(key, meter, [&](node* before, node* here) {
       if (here->key == key) {
         return false;
@@ -51,8 +51,8 @@ class alignas(apart) lazy_list {
   }
 
   // Removes the node with that key, if there is one. Readers may still use it for a while.
-  template <class Probe>
-  node* remove(std::int64_t key, Probe& meter) {
+  template <class Meter>
+  node* remove(std::int64_t key, Meter& meter) {
     node* found = nullptr;
     at_place(key, meter, [&](node* before, node* here) {
       if (here->key != key) {
@@ -83,8 +83,8 @@ class alignas(apart) lazy_list {
  private:
   // Calls `act` with the two nodes between which the key belongs, when both are locked and
   // still neighbours.
-  template <class Probe, class Act>
-  bool at_place(std::int64_t key, Probe& meter, Act act) {
+  template <class Meter, class Act>
+  bool at_place(std::int64_t key, Meter& meter, Act act) {
     for (;;) {
       node* before = &head_;
       node* here = before->next.load(std::memory_order_acquire);

@@ -7,7 +7,8 @@ namespace bench {
 
 const description lockbench{
     .name = "lockbench",
-    .measures = "threads that want one mutex, sections and gaps of lengths drawn from an interval",
+    .measures =
+        "threads that contend for one mutex, sections and gaps of lengths drawn from an interval",
     .source = "Marotta et al., Mutable Locks, 2019, LOCKBENCH, figures 3 to 5",
     .operation = "acquisitions",
     .threads = 2,

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
+#include "mutexes.hpp"
 #include "random.hpp"
 #include "settings.hpp"
-#include "sites.hpp"
 
 namespace bench {
 
@@ -31,19 +31,19 @@ class interval {
 };
 
 template <class Mutex>
-struct drawn_sections : with_one_site_of<Mutex> {
+struct drawn_sections : with_one_mutex_of<Mutex> {
   explicit drawn_sections(const settings& given) : section{given, "section"}, gap{given, "gap"} {}
 
-  struct alignas(apart) own {
-    own(drawn_sections& w, const settings& /*given*/, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(drawn_sections& w, const settings& /*given*/, std::size_t index)
         : section{w.section}, gap{w.gap}, random{index} {}
     interval section;
     interval gap;
     random_source random;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     const std::uint64_t section_loops = me.section.draw(me.random);
     meter.lock(this->shared);
     meter.work(section_loops);

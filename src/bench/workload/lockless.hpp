@@ -1,5 +1,5 @@
 // Shared by workloads without a lock: they show the cost of waiting and waking, which every lock
-// has to build upon.
+// has.
 #pragma once
 
 #include <cstdint>

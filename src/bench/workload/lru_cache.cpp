@@ -5,7 +5,7 @@
 
 #include "catalogue.hpp"
 #include "key_set.hpp"
-#include "sites.hpp"
+#include "mutexes.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -55,11 +55,11 @@ class lru {
   std::map<int, std::list<entry>::iterator> places_;
 };
 
-struct one_cache : with_one_site {
+struct one_cache : with_one_mutex {
   explicit one_cache(const settings& given) : cache{given.count("capacity", 1)} {}
 
-  struct alignas(apart) own {
-    own(one_cache& /*w*/, const settings& given, std::size_t number)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(one_cache& /*w*/, const settings& given, std::size_t number)
         : random{static_cast<std::mt19937::result_type>(number)},
           keys{given, random},
           gap{given.count("gap-steps")},
@@ -70,8 +70,8 @@ struct one_cache : with_one_site {
     std::size_t index;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     me.random.discard(me.gap);
     meter.lock(shared);
     const lru::outcome done = cache.use(me.keys.draw(me.random), me.index);
@@ -96,12 +96,12 @@ struct one_cache : with_one_site {
     must(pthread_mutex_unlock(&shared.mutex), "pthread_mutex_unlock");
   }
 
-  [[nodiscard]] std::string broken(const totals& all) const {
+  [[nodiscard]] std::string find_fault(const totals& all) const {
     return cache.is_whole() && looked_up == all.operations ? "" : "the cache has lost entries";
   }
 
   // Guarded by the mutex.
-  alignas(apart) lru cache;
+  alignas(cache_line_pair) lru cache;
   std::uint64_t looked_up = 0;
   std::uint64_t misses = 0;
   std::uint64_t own_displaced = 0;
@@ -117,7 +117,7 @@ const description lru_cache{
     .operation = "look-ups",
     .threads = 2,
     .parameters = {{"capacity", 10000, "keys", "most that the cache holds", 1},
-                   {"keys", 1'000'000, "", "keys that there are", 1},
+                   {"keys", 1'000'000, "", "number of keys", 1},
                    {"set-size", 1000, "", "keys that a thread uses", 1},
                    {"replace-share", 0.01, "",
                     "share of the look-ups that take another key instead"},
@@ -125,8 +125,7 @@ const description lru_cache{
     .figures = {{"miss_share", "misses", "share of the look-ups, from the start, that missed",
                  true},
                 {"displaced_by_others", "by others",
-                 "share of the entries that were displaced by another thread than had put them in",
-                 true}},
+                 "share of the evicted entries that another thread had inserted", true}},
     .one_mutex = true,
     .run = run_workload<one_cache>,
 };

@@ -1,18 +1,18 @@
-// Takes many blocks of memory, writes to them, and gives them back.
+// Allocates many blocks of memory, writes to them, and frees them.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "catalogue.hpp"
-#include "sites.hpp"
+#include "mutexes.hpp"
 #include "splay_heap.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
 namespace {
 
-struct one_heap : with_one_site {
+struct one_heap : with_one_mutex {
   explicit one_heap(const settings& given)
       : by_libc{given.is("allocator")},
         // Twice what is used at once, for block headers and fragmentation.
@@ -20,15 +20,15 @@ struct one_heap : with_one_site {
                      : 2 * given.threads() * given.count("blocks", 1) *
                            (given.count("bytes", 1) + 64)} {}
 
-  struct alignas(apart) own {
-    own(one_heap& /*w*/, const settings& given, std::size_t /*index*/)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(one_heap& /*w*/, const settings& given, std::size_t /*index*/)
         : blocks(given.count("blocks", 1)), bytes{given.count("bytes", 1)} {}
     std::vector<void*> blocks;
     std::size_t bytes;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     for (void*& block : me.blocks) {
       block = take(me.bytes, meter);
       if (block == nullptr) {
@@ -42,8 +42,8 @@ struct one_heap : with_one_site {
     return me.blocks.size();
   }
 
-  template <class Probe>
-  void* take(std::size_t bytes, Probe& meter) {
+  template <class Meter>
+  void* take(std::size_t bytes, Meter& meter) {
     if (by_libc) {
       return std::malloc(bytes);
     }
@@ -53,8 +53,8 @@ struct one_heap : with_one_site {
     return block;
   }
 
-  template <class Probe>
-  void give_back(void* block, Probe& meter) {
+  template <class Meter>
+  void give_back(void* block, Meter& meter) {
     if (by_libc) {
       std::free(block);
       return;
@@ -64,13 +64,13 @@ struct one_heap : with_one_site {
     meter.unlock(shared);
   }
 
-  [[nodiscard]] std::string broken(const totals& /*all*/) const {
-    return heap.is_whole() ? "" : "the heap is not whole again";
+  [[nodiscard]] std::string find_fault(const totals& /*all*/) const {
+    return heap.is_whole() ? "" : "the heap has lost memory";
   }
 
   bool by_libc;
   // Guarded by the mutex.
-  alignas(apart) splay_heap heap;
+  alignas(cache_line_pair) splay_heap heap;
 };
 
 }  // namespace
@@ -78,17 +78,18 @@ struct one_heap : with_one_site {
 const description malloc_stress{
     .name = "malloc-stress",
     .measures =
-        "threads that take many blocks of memory, write to them and give them back, from "
-        "an allocator with one mutex",
+        "threads that allocate many blocks of memory, write to them and free them, from an "
+        "allocator with one mutex",
     .source = "Dice, Malthusian Locks, EuroSys 2017, mmicro, figure 7",
-    .operation = "blocks taken and given back",
+    .operation = "blocks allocated and freed",
     .threads = 2,
-    .parameters = {{"blocks", 1000, "", "blocks that a thread has at once", 1},
-                   {"bytes", 1000, "bytes", "size of a block", 1},
-                   {"allocator", 0, "",
-                    "a splay tree under one mutex, as Solaris has it, or the C library's, or what "
-                    "is preloaded in its place, with locks that are no pthread mutexes",
-                    0, "tree,libc"}},
+    .parameters =
+        {{"blocks", 1000, "", "blocks that a thread has at once", 1},
+         {"bytes", 1000, "bytes", "size of a block", 1},
+         {"allocator", 0, "",
+          "a splay tree under one mutex, as in Solaris, or the C library's or a preloaded "
+          "one, whose locks are no pthread mutexes",
+          0, "tree,libc"}},
     .one_mutex = true,
     .run = run_workload<one_heap>,
 };

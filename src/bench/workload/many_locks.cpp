@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "sites.hpp"
+#include "mutexes.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -12,9 +12,9 @@ namespace {
 
 struct short_lived {
   explicit short_lived(const settings& given)
-      : by_one{given.is("made-by")}, rooms(given.threads()) {
-    for (auto& room : rooms) {
-      room = std::make_unique<room_of_one>(given.count("mutexes", 1));
+      : by_one{given.is("made-by")}, mutexes_of(given.threads()) {
+    for (auto& each : mutexes_of) {
+      each = std::make_unique<thread_mutexes>(given.count("mutexes", 1));
     }
   }
 
@@ -23,32 +23,32 @@ struct short_lived {
   static constexpr std::uint32_t end = 2;
 
   // The mutexes of a thread.
-  struct alignas(apart) room_of_one {
-    explicit room_of_one(std::size_t count) : mutexes(count) {}
+  struct alignas(cache_line_pair) thread_mutexes {
+    explicit thread_mutexes(std::size_t count) : mutexes(count) {}
     std::vector<pthread_mutex_t> mutexes;
     bool made = false;  // only the maker reads it
-    alignas(apart) std::atomic<std::uint32_t> turn{to_make};
+    alignas(cache_line_pair) std::atomic<std::uint32_t> turn{to_make};
   };
 
-  // One thread may make them for all: the others then find them in its cache, and
-  // a lock with state per thread finds a thread other than the maker.
+  // One thread may initialise them for all: they are then in its cache, and a lock with state per
+  // thread is used by a thread other than the one that initialised it.
   [[nodiscard]] std::uint64_t helpers() const { return by_one ? 1 : 0; }
 
-  struct alignas(apart) own {
-    own(short_lived& w, const settings& given, std::size_t number)
-        : index{number}, pairs{given.count("pairs")}, maker{number >= w.rooms.size()} {}
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(short_lived& w, const settings& given, std::size_t number)
+        : index{number}, pairs{given.count("pairs")}, maker{number >= w.mutexes_of.size()} {}
     std::size_t index;
     std::uint64_t pairs;
     bool maker;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     if (me.maker) {
       make_for_all();
       return 0;
     }
-    room_of_one& mine = *rooms[me.index];
+    thread_mutexes& mine = *mutexes_of[me.index];
     if (!by_one) {
       make(mine);
       use(mine, me.pairs, meter);
@@ -71,17 +71,17 @@ struct short_lived {
   void make_for_all() {
     const std::uint32_t seen = served.load();
     bool any = false;
-    for (auto& room : rooms) {
-      if (room->turn.load() == to_make) {
-        if (room->made) {
-          destroy(*room);
+    for (auto& each : mutexes_of) {
+      if (each->turn.load() == to_make) {
+        if (each->made) {
+          destroy(*each);
         }
-        make(*room);
-        room->made = true;
+        make(*each);
+        each->made = true;
         // At the end it stays as it is.
         std::uint32_t expected = to_make;
-        room->turn.compare_exchange_strong(expected, to_use);
-        futex_wake(room->turn, 1);
+        each->turn.compare_exchange_strong(expected, to_use);
+        futex_wake(each->turn, 1);
         any = true;
       }
     }
@@ -90,30 +90,30 @@ struct short_lived {
     }
   }
 
-  static void make(room_of_one& room) {
-    for (pthread_mutex_t& m : room.mutexes) {
+  static void make(thread_mutexes& each) {
+    for (pthread_mutex_t& m : each.mutexes) {
       must(pthread_mutex_init(&m, nullptr), "pthread_mutex_init");
     }
   }
-  template <class Probe>
-  static void use(room_of_one& room, std::uint64_t pairs, Probe& meter) {
-    for (pthread_mutex_t& m : room.mutexes) {
+  template <class Meter>
+  static void use(thread_mutexes& each, std::uint64_t pairs, Meter& meter) {
+    for (pthread_mutex_t& m : each.mutexes) {
       for (std::uint64_t i = 0; i < pairs; ++i) {
         meter.lock(m);
         meter.unlock(m);
       }
     }
   }
-  static void destroy(room_of_one& room) {
-    for (pthread_mutex_t& m : room.mutexes) {
+  static void destroy(thread_mutexes& each) {
+    for (pthread_mutex_t& m : each.mutexes) {
       must(pthread_mutex_destroy(&m), "pthread_mutex_destroy");
     }
   }
 
-  void wind_up() {
-    for (auto& room : rooms) {
-      room->turn.store(end);
-      futex_wake(room->turn, 1);
+  void release_waiters() {
+    for (auto& each : mutexes_of) {
+      each->turn.store(end);
+      futex_wake(each->turn, 1);
     }
     served.fetch_add(1);
     futex_wake(served, 1);
@@ -122,8 +122,8 @@ struct short_lived {
   static std::uint64_t taken() { return 0; }
 
   bool by_one;
-  std::vector<std::unique_ptr<room_of_one>> rooms;
-  alignas(apart) std::atomic<std::uint32_t> served{0};
+  std::vector<std::unique_ptr<thread_mutexes>> mutexes_of;
+  alignas(cache_line_pair) std::atomic<std::uint32_t> served{0};
 };
 
 }  // namespace
@@ -136,12 +136,13 @@ const description many_locks{
         "with up to millions of locks, made by one thread or by all",
     .operation = "mutexes made, used and destroyed",
     .threads = 2,
-    .parameters = {{"mutexes", 1000, "", "mutexes that a thread uses one after another", 1},
-                   {"pairs", 1, "", "how often it acquires and releases each of them", 1},
-                   {"made-by", 0, "",
-                    "the thread that makes and destroys a mutex: its user, or "
-                    "one more thread those of all",
-                    0, "all,one"}},
+    .parameters =
+        {{"mutexes", 1000, "", "mutexes that a thread uses one after another", 1},
+         {"pairs", 1, "", "how often it acquires and releases each of them", 1},
+         {"made-by", 0, "",
+          "the thread that initialises and destroys a mutex: its user, or one more thread for "
+          "all users",
+          0, "all,one"}},
     .run = run_workload<short_lived>,
 };
 

@@ -1,4 +1,4 @@
-// Memory that a workload works on, so large that it fills caches.
+// Memory of a workload, so large that it fills caches.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,8 +12,8 @@
 
 namespace bench {
 
-// A resident array of zeros: each page has been written to, and lies on a large one where the
-// kernel has such to give.
+// A resident array of zeros: each page has been written to, and is a huge page if
+// the kernel provides one.
 template <class T>
 class pages_of {
  public:
@@ -24,7 +24,7 @@ class pages_of {
     if (at == MAP_FAILED) {
       fail(std::string("cannot map the workload's memory: ") + std::strerror(errno));
     }
-    // Only an advice: without it the workload is the same, with more misses of the TLB.
+    // Without this advice the workload is the same, with more TLB misses.
     madvise(at, bytes_, large_pages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     first_ = static_cast<T*>(at);
     std::memset(at, 0, bytes_);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "sites.hpp"
+#include "mutexes.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -23,11 +23,11 @@ std::vector<std::int64_t> allowed_processors() {
   return found;
 }
 
-struct moving : with_one_site {
+struct moving : with_one_mutex {
   explicit moving(const settings& /*given*/) {}
 
-  struct alignas(apart) own {
-    own(moving& /*w*/, const settings& given, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(moving& /*w*/, const settings& given, std::size_t index)
         : section{settings::loops_of_cycles(given.real("section-cycles"))},
           gap{settings::loops_of_cycles(given.real("gap-cycles"))},
           every{given.count("move-every", 1)},
@@ -42,8 +42,8 @@ struct moving : with_one_site {
     std::size_t at;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     meter.lock(shared);
     meter.work(me.section);
     meter.unlock(shared);
@@ -60,7 +60,8 @@ struct moving : with_one_site {
 
 const description migration{
     .name = "migration",
-    .measures = "threads that want one mutex and each move to another processor now and then",
+    .measures =
+        "threads that contend for one mutex and each move to another processor now and then",
     .source =
         "Guerraoui et al., Lock-Unlock: Is That All?, TOCS 2019: handover between "
         "processors, with moving threads",

@@ -4,48 +4,48 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "sites.hpp"
+#include "mutexes.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
 namespace {
 
-struct tables {
-  explicit tables(const settings& given) {
+struct thread_pairs {
+  explicit thread_pairs(const settings& given) {
     if (given.threads() % 2 != 0) {
-      refuse("'--threads' is odd; give an even number, for two play together");
+      refuse("'--threads' is odd; give an even number: the threads run in pairs");
     }
     for (std::uint64_t i = 0; i < given.threads() / 2; ++i) {
-      all.push_back(std::make_unique<table>());
+      all.push_back(std::make_unique<thread_pair>());
     }
   }
 
-  struct alignas(apart) call {
+  struct alignas(cache_line_pair) call {
     pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   };
 
-  struct table {
-    site shared;
+  struct thread_pair {
+    guarded_mutex shared;
     std::array<call, 2> calls;
     // Guarded by the mutex.
-    alignas(apart) std::size_t turn = 0;
+    alignas(cache_line_pair) std::size_t turn = 0;
     std::uint64_t turns = 0;
     bool over = false;
   };
 
-  struct alignas(apart) own {
-    own(tables& w, const settings& given, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(thread_pairs& w, const settings& given, std::size_t index)
         : at{*w.all[index / 2]},
           side{index % 2},
           section{settings::loops_of_cycles(given.real("section-cycles"))} {}
-    table& at;
+    thread_pair& at;
     std::size_t side;
     std::uint64_t section;
   };
 
-  template <class Probe>
-  static std::uint64_t step(own& me, Probe& meter) {
-    table& t = me.at;
+  template <class Meter>
+  static std::uint64_t step(thread_state& me, Meter& meter) {
+    thread_pair& t = me.at;
     meter.lock(t.shared);
     while (t.turn != me.side && !t.over) {
       meter.wait(t.calls[me.side].cond, t.shared);
@@ -61,7 +61,7 @@ struct tables {
     return mine ? 1 : 0;
   }
 
-  void wind_up() {
+  void release_waiters() {
     for (auto& one : all) {
       must(pthread_mutex_lock(&one->shared.mutex), "pthread_mutex_lock");
       one->over = true;
@@ -80,7 +80,7 @@ struct tables {
     return sum;
   }
 
-  [[nodiscard]] std::string broken(const totals& done) const {
+  [[nodiscard]] std::string find_fault(const totals& done) const {
     std::uint64_t turns = 0;
     for (const auto& one : all) {
       turns += one->turns;
@@ -88,7 +88,7 @@ struct tables {
     return turns == done.operations ? "" : "a turn was taken twice";
   }
 
-  std::vector<std::unique_ptr<table>> all;
+  std::vector<std::unique_ptr<thread_pair>> all;
 };
 
 }  // namespace
@@ -102,7 +102,7 @@ const description ping_pong{
     .operation = "turns",
     .threads = 2,
     .parameters = {{"section-cycles", 0, "cycles", "work of a turn"}},
-    .run = run_workload<tables>,
+    .run = run_workload<thread_pairs>,
 };
 
 }  // namespace bench

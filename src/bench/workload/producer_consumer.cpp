@@ -2,32 +2,32 @@
 #include <queue>
 
 #include "catalogue.hpp"
-#include "sites.hpp"
+#include "mutexes.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
 namespace {
 
-struct bounded_queue : with_one_site {
+struct bounded_queue : with_one_mutex {
   explicit bounded_queue(const settings& given)
       : capacity{given.count("capacity", 1)}, consumers{given.count("consumers", 1)} {}
 
   [[nodiscard]] std::uint64_t helpers() const { return consumers; }
 
-  struct alignas(apart) own {
-    own(bounded_queue& /*w*/, const settings& given, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(bounded_queue& /*w*/, const settings& given, std::size_t index)
         : produces{index < given.threads()} {}
     bool produces;
     int message = 0;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     return me.produces ? put(me, meter) : get(me, meter);
   }
 
-  template <class Probe>
-  std::uint64_t put(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t put(thread_state& me, Meter& meter) {
     meter.lock(shared);
     while (queue.size() == capacity && !over) {
       meter.wait(not_full, shared);
@@ -42,8 +42,8 @@ struct bounded_queue : with_one_site {
     return room ? 1 : 0;
   }
 
-  template <class Probe>
-  std::uint64_t get(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t get(thread_state& me, Meter& meter) {
     meter.lock(shared);
     while (queue.empty() && !over) {
       meter.wait(not_empty, shared);
@@ -59,7 +59,7 @@ struct bounded_queue : with_one_site {
     return any ? 1 : 0;
   }
 
-  void wind_up() {
+  void release_waiters() {
     must(pthread_mutex_lock(&shared.mutex), "pthread_mutex_lock");
     over = true;
     must(pthread_cond_broadcast(&not_empty), "pthread_cond_broadcast");
@@ -74,15 +74,15 @@ struct bounded_queue : with_one_site {
     }
   }
 
-  [[nodiscard]] std::string broken(const totals& all) const {
+  [[nodiscard]] std::string find_fault(const totals& all) const {
     const bool right = entered == all.operations && left + queue.size() == entered;
     return right ? "" : "messages were lost or came twice";
   }
 
-  alignas(apart) pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
-  alignas(apart) pthread_cond_t not_full = PTHREAD_COND_INITIALIZER;
+  alignas(cache_line_pair) pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
+  alignas(cache_line_pair) pthread_cond_t not_full = PTHREAD_COND_INITIALIZER;
   // Guarded by the mutex.
-  alignas(apart) std::queue<int> queue;
+  alignas(cache_line_pair) std::queue<int> queue;
   std::uint64_t entered = 0;
   std::uint64_t left = 0;
   bool over = false;

@@ -23,7 +23,7 @@ class quiescence {
   // Around each operation of a thread: odd within, even outside.
   void begins(std::size_t thread) {
     step(thread, std::memory_order_relaxed);
-    // [seen] before anything that the operation reads.
+    // [seen] before the reads of the operation.
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   void ended(std::size_t thread) { step(thread, std::memory_order_release); }
@@ -31,7 +31,7 @@ class quiescence {
   using moment = std::vector<std::uint64_t>;
 
   [[nodiscard]] moment now() const {
-    // What was taken out is out before any thread's count is read: a thread outside then cannot
+    // A node is removed before any thread's count is read: a thread outside an operation then cannot
     // find it, by [seen].
     std::atomic_thread_fence(std::memory_order_seq_cst);
     moment seen;
@@ -42,7 +42,7 @@ class quiescence {
     return seen;
   }
 
-  // Whether no thread is any more in the operation in which it was at that moment.
+  // Returns true if each thread has ended the operation in which it was at that moment.
   [[nodiscard]] bool is_over(const moment& then) const {
     for (std::size_t i = 0; i < then.size(); ++i) {
       if (then[i] % 2 == 1 && counts_[i].value.load(std::memory_order_acquire) == then[i]) {
@@ -58,7 +58,7 @@ class quiescence {
     mine.store(mine.load(std::memory_order_relaxed) + 1, order);
   }
 
-  struct alignas(apart) count {
+  struct alignas(cache_line_pair) count {
     std::atomic<std::uint64_t> value{0};
   };
   std::vector<count> counts_;
@@ -66,9 +66,9 @@ class quiescence {
 
 // The nodes that one thread has removed, until they can be reused.
 template <class T>
-class limbo {
+class retired_nodes {
  public:
-  explicit limbo(const quiescence& threads) : threads_{threads} {}
+  explicit retired_nodes(const quiescence& threads) : threads_{threads} {}
 
   void put(T* one) {
     fresh_.push_back(one);

@@ -1,9 +1,9 @@
 // Reads all over an array, in the section of a shared one, between sections of a private one: the
-// threads that circulates shares the cache.
+// circulating threads share the cache.
 #include "catalogue.hpp"
 #include "memory.hpp"
+#include "mutexes.hpp"
 #include "random.hpp"
-#include "sites.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -17,11 +17,11 @@ void read_some(words& array, std::uint64_t count, random_source& random) {
   }
 }
 
-struct shared_array : with_one_site {
+struct shared_array : with_one_mutex {
   explicit shared_array(const settings& given) : array{given.count("words", 1)} {}
 
-  struct alignas(apart) own {
-    own(shared_array& /*w*/, const settings& given, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(shared_array& /*w*/, const settings& given, std::size_t index)
         : section{given.count("section-reads")},
           gap{given.count("gap-reads")},
           random{index},
@@ -32,8 +32,8 @@ struct shared_array : with_one_site {
     words array;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     meter.lock(shared);
     read_some(array, me.section, me.random);
     meter.unlock(shared);
@@ -41,7 +41,7 @@ struct shared_array : with_one_site {
     return 1;
   }
 
-  alignas(apart) words array;
+  alignas(cache_line_pair) words array;
 };
 
 }  // namespace

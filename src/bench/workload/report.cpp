@@ -7,7 +7,7 @@
 namespace bench {
 namespace {
 
-// Sleeping is not exact: the last part of a wait is spent looking at the clock.
+// Sleeping is not exact: the last part of a wait polls the clock.
 constexpr double awake_ns = 100'000;
 
 void print_latency(const char* workload, const char* what, const histogram& ticks,
@@ -47,7 +47,7 @@ void add_totals(result& line, const totals& done, const settings& given) {
 void print_latencies(const char* workload, const latencies& times, double ns_per_tick) {
   print_latency(workload, "acquisition", times.acquisition, ns_per_tick);
   print_latency(workload, "hold", times.hold, ns_per_tick);
-  print_latency(workload, "handover", times.hand_over, ns_per_tick);
+  print_latency(workload, "handover", times.handover, ns_per_tick);
   print_latency(workload, "operation", times.operation, ns_per_tick);
 }
 

@@ -7,7 +7,7 @@
 
 #include "../bench.hpp"
 #include "../meter/admission.hpp"
-#include "../meter/probe.hpp"
+#include "../meter/mutex_meter.hpp"
 #include "settings.hpp"
 
 namespace bench {
@@ -29,8 +29,8 @@ void print_admissions(const char* workload, const std::vector<const admission_re
 void print_final(const char* workload, const totals& all, std::uint64_t taken,
                  const std::string& wrong);
 
-// When a thread's operations are due. One that is late does not move those after it: what they
-// waited because of it is part of their latency (no coordinated omission).
+// The times at which a thread's operations are due. A late one does not move those after it: their
+// latency includes the wait for it (no coordinated omission).
 class timetable {
  public:
   // per_second: 0 for no timetable.

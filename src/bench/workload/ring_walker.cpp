@@ -6,8 +6,8 @@
 
 #include "catalogue.hpp"
 #include "memory.hpp"
+#include "mutexes.hpp"
 #include "random.hpp"
-#include "sites.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -54,11 +54,11 @@ class ring {
   element* here_;
 };
 
-struct shared_ring : with_one_site {
+struct shared_ring : with_one_mutex {
   explicit shared_ring(const settings& given) : pages{given, 0} {}
 
-  struct alignas(apart) own {
-    own(shared_ring& /*w*/, const settings& given, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(shared_ring& /*w*/, const settings& given, std::size_t index)
         : section{given.count("section-steps")},
           gap{given.count("gap-steps")},
           pages{given, index + 1} {}
@@ -67,8 +67,8 @@ struct shared_ring : with_one_site {
     ring pages;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     meter.lock(shared);
     pages.walk(me.section);
     meter.unlock(shared);
@@ -76,7 +76,7 @@ struct shared_ring : with_one_site {
     return 1;
   }
 
-  alignas(apart) ring pages;
+  alignas(cache_line_pair) ring pages;
 };
 
 }  // namespace

@@ -23,38 +23,38 @@ struct set_of_lists {
       refuse("'--initial' is above '--range'; give a smaller number");
     }
     random_source random(UINT32_MAX);
-    probe<meters_off> nobody(1);
+    mutex_meter<meters_off> nobody(1);
     for (std::uint64_t there = 0; there < initial;) {
       there += add(static_cast<std::int64_t>(random.below(range)), nobody, make_node) ? 1 : 0;
     }
   }
 
-  struct alignas(apart) own {
-    own(set_of_lists& w, const settings& given, std::size_t number)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(set_of_lists& w, const settings& given, std::size_t number)
         : all{w},
           index{number},
           random{number},
           range{given.count("range", 1)},
           updates{given.real("update-percent") / 100},
           gone{w.threads} {}
-    // The threads' sums meet at their ends only.
-    ~own() { all.changes.fetch_add(changed); }
-    own(const own&) = delete;
-    own& operator=(const own&) = delete;
+    // Each thread adds its sum when it ends.
+    ~thread_state() { all.changes.fetch_add(changed); }
+    thread_state(const thread_state&) = delete;
+    thread_state& operator=(const thread_state&) = delete;
     set_of_lists& all;
     std::int64_t changed = 0;
     std::size_t index;
     random_source random;
     std::uint64_t range;
     double updates;
-    limbo<lazy_list::node> gone;
+    retired_nodes<lazy_list::node> gone;
     // In turn, as Synchrobench does: the number put in is the next one taken out.
     bool takes_out = false;
     std::int64_t last = 0;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     auto key = static_cast<std::int64_t>(me.random.below(me.range));
     threads.begins(me.index);
     if (!me.random.chance(me.updates)) {
@@ -74,8 +74,8 @@ struct set_of_lists {
     return 1;
   }
 
-  template <class Probe, class Make>
-  bool add(std::int64_t key, Probe& meter, Make make) {
+  template <class Meter, class Make>
+  bool add(std::int64_t key, Meter& meter, Make make) {
     return bucket(key).add(key, meter, make);
   }
 
@@ -86,14 +86,14 @@ struct set_of_lists {
   static lazy_list::node* make_node() { return std::make_unique<lazy_list::node>().release(); }
 
   // A mutex that others may have waited for is not destroyed.
-  static lazy_list::node* reuse(own& me) {
+  static lazy_list::node* reuse(thread_state& me) {
     lazy_list::node* const old = me.gone.take();
     return old != nullptr ? old : make_node();
   }
 
   static std::uint64_t taken() { return 0; }
 
-  [[nodiscard]] std::string broken(const totals& /*all*/) const {
+  [[nodiscard]] std::string find_fault(const totals& /*all*/) const {
     std::int64_t there = 0;
     for (const lazy_list& one : buckets) {
       const std::int64_t size = one.size();
@@ -109,7 +109,7 @@ struct set_of_lists {
   std::vector<lazy_list> buckets;
   quiescence threads;
   std::uint64_t initial = 0;
-  alignas(apart) std::atomic<std::int64_t> changes{0};
+  alignas(cache_line_pair) std::atomic<std::int64_t> changes{0};
 };
 
 }  // namespace

@@ -61,8 +61,8 @@ const std::vector<parameter>& common_parameters() {
       {"admissions", 0, "", "1 records in which order the threads are admitted"},
       {"window", 1000, "admissions", "the length over which different threads are counted", 1},
       {"rate", 0, "1/s",
-       "operations that each thread begins per second, at even distances; 0: each begins when the "
-       "one before has ended"},
+       "operations that each thread begins per second, at equal intervals; 0: each begins when "
+       "the one before has ended"},
       {"loops-per-us", 0, "",
        "iterations of the loop of busy work in a microsecond; 0 measures it"},
   };

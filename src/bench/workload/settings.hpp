@@ -13,11 +13,11 @@
 
 namespace bench {
 
-// The parameters that every workload has.
+// The values of a workload's parameters, from the command line.
 class settings {
  public:
-  // Ends the program where an option is unknown or has a value that it cannot have. An option that
-  // is given counts for more than the preset, which counts for more than the initial value.
+  // Ends the program if an option is unknown or its value is invalid. An option overrides the preset,
+  // which overrides the initial value.
   settings(const description& workload, int argc, char** argv);
 
   [[nodiscard]] double real(std::string_view name) const { return given_->real(name); }
@@ -43,7 +43,7 @@ class settings {
   work_scale scale_{1};
 };
 
-// The options of every workload, as it describes its own.
+// The parameters that every workload has.
 const std::vector<parameter>& common_parameters();
 
 }  // namespace bench

@@ -7,7 +7,7 @@ namespace bench {
 
 const description single_lock{
     .name = "single-lock",
-    .measures = "threads that all want one mutex, for sections of one length",
+    .measures = "threads that contend for one mutex, for sections of one length",
     .source = "Falsafi et al., Unlocking Energy, ATC 2016, figures 8, 9 and 11",
     .operation = "acquisitions",
     .threads = 2,

@@ -4,25 +4,25 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mutexes.hpp"
 #include "settings.hpp"
-#include "sites.hpp"
 
 namespace bench {
 
 template <class Mutex>
-struct equal_sections : with_one_site_of<Mutex> {
+struct equal_sections : with_one_mutex_of<Mutex> {
   explicit equal_sections(const settings& /*given*/) {}
 
-  struct alignas(apart) own {
-    own(equal_sections& /*w*/, const settings& given, std::size_t /*index*/)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(equal_sections& /*w*/, const settings& given, std::size_t /*index*/)
         : section{settings::loops_of_cycles(given.real("section-cycles"))},
           gap{settings::loops_of_cycles(given.real("gap-cycles"))} {}
     std::uint64_t section;
     std::uint64_t gap;
   };
 
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     meter.lock(this->shared);
     meter.work(me.section);
     meter.unlock(this->shared);

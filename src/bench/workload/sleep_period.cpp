@@ -1,4 +1,4 @@
-// One thread wakes another at fixed distances: does sleeping for so short save anything?
+// One thread wakes another at a fixed period: do such short sleeps save anything?
 #include <atomic>
 
 #include "catalogue.hpp"
@@ -8,8 +8,8 @@ namespace bench {
 namespace {
 
 struct shared_word {
-  alignas(apart) std::atomic<std::uint32_t> calls{0};
-  alignas(apart) std::atomic<std::uint64_t> slept{0};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> calls{0};
+  alignas(cache_line_pair) std::atomic<std::uint64_t> slept{0};
   std::atomic<bool> over{false};
   gate start;
 };
@@ -57,7 +57,7 @@ int wake_each_period(const description& about, const settings& given) {
 
 const description sleep_period{
     .name = "sleep-period",
-    .measures = "a thread that sleeps, and one that wakes it at fixed distances",
+    .measures = "a thread that sleeps, and one that wakes it at a fixed period",
     .source =
         "Falsafi et al., Unlocking Energy, ATC 2016, section 4.4, the table of power by period",
     .operation = "wake calls",

@@ -19,25 +19,25 @@ constexpr std::uint32_t no_caller = 0;
 struct relay;
 
 // A thread. `call` is 0, or 1 + the place that it is called to.
-struct alignas(apart) runner {
+struct alignas(cache_line_pair) runner {
   std::atomic<std::uint32_t> call{no_caller};
-  alignas(apart) std::atomic<std::uint64_t> passes{0};
-  std::uint64_t longest_ns = 0;  // that it had no part in it
+  alignas(cache_line_pair) std::atomic<std::uint64_t> passes{0};
+  std::uint64_t longest_ns = 0;  // the longest sleep
   relay* all = nullptr;
   std::size_t index = 0;
   pthread_t thread{};
 };
 
 struct relay {
-  // Whose turn it is of the two places; with all in it, of all places.
-  alignas(apart) std::atomic<std::uint32_t> turn{0};
-  alignas(apart) std::atomic<bool> over{false};
+  // The place whose turn it is: of two, or of all if all threads spin or sleep.
+  alignas(cache_line_pair) std::atomic<std::uint32_t> turn{0};
+  alignas(cache_line_pair) std::atomic<bool> over{false};
   gate start;
   waiting_mode how = some_spin;
   std::uint64_t quota = 0;
   std::vector<runner> runners;
   // Changed only by the thread whose turn it is.
-  alignas(apart) std::deque<runner*> resting;
+  alignas(cache_line_pair) std::deque<runner*> resting;
   const settings* given = nullptr;
 
   [[nodiscard]] bool ends() const { return over.load(std::memory_order_relaxed); }
@@ -140,7 +140,7 @@ std::uint64_t passes_of(const relay& r) {
 int pass_token(const description& about, const settings& given) {
   static relay r;
   if (given.threads() < 2) {
-    refuse("'--threads' is below 2; give more, for they hand something over");
+    refuse("'--threads' is below 2; give more: a token is passed between two");
   }
   r.how = static_cast<waiting_mode>(given.count("way"));
   r.quota = given.count("quota", 1);
@@ -184,8 +184,8 @@ int pass_token(const description& about, const settings& given) {
 const description sleep_quota{
     .name = "sleep-quota",
     .measures =
-        "threads that hand something round, two of them spinning while the others sleep, "
-        "until one is relieved",
+        "threads that pass a token round, two of them spinning while the others sleep, until "
+        "one of the two is replaced",
     .source = "Falsafi et al., Unlocking Energy, ATC 2016, figure 7 (sleep, spin, ss-1 to ss-1000)",
     .operation = "handovers",
     .threads = 4,

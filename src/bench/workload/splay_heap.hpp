@@ -69,7 +69,7 @@ class splay_heap {
     std::size_t size;
     block* before;  // in memory; nullptr for the first
     bool used;
-    // From here on the memory belongs to the thread that takes it.
+    // From here on the memory belongs to the user of the block.
     block* left;
     block* right;
   };

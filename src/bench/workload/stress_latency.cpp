@@ -1,7 +1,7 @@
 // Short sections and long gaps of empty loops: circulating threads share the pipelines of a core.
 #include "catalogue.hpp"
+#include "mutexes.hpp"
 #include "random.hpp"
-#include "sites.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -14,23 +14,23 @@ void empty_loop(std::uint64_t iterations) {
 }
 
 struct delay_loops {
-  explicit delay_loops(const settings& given) : sites{given.count("mutexes", 1)} {}
+  explicit delay_loops(const settings& given) : mutexes{given.count("mutexes", 1)} {}
 
-  struct alignas(apart) own {
-    own(delay_loops& w, const settings& given, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(delay_loops& w, const settings& given, std::size_t index)
         : section{given.count("section-loops")},
           gap{given.count("gap-loops")},
-          sites{w.sites},
+          mutexes{w.mutexes},
           random{index} {}
     std::uint64_t section;
     std::uint64_t gap;
-    site_array& sites;
+    mutex_array& mutexes;
     random_source random;
   };
 
-  template <class Probe>
-  static std::uint64_t step(own& me, Probe& meter) {
-    site& drawn = me.sites[me.random.below(me.sites.size())];
+  template <class Meter>
+  static std::uint64_t step(thread_state& me, Meter& meter) {
+    guarded_mutex& drawn = me.mutexes[me.random.below(me.mutexes.size())];
     meter.lock(drawn);
     empty_loop(me.section);
     meter.unlock(drawn);
@@ -38,9 +38,9 @@ struct delay_loops {
     return 1;
   }
 
-  [[nodiscard]] std::uint64_t taken() const { return sites.taken(); }
+  [[nodiscard]] std::uint64_t taken() const { return mutexes.taken(); }
 
-  site_array sites;
+  mutex_array mutexes;
 };
 
 }  // namespace

@@ -2,16 +2,16 @@
 //
 // A workload is a class of the state that its threads share, with
 //   W(const settings&)                          before any thread
-//   struct alignas(apart) own                   the state of one thread
-//   own(W&, const settings&, index)             in that thread
-//   std::uint64_t step(own&, probe&)            operations that were done
-//   std::uint64_t taken() const                 sum of its sites' counters, when all have ended
-// and, where it needs them,
-//   std::uint64_t helpers() const               threads in addition to --threads, with the last
-//                                               indices, whose operations are not counted
-//   void wind_up()                              releases threads that wait for others, at the end
-//   void report(result&, const totals&) const   fields of its own
-//   std::string broken(const totals&) const     the fault in the result; "" if none
+//   struct alignas(cache_line_pair) thread_state  the state of one thread
+//   thread_state(W&, const settings&, index)      called in that thread
+//   std::uint64_t step(thread_state&, mutex_meter&)  returns the number of operations done
+//   std::uint64_t taken() const                   sum of its mutexes' counters, when all have ended
+// and, if it needs them,
+//   std::uint64_t helpers() const                 threads in addition to --threads, with the last
+//                                                 indices, whose operations are not counted
+//   void release_waiters()                        wakes threads that wait for others, at the end
+//   void report(result&, const totals&) const     adds fields of its own
+//   std::string find_fault(const totals&) const   the fault in the result; "" if none
 #pragma once
 
 #include <pthread.h>
@@ -27,7 +27,7 @@
 #include "../bench.hpp"
 #include "../meter/admission.hpp"
 #include "../meter/fairness.hpp"
-#include "../meter/probe.hpp"
+#include "../meter/mutex_meter.hpp"
 #include "../meter/usage.hpp"
 #include "report.hpp"
 #include "settings.hpp"
@@ -35,20 +35,20 @@
 namespace bench {
 
 // What a thread has done so far, for the main thread to read while it runs.
-struct alignas(apart) published {
+struct alignas(cache_line_pair) published {
   std::atomic<std::uint64_t> operations{0};
   std::atomic<std::uint64_t> acquisitions{0};
   std::atomic<std::uint64_t> work_loops{0};
 };
-static_assert(sizeof(published) == apart);
+static_assert(sizeof(published) == cache_line_pair);
 
 enum class phase : std::uint32_t { warm_up, measured, over };
 
 template <class Workload, unsigned Meters>
 class thread_group {
-  static_assert(alignof(typename Workload::own) >= apart,
+  static_assert(alignof(typename Workload::thread_state) >= cache_line_pair,
                 "a thread's own state would share a line with another's");
-  static_assert(alignof(probe<Meters>) >= apart);
+  static_assert(alignof(mutex_meter<Meters>) >= cache_line_pair);
 
  public:
   thread_group(Workload& workload, const settings& given)
@@ -85,7 +85,7 @@ class thread_group {
     measured.field("began_ns", before.at);
     add_totals(measured, done, given_);
     add_usage(measured, used_before, used_after);
-    // What is left of the processor time when the busy work of sections and gaps is taken off.
+    // The processor time less the busy work of sections and gaps.
     if (done.work_loops != 0) {
       measured.field("synchronisation_seconds",
                      used_after.processor_seconds() - used_before.processor_seconds() -
@@ -110,7 +110,7 @@ class thread_group {
     thread_group* all = nullptr;
     std::size_t index = 0;
     pthread_t thread{};
-    std::unique_ptr<probe<Meters>> meter;
+    std::unique_ptr<mutex_meter<Meters>> meter;
   };
 
   struct snapshot {
@@ -137,10 +137,10 @@ class thread_group {
 
   void work(member& me) {
     given_.pin(me.index);
-    // Made by the thread itself: its memory is near it.
-    typename Workload::own own(workload_, given_, me.index);
-    me.meter = std::make_unique<probe<Meters>>(given_.count("window", 1));
-    probe<Meters>& meter = *me.meter;
+    // Constructed by the thread itself, so that its memory is on the thread's node.
+    typename Workload::thread_state thread_state(workload_, given_, me.index);
+    me.meter = std::make_unique<mutex_meter<Meters>>(given_.count("window", 1));
+    mutex_meter<Meters>& meter = *me.meter;
     published& tally = tallies_[me.index];
     timetable due(given_.real("rate"));
     std::uint64_t operations = 0;
@@ -153,7 +153,7 @@ class thread_group {
         break;
       }
       meter.step_begins(now == phase::measured, when);
-      operations += workload_.step(own, meter);
+      operations += workload_.step(thread_state, meter);
       meter.step_ended();
       tally.operations.store(operations, std::memory_order_release);
       tally.acquisitions.store(meter.acquisitions(), std::memory_order_relaxed);
@@ -186,14 +186,14 @@ class thread_group {
   }
 
   void end(const description& about, double ns_per_tick) {
-    if constexpr (requires { workload_.wind_up(); }) {
-      workload_.wind_up();
+    if constexpr (requires { workload_.release_waiters(); }) {
+      workload_.release_waiters();
     }
     totals all;
     std::uint64_t guarded = 0;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       must(pthread_join(members_[i].thread, nullptr), "pthread_join");
-      const probe<Meters>& meter = *members_[i].meter;
+      const mutex_meter<Meters>& meter = *members_[i].meter;
       all.acquisitions += meter.acquisitions();
       guarded += meter.acquisitions() - meter.unguarded();
       if (i < given_.threads()) {
@@ -206,7 +206,7 @@ class thread_group {
       for (const member& one : members_) {
         times.acquisition.add(one.meter->times().acquisition);
         times.hold.add(one.meter->times().hold);
-        times.hand_over.add(one.meter->times().hand_over);
+        times.handover.add(one.meter->times().handover);
         times.operation.add(one.meter->times().operation);
       }
       print_latencies(about.name, times, ns_per_tick);
@@ -222,9 +222,9 @@ class thread_group {
     if (workload_.taken() != guarded) {
       wrong = "two threads were inside a section at once";
     }
-    if constexpr (requires { workload_.broken(all); }) {
+    if constexpr (requires { workload_.find_fault(all); }) {
       if (wrong.empty()) {
-        wrong = workload_.broken(all);
+        wrong = workload_.find_fault(all);
       }
     }
     print_final(about.name, all, workload_.taken(), wrong);
@@ -234,20 +234,20 @@ class thread_group {
   const settings& given_;
   gate start_;
   // Read by all in every step, written twice.
-  alignas(apart) std::atomic<phase> phase_{phase::warm_up};
-  alignas(apart) std::vector<member> members_;
+  alignas(cache_line_pair) std::atomic<phase> phase_{phase::warm_up};
+  alignas(cache_line_pair) std::vector<member> members_;
   std::unique_ptr<published[]> tallies_;
 };
 
 template <class Workload, unsigned Meters>
 int run_thread_group(const description& about, const settings& given) {
-  // What threads still run when the program ends for a failure must stay.
+  // Static: threads may still use both when the program ends after a failure.
   static Workload workload(given);
   static thread_group<Workload, Meters> threads(workload, given);
   return threads.measure(about);
 }
 
-// What a workload's description runs.
+// The `run` function of a workload's description.
 template <class Workload>
 int run_workload(const description& about, const settings& given) {
   if constexpr (requires(const Workload& w) { w.recorded(); }) {

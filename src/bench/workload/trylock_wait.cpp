@@ -1,17 +1,17 @@
 // Threads that wait for a mutex by trying it again and again.
 #include "catalogue.hpp"
 #include "lockwright/env/native.hpp"
-#include "sites.hpp"
+#include "mutexes.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
 namespace {
 
-struct tried_sections : with_one_site {
+struct tried_sections : with_one_mutex {
   explicit tried_sections(const settings& /*given*/) {}
 
-  struct alignas(apart) own {
-    own(tried_sections& /*w*/, const settings& given, std::size_t /*index*/)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(tried_sections& /*w*/, const settings& given, std::size_t /*index*/)
         : section{settings::loops_of_cycles(given.real("section-cycles"))},
           gap{settings::loops_of_cycles(given.real("gap-cycles"))},
           pauses{given.count("pauses")} {}
@@ -22,8 +22,8 @@ struct tried_sections : with_one_site {
   };
 
   // Failures are published under the mutex, so that this makes no traffic of its own.
-  template <class Probe>
-  std::uint64_t step(own& me, Probe& meter) {
+  template <class Meter>
+  std::uint64_t step(thread_state& me, Meter& meter) {
     while (!meter.try_lock(shared)) {
       ++me.failures;
       for (std::uint64_t i = 0; i < me.pauses; ++i) {
@@ -50,7 +50,7 @@ struct tried_sections : with_one_site {
   }
 
   // Guarded by the mutex.
-  alignas(apart) std::uint64_t failures = 0;
+  alignas(cache_line_pair) std::uint64_t failures = 0;
   std::uint64_t successes = 0;
 };
 

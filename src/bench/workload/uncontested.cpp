@@ -7,7 +7,7 @@ namespace bench {
 
 const description uncontested{
     .name = "uncontested",
-    .measures = "threads that each take a mutex of their own, which no other thread wants",
+    .measures = "threads that each take a mutex of their own, which no other thread uses",
     .source = "Falsafi et al., Unlocking Energy, ATC 2016, table 2",
     .operation = "acquisitions",
     .threads = 1,

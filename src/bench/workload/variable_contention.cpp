@@ -1,30 +1,30 @@
 // Each acquisition is of another mutex, drawn from few or many.
 #include "catalogue.hpp"
+#include "mutexes.hpp"
 #include "random.hpp"
-#include "sites.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
 namespace {
 
 struct drawn_mutexes {
-  explicit drawn_mutexes(const settings& given) : sites{given.count("mutexes", 1)} {}
+  explicit drawn_mutexes(const settings& given) : mutexes{given.count("mutexes", 1)} {}
 
-  struct alignas(apart) own {
-    own(drawn_mutexes& w, const settings& given, std::size_t index)
+  struct alignas(cache_line_pair) thread_state {
+    thread_state(drawn_mutexes& w, const settings& given, std::size_t index)
         : section{settings::loops_of_cycles(given.real("section-cycles"))},
           gap{settings::loops_of_cycles(given.real("gap-cycles"))},
-          sites{w.sites},
+          mutexes{w.mutexes},
           random{index} {}
     std::uint64_t section;
     std::uint64_t gap;
-    site_array& sites;
+    mutex_array& mutexes;
     random_source random;
   };
 
-  template <class Probe>
-  static std::uint64_t step(own& me, Probe& meter) {
-    site& drawn = me.sites[me.random.below(me.sites.size())];
+  template <class Meter>
+  static std::uint64_t step(thread_state& me, Meter& meter) {
+    guarded_mutex& drawn = me.mutexes[me.random.below(me.mutexes.size())];
     meter.lock(drawn);
     meter.work(me.section);
     meter.unlock(drawn);
@@ -32,9 +32,9 @@ struct drawn_mutexes {
     return 1;
   }
 
-  [[nodiscard]] std::uint64_t taken() const { return sites.taken(); }
+  [[nodiscard]] std::uint64_t taken() const { return mutexes.taken(); }
 
-  site_array sites;
+  mutex_array mutexes;
 };
 
 }  // namespace
@@ -45,8 +45,7 @@ const description variable_contention{
     .source = "Falsafi et al., Unlocking Energy, ATC 2016, figure 12",
     .operation = "acquisitions",
     .threads = 2,
-    .parameters = {{"mutexes", 16, "", "how many there are to draw from; the paper has 1 to 512",
-                    1},
+    .parameters = {{"mutexes", 16, "", "number of mutexes to draw from; the paper has 1 to 512", 1},
                    {"section-cycles", 1000, "cycles",
                     "work while the mutex is held; the paper has 0 to 8000"},
                    {"gap-cycles", 0, "cycles", "work between two acquisitions of a thread"}},

@@ -31,7 +31,7 @@ enum technique : std::uint32_t {
 };
 constexpr const char* words = "load,nop,pause,fence,global,yield,sleep,tpause,umwait,monitorx";
 
-// How long one of the instructions that wait may take, in ticks: they end by themselves then.
+// The longest that one of the waiting instructions may take, in ticks.
 constexpr std::uint32_t longest_ticks = 100'000;
 
 bool has(technique chosen) {
@@ -98,9 +98,9 @@ void monitorx_once(const std::atomic<std::uint32_t>& /*word*/, std::uint32_t /*s
 #endif
 
 struct notice {
-  alignas(apart) std::atomic<std::uint32_t> word{0};  // counts the changes
-  std::atomic<std::uint64_t> changed_at{0};           // ticks(), written before
-  alignas(apart) std::atomic<bool> over{false};
+  alignas(cache_line_pair) std::atomic<std::uint32_t> word{0};  // counts the changes
+  std::atomic<std::uint64_t> changed_at{0};                     // ticks(), written before
+  alignas(cache_line_pair) std::atomic<bool> over{false};
   gate start;
   technique chosen = plain_load;
 };
@@ -144,7 +144,7 @@ void poll_once(notice& n, std::uint32_t seen) {
   }
 }
 
-struct alignas(apart) waiter {
+struct alignas(cache_line_pair) waiter {
   notice* at = nullptr;
   const settings* given = nullptr;
   std::size_t index = 0;
@@ -229,19 +229,19 @@ int run_wait_method(const description& about, const settings& given) {
 
 const description waiting{
     .name = "waiting",
-    .measures = "threads that wait for a word to change: how soon they see it, what it takes",
+    .measures = "threads that wait for a word to change: how soon they see it, and at what cost",
     .source =
         "Falsafi et al., Unlocking Energy, ATC 2016, figures 3 to 5; tpause, umwait and "
         "monitorx came later",
     .operation = "changes of the word",
     .threads = 1,
-    .parameters = {{"technique", pause_instruction, "", "what a thread does between two looks", 0,
+    .parameters = {{"technique", pause_instruction, "", "what a thread does between two polls", 0,
                     words},
                    {"period-us", 1000, "us", "time between two changes of the word", 1}},
     .figures = {{"reaction_ns", "reaction ns",
                  "from a change to when a waiting thread sees it; median", true},
                 {"reaction_p99_ns", "p99", "the same, 99th percentile", true},
-                {"polls_per_us", "looks per us", "how often a thread looks, per microsecond"}},
+                {"polls_per_us", "polls per us", "how often a thread polls, per microsecond"}},
     .uses_lock = false,
     .run = run_wait_method,
 };

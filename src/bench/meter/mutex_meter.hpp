@@ -1,4 +1,4 @@
-// How a workload acquires a mutex: the call and the measurements around it.
+// The calls by which a workload uses a mutex, and the measurements around them.
 #pragma once
 
 #include <pthread.h>
@@ -16,24 +16,25 @@ namespace bench {
 
 // A mutex and, on a cache line of their own, the data that only its holder touches.
 template <class Mutex>
-struct site_of {
-  alignas(apart) Mutex mutex = mutex_calls<Mutex>::initial();
+struct guarded_mutex_of {
+  alignas(cache_line_pair) Mutex mutex = mutex_calls<Mutex>::initial();
   // Acquisitions, counted by plain instructions: fewer than the threads counted means that two
   // threads were in the section at once.
-  alignas(apart) std::uint64_t taken = 0;
+  alignas(cache_line_pair) std::uint64_t taken = 0;
   // For meters: admissions that were recorded, and ticks().
   std::uint64_t recorded = 0;
   std::uint64_t entered_at = 0;
   std::uint64_t left_at = 0;
 };
-using site = site_of<pthread_mutex_t>;
-static_assert(sizeof(site) == 2 * apart && offsetof(site, taken) == apart);
+using guarded_mutex = guarded_mutex_of<pthread_mutex_t>;
+static_assert(sizeof(guarded_mutex) == 2 * cache_line_pair &&
+              offsetof(guarded_mutex, taken) == cache_line_pair);
 
 // In ticks().
 struct latencies {
   histogram acquisition;  // from the call, or from when it was due, to the return with the mutex
   histogram hold;         // from there to the call that unlocks
-  histogram hand_over;    // from that call to the return of a thread that was waiting by then
+  histogram handover;     // from that call to the return of a thread that waited before it
   histogram operation;    // a whole step, from when it was due
 };
 
@@ -41,9 +42,9 @@ enum : unsigned { meters_off = 0, meter_latency = 1, meter_admissions = 2 };
 
 // One per thread. Meters that are off cost nothing: they are not compiled in.
 template <unsigned Meters>
-class alignas(apart) probe {
+class alignas(cache_line_pair) mutex_meter {
  public:
-  explicit probe(std::uint64_t window) {
+  explicit mutex_meter(std::uint64_t window) {
     if constexpr ((Meters & meter_latency) != 0) {
       times_ = std::make_unique<latencies>();
     }
@@ -53,7 +54,7 @@ class alignas(apart) probe {
   }
 
   template <class Mutex>
-  void lock(site_of<Mutex>& s) {
+  void lock(guarded_mutex_of<Mutex>& s) {
     const std::uint64_t called = clock();
     mutex_calls<Mutex>::lock(after_work(s.mutex));
     const std::uint64_t now = clock();
@@ -61,9 +62,9 @@ class alignas(apart) probe {
     entered(s, called, now);
   }
 
-  // False if a thread has it.
+  // Returns false if a thread holds it.
   template <class Mutex>
-  bool try_lock(site_of<Mutex>& s) {
+  bool try_lock(guarded_mutex_of<Mutex>& s) {
     const std::uint64_t called = clock();
     if (!mutex_calls<Mutex>::try_lock(after_work(s.mutex))) {
       return false;
@@ -75,22 +76,22 @@ class alignas(apart) probe {
   }
 
   template <class Mutex>
-  void unlock(site_of<Mutex>& s) {
+  void unlock(guarded_mutex_of<Mutex>& s) {
     leaves(s);
     mutex_calls<Mutex>::unlock(after_work(s.mutex));
   }
 
   // The wait, which is for a condition and not for the mutex, is no latency of the mutex. The
   // return from it is an acquisition.
-  void wait(pthread_cond_t& cond, site& s) {
+  void wait(pthread_cond_t& cond, guarded_mutex& s) {
     leaves(s);
-    expect_none(pthread_cond_wait(&cond, &s.mutex), "pthread_cond_wait");
+    expect_success(pthread_cond_wait(&cond, &s.mutex), "pthread_cond_wait");
     ++acquisitions_;
     const std::uint64_t now = clock();
     entered(s, now, now);
   }
 
-  // For mutexes that are too many to have a line of their own each.
+  // For mutexes too numerous to have a cache line each.
   void lock(pthread_mutex_t& m) {
     const std::uint64_t called = clock();
     mutex_calls<pthread_mutex_t>::lock(after_work(m));
@@ -99,9 +100,8 @@ class alignas(apart) probe {
   }
   void unlock(pthread_mutex_t& m) { mutex_calls<pthread_mutex_t>::unlock(after_work(m)); }
 
-  // Busy work. It ends before the thread's next call: a processor would begin what
-  // does not depend on it some hundred cycles early, and a section of that length would cost
-  // nothing.
+  // Busy work. It ends before the thread's next call: a processor would begin an independent call some
+  // hundred cycles early, and a section of that length would cost nothing.
   void work(std::uint64_t loops) {
     work_loops_ += loops;
     chain_ = spin_chain(chain_, loops);
@@ -159,13 +159,13 @@ class alignas(apart) probe {
   }
 
   template <class Mutex>
-  void entered(site_of<Mutex>& s, [[maybe_unused]] std::uint64_t called,
+  void entered(guarded_mutex_of<Mutex>& s, [[maybe_unused]] std::uint64_t called,
                [[maybe_unused]] std::uint64_t now) {
     ++s.taken;
     if constexpr ((Meters & meter_latency) != 0) {
       s.entered_at = now;
       if (measured_ && s.left_at > called) {
-        times_->hand_over.add(now - s.left_at);
+        times_->handover.add(now - s.left_at);
       }
     }
     if constexpr ((Meters & meter_admissions) != 0) {
@@ -176,7 +176,7 @@ class alignas(apart) probe {
   }
 
   template <class Mutex>
-  void leaves([[maybe_unused]] site_of<Mutex>& s) {
+  void leaves([[maybe_unused]] guarded_mutex_of<Mutex>& s) {
     if constexpr ((Meters & meter_latency) != 0) {
       s.left_at = ticks_after_previous();
       if (measured_) {
