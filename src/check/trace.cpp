@@ -351,7 +351,7 @@ class trace_writer {
     }
     const std::string who = h.thread < threads_ ? thread(h.thread) + ": " : "";
     const std::string where = place(h.file, h.line);
-    return who + (how == rl::test_result_user_assert_failed ? "it is not so that " : "") +
+    return who + (how == rl::test_result_user_assert_failed ? "this does not hold: " : "") +
            h.problem + (where.empty() ? "" : " (" + where + ")");
   }
 

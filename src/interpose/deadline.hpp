@@ -30,7 +30,7 @@ inline bool is_before(const timespec& a, const timespec& b) {
 inline std::uint64_t time_left(deadline_clock clock, const timespec& deadline) {
   constexpr std::int64_t longest = 100LL * 365 * 86'400;
   timespec now;
-  if (clock.is_programs) {
+  if (clock.replaced) {
     clock_gettime(clock.id, &now);
   } else {
     native_env::kernel_clock(clock.id, &now);
@@ -48,9 +48,10 @@ inline std::uint64_t time_left(deadline_clock clock, const timespec& deadline) {
 /// Returns the nanoseconds to wait before the clock of a deadline is read again, when the deadline
 /// is `left` away. The program's clock may run faster than the kernel's, and the real-time clock
 /// may be set meanwhile, for which `longest` is the limit.
-inline std::uint64_t share_of(std::uint64_t left, deadline_clock clock, std::uint64_t longest) {
+inline std::uint64_t wait_before_recheck(std::uint64_t left, deadline_clock clock,
+                                         std::uint64_t longest) {
   constexpr std::uint64_t longest_by_program = 10'000'000;
-  const std::uint64_t most = clock.is_programs ? longest_by_program : longest;
+  const std::uint64_t most = clock.replaced ? longest_by_program : longest;
   return left < most ? left : most;
 }
 
@@ -66,19 +67,19 @@ inline timespec kernel_time_in(clockid_t id, std::uint64_t nanoseconds) {
 
 /// Returns true for times before 1970, which the kernel refuses and which have all passed.
 inline bool is_refused(deadline_clock clock, const timespec& deadline) {
-  return !clock.is_programs && deadline.tv_sec < 0;
+  return !clock.replaced && deadline.tv_sec < 0;
 }
 
 /// Returns attempt(deadline by the kernel's clock), a call of the C library with the results of
 /// pthread_mutex_timedlock(). Repeats it until the deadline has passed by the program's clock.
 template <class Attempt>
 int library_until(deadline_clock clock, const timespec* deadline, Attempt attempt) {
-  if (!clock.is_programs || !is_known(clock.id) || !is_valid(*deadline)) {
+  if (!clock.replaced || !is_known(clock.id) || !is_valid(*deadline)) {
     return attempt(deadline);
   }
   for (;;) {
     const std::uint64_t left = time_left(clock, *deadline);
-    const timespec until = kernel_time_in(clock.id, share_of(left, clock, left));
+    const timespec until = kernel_time_in(clock.id, wait_before_recheck(left, clock, left));
     const int result = attempt(&until);
     if (result != ETIMEDOUT || left == 0) {
       return result;

@@ -18,10 +18,10 @@ struct load {
   std::atomic<std::uint32_t> pid;
   std::uint32_t unused;
   char program[16];  ///< the kernel's name of the process
-  std::uint64_t unused_too;
+  std::uint64_t unused_2;
 };
 static_assert(sizeof(load) == 32);
-LOCKWRIGHT_LAYOUT(load, pid, unused, program, unused_too);
+LOCKWRIGHT_LAYOUT(load, pid, unused, program, unused_2);
 
 /// The first loads of a run; later ones are not recorded.
 struct loads {
@@ -29,7 +29,7 @@ struct loads {
   load of[numbers];
 
   /// Records that this process has loaded the library.
-  void note() {
+  void record_process() {
     using native_env::system_call;
     const auto self = static_cast<std::uint32_t>(system_call(SYS_getpid));
     for (load& each : of) {

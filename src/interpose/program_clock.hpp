@@ -34,7 +34,7 @@ inline constinit std::uint32_t by_program_clock = 0;
 /// The clock of a deadline.
 struct deadline_clock {
   clockid_t id;
-  bool is_programs;  ///< not the kernel's; it may run at another rate, and jump
+  bool replaced;  ///< by the program; it may run at another rate than the kernel's, and jump
 };
 
 inline deadline_clock clock_of(timed function, clockid_t id) {

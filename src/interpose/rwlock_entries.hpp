@@ -20,7 +20,7 @@
 #define RWLOCK_ENTRY(name, waits)                                            \
   extern "C" int lockwright_rwlock_##name(pthread_rwlock_t* lock) noexcept { \
     if (rwlock_entries::is_left_to_library(lock)) {                          \
-      rwlock_entries::note_library_call(waits);                              \
+      rwlock_entries::record_library_call(waits);                            \
       return lockwright::interpose::real.rwlock_##name(lock);                \
     }                                                                        \
     return rwlock_entries::name(lock, LOCKWRIGHT_CALLER);                    \

@@ -74,7 +74,7 @@ int wait_replaced(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock cl
     valgrind::hide(&wait, sizeof wait);
   }
   wait.cond.enqueue(wait.self);
-  // Only the C library refuses here; its mutexes have no line.
+  // Only the C library refuses here; its mutexes have no signalled waiters.
   if (const int refusal = mutex::release(with, wait.is_counted)) {
     if (!wait.withdraw() && wait.self.by_signal) {
       wait.cond.signal();
@@ -105,7 +105,7 @@ bool is_left_to_library(pthread_cond_t* cond, pthread_mutex_t* with) {
 /// by the program's clock it is a spurious wake-up: repeating it could lose a signal.
 template <class Wait>
 int wait_library(deadline_clock clock, const timespec* deadline, Wait wait) {
-  if (!clock.is_programs || !is_known(clock.id) || !is_valid(*deadline)) {
+  if (!clock.replaced || !is_known(clock.id) || !is_valid(*deadline)) {
     return wait(deadline);
   }
   const timespec until = kernel_time_in(clock.id, time_left(clock, *deadline));

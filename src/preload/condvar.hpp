@@ -12,10 +12,10 @@
 #include "interpose/real.hpp"
 #include "lockwright/parts/three_state.hpp"
 #include "preload/append.hpp"
+#include "preload/basic_condvar.hpp"
 #include "preload/counting.hpp"
 #include "preload/fork.hpp"
 #include "preload/mutex.hpp"
-#include "preload/signalling.hpp"
 
 namespace lockwright::preload {
 
@@ -32,8 +32,8 @@ using interpose::real;
 ///         | from 2.41 on, and later before that      |
 ///
 /// Zeroed memory is a condition variable with the real-time clock and no waiters.
-class condvar : public signalling<environment, mutex> {
-  using base = signalling<environment, mutex>;
+class condvar : public basic_condvar<environment, mutex> {
+  using base = basic_condvar<environment, mutex>;
 
  public:
   static condvar& of(pthread_cond_t* cond) {

@@ -38,7 +38,7 @@ void count(event what) {
 
 void count_process() {
   current_page().processes.fetch_add(1, std::memory_order_relaxed);
-  current_page().loaded.note();
+  current_page().loaded.record_process();
 }
 
 void count_unresolved(std::uint64_t names) {

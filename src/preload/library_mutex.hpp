@@ -1,4 +1,4 @@
-// A POSIX mutex of the C library, which performs every operation. This layer adds the line of
+// A POSIX mutex of the C library, which performs every operation. This layer adds the queue of
 // signalled waiters and the counting, as for every other lock.
 #pragma once
 
@@ -29,7 +29,7 @@ using interpose::thread_number;
 /// others:
 ///
 ///   bytes | meaning                                                | written by
-///   24-31 | line of signalled waiters                              | see waiter_line
+///   24-31 | signalled waiters                                      | see signalled_queue
 ///   32-35 | counted: 1 once the mutex has been locked              | the holder
 class library_mutex {
  public:
@@ -94,10 +94,10 @@ class library_mutex {
   }
 
   static int unlock(pthread_mutex_t* mutex) {
-    if (of(mutex).line_.empty() || is_left_to_library(mutex)) [[likely]] {
+    if (of(mutex).signalled_.empty() || is_left_to_library(mutex)) [[likely]] {
       return real.mutex_unlock(mutex);
     }
-    return unlock_with_line(mutex);
+    return unlock_and_grant(mutex);
   }
 
   static int may_wait(pthread_mutex_t* mutex) {
@@ -113,8 +113,8 @@ class library_mutex {
     return of(mutex).owner_.load(std::memory_order_relaxed) == thread_number();
   }
 
-  static waiter_line* line(pthread_mutex_t* mutex) {
-    return is_left_to_library(mutex) ? nullptr : &of(mutex).line_;
+  static signalled_queue* signalled(pthread_mutex_t* mutex) {
+    return is_left_to_library(mutex) ? nullptr : &of(mutex).signalled_;
   }
 
   static bool stays_locked_in_wait(pthread_mutex_t* mutex) {
@@ -147,12 +147,12 @@ class library_mutex {
     return is_left_to_library(mutex) ? 0 : caller;
   }
 
-  [[gnu::noinline]] static int unlock_with_line(pthread_mutex_t* mutex) {
+  [[gnu::noinline]] static int unlock_and_grant(pthread_mutex_t* mutex) {
     library_mutex& self = of(mutex);
     kind_word kind = self.kind_.load(std::memory_order_relaxed);
     bool keeps_mutex = knows_owner(kind) && (!is_held_by_caller(mutex) ||
                                              (type_of(kind) == recursive && self.depth_ > 1));
-    waiter* next = keeps_mutex ? nullptr : self.line_.pop();
+    waiter* next = keeps_mutex ? nullptr : self.signalled_.pop();
     int result = real.mutex_unlock(mutex);
     if (next != nullptr) {
       next->grant();
@@ -186,14 +186,14 @@ class library_mutex {
   [[maybe_unused]] std::uint32_t users_;
   std::atomic<kind_word> kind_;
   [[maybe_unused]] std::uint32_t spins_;
-  waiter_line line_;
+  signalled_queue signalled_;
   std::uint32_t counted_;
 
   static constexpr void check_layout() {
     static_assert(sizeof(library_mutex) <= sizeof(pthread_mutex_t));
     static_assert(offsetof(library_mutex, owner_) == owner_offset);
     static_assert(offsetof(library_mutex, kind_) == kind_offset);
-    static_assert(offsetof(library_mutex, line_) == offsetof(pthread_mutex_t, __data.__list));
+    static_assert(offsetof(library_mutex, signalled_) == offsetof(pthread_mutex_t, __data.__list));
     static_assert(offsetof(library_mutex, depth_) == offsetof(pthread_mutex_t, __data.__count));
   }
 };

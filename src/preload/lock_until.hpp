@@ -13,8 +13,8 @@ namespace lockwright::preload {
 
 using interpose::backoff_sleep;
 using interpose::deadline_clock;
-using interpose::share_of;
 using interpose::time_left;
+using interpose::wait_before_recheck;
 
 /// Calls attempt(deadline on the clock of native::now()) until it returns true or `deadline` has
 /// passed; returns its last result.
@@ -29,7 +29,7 @@ bool attempt_until(deadline_clock clock, const timespec& deadline, Attempt attem
       return false;
     }
     if (attempt(native::now() +
-                share_of(left, clock, clock.id == CLOCK_REALTIME ? longest : left))) {
+                wait_before_recheck(left, clock, clock.id == CLOCK_REALTIME ? longest : left))) {
       return true;
     }
   }

@@ -43,11 +43,11 @@ struct metrics_page {
   interpose::layout_stamp stamp;
   std::uint32_t pid;  ///< a process that shares its parent's memory is not counted separately
   std::uint32_t unused;
-  std::uint64_t unused_too[5];
+  std::uint64_t unused_2[5];
   std::atomic<std::uint64_t> callers[sites];  ///< return addresses; the first is that of no site
   wait_counts of[sites][stripes];             ///< the first: sites that found no room
 };
 static_assert(offsetof(metrics_page, callers) == 64 && offsetof(metrics_page, of) % 64 == 0);
-LOCKWRIGHT_LAYOUT(metrics_page, stamp, pid, unused, unused_too, callers, of);
+LOCKWRIGHT_LAYOUT(metrics_page, stamp, pid, unused, unused_2, callers, of);
 
 }  // namespace lockwright::preload

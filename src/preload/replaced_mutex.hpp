@@ -37,7 +37,7 @@ using interpose::thread_number;
 /// The layout, over the C library's:
 ///
 ///   bytes | meaning                                              | written by
-///   0-7   | line of signalled waiters                            | see waiter_line
+///   0-7   | signalled waiters                                    | see signalled_queue
 ///   8-11  | owner: thread_number() of the holder, where          | the holder
 ///         | debuggers look for it; 0 when free                   |
 ///   12-15 | serial of the holder, for types that check it        | the holder
@@ -176,10 +176,10 @@ class replaced_mutex {
     return of(mutex).owner_.load(std::memory_order_relaxed) == thread_number();
   }
 
-  /// Returns the line of signalled waiters; null for a mutex that is left to the C library.
-  static waiter_line* line(pthread_mutex_t* mutex) {
+  /// Returns the signalled waiters; null for a mutex that is left to the C library.
+  static signalled_queue* signalled(pthread_mutex_t* mutex) {
     replaced_mutex& self = of(mutex);
-    return is_library(self.kind()) ? nullptr : &self.line_;
+    return is_library(self.kind()) ? nullptr : &self.signalled_;
   }
 
   /// Returns true if the caller has locked a recursive mutex more than once: a condition variable
@@ -462,8 +462,8 @@ class replaced_mutex {
 
   template <mutex_types Types, class L>
   [[gnu::always_inline]] void release_lock(L& lock) {
-    if (!line_.empty()) [[unlikely]] {
-      release_with_line<Types>(lock);
+    if (!signalled_.empty()) [[unlikely]] {
+      release_and_grant<Types>(lock);
       return;
     }
     clear_owner<Types>();
@@ -475,8 +475,8 @@ class replaced_mutex {
   }
 
   template <mutex_types Types, class L>
-  [[gnu::noinline]] void release_with_line(L& lock) {
-    line_.grant_first_after([this, &lock] {
+  [[gnu::noinline]] void release_and_grant(L& lock) {
+    signalled_.grant_first_after([this, &lock] {
       clear_owner<Types>();
       lock.unlock();
     });
@@ -558,7 +558,7 @@ class replaced_mutex {
     return 0;
   }
 
-  waiter_line line_{};
+  signalled_queue signalled_{};
   std::atomic<std::uint32_t> owner_{0};
   std::atomic<std::uint32_t> serial_{0};
   std::atomic<kind_word> kind_;

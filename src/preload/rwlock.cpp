@@ -74,7 +74,7 @@ struct rwlock_entries {
     return rwlocks.get() == rwlock_mode::keep || is_process_shared(lock);
   }
 
-  static void note_library_call(bool) {}
+  static void record_library_call(bool) {}
 
   template <class Call>
   static int library_until(deadline_clock clock, const timespec* deadline, Call call) {

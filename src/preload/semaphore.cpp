@@ -98,7 +98,7 @@ int wait_replaced(sem_t* sem, deadline_clock clock, const timespec* deadline) {
 /// As library_until(), for a call whose result is in errno.
 template <class Wait>
 int library_wait(deadline_clock clock, const timespec* deadline, Wait wait) {
-  if (!clock.is_programs) {
+  if (!clock.replaced) {
     return wait(deadline);
   }
   const int error = library_until(

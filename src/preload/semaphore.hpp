@@ -12,9 +12,9 @@
 
 #include "lockwright/parts/three_state.hpp"
 #include "preload/append.hpp"
+#include "preload/basic_semaphore.hpp"
 #include "preload/counting.hpp"
 #include "preload/fork.hpp"
-#include "preload/units.hpp"
 #include "preload/waiter_types.hpp"
 
 namespace lockwright::preload {
@@ -48,8 +48,8 @@ class signals_blocked {
 ///   16-31 | the waiters, see waiter_queue.hpp           | under the guard
 ///
 /// Zeroed memory is a semaphore of count 0 without waiters.
-class semaphore : public units<environment, pthread_mutex_t, signals_blocked> {
-  using base = units<environment, pthread_mutex_t, signals_blocked>;
+class semaphore : public basic_semaphore<environment, pthread_mutex_t, signals_blocked> {
+  using base = basic_semaphore<environment, pthread_mutex_t, signals_blocked>;
 
  public:
   static semaphore& of(sem_t* sem) {

@@ -19,7 +19,7 @@ namespace lockwright::preload {
 using interpose::loads;
 
 /// Entries that a plan may have, the default entry included.
-inline constexpr std::uint32_t most_entries = 1024;
+inline constexpr std::uint32_t max_entries = 1024;
 
 /// One header line of 64 bytes, then two lines for each stripe of threads, so that threads seldom
 /// share a line, then a word for each entry of a plan, then the processes. Shared by a tree of
@@ -36,7 +36,7 @@ struct stats_page {
   counter unresolved;
   std::uint64_t unused[4];
   counter of[stripes][words];
-  counter chosen[most_entries];  ///< mutexes that got their algorithm from each entry
+  counter chosen[max_entries];  ///< mutexes that got their algorithm from each entry
   loads loaded;
 };
 LOCKWRIGHT_LAYOUT(stats_page, stamp, processes, unresolved, unused, of, chosen, loaded);

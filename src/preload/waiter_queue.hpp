@@ -1,4 +1,4 @@
-// The waiting threads of added condition variable or semaphore.
+// The waiting threads of a condition variable or semaphore.
 #pragma once
 
 #include <atomic>

@@ -11,6 +11,6 @@ namespace lockwright::preload {
 
 using waiter = basic_waiter<environment, pthread_mutex_t>;
 using waiter_queue = basic_waiter_queue<environment, pthread_mutex_t>;
-using waiter_line = basic_waiter_line<environment, pthread_mutex_t>;
+using signalled_queue = basic_signalled_queue<environment, pthread_mutex_t>;
 
 }  // namespace lockwright::preload

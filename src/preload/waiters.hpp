@@ -1,4 +1,4 @@
-// Threads in a condition variable wait, and the line of signalled threads that wait for a mutex.
+// Threads in a condition variable wait, and the queue of signalled threads that wait for a mutex.
 // Uses the system through its environment only, and is model checked, like the locks.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace lockwright::preload {
 ///   waiting | in the condition variable's queue           | moved (signal), leaving (timeout, cancel)
 ///   leaving | still in the queue, will unlink itself      | -
 ///   moved   | signalled; belongs to the signaller or to a | granted
-///           | mutex's line; does not access               |
+///           | mutex's queue; does not access              |
 ///           | the condition variable                      |
 ///   granted | may proceed to the mutex; once this is      | woken, under a tool
 ///           | stored, the waiter may be gone              |
@@ -35,7 +35,7 @@ struct alignas(64) basic_waiter {
 
   typename Env::template atomic<std::uint32_t> state{waiting};
   plain<bool> by_signal{false};          ///< claimed by a signal, which must not be lost
-  plain<bool> grants_in_advance{false};  ///< see PAIR in basic_waiter_line
+  plain<bool> grants_in_advance{false};  ///< see PAIR in basic_signalled_queue
   plain<bool> keeps_mutex{false};        ///< has not released the mutex, so need not wait for it
   plain<basic_waiter*> next{nullptr};
   plain<basic_waiter*> previous{nullptr};
@@ -43,7 +43,7 @@ struct alignas(64) basic_waiter {
 
   /// Claims the waiter for a signaller. Returns false if it has been claimed or has given up.
   bool claim(bool signal) {
-    // mutant survives in semaphore: dropped: all that it gives out are units, which are passed on.
+    // mutant survives in semaphore: dropped: every grant is of a unit, which is passed on.
     by_signal = signal;
     std::uint32_t expected = waiting;
     // Relaxed: the guard of the queue has ordered what the waiter wrote before, and the
@@ -104,26 +104,26 @@ struct alignas(64) basic_waiter {
 
 /// The signalled waiters of one mutex, first in first out, in one word inside it.
 ///
-///   bits 63-48 | generation, unless all is zero; of another one: an empty line
+///   bits 63-48 | generation, unless all is zero; of another one: an empty queue
 ///   bits 47-2  | the last waiter, whose `next` is the first; null when empty
 ///   bit 1      | a thread sleeps until bit 0 is clear (set only while bit 0 is)
-///   bit 0      | the line is being changed
+///   bit 0      | the queue is being changed
 ///
-/// Invariant CHAIN: while the line is not empty there is a thread that holds the
+/// Invariant CHAIN: while the queue is not empty there is a thread that holds the
 /// mutex, or one that has been granted and will lock it; each grants
 /// one waiter when it unlocks. A signaller that does not hold the mutex
-/// therefore puts waiters in line only before it grants one directly.
-/// Invariant PAIR: the first waiter of a broadcast that found the line empty grants another waiter
+/// therefore appends waiters only before it grants one directly.
+/// Invariant PAIR: the first waiter of a broadcast that found the queue empty grants another waiter
 /// as soon as it has the mutex. From then on one waiter wakes up while another holds the mutex:
 /// otherwise the wake-up latency, which is longer than most critical sections, would be part of
 /// every handover. So a broadcast makes at most one waiter runnable per unlock, and one in advance.
 /// Not where waiters poll: the one in advance might take the processor from the mutex's holder.
 template <class Env, class Mutex>
-class basic_waiter_line {
+class basic_signalled_queue {
   using waiter = basic_waiter<Env, Mutex>;
 
  public:
-  /// Returns true if no waiter is in line. Exact for the holder of the mutex. Relaxed: a waiter
+  /// Returns true if the queue is empty. Exact for the holder of the mutex. Relaxed: a waiter
   /// that it must not miss was appended by the caller, or before the caller's grant.
   [[nodiscard]] bool empty() const { return word_.load(std::memory_order_relaxed) == 0; }
 
@@ -157,7 +157,7 @@ class basic_waiter_line {
   }
 
   /// Grants the first waiter, if there is one, once release() has made the mutex
-  /// free. From then on the mutex may be gone, and with it the line.
+  /// free. From then on the mutex may be gone, and with it the queue.
   template <class Release>
   void grant_first_after(Release release) {
     waiter* first = pop();
@@ -192,7 +192,7 @@ class basic_waiter_line {
         const std::uint64_t end = ours ? seen & ~stamp_bits : 0;
         // Acquire pairs with the release in close().
         // mutant survives in condvar-futex and condvar-ttas: acquire -> relaxed, in two steps: of
-        // three threads only the mutex's holder comes here; waiter-line needs it.
+        // three threads only the mutex's holder comes here; signalled-queue needs it.
         if (word_.compare_exchange_weak(seen, end | stamp() | changing, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
           return reinterpret_cast<waiter*>(end);

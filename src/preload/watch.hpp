@@ -1,4 +1,4 @@
-// The detection of a race detector in this process, which must be notified of each acquisition.
+// Detects a race detector in this process, which must be notified of each acquisition.
 // Under such a tool all mutexes take the slow path, which notifies it.
 #pragma once
 
@@ -34,8 +34,7 @@ inline bool is_watched() {
 }
 
 /// DRD's library in the process uses a mutex of its own, which it expects to be the C library's. It
-/// gets a process-shared one, which is left to the
-/// C library.
+/// gets a process-shared one, which is left to the C library.
 bool is_called_by_tool(const void* caller);
 int init_for_tool(pthread_mutex_t* mutex);
 

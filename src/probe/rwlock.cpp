@@ -101,7 +101,7 @@ struct rwlock_entries {
                          : rwlock_words::of(lock).shared != PTHREAD_PROCESS_PRIVATE;
   }
 
-  static void note_library_call(bool waits) {
+  static void record_library_call(bool waits) {
     if (waits) {
       ++slot_for_call().rwlock_calls;
     }

@@ -38,7 +38,7 @@ walk_state walk_from(std::uint64_t caller, unsigned max_frames) {
   return found;
 }
 
-/// Finds or creates the table entry of a stack; returns its number plus entry.
+/// Finds or creates the table entry of a stack; returns its number plus one.
 template <typename Entry, std::uint32_t numbers>
 std::uint32_t entry_of(profile_buffer* target, Entry (&table)[numbers], const walk_state& found,
                        std::uint32_t Entry::* member, std::uint32_t owner) {

@@ -188,7 +188,7 @@ void prepare() {
     prepared = first = map_first();
   }
   if (first != nullptr) {
-    first->loaded.note();
+    first->loaded.record_process();
   }
   interpose::real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
 }

@@ -5,14 +5,14 @@
 #include "locks.hpp"
 #include "lockwright/lock/futex.hpp"
 #include "lockwright/lock/ttas.hpp"
-#include "unit_scenarios.hpp"
+#include "semaphore_scenarios.hpp"
 
 namespace lockwright::check {
 namespace {
 
 template <class L>
 std::vector<test_case> cond_cases() {
-  using P = cond_program<L, model_mutex, preload::signalling>;
+  using P = cond_program<L, model_mutex, preload::basic_condvar>;
   constexpr auto endless = wait_limit::endless;
   constexpr auto timed = wait_limit::timed;
   constexpr auto cancellable = wait_limit::cancellable;
@@ -53,7 +53,7 @@ std::vector<test_case> cond_cases() {
 }
 
 std::vector<test_case> semaphore_cases() {
-  using P = unit_program<preload::units, preload::wait_for_unit>;
+  using P = unit_program<preload::basic_semaphore, preload::wait_for_unit>;
   constexpr auto timed = wait_limit::timed;
   constexpr auto cancellable = wait_limit::cancellable;
   const model_env::settings settings;
@@ -88,7 +88,7 @@ std::vector<subject> conditions() {
   return {
       {"condvar-futex", cond_cases<futex<model>>(), mutated},
       {"condvar-ttas", cond_cases<ttas<model>>(), mutated},
-      {"waiter-line",
+      {"signalled-queue",
        {{"changes", 2, make<line_changes<2>>, {}}, {"changes", 3, make<line_changes<3>>, {}}},
        mutated},
       {"semaphore", semaphore_cases(), mutated},
@@ -102,9 +102,9 @@ using namespace broken;
 template <template <class, class> class Condvar>
 using with = cond_program<ttas<model>, model_mutex, Condvar>;
 template <template <class> class Mutex>
-using over = cond_program<ttas<model>, Mutex, preload::signalling>;
+using over = cond_program<ttas<model>, Mutex, preload::basic_condvar>;
 template <template <class, class, class> class Semaphore>
-using units_of = unit_program<Semaphore, preload::wait_for_unit>;
+using semaphore_of = unit_program<Semaphore, preload::wait_for_unit>;
 
 /// Returns a faulty subject with the one scenario that finds the fault; all scenarios would take
 /// minutes to compile.
@@ -131,25 +131,26 @@ std::vector<subject> broken_conditions() {
              make<cond_broadcast<with<broadcasts_to_one>, true, 3>>),
       faulty("touches-after-signal", "last-user-outside", 2,
              make<cond_last_user_outside<with<touches_after_signal>>>),
-      faulty("lines-up-behind-nobody", "signal-outside", 2,
+      faulty("appends-behind-no-holder", "signal-outside", 2,
              make<cond_signal<with<queues_without_holder>, false>>),
-      faulty("lines-up-too-late", "broadcast-outside", 3,
+      faulty("appends-too-late", "broadcast-outside", 3,
              make<cond_broadcast<with<lines_up_too_late>, false, 3>>),
       faulty("drains-nobody", "destroyed-timed", 2,
              make<cond_destroyed<with<drains_no_waiter>, timed, false, 2>>),
       faulty("stays-queued", "destroyed-timed", 2,
              make<cond_destroyed<with<stays_queued>, timed, false, 2>>),
       faulty("wrong-end", "first-come", 3, make<cond_order<with<wrong_end>, true>>),
-      faulty("forgets-line", "signal", 2, make<cond_signal<over<forgets_line>, true>>),
+      faulty("forgets-signalled", "signal", 2, make<cond_signal<over<forgets_signalled>, true>>),
       faulty("looks-too-late", "last-user", 2, make<cond_last_user<over<looks_too_late>, false>>),
       faulty("posts-in-two-steps", "exclusion", 2,
-             make<unit_exclusion<units_of<posts_in_two_steps>, 2, 1, false>>),
+             make<unit_exclusion<semaphore_of<posts_in_two_steps>, 2, 1, false>>),
       faulty("posts-past-waiters", "exclusion", 2,
-             make<unit_exclusion<units_of<posts_past_waiters>, 2, 1, false>>),
+             make<unit_exclusion<semaphore_of<posts_past_waiters>, 2, 1, false>>),
       faulty("grants-under-guard", "last-user", 2,
-             make<unit_last_user<units_of<grants_under_guard>>>),
-      faulty("keeps-unit", "cancelled", 2,
-             make<unit_ended_early<unit_program<preload::units, keeps_unit>, cancellable>>),
+             make<unit_last_user<semaphore_of<grants_under_guard>>>),
+      faulty(
+          "keeps-unit", "cancelled", 2,
+          make<unit_ended_early<unit_program<preload::basic_semaphore, keeps_unit>, cancellable>>),
   };
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "cond_scenarios.hpp"
-#include "unit_scenarios.hpp"
+#include "semaphore_scenarios.hpp"
 
 namespace lockwright::broken {
 
@@ -14,9 +14,9 @@ using check::model_mutex;
 
 /// The base of the condition variables below.
 template <class Env, class Mutex>
-class fair : public preload::signalling<Env, Mutex> {
+class fair : public preload::basic_condvar<Env, Mutex> {
  protected:
-  using waiter = typename preload::signalling<Env, Mutex>::waiter;
+  using waiter = typename preload::basic_condvar<Env, Mutex>::waiter;
 
   /// Claims the first waiter, as signal() does.
   waiter* take() {
@@ -48,11 +48,11 @@ class fair : public preload::signalling<Env, Mutex> {
 /// Releases the mutex before the waiter can be signalled: a signal in between is lost.
 template <class Env, class Mutex>
 struct releases_too_soon : fair<Env, Mutex> {
-  using typename preload::signalling<Env, Mutex>::waiter;
+  using typename preload::basic_condvar<Env, Mutex>::waiter;
   void enqueue(waiter& self, bool at_end) {
     auto* const mutex = self.mutex;
     mutex->unlock();
-    preload::signalling<Env, Mutex>::enqueue(self, at_end);
+    preload::basic_condvar<Env, Mutex>::enqueue(self, at_end);
     mutex->lock();
   }
 };
@@ -60,7 +60,7 @@ struct releases_too_soon : fair<Env, Mutex> {
 /// A signal that finds a waiter which is giving up, and picks no other.
 template <class Env, class Mutex>
 struct signals_leavers : fair<Env, Mutex> {
-  using typename preload::signalling<Env, Mutex>::waiter;
+  using typename preload::basic_condvar<Env, Mutex>::waiter;
   void signal() {
     this->guard_.lock();
     waiter* first = this->queue_.first();
@@ -79,7 +79,7 @@ struct signals_leavers : fair<Env, Mutex> {
 /// Grants without a claim: the waiter may have given up meanwhile, and be gone.
 template <class Env, class Mutex>
 struct grants_unclaimed : fair<Env, Mutex> {
-  using typename preload::signalling<Env, Mutex>::waiter;
+  using typename preload::basic_condvar<Env, Mutex>::waiter;
   void signal() {
     this->guard_.lock();
     waiter* first = this->queue_.first();
@@ -124,23 +124,23 @@ struct broadcasts_to_one : fair<Env, Mutex> {
 template <class Env, class Mutex>
 struct touches_after_signal : fair<Env, Mutex> {
   void signal() {
-    preload::signalling<Env, Mutex>::signal();
+    preload::basic_condvar<Env, Mutex>::signal();
     this->guard_.lock();
     this->guard_.unlock();
   }
 };
 
-/// Appends a waiter to the line of a mutex that no thread holds, and grants none.
+/// Appends a waiter to the signalled waiters of a mutex that no thread holds, and grants none.
 template <class Env, class Mutex>
 struct queues_without_holder : fair<Env, Mutex> {
   void signal() {
     if (auto* chosen = this->take()) {
-      Mutex::line(chosen->mutex)->append(chosen, chosen);
+      Mutex::signalled(chosen->mutex)->append(chosen, chosen);
     }
   }
 };
 
-/// Grants the first before the others are in line: it may have released the mutex by then.
+/// Grants the first before the others are appended: it may have released the mutex by then.
 template <class Env, class Mutex>
 struct lines_up_too_late : fair<Env, Mutex> {
   void broadcast() {
@@ -148,11 +148,11 @@ struct lines_up_too_late : fair<Env, Mutex> {
     if (first == nullptr) {
       return;
     }
-    auto* const line = Mutex::line(first->mutex);
+    auto* const signalled = Mutex::signalled(first->mutex);
     auto* second = static_cast<decltype(first)>(first->next);
     first->grant();
     if (second != nullptr) {
-      line->append(second, second);
+      signalled->append(second, second);
     }
   }
 };
@@ -166,44 +166,44 @@ struct drains_no_waiter : fair<Env, Mutex> {
 /// A waiter that gives up stays in the queue.
 template <class Env, class Mutex>
 struct stays_queued : fair<Env, Mutex> {
-  using typename preload::signalling<Env, Mutex>::waiter;
+  using typename preload::basic_condvar<Env, Mutex>::waiter;
   void remove(waiter&) {}
 };
 
 /// Prepends instead of appending, and vice versa.
 template <class Env, class Mutex>
 struct wrong_end : fair<Env, Mutex> {
-  using typename preload::signalling<Env, Mutex>::waiter;
+  using typename preload::basic_condvar<Env, Mutex>::waiter;
   void enqueue(waiter& self, bool at_end) {
-    preload::signalling<Env, Mutex>::enqueue(self, !at_end);
+    preload::basic_condvar<Env, Mutex>::enqueue(self, !at_end);
   }
 };
 
-/// A mutex whose unlock ignores the waiters in its line.
+/// A mutex whose unlock ignores its signalled waiters.
 template <class L>
-class forgets_line : public model_mutex<L> {
+class forgets_signalled : public model_mutex<L> {
  public:
   void unlock() { this->disown_and_unlock(); }
 };
 
-/// A mutex that reads its line after the release, when another thread may have destroyed it.
+/// A mutex that reads its signalled waiters after the release, when another thread may have destroyed it.
 template <class L>
 class looks_too_late : public model_mutex<L> {
  public:
   void unlock() {
     this->disown_and_unlock();
-    model_mutex<L>::line(this)->grant_first();
+    model_mutex<L>::signalled(this)->grant_first();
   }
 };
 
 /// A semaphore whose post reads the count and adds to it in two steps.
 template <class Env, class Mutex, class Blocked>
-struct posts_in_two_steps : preload::units<Env, Mutex, Blocked> {
-  using preload::units<Env, Mutex, Blocked>::units;
+struct posts_in_two_steps : preload::basic_semaphore<Env, Mutex, Blocked> {
+  using preload::basic_semaphore<Env, Mutex, Blocked>::basic_semaphore;
   bool post() {
     const std::uint64_t word = this->word_.load(std::memory_order_relaxed);
     if (word >= this->one_waiter) {
-      return preload::units<Env, Mutex, Blocked>::post();
+      return preload::basic_semaphore<Env, Mutex, Blocked>::post();
     }
     this->word_.store(word + 1, std::memory_order_release);
     return true;
@@ -212,8 +212,8 @@ struct posts_in_two_steps : preload::units<Env, Mutex, Blocked> {
 
 /// Adds the unit to the count, although a thread waits.
 template <class Env, class Mutex, class Blocked>
-struct posts_past_waiters : preload::units<Env, Mutex, Blocked> {
-  using preload::units<Env, Mutex, Blocked>::units;
+struct posts_past_waiters : preload::basic_semaphore<Env, Mutex, Blocked> {
+  using preload::basic_semaphore<Env, Mutex, Blocked>::basic_semaphore;
   bool post() {
     this->word_.fetch_add(1, std::memory_order_release);
     return true;
@@ -222,8 +222,8 @@ struct posts_past_waiters : preload::units<Env, Mutex, Blocked> {
 
 /// Grants the waiter before it releases the guard.
 template <class Env, class Mutex, class Blocked>
-struct grants_under_guard : preload::units<Env, Mutex, Blocked> {
-  using preload::units<Env, Mutex, Blocked>::units;
+struct grants_under_guard : preload::basic_semaphore<Env, Mutex, Blocked> {
+  using preload::basic_semaphore<Env, Mutex, Blocked>::basic_semaphore;
   bool post() {
     this->guard_.lock();
     if (auto* chosen = this->queue_.take()) {
@@ -233,7 +233,7 @@ struct grants_under_guard : preload::units<Env, Mutex, Blocked> {
       return true;
     }
     this->guard_.unlock();
-    return preload::units<Env, Mutex, Blocked>::post();
+    return preload::basic_semaphore<Env, Mutex, Blocked>::post();
   }
 };
 

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "lockwright/lock.hpp"
-#include "preload/signalling.hpp"
+#include "preload/basic_condvar.hpp"
 #include "scenarios.hpp"
 #include "waits.hpp"
 
@@ -24,15 +24,15 @@ class model_mutex {
   }
 
   void unlock() {
-    if (line_.empty()) {
+    if (signalled_.empty()) {
       disown_and_unlock();
     } else {
-      line_.grant_first_after([this] { disown_and_unlock(); });
+      signalled_.grant_first_after([this] { disown_and_unlock(); });
     }
   }
 
-  static preload::basic_waiter_line<forked_model, model_mutex>* line(model_mutex* mutex) {
-    return &mutex->line_;
+  static preload::basic_signalled_queue<forked_model, model_mutex>* signalled(model_mutex* mutex) {
+    return &mutex->signalled_;
   }
   static bool is_held_by_caller(model_mutex* mutex) {
     return mutex->owner_.load(std::memory_order_relaxed) == model::self();
@@ -49,7 +49,7 @@ class model_mutex {
   }
 
   L lock_;
-  preload::basic_waiter_line<forked_model, model_mutex> line_;
+  preload::basic_signalled_queue<forked_model, model_mutex> signalled_;
   model::atomic<std::uint32_t> owner_{0};
 };
 
@@ -377,20 +377,20 @@ struct cond_kept final : P {
   model::atomic<std::uint32_t> done_{0};
 };
 
-/// The line of a mutex, changed by several threads at once: no waiter is lost or removed twice.
+/// The signalled waiters of a mutex, changed by several threads at once: no waiter is lost or removed twice.
 template <std::uint32_t Threads>
 struct line_changes final : program {
   using waiter = preload::basic_waiter<forked_model, no_mutex>;
 
-  preload::basic_waiter_line<forked_model, no_mutex> line;
+  preload::basic_signalled_queue<forked_model, no_mutex> signalled;
   waiter waiters[3] = {waiter{nullptr}, waiter{nullptr}, waiter{nullptr}};
 
   void thread(std::uint32_t index) override {
-    line.append(&waiters[index], &waiters[index]);
+    signalled.append(&waiters[index], &waiters[index]);
     pop();
   }
   void after() override {
-    while (!line.empty()) {
+    while (!signalled.empty()) {
       pop();
     }
     for (std::uint32_t i = 0; i < Threads; ++i) {
@@ -400,7 +400,7 @@ struct line_changes final : program {
 
  private:
   void pop() {
-    if (waiter* first = line.pop()) {
+    if (waiter* first = signalled.pop()) {
       require(!first->keeps_mutex, "only once");
       first->keeps_mutex = true;
     }

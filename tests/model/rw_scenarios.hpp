@@ -205,7 +205,7 @@ struct rw_timed final : rw_program<L> {
   }
 };
 
-/// A thread with an infinite deadline gets the this->lock.
+/// A thread with an infinite deadline acquires the lock.
 template <class L>
 struct rw_in_time final : rw_program<L> {
   void thread(std::uint32_t index) override {
@@ -222,7 +222,7 @@ struct rw_in_time final : rw_program<L> {
   }
 };
 
-/// The last thread that unlocks destroys the this->lock. One thread reads, all others write.
+/// The last thread that unlocks destroys the lock. One thread reads, all others write.
 template <class L, std::uint32_t Threads>
 struct rw_last_user_destroys final : program {
   using tested = L;

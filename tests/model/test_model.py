@@ -21,7 +21,7 @@ from support.processes import captured
 RELACY = Path("relacy/relacy.hpp")
 
 #: Other objects that are checked.
-OTHERS = [*locate.rwlock_names(), "condvar-futex", "condvar-ttas", "waiter-line", "semaphore"]
+OTHERS = [*locate.rwlock_names(), "condvar-futex", "condvar-ttas", "signalled-queue", "semaphore"]
 
 #: All but the C library's mutex, which is not in source form.
 LOCKS = [*(name for name in locate.lock_names() if name != "pthread"), *OTHERS]
@@ -30,7 +30,16 @@ LOCKS = [*(name for name in locate.lock_names() if name != "pthread"), *OTHERS]
 BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.5")
 
 #: Locks whose mutants are caught so quickly that every run tries them; a larger budget tries all.
-LIGHT = ["futex", "spinlock", "ttas", "backoff", "ticket", "mcs-spin", "clh-spin", "waiter-line"]
+LIGHT = [
+    "futex",
+    "spinlock",
+    "ttas",
+    "backoff",
+    "ticket",
+    "mcs-spin",
+    "clh-spin",
+    "signalled-queue",
+]
 MUTATED = [name for name in LOCKS if name in LIGHT or float(BUDGET) >= 2]
 
 

@@ -6,7 +6,7 @@
 
 #include "lockwright/env/simulated.hpp"
 #include "lockwright/rwlock/phase_fair.hpp"
-#include "preload/units.hpp"
+#include "preload/basic_semaphore.hpp"
 #include "worked_examples.hpp"
 
 namespace worked_examples {
@@ -69,7 +69,7 @@ struct unused {};
 TEST(Others, ASemaphoreAdmitsOneThreadPerUnit) {
   for (const std::uint32_t threads : {1u, 2u, 8u, 24u}) {
     scenario s(crowded());
-    using semaphore = lockwright::preload::units<preload_environment, unused, unused>;
+    using semaphore = lockwright::preload::basic_semaphore<preload_environment, unused, unused>;
     auto& sem = *::new (s.sim->memory.cut(256, 128)) semaphore(3);
     std::uint32_t inside = 0;
     std::uint32_t most = 0;

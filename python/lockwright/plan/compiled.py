@@ -8,7 +8,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.plan.read import Entry, Plan
 from lockwright.plan.resolve import resolve
 from lockwright.plan.rules import Rule
-from lockwright.preload.counters import most_entries
+from lockwright.preload.counters import max_entries
 
 VARIABLE = "LOCKWRIGHT_PLAN"
 
@@ -53,7 +53,7 @@ def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
             for name in addresses.names
         ]
     text = "\n".join([*lines, ""])
-    if len(text) > _MOST or len(rules) >= most_entries():
+    if len(text) > _MOST or len(rules) >= max_entries():
         raise LockwrightError(
             f"{plan.path} is too long: {len(rules)} entries for {len(text):,} bytes of addresses",
             "name fewer mutexes, or let one entry stand for many, as a library does",

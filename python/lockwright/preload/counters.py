@@ -77,7 +77,7 @@ def counters_file() -> Iterator[Path]:
         yield path
 
 
-def most_entries() -> int:
+def max_entries() -> int:
     """Return the largest number of entries of a plan, the default entry included."""
     return layouts().field(_PAGE, "chosen").count
 

@@ -82,8 +82,8 @@ class mixed_mutex : public replaced_mutex<lock_variant> {
     return is_library_mutex(mutex) ? library_mutex::may_wait(mutex) : replaced::may_wait(mutex);
   }
 
-  static waiter_line* line(pthread_mutex_t* mutex) {
-    return is_library_mutex(mutex) ? library_mutex::line(mutex) : replaced::line(mutex);
+  static signalled_queue* signalled(pthread_mutex_t* mutex) {
+    return is_library_mutex(mutex) ? library_mutex::signalled(mutex) : replaced::signalled(mutex);
   }
 
   static bool stays_locked_in_wait(pthread_mutex_t* mutex) {

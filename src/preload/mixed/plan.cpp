@@ -165,7 +165,7 @@ class plan::reader {
 
   bool read_entry(char what) {
     const bool is_default = plan_->entry_number_ == 0;
-    if (plan_->entry_number_ == most_entries || what != (is_default ? 'D' : 'E')) {
+    if (plan_->entry_number_ == max_entries || what != (is_default ? 'D' : 'E')) {
       return false;
     }
     entry& added = plan_->entries_[plan_->entry_number_++];

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "../workload.hpp"
-#include "preload/signalling.hpp"
+#include "preload/basic_condvar.hpp"
 
 namespace lockwright::simulate {
 
@@ -19,7 +19,7 @@ struct shipped : simulated {
 class guarded {
  public:
   using object = guarded;
-  using condvar = preload::signalling<shipped, guarded>;
+  using condvar = preload::basic_condvar<shipped, guarded>;
 
   explicit guarded(const context& with)
       : in_{with.in}, parks_{with.lock->parks}, site_{with.make_site()} {}
@@ -30,10 +30,10 @@ class guarded {
   }
 
   void unlock() {
-    if (line_.empty()) {
+    if (signalled_.empty()) {
       disown_and_unlock();
     } else {
-      line_.grant_first_after([this] { disown_and_unlock(); });
+      signalled_.grant_first_after([this] { disown_and_unlock(); });
     }
   }
 
@@ -53,7 +53,7 @@ class guarded {
   void change_data() { site_->change_data(); }
 
   static bool waiters_park(guarded* mutex) { return mutex->parks_; }
-  static auto* line(guarded* mutex) { return &mutex->line_; }
+  static auto* signalled(guarded* mutex) { return &mutex->signalled_; }
   static bool is_held_by_caller(guarded* mutex) { return mutex->site_->is_held_by_caller(); }
   static int reacquire(guarded* mutex, bool) {
     mutex->lock();
@@ -69,7 +69,7 @@ class guarded {
   simulation& in_;
   bool parks_;
   std::unique_ptr<site> site_;
-  preload::basic_waiter_line<shipped, guarded> line_;
+  preload::basic_signalled_queue<shipped, guarded> signalled_;
   simulated::atomic<std::uint32_t> owner_{0};
 };
 

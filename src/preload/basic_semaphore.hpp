@@ -17,7 +17,7 @@ namespace lockwright::preload {
 /// The operations of every replaced semaphore. While a `Blocked` exists, no signal handler runs in
 /// the calling thread.
 ///
-/// Invariant HAND-OVER: a post that finds a waiter gives it the unit, and does not change the
+/// Invariant HANDOVER: a post that finds a waiter gives it the unit, and does not change the
 /// count. So the count is above 0 only while every thread in the queue has given up and is about to
 /// leave it.
 /// Invariant SIGNAL-SAFE: the guard is held with all signals blocked only, so a
@@ -26,11 +26,12 @@ namespace lockwright::preload {
 /// one, the post does not access the semaphore again: the thread that gets the unit may
 /// destroy it.
 template <class Env, class Mutex, class Blocked>
-class units {
+class basic_semaphore {
  public:
   using waiter = basic_waiter<Env, Mutex>;
 
-  explicit units(unsigned count, std::uint32_t stamp = 0) : word_(count), generation_(stamp) {}
+  explicit basic_semaphore(unsigned count, std::uint32_t stamp = 0)
+      : word_(count), generation_(stamp) {}
 
   [[nodiscard]] unsigned count() const { return count_of(word_.load(std::memory_order_relaxed)); }
 
@@ -115,7 +116,7 @@ class units {
     return done;
   }
 
-  /// Adds a unit while leaving waiters are in the queue: they still use the semaphore, so no thread
+  /// Adds a unit while the queue has leaving waiters: they still use the semaphore, so no thread
   /// destroys it before the guard is free.
   outcome post_despite_leavers() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);

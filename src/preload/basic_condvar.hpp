@@ -11,11 +11,11 @@
 
 namespace lockwright::preload {
 
-/// The operations of every condition variable. `Mutex` gives the line of a Mutex::object and
-/// whether the caller holds it.
+/// The operations of every condition variable. `Mutex` gives the signalled waiters of a
+/// Mutex::object and whether the caller holds it.
 ///
 /// A signalled waiter does not contend for a held mutex: if the signaller holds the waiter's mutex,
-/// the waiter is appended to that mutex's line and granted by an unlock; a broadcast appends all
+/// the waiter is appended to that mutex's signalled waiters and granted by an unlock; a broadcast appends all
 /// waiters, so each unlock makes at most one of them runnable.
 ///
 /// Invariant NO-TOUCH: a waiter that has been signalled does not access the
@@ -23,12 +23,13 @@ namespace lockwright::preload {
 /// Invariant HEAD: waiters are signalled from the head of the queue. If all are
 /// appended, that is the order in which they began to wait.
 template <class Env, class Mutex>
-class signalling {
+class basic_condvar {
  public:
   using object = typename Mutex::object;
   using waiter = basic_waiter<Env, object>;
 
-  explicit signalling(int clock = 0, std::uint32_t stamp = 0) : clock_(clock), generation_(stamp) {}
+  explicit basic_condvar(int clock = 0, std::uint32_t stamp = 0)
+      : clock_(clock), generation_(stamp) {}
 
   /// Enqueues a waiter at the end of the queue, or at its head.
   void enqueue(waiter& self, bool at_end) {
@@ -106,11 +107,12 @@ class signalling {
   /// release of the mutex that the caller has acquired since.
   [[nodiscard]] bool has_no_waiters() const { return queue_.empty(); }
 
-  /// Grants a chain of claimed waiters, all with the same mutex, or appends it to the mutex's line.
+  /// Grants a chain of claimed waiters, all with the same mutex, or appends it to the mutex's
+  /// signalled waiters.
   static void dispatch(waiter& first, waiter& last) {
     auto* const with = first.mutex;
-    auto* const line = Mutex::line(with);
-    if (line == nullptr) {
+    auto* const signalled = Mutex::signalled(with);
+    if (signalled == nullptr) {
       for (waiter* each = &first; each != nullptr;) {
         waiter* next = each->next;
         each->grant();
@@ -119,14 +121,14 @@ class signalling {
       return;
     }
     // mutant survives: dropped: granting one in advance only saves time.
-    first.grants_in_advance = Mutex::waiters_park(with) && &first != &last && line->empty();
+    first.grants_in_advance = Mutex::waiters_park(with) && &first != &last && signalled->empty();
     if (Mutex::is_held_by_caller(with)) {
-      line->append(&first, &last);
+      signalled->append(&first, &last);
       return;
     }
-    // Appended before the first is granted: see CHAIN in basic_waiter_line.
+    // Appended before the first is granted: see CHAIN in basic_signalled_queue.
     if (first.next != nullptr) {
-      line->append(first.next, &last);
+      signalled->append(first.next, &last);
     }
     first.grant();
   }
@@ -160,7 +162,7 @@ struct wait_with {
   int reacquire_mutex() {
     const int result = Mutex::reacquire(self.mutex, is_counted);
     if (self.grants_in_advance) {
-      Mutex::line(self.mutex)->grant_first();
+      Mutex::signalled(self.mutex)->grant_first();
     }
     return result;
   }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <new>
 
-#include "preload/units.hpp"
+#include "preload/basic_semaphore.hpp"
 #include "scenarios.hpp"
 #include "waits.hpp"
 
