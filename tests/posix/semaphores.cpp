@@ -362,10 +362,10 @@ void alternate(sem_t* awaited, sem_t* posted) {
   }
 }
 
-void with_a_child(sem_t* parents, sem_t* childs) {
-  OK(sem_post(parents));
-  const pid_t child = check::start_child([&] { alternate(childs, parents); });
-  alternate(parents, childs);
+void with_a_child(sem_t* of_parent, sem_t* of_child) {
+  OK(sem_post(of_parent));
+  const pid_t child = check::start_child([&] { alternate(of_child, of_parent); });
+  alternate(of_parent, of_child);
   check::await_child(child);
 }
 

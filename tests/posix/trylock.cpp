@@ -101,14 +101,14 @@ std::string succeeds_after_every_kind_of_release() {
   return "";
 }
 
-std::string stress(int lockers, int triers) {
+std::string stress(int lockers, int trylockers) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   volatile long counter = 0;
   std::atomic<long> locked{0};
   std::atomic<long> tried{0};
   std::atomic<long> refused{0};
   const check::Budget budget{150};
-  check::in_parallel(lockers + triers, [&](int i) {
+  check::in_parallel(lockers + trylockers, [&](int i) {
     check::Random random{static_cast<std::uint64_t>(i) + 7};
     long sections = 0;
     long refusals = 0;

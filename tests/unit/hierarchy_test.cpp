@@ -171,7 +171,7 @@ TYPED_TEST(Hierarchy, destroyed_from_another_node) {
   };
   std::atomic<bool> stop{false};
   // Reserves, and so zeroes, all state that becomes free.
-  test_thread scavenger{[&] {
+  test_thread reserver{[&] {
     std::vector<std::pair<void*, std::size_t>> blocks;
     while (!stop.load()) {
       for (std::size_t size = 64; size <= 1'024; size *= 2) {

@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing_locks;
 
-std::atomic<std::uint64_t> tosses{0};
+std::atomic<std::uint64_t> chance_calls{0};
 
 /// The observed environment, with bounds that a test reaches, and chance replaced by a counter.
 struct bounded : observed {
@@ -34,7 +34,7 @@ struct bounded : observed {
       return observed::value<What>();
     }
   }
-  static bool chance(std::uint64_t one_in) { return ++tosses % one_in == 0; }
+  static bool chance(std::uint64_t one_in) { return ++chance_calls % one_in == 0; }
 };
 
 /// The observed environment, without any bound that a test could reach.
@@ -104,7 +104,7 @@ class NumaQueue : public ::testing::Test {
     declared_nodes = 3;
     bound = 1'000'000'000'000;
     nodes_out = 0;
-    tosses = 0;
+    chance_calls = 0;
   }
   void TearDown() override {
     declared_nodes = 1;

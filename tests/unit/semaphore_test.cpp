@@ -66,11 +66,11 @@ TEST(WaiterQueue, wakes_from_the_head) {
 TEST(WaiterQueue, skips_waiters_that_gave_up) {
   append_setting all = set_to("LOCKWRIGHT_TEST_ALL", "1");
   append_setting none = set_to("LOCKWRIGHT_TEST_NONE", "0");
-  for (int quitter = 0; quitter < 4; ++quitter) {
+  for (int impatient = 0; impatient < 4; ++impatient) {
     std::vector<int> rest{0, 1, 2, 3};
-    rest.erase(rest.begin() + quitter);
-    EXPECT_EQ(order_of_wakes(all, quitter), rest);
-    EXPECT_EQ(order_of_wakes(none, quitter), (std::vector<int>{rest.rbegin(), rest.rend()}));
+    rest.erase(rest.begin() + impatient);
+    EXPECT_EQ(order_of_wakes(all, impatient), rest);
+    EXPECT_EQ(order_of_wakes(none, impatient), (std::vector<int>{rest.rbegin(), rest.rend()}));
   }
 }
 

@@ -121,14 +121,14 @@ TYPED_TEST(Timed, giving_up_leaves_the_queue_intact) {
       // All arrive before the deadline.
       stopped_clock = observed::now();
       const std::uint64_t deadline = after(5 * millisecond);
-      auto quitter = [&] {
+      auto impatient = [&] {
         leave.push_back(std::make_unique<test_thread>([&] {
           EXPECT_FALSE(lock.try_lock_until(deadline));
           ++gave_up;
         }));
         leave.back()->wait_until_polling();
       };
-      quitter();
+      impatient();
       for (int i = 0; i < 4; ++i) {
         stay.push_back(std::make_unique<test_thread>([&, i] {
           lock.lock();
@@ -136,9 +136,9 @@ TYPED_TEST(Timed, giving_up_leaves_the_queue_intact) {
           lock.unlock();
         }));
         stay.back()->wait_until_polling();
-        quitter();
+        impatient();
         if (i % 2 == 0) {
-          quitter();
+          impatient();
         }
       }
       EXPECT_EQ(gave_up.load(), 0);
