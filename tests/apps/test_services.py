@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.preload.rwlocks import rwlocks
-from lockwright.study.campaign.site import missing
+from lockwright.study.campaign.local_machine import missing
 from lockwright.study.program import catalogue
 from support import locate
 from support.processes import captured

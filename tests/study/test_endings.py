@@ -9,11 +9,11 @@ import pytest
 from lockwright.preload import locks
 from lockwright.run import record
 from lockwright.study.campaign import plan as plans
+from lockwright.study.campaign.local_machine import Folders, LocalMachine
 from lockwright.study.campaign.plan import Configuration, Plan
 from lockwright.study.campaign.run_record import RunRecord, Slot
 from lockwright.study.campaign.schedule import Schedule
 from lockwright.study.campaign.session import bad_endings
-from lockwright.study.campaign.site import Folders, Site
 from lockwright.study.program import catalogue, placeholders
 from lockwright.study.program.trial import CRASHED, HUNG, LEFT_OUT, SLOW, WRONG, Result
 
@@ -40,10 +40,10 @@ def run(folder: Path, text: str) -> Result:
     """The run of the plan's only program under a lock."""
     plan = read(folder, text)
     one = Configuration(plan.members[0].program.name, "mcs-stp", 2, 0, "none")
-    with Site("here", plan, Folders(folder / "cache", folder / "work")) as site:
-        probe = site.probe(one.setting)
+    with LocalMachine("here", plan, Folders(folder / "cache", folder / "work")) as local:
+        probe = local.probe(one.setting)
         assert not probe.problem
-        return site.run(Slot(one, 1), probe).result
+        return local.run(Slot(one, 1), probe).result
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from lockwright.preload import locks
 from lockwright.preload.rwlocks import rwlocks
 from lockwright.run import record
 from lockwright.study.campaign import plan as plans
+from lockwright.study.campaign.local_machine import Folders, LocalMachine
 from lockwright.study.campaign.plan import Configuration, Plan
 from lockwright.study.campaign.run_record import Probe, Slot
-from lockwright.study.campaign.site import Folders, Site
 from lockwright.study.program.trial import Result
 
 COMMON = "endings = true\nthreads = [2]\nruns = 1\nmost_runs = 1\nscale = 0.05\n"
@@ -25,12 +25,12 @@ def read(folder: Path, text: str) -> Plan:
 def runs_of(folder: Path, plan: Plan) -> tuple[Probe, dict[str, Result]]:
     """Return the probe and the run of each lock of a plan with one program."""
     setting = Configuration(plan.members[0].program.name, "", 2, 0, "none")
-    with Site("here", plan, Folders(folder / "cache", folder / "work")) as site:
-        probe = site.probe(setting)
+    with LocalMachine("here", plan, Folders(folder / "cache", folder / "work")) as local:
+        probe = local.probe(setting)
         if probe.problem:
             return probe, {}
         slots = [Slot(each, 1) for each in plan.configurations()]
-        return probe, {slot.configuration.lock: site.run(slot, probe).result for slot in slots}
+        return probe, {slot.configuration.lock: local.run(slot, probe).result for slot in slots}
 
 
 def test_all_and_some(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from lockwright.machine import pinning
 from lockwright.machine.pinning import Processor
 from lockwright.run.record import FAILED, FINISHED, TIMEOUT
-from lockwright.study.campaign import site
+from lockwright.study.campaign import local_machine
 from lockwright.study.campaign.plan import Configuration, Member, Plan, difference
 from lockwright.study.campaign.run_record import RunRecord, Slot
 from lockwright.study.campaign.schedule import Schedule
@@ -127,7 +127,7 @@ def test_runs_are_made_on_the_processors_that_are_asked_for(
     monkeypatch.setattr(pinning, "usable_processors", lambda: here)
 
     def chosen(threads: int, nodes: int, placed: str) -> set[int] | None:
-        return site.processors_of(Configuration("a", "x", threads, nodes, placed))
+        return local_machine.processors_of(Configuration("a", "x", threads, nodes, placed))
 
     assert chosen(4, 0, "none") is None
     assert chosen(0, 1, "none") == {0, 1, 2, 3}
@@ -138,7 +138,7 @@ def test_runs_are_made_on_the_processors_that_are_asked_for(
     assert chosen(9, 0, "compact") == set(range(8))
     assert chosen(2, 0, "1,6-7") == {1, 6, 7}
     for nodes, placed in ((3, "none"), (0, "7-8")):
-        with pytest.raises(site.NotRunnable):
+        with pytest.raises(local_machine.NotRunnable):
             chosen(2, nodes, placed)
 
 

@@ -23,9 +23,9 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
     for evidence in advice.sensitivity:
         print_wrapped(console, "  ", evidence_text(evidence), "dim")
     _head(console, "The nine bottlenecks")
-    wide = max(len(evidence.title) for evidence in advice.diagnoses)
+    width = max(len(evidence.title) for evidence in advice.diagnoses)
     for diagnosis in advice.diagnoses:
-        _show_diagnosis(console, profile, diagnosis, wide)
+        _show_diagnosis(console, profile, diagnosis, width)
     _head(console, "The six questions")
     for step in advice.steps:
         _show_step(console, step)
@@ -118,14 +118,14 @@ def _head(console: Console, text: str) -> None:
     console.print(f"\n{text}", style="bold")
 
 
-def _show_diagnosis(console: Console, profile: Profile, diagnosis: Diagnosis, wide: int) -> None:
+def _show_diagnosis(console: Console, profile: Profile, diagnosis: Diagnosis, width: int) -> None:
     if diagnosis.fired:
         names = [profile.mutexes[index].name for index in diagnosis.mutexes]
         text = f"{diagnosis.advice}{_at_mutexes(names)}"
-        print_wrapped(console, f"  yes  {diagnosis.title:<{wide}}  ", text, "yellow")
+        print_wrapped(console, f"  yes  {diagnosis.title:<{width}}  ", text, "yellow")
     else:
         word = "no " if diagnosis.measurable else " ? "
-        print_wrapped(console, f"  {word}  {diagnosis.title:<{wide}}  ", "", "default")
+        print_wrapped(console, f"  {word}  {diagnosis.title:<{width}}  ", "", "default")
     for evidence in diagnosis.evidence:
         print_wrapped(console, " " * 7, evidence_text(evidence), "dim")
 

@@ -13,8 +13,14 @@ from lockwright.base.errors import LockwrightError
 from lockwright.compare.plan import UNSPECIFIED, Plan
 from lockwright.preload.locks import BASELINE
 from lockwright.study.campaign import plan as campaign
+from lockwright.study.campaign.local_machine import (
+    Folders,
+    LocalMachine,
+    NotRunnable,
+    default_name,
+    missing,
+)
 from lockwright.study.campaign.plan import EACH, NO_PINNING, Member
-from lockwright.study.campaign.site import Folders, NotRunnable, Site, default_name, missing
 from lockwright.study.program.entry import LOWER, OUTPUT, Program
 from lockwright.study.program.placeholders import Placeholders
 
@@ -95,11 +101,11 @@ def real_program(
     base = folders.runs_of(program)
     base.mkdir(parents=True, exist_ok=True)
     with (
-        Site(default_name(), plan, folders) as site,
+        LocalMachine(default_name(), plan, folders) as local,
         tempfile.TemporaryDirectory(dir=base) as folder,
     ):
         try:
-            data = site.inputs_of(member)
+            data = local.inputs_of(member)
         except NotRunnable as error:
             raise LockwrightError(f"{program.name}: {error}", "choose another program") from error
         work = Path(folder) / "work"

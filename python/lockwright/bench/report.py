@@ -190,6 +190,10 @@ class Steps:
         """Show that a run starts."""
         self._bar.update(self._task, advance=1, description=f"{self._title}: {description}")
 
+    def advance(self) -> None:
+        """Show that a run has ended."""
+        self._bar.advance(self._task)
+
 
 def rotated(chosen: Sequence[Subject], round_number: int) -> list[Subject]:
     """Return the subjects in the order of one round, which starts with another one each time."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.layouts import layouts
 from lockwright.preload.locks import METRICS
+from lockwright.profile.attached import examination_error
 
 _PAGE, _COUNTS, _CALLERS = "metrics_page", "wait_counts", "callers"
 _MAGIC = b"LWWAITS\0"
@@ -126,13 +127,8 @@ def examined(pid: int) -> Segment:
     read."""
     try:
         segment = read(pid)
-    except (FileNotFoundError, ProcessLookupError) as error:
-        raise LockwrightError(f"there is no process {pid}", "see 'ps -e'") from error
     except OSError as error:
-        raise LockwrightError(
-            f"process {pid} cannot be examined: {error.strerror}",
-            "run as root, or as its user with /proc/sys/kernel/yama/ptrace_scope at 0",
-        ) from error
+        raise examination_error(pid, error) from error
     if segment is None:
         raise LockwrightError(
             f"process {pid} counts no waits",

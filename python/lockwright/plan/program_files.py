@@ -31,8 +31,8 @@ class Symbol:
         function."""
         return demangled(re.sub(r"(\.[a-z]*\.?\d+|\.cold|\.part)+$", "", self.raw))
 
-    def is_called(self, name: str) -> bool:
-        """Return whether that name may stand for this symbol."""
+    def has_name(self, name: str) -> bool:
+        """Return whether the name may stand for this symbol."""
         # A cheap test first: the demangled name has no identifier that the raw name lacks.
         if re.split(r"::|[<( ]", name.strip())[-1] not in self.raw and "(" not in name:
             return False
@@ -54,7 +54,7 @@ class File:
         names = (self.path.name, self.path.resolve().name, load(self.path).soname)
         return tuple(dict.fromkeys(name for name in names if name))
 
-    def is_called(self, name: str) -> bool:
+    def has_name(self, name: str) -> bool:
         """Return whether the name is the file's path, one of its names, or one without version."""
         if "/" in name:
             return Path(name).resolve() == self.path.resolve()
@@ -77,7 +77,7 @@ class File:
         return [
             symbol
             for symbol in self.symbols
-            if symbol.is_function == function and symbol.is_called(name)
+            if symbol.is_function == function and symbol.has_name(name)
         ]
 
 
@@ -97,7 +97,7 @@ class Program:
         if "/" in name:
             path = Path(name)
             return File(path) if path.is_file() else None
-        known = next((file for file in self.files if file.is_called(name)), None)
+        known = next((file for file in self.files if file.has_name(name)), None)
         # A script may start another program, which is found in PATH.
         path_in_path = None if known else shutil.which(name)
         return File(Path(path_in_path)) if path_in_path else known

@@ -64,6 +64,16 @@ class Samples:
     processors: set[int] = field(default_factory=set)
 
 
+def examination_error(pid: int, error: OSError) -> LockwrightError:
+    """Return the error message for a process that is missing or may not be examined."""
+    if isinstance(error, (FileNotFoundError, ProcessLookupError)):
+        return LockwrightError(f"there is no process {pid}", "see 'ps -e'")
+    return LockwrightError(
+        f"process {pid} cannot be examined: {error.strerror}",
+        "run as root, or as its user with /proc/sys/kernel/yama/ptrace_scope at 0",
+    )
+
+
 class Attached:
     """A sampled process. asleep: the unfinished waits, by thread."""
 
@@ -79,13 +89,8 @@ class Attached:
         try:
             self._memory = os.open(self.process / "mem", os.O_RDONLY | os.O_CLOEXEC)
             next(iter((self.process / "task").iterdir())).joinpath("syscall").read_text()
-        except FileNotFoundError as error:
-            raise LockwrightError(f"there is no process {pid}", "see 'ps -e'") from error
         except OSError as error:
-            raise LockwrightError(
-                f"process {pid} cannot be examined: {error.strerror}",
-                "run as root, or as its user with /proc/sys/kernel/yama/ptrace_scope at 0",
-            ) from error
+            raise examination_error(pid, error) from error
         command = (self.process / "cmdline").read_bytes().split(b"\0")[:-1]
         self.command = tuple(os.fsdecode(word) for word in command)
         self.program = str((self.process / "exe").readlink())

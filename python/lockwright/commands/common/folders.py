@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from lockwright.study.campaign.site import Folders
+    from lockwright.study.campaign.local_machine import Folders
 
 _PATH = click.Path(path_type=Path)
 OPTIONS = (
@@ -21,7 +21,7 @@ OPTIONS = (
 
 def folders(cache: Path | None, work: Path | None) -> "Folders":
     """Return the directories of inputs and of the files of runs for the values of these options."""
-    from lockwright.study.campaign.site import Folders
+    from lockwright.study.campaign.local_machine import Folders
     from lockwright.study.program.inputs import default_cache
 
     cache = (cache or default_cache()).absolute()

@@ -31,20 +31,7 @@ def load_machine(name: str, timeout: float) -> "Machine":
 def simulations(steps: int) -> Iterator[Callable[[], None]]:
     """Show the progress of so many simulations, with the estimated time left, and yield the
     function to call after each."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from lockwright.bench import report
 
-    from lockwright.base import terminal
-
-    console = terminal.errors()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("Simulating", total=steps)
-        yield lambda: bar.advance(task)
+    with report.progress("Simulating", steps) as bar:
+        yield bar.advance

@@ -110,7 +110,7 @@ def _show(name: str | None, json_file: Path | None) -> None:
 def _facts(program: "Program") -> dict[str, Any]:
     from dataclasses import asdict
 
-    from lockwright.study.campaign.site import missing
+    from lockwright.study.campaign.local_machine import missing
 
     return asdict(program) | {"missing": missing(program)}
 
@@ -123,7 +123,7 @@ def _threads(program: "Program") -> str:
 
 
 def _state(program: "Program") -> str:
-    from lockwright.study.campaign.site import missing
+    from lockwright.study.campaign.local_machine import missing
 
     if not missing(program):
         return "yes"
@@ -154,7 +154,7 @@ def _print_all(programs: "list[Program]") -> None:
 
 
 def _print_one(program: "Program", values: "dict[str, Any] | Any") -> None:
-    from lockwright.study.campaign.site import missing
+    from lockwright.study.campaign.local_machine import missing
     from lockwright.study.program import packages
 
     click.echo(f"{program.name}: {program.about}")
@@ -188,7 +188,7 @@ def _print_key(key: str, value: Any, indent: str) -> None:
 
 def _install(programs: "list[Program]") -> None:
     from lockwright.base.errors import LockwrightError
-    from lockwright.study.campaign.site import missing
+    from lockwright.study.campaign.local_machine import missing
     from lockwright.study.program import packages
 
     if any(map(missing, programs)) and not any(each.packages for each in programs):
@@ -210,7 +210,7 @@ def _check(programs: "list[Program]", everything: bool, scale: float, cache: Pat
     from lockwright.base import interrupts
     from lockwright.base.errors import LockwrightError
     from lockwright.base.progress import print_line
-    from lockwright.study.campaign.site import missing
+    from lockwright.study.campaign.local_machine import missing
     from lockwright.study.program import packages
 
     absent = [each for each in programs if missing(each)]
@@ -238,8 +238,8 @@ def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str,
     """Return the problem of a run, or "", and its figures as text."""
     from lockwright.commands.common.folders import folders
     from lockwright.preload.locks import BASELINE, RWLOCK
+    from lockwright.study.campaign.local_machine import LocalMachine, default_name
     from lockwright.study.campaign.plan import EACH, NO_PINNING, Configuration, Member, Plan
-    from lockwright.study.campaign.site import Site, default_name
 
     threads = min(max(_THREADS, program.least), program.most)
     member = Member(program, scale)
@@ -258,8 +258,8 @@ def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str,
         EACH,
         settings={RWLOCK: _COUNTED_RWLOCK},
     )
-    with Site(default_name(), plan, folders(cache, None)) as site:
-        probe = site.probe(Configuration(program.name, "", threads, 0, NO_PINNING))
+    with LocalMachine(default_name(), plan, folders(cache, None)) as local:
+        probe = local.probe(Configuration(program.name, "", threads, 0, NO_PINNING))
     if not probe.counts:
         return probe.problem, ""
     acquisitions = probe.counts["acquisitions"]

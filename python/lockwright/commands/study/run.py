@@ -11,8 +11,8 @@ from lockwright.base import numbers
 from lockwright.commands.common.folders import OPTIONS, folders
 
 if TYPE_CHECKING:
+    from lockwright.study.campaign.local_machine import Folders
     from lockwright.study.campaign.plan import Plan
-    from lockwright.study.campaign.site import Folders
     from lockwright.study.campaign.store import Store
 
 _PATH = click.Path(path_type=Path)
@@ -126,21 +126,21 @@ def _here(wanted: "Plan", store: "Store", machine: str | None, folders: "Folders
     from lockwright.doctor import examine
     from lockwright.machine.finding import Finding
     from lockwright.machine.provenance import FINDINGS
+    from lockwright.study.campaign.local_machine import LocalMachine, default_name
     from lockwright.study.campaign.schedule import Schedule
     from lockwright.study.campaign.session import Local, check_same_machine, machine_column
-    from lockwright.study.campaign.site import Site, default_name
 
     name = machine or default_name()
     place = machine_column(wanted, name)
     if Schedule(wanted, [record for each, record in store.runs() if each == place]).finished:
         return ""
-    with Site(name, wanted, folders) as site:
-        facts = site.facts()
-        check_same_machine(store, site.name, facts)
+    with LocalMachine(name, wanted, folders) as local:
+        facts = local.facts()
+        check_same_machine(store, local.name, facts)
         if disturbances := examine.disturbances([Finding(**each) for each in facts[FINDINGS]]):
             print_line(f"'lockwright doctor' warns of {disturbances}")
-        store.add_session(site.name, facts)
-        Local(wanted, store, site).carry_out()
+        store.add_session(local.name, facts)
+        Local(wanted, store, local).carry_out()
     return ""
 
 
@@ -148,7 +148,7 @@ def _refuse_missing(wanted: "Plan") -> None:
     """Raise LockwrightError if a program is not installed, with the commands that install all of
     them."""
     from lockwright.base.errors import LockwrightError
-    from lockwright.study.campaign.site import missing
+    from lockwright.study.campaign.local_machine import missing
     from lockwright.study.program.packages import how_to_get
 
     absent = [each.program for each in wanted.members if missing(each.program)]
@@ -162,10 +162,10 @@ def _refuse_missing(wanted: "Plan") -> None:
 
 def _dry_run(wanted: "Plan", place: Path, machine: str | None) -> None:
     from lockwright.base.progress import duration
+    from lockwright.study.campaign.local_machine import default_name, missing
     from lockwright.study.campaign.plan import EACH
     from lockwright.study.campaign.schedule import Schedule
     from lockwright.study.campaign.session import machine_column, seconds_left
-    from lockwright.study.campaign.site import default_name, missing
     from lockwright.study.campaign.store import Store
 
     done, probes = [], []
@@ -231,7 +231,7 @@ def worker(
     """
     from lockwright.base.errors import LockwrightError
     from lockwright.study.campaign.certificates import certificates
-    from lockwright.study.campaign.site import default_name
+    from lockwright.study.campaign.local_machine import default_name
 
     chosen = certificates(tls_ca, tls_cert, tls_key)
     try:

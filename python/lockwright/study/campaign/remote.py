@@ -17,15 +17,15 @@ from lockwright.study.campaign.certificates import (
     Certificates,
     address_with_scheme,
 )
+from lockwright.study.campaign.local_machine import Folders, LocalMachine
 from lockwright.study.campaign.plan import Configuration, Plan
 from lockwright.study.campaign.run_record import Probe, Slot
-from lockwright.study.campaign.site import Folders, Site
 from lockwright.study.program.inputs import default_cache
 
 _JOINING = 30.0
 """Seconds for a scheduler to answer."""
 
-_site: tuple[str, Site] | None = None
+_local: tuple[str, LocalMachine] | None = None
 _folders: Folders | None = None
 
 
@@ -39,34 +39,34 @@ class Answer:
 
 def facts(machine: str, plan: Plan) -> Answer:
     """Return the facts of the machine."""
-    return _answered(machine, plan, lambda site: site.facts())
+    return _answered(machine, plan, lambda local: local.facts())
 
 
 def probe(machine: str, plan: Plan, setting: Configuration) -> Answer:
     """Return the probe of a setting."""
-    return _answered(machine, plan, lambda site: site.probe(setting))
+    return _answered(machine, plan, lambda local: local.probe(setting))
 
 
 def run(machine: str, plan: Plan, slot: Slot, known: Probe) -> Answer:
     """Make a run. known: the probe of its setting on this machine."""
-    return _answered(machine, plan, lambda site: site.run(slot, known))
+    return _answered(machine, plan, lambda local: local.run(slot, known))
 
 
-def _answered(machine: str, plan: Plan, function: Callable[[Site], object]) -> Answer:
-    global _site
+def _answered(machine: str, plan: Plan, function: Callable[[LocalMachine], object]) -> Answer:
+    global _local
     key = f"{machine} {plan.to_json()}"
     try:
-        if _site is not None and _site[0] != key:
-            _site[1].close()
-            _site = None
-        if _site is None:
-            _site = key, Site(machine, plan, _folders or _default_folders())
-        return Answer(function(_site[1]))
+        if _local is not None and _local[0] != key:
+            _local[1].close()
+            _local = None
+        if _local is None:
+            _local = key, LocalMachine(machine, plan, _folders or _default_folders())
+        return Answer(function(_local[1]))
     except LockwrightError as error:
-        # The next call makes a new site: the old one may have ended its processes.
-        if _site is not None:
-            _site[1].close()
-            _site = None
+        # The next call makes a new machine: the old one may have ended its processes.
+        if _local is not None:
+            _local[1].close()
+            _local = None
         return Answer(error=f"{error.what}; {error.todo}")
 
 
@@ -105,8 +105,8 @@ async def _serve(address: str, name: str, chosen: Certificates | None) -> int:
             # The scheduler has ended, or had no message from this worker for too long.
             worker = await _join(address, name, chosen)
     finally:
-        if _site is not None:
-            _site[1].close()
+        if _local is not None:
+            _local[1].close()
 
 
 async def _join(address: str, name: str, chosen: Certificates | None) -> Any:

@@ -6,10 +6,10 @@ from lockwright.base.progress import Display, Similarity, print_line, remaining_
 from lockwright.base.results import now
 from lockwright.run import resume
 from lockwright.run.record import FINISHED
+from lockwright.study.campaign.local_machine import LocalMachine
 from lockwright.study.campaign.plan import ANY, Configuration, Plan
 from lockwright.study.campaign.run_record import Probe, RunRecord, Slot
 from lockwright.study.campaign.schedule import Schedule
-from lockwright.study.campaign.site import Site
 from lockwright.study.campaign.store import Store
 from lockwright.study.program.trial import LEFT_OUT, SLOW, Result
 
@@ -55,15 +55,15 @@ def check_same_machine(store: Store, site_name: str, facts: dict[str, object]) -
 class Local:
     """The runs of a study on this machine alone."""
 
-    def __init__(self, plan: Plan, store: Store, site: Site) -> None:
+    def __init__(self, plan: Plan, store: Store, local: LocalMachine) -> None:
         """Read the stored runs. The store has been begun, and has a session of the machine."""
         self._plan = plan
         self._store = store
-        self._site = site
-        self._place = machine_column(plan, site.name)
+        self._local = local
+        self._place = machine_column(plan, local.name)
         self._done = [run for place, run in store.runs() if place == self._place]
         self.schedule = Schedule(plan, self._done)
-        self._probes = {p.setting: p for p in store.probes() if p.machine == site.name}
+        self._probes = {p.setting: p for p in store.probes() if p.machine == local.name}
 
     def carry_out(self, on_run: Callable[[RunRecord], None] = lambda _: None) -> None:
         """Make all missing runs, and store each at once. on_run: called after each."""
@@ -87,15 +87,15 @@ class Local:
         probe = self._probes.get(configuration.setting)
         if probe is None:
             self._show(display, slot, f"{configuration.setting}, first run")
-            probe = self._site.probe(configuration.setting)
+            probe = self._local.probe(configuration.setting)
             self._store.add_probe(probe)
             self._probes[configuration.setting] = probe
             if probe.problem:
                 print_line(f"{configuration.setting} is left out: {probe.problem}")
         if probe.problem:
-            return left_out(slot, self._site.name, probe.problem)
+            return left_out(slot, self._local.name, probe.problem)
         self._show(display, slot, str(configuration))
-        return self._site.run(slot, probe)
+        return self._local.run(slot, probe)
 
     def _show(self, display: Display, slot: Slot, about: str) -> None:
         left = seconds_left(self._done, self._probes.values(), [slot, *self.schedule.remaining()])

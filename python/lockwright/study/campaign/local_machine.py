@@ -60,7 +60,7 @@ def default_name() -> str:
     return platform.node() or "machine"
 
 
-class Site:
+class LocalMachine:
     """This machine. Its context ends with all processes that it has started."""
 
     def __init__(self, name: str, plan: Plan, folders: Folders) -> None:
@@ -80,7 +80,7 @@ class Site:
         for folder in {folders.runs_of(member.program) for member in plan.members}:
             trial.clear_abandoned(folder)
 
-    def __enter__(self) -> "Site":
+    def __enter__(self) -> "LocalMachine":
         return self
 
     def __exit__(self, *_: object) -> None:
