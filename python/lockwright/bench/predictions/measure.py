@@ -19,7 +19,7 @@ from lockwright.compare.runner import Runner
 from lockwright.preload.locks import Registry
 from lockwright.run import record
 from lockwright.simulate.figures import BASELINE
-from lockwright.study.campaign.site import Folders
+from lockwright.study.campaign.local_machine import Folders
 
 _PROFILING = 60.0
 """Limit of a profiled run in seconds."""
