@@ -13,8 +13,8 @@
 namespace torture {
 namespace {
 
-// Keeps the compiler from making one access of two, or leaving one out.
-void settle() { asm volatile("" ::: "memory"); }
+// Keeps the compiler from merging or removing accesses.
+void compiler_barrier() { asm volatile("" ::: "memory"); }
 
 // A reader-writer lock and the data that it guards.
 class shared {
@@ -109,7 +109,7 @@ class shared {
 
   void enter_as_reader(worker& me) {
     readers_.fetch_add(1);
-    check_no_writer(me, "let in to read");
+    check_no_writer(me, "admitted to read");
     me.sections.store(me.sections.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     reads_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -121,9 +121,9 @@ class shared {
 
   void check_no_writer(const worker& me, const char* doing) {
     const std::uint32_t other = writer_.load(std::memory_order_relaxed);
-    settle();
+    compiler_barrier();
     const std::uint64_t left = left_;
-    settle();
+    compiler_barrier();
     if (other != 0 || left != right_) {
       fail("exclusion", "thread " + std::to_string(me.number) + " was " + doing +
                             " while a writer was inside, or did not see all of its section");
@@ -134,28 +134,28 @@ class shared {
     const std::uint32_t other = writer_.load(std::memory_order_relaxed);
     if (other != 0 || readers_.load() != 0) {
       fail("exclusion", "thread " + std::to_string(me.number) +
-                            " was let in to write while another thread was inside");
+                            " was admitted to write while another thread was inside");
     }
     writer_.store(me.number, std::memory_order_relaxed);
-    settle();
+    compiler_barrier();
     if (left_ != right_) {
       fail("exclusion", "thread " + std::to_string(me.number) +
-                            " was let in to write and did not see all of the last section");
+                            " was admitted to write and did not see all of the last section");
     }
     ++left_;
-    settle();
+    compiler_barrier();
     me.sections.store(me.sections.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   void leave_as_writer(worker& me) {
-    settle();
+    compiler_barrier();
     if (writer_.load(std::memory_order_relaxed) != me.number || readers_.load() != 0 ||
         left_ != right_ + 1) {
-      fail("exclusion",
-           "another thread was let in while thread " + std::to_string(me.number) + " was writing");
+      fail("exclusion", "another thread was admitted while thread " + std::to_string(me.number) +
+                            " was writing");
     }
     ++right_;
-    settle();
+    compiler_barrier();
     writer_.store(0, std::memory_order_relaxed);
   }
 
