@@ -1,9 +1,11 @@
 """Files with faults are read or refused in one line; `./dev fuzz-files` reads more of them."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lockwright.elf.file import load
 from support import file_fuzzing
 
 SEEDS = range(1, 21)
@@ -15,6 +17,35 @@ def test_file_with_faults(reader: file_fuzzing.Reader, tmp_path: Path) -> None:
     folder.mkdir()
     problems = {seed: file_fuzzing.problem_of(reader, folder, seed) for seed in SEEDS}
     assert not any(problems.values()), {seed: text for seed, text in problems.items() if text}
+
+
+#: Files that once ended a reader with an exception, a warning, or not at all.
+FOUND = (
+    ("profile exported to .perfetto.json", 123),
+    ("data set", 67),
+    ("database", 100369),
+    ("comparison resumed", 132),
+    ("program", 198),
+    ("program", 450),
+    ("program", 100825),
+    ("counts", 5),
+)
+
+
+@pytest.mark.parametrize(("name", "seed"), FOUND)
+def test_file_that_found_a_fault(name: str, seed: int, tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    (reader,) = (each for each in file_fuzzing.READERS if each.name == name)
+    assert file_fuzzing.problem_of(reader, folder, seed) == ""
+
+
+def test_a_pipe_in_the_place_of_a_program(tmp_path: Path) -> None:
+    """Nobody writes to it: reading it would never end."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert load(pipe).header is None
+    assert load(pipe).sections == {}
 
 
 def write_outside(path: Path) -> int:

@@ -59,7 +59,8 @@ class SymbolTable:
         a number, and for each function two offsets from the section's address (Linux Standard
         Base, Core, 10.6.2)."""
         address, data = load(self.path).segment(_EH_FRAME, _MOST_BYTES)
-        if data[:1] != b"\x01" or data[2:4] != b"\x03\x3b":
+        # No program is mapped at an address that does not fit.
+        if data[:1] != b"\x01" or data[2:4] != b"\x03\x3b" or address >= 1 << 62:
             return np.zeros(0, np.int64)
         pairs = np.frombuffer(data[12 : 12 + (len(data) - 12) // 8 * 8], np.int32)
         return np.sort(pairs[::2].astype(np.int64) + address)
