@@ -9,12 +9,12 @@
 namespace lockwright::simulate {
 namespace {
 
-struct single {
+struct scalar {
   const char* name;
   std::uint64_t figures::* member;
 };
 
-constexpr single singles[] = {
+constexpr scalar scalars[] = {
     {"packages", &figures::packages},
     {"nodes_per_package", &figures::nodes_per_package},
     {"caches_per_node", &figures::caches_per_node},
@@ -87,7 +87,7 @@ constexpr table tables[] = {
 /// Sets the figure that the line is about; false if there is none of that name, or a number lacks.
 bool set(figures& all, std::vector<std::array<std::uint32_t, 2>>& two_hops, const std::string& name,
          std::istringstream& numbers) {
-  for (const single& one : singles) {
+  for (const scalar& one : scalars) {
     if (name == one.name) {
       return static_cast<bool>(numbers >> all.*one.member);
     }
@@ -153,7 +153,7 @@ void machine::read(const char* path) {
     refuse(std::string(path) + ": '" + name +
            "' is missing; 'lockwright simulate' writes this file");
   };
-  for (const single& one : singles) {
+  for (const scalar& one : scalars) {
     lacks(one.name);
   }
   for (const table& one : tables) {

@@ -190,23 +190,23 @@ int run(settings given) {
       result.operations.push_back(done[i] - before[i]);
     }
   };
-  bool wound_up = false;
+  bool has_released = false;
   for (std::uint32_t i = 0; i < done.size(); ++i) {
     in.add(first_processor(on, i, given.count("spread") != 0), [&, i] {
-      // They do not begin in step.
-      constexpr picoseconds apart = 1'000'000;
-      in.spend(in.caller()->random.below(apart));
+      // Threads do not begin at the same time.
+      constexpr picoseconds max_offset = 1'000'000;
+      in.spend(in.caller()->random.below(max_offset));
       while (!in.is_over()) {
         done[i] += work->step(i);
       }
-      if (!wound_up) {
-        wound_up = true;
-        work->wind_up();
+      if (!has_released) {
+        has_released = true;
+        work->release_waiters();
       }
     });
   }
   in.run(warm_up, length);
-  if (const char* wrong = work->broken()) {
+  if (const char* wrong = work->find_fault()) {
     fail(std::string("the lock is broken: ") + wrong);
   }
   if (about.of_rwlocks) {

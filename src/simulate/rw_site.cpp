@@ -6,8 +6,8 @@
 namespace lockwright::simulate {
 namespace {
 
-constexpr std::size_t apart = 128;
-constexpr std::size_t words_apart = apart / sizeof(std::uint64_t);
+constexpr std::size_t cache_line_pair = 128;
+constexpr std::size_t words_per_pair = cache_line_pair / sizeof(std::uint64_t);
 
 }  // namespace
 
@@ -17,11 +17,11 @@ rw_site::rw_site(simulation& in, const rwlock_entry& lock, std::uint64_t data_li
       entry_{lock},
       record_{all},
       trace_{shown},
-      lock_{in.memory.cut(lock.bytes, apart)},
+      lock_{in.memory.cut(lock.bytes, cache_line_pair)},
       data_lines_{data_lines} {
   entry_.make(lock_);
   // What comes next in memory begins apart from the lock.
-  data_ = static_cast<std::uint64_t*>(in.memory.cut((data_lines + 1) * apart, apart));
+  data_ = static_cast<std::uint64_t*>(in.memory.cut((data_lines + 1) * cache_line_pair, cache_line_pair));
 }
 
 void rw_site::lock_read() {
@@ -99,7 +99,7 @@ void rw_site::leave(std::uint64_t& sections) {
 
 void rw_site::check_data() {
   for (std::uint64_t i = 0; i < data_lines_; ++i) {
-    const std::uint64_t* word = data_ + i * words_apart;
+    const std::uint64_t* word = data_ + i * words_per_pair;
     if (simulation_.load(word, sizeof *word) != changes_) {
       fail("the lock is broken: thread " + std::to_string(simulation_.caller()->number) +
            " does not see what the last writer wrote");
@@ -111,7 +111,7 @@ void rw_site::change_data() {
   check_data();
   ++changes_;
   for (std::uint64_t i = 0; i < data_lines_; ++i) {
-    std::uint64_t* word = data_ + i * words_apart;
+    std::uint64_t* word = data_ + i * words_per_pair;
     simulation_.store(word, changes_, sizeof *word);
   }
 }

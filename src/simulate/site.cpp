@@ -5,7 +5,7 @@
 namespace lockwright::simulate {
 namespace {
 
-constexpr std::size_t apart = 128;
+constexpr std::size_t cache_line_pair = 128;
 
 }  // namespace
 
@@ -15,11 +15,11 @@ site::site(simulation& in, const lock_entry& lock, std::uint64_t data_lines, rec
       entry_{lock},
       record_{all},
       trace_{shown},
-      lock_{in.memory.cut(lock.bytes, apart)},
+      lock_{in.memory.cut(lock.bytes, cache_line_pair)},
       data_lines_{data_lines} {
   entry_.make(lock_);
   // What comes next in memory begins apart from the lock.
-  data_ = static_cast<std::uint64_t*>(in.memory.cut((data_lines + 1) * apart, apart));
+  data_ = static_cast<std::uint64_t*>(in.memory.cut((data_lines + 1) * cache_line_pair, cache_line_pair));
 }
 
 void site::lock() {
@@ -87,9 +87,9 @@ void site::unlock() {
 }
 
 void site::change_data() {
-  constexpr std::size_t words_apart = apart / sizeof(std::uint64_t);
+  constexpr std::size_t words_per_pair = cache_line_pair / sizeof(std::uint64_t);
   for (std::uint64_t i = 0; i < data_lines_; ++i) {
-    std::uint64_t* word = data_ + i * words_apart;
+    std::uint64_t* word = data_ + i * words_per_pair;
     const std::uint64_t before = simulation_.load(word, sizeof *word);
     if (before != changes_) {
       fail("the lock is broken: thread " + std::to_string(simulation_.caller()->number) +

@@ -51,9 +51,9 @@ class workload {
   /// What a thread does again and again; how many operations that were.
   virtual std::uint64_t step(std::uint32_t index) = 0;
   /// After the measurement, in a thread that has left its loop: lets others go on that wait.
-  virtual void wind_up() {}
+  virtual void release_waiters() {}
   /// What is wrong when all have ended; null if nothing.
-  [[nodiscard]] virtual const char* broken() const { return nullptr; }
+  [[nodiscard]] virtual const char* find_fault() const { return nullptr; }
 };
 
 struct description {

@@ -134,7 +134,7 @@ class modelled : public workload {
         if (left[role] != 0) {
           --left[role];
           role_of_.push_back(&program_.roles[role]);
-          beds_.push_back(&placed<bed>(with.in, 0u));
+          sleep_words_.push_back(&placed<bed>(with.in, 0u));
         }
       }
     }
@@ -147,18 +147,18 @@ class modelled : public workload {
     const auto taken = std::upper_bound(
         role.takes.begin(), role.takes.end(), drawn,
         [](std::uint64_t value, const modelled_role::choice& c) { return value < c.weight_up_to; });
-    guards_[taken->mutex]->hold(*beds_[index]);
+    guards_[taken->mutex]->hold(*sleep_words_[index]);
     in_.work(role.gap.draw(random));
     if (role.blocks != 0 && random.below(million) < role.blocks) {
       // From nothing to twice the mean.
       constexpr std::uint64_t parts = 1 << 20;
       const picoseconds length = role.block / parts * random.below(2 * parts);
-      sleep_for(*beds_[index], length);
+      sleep_for(*sleep_words_[index], length);
     }
     return 1;
   }
 
-  [[nodiscard]] const char* broken() const override {
+  [[nodiscard]] const char* find_fault() const override {
     const bool complete = std::all_of(guards_.begin(), guards_.end(),
                                       [](const auto& each) { return each->is_complete(); });
     return complete ? nullptr : "an atomic variable lost an addition";
@@ -169,7 +169,7 @@ class modelled : public workload {
   model program_;
   std::vector<std::unique_ptr<modelled_guard>> guards_;
   std::vector<const modelled_role*> role_of_;  ///< by thread
-  std::vector<bed*> beds_;                     ///< by thread
+  std::vector<bed*> sleep_words_;                     ///< by thread
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ class producer_consumer : public workload {
 
   std::uint64_t step(std::uint32_t index) override { return index < producers_ ? put() : get(); }
 
-  void wind_up() override {
+  void release_waiters() override {
     mutex_.lock();
     over_ = true;
     not_empty_.broadcast();
@@ -38,7 +38,7 @@ class producer_consumer : public workload {
     mutex_.unlock();
   }
 
-  [[nodiscard]] const char* broken() const override {
+  [[nodiscard]] const char* find_fault() const override {
     return left_ + queued_ == entered_ ? nullptr : "messages were lost or came twice";
   }
 
@@ -100,13 +100,13 @@ class many_locks : public workload {
       refuse("many-locks needs 'mutexes' of at least 1");
     }
     for (std::uint64_t i = 0; i < with.threads(); ++i) {
-      rooms_.push_back(static_cast<char*>(in_.memory.cut(mutexes_ * size_ + 128, 128)));
+      memory_.push_back(static_cast<char*>(in_.memory.cut(mutexes_ * size_ + 128, 128)));
     }
   }
 
   std::uint64_t step(std::uint32_t index) override {
     for (std::uint64_t i = 0; i < mutexes_; ++i) {
-      void* lock = rooms_[index] + i * size_;
+      void* lock = memory_[index] + i * size_;
       lock_.make(lock);
       for (std::uint64_t pair = 0; pair < pairs_; ++pair) {
         lock_.lock(lock);
@@ -125,7 +125,7 @@ class many_locks : public workload {
   std::uint64_t mutexes_;
   std::uint64_t pairs_;
   std::size_t size_;
-  std::vector<char*> rooms_;
+  std::vector<char*> memory_;
 };
 
 /// All take a lock once; the last to have had it destroys it, and then they take the next one.
@@ -165,9 +165,9 @@ class last_user_destroys : public workload {
   static constexpr picoseconds section = 100'000;
 
   void begin() {
-    constexpr std::size_t apart = 128;
+    constexpr std::size_t cache_line_pair = 128;
     users_ = 0;
-    now_ = in_.memory.cut((lock_.bytes + apart - 1) / apart * apart, apart);
+    now_ = in_.memory.cut((lock_.bytes + cache_line_pair - 1) / cache_line_pair * cache_line_pair, cache_line_pair);
     lock_.make(now_);
   }
 
@@ -201,7 +201,7 @@ class sleep_period : public workload {
     return 0;
   }
 
-  void wind_up() override {
+  void release_waiters() override {
     calls_.fetch_add(1);
     simulated::wake(calls_, ~std::uint32_t{0});
   }

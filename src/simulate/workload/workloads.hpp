@@ -19,8 +19,8 @@ std::vector<description> workloads_of_waiting();
 /// In simulated memory, on lines of its own, for as long as the simulation lasts.
 template <class T, class... Arguments>
 T& placed(simulation& in, Arguments&&... arguments) {
-  constexpr std::size_t apart = 128;
-  return *::new (in.memory.cut(sizeof(T) + apart, apart)) T(arguments...);
+  constexpr std::size_t cache_line_pair = 128;
+  return *::new (in.memory.cut(sizeof(T) + cache_line_pair, cache_line_pair)) T(arguments...);
 }
 
 template <class W>
