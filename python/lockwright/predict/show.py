@@ -103,7 +103,7 @@ def tied(ranked: Sequence[Prediction]) -> str:
     """Return a sentence on the locks that cannot be told apart from the best."""
     if len(ranked) == 1:
         return ""
-    # A lock that may be the first is worse than none.
+    # A lock that may be the first is worse than no other one.
     names = [each.lock for each in ranked if each.first == 1]
     if len(names) == 1:
         return f"{names[0]} is told apart from all others."
