@@ -96,13 +96,13 @@ class _File:
                 )
         if comparison.is_comparison(self.heading):
             self.heading, self.rows = comparison.as_runs(
-                self.heading, self.rows, path.resolve().parent.name, path.stem, self.of_heading
+                self.heading, self.rows, path.resolve().parent.name, path.stem, self.heading_error
             )
 
     def complaint(self, line: int, what: str, todo: str = "correct the file") -> LockwrightError:
         return LockwrightError(f"{self.path}:{line}: {what}", todo)
 
-    def of_heading(self, what: str, todo: str = _TODO) -> LockwrightError:
+    def heading_error(self, what: str, todo: str = _TODO) -> LockwrightError:
         return self.complaint(self.heading_line, what, todo)
 
     def column(self, index: int) -> list[str]:
@@ -114,7 +114,7 @@ def _read(path: Path, machine: str, better: dict[str, str], notes: list[str]) ->
     indices = _dimensions(file)
     metrics = _metrics(file, better)
     if not file.rows:
-        raise file.of_heading("has no lines below its heading")
+        raise file.heading_error("has no lines below its heading")
     finished = _counted_lines(file, indices, notes)
     columns: dict[str, list[Any]] = {}
     for name in (schema.MACHINE, schema.APPLICATION, schema.LOCK, schema.VARIANT):
@@ -134,7 +134,7 @@ def _read(path: Path, machine: str, better: dict[str, str], notes: list[str]) ->
     unfinished = _unfinished(file, indices, frame)
     frame = frame[finished].reset_index(drop=True)
     if frame.empty:
-        raise file.of_heading("has no run that finished")
+        raise file.heading_error("has no run that finished")
     # A file with a column of machines adds to no other machine by its name.
     adds_metrics = machine != path.stem and schema.MACHINE not in indices
     return Source(
@@ -149,7 +149,9 @@ def _dimensions(file: _File) -> dict[str, int]:
         name = schema.dimension_of(heading)
         if name in indices:
             other = file.heading[indices[name]]
-            raise file.of_heading(f"'{other}' and '{heading}' are both the {name}", "leave out one")
+            raise file.heading_error(
+                f"'{other}' and '{heading}' are both the {name}", "leave out one"
+            )
         if name:
             indices[name] = index
     for name in _REQUIRED:
@@ -157,7 +159,7 @@ def _dimensions(file: _File) -> dict[str, int]:
             near = get_close_matches(name, [h.lower() for h in file.heading], n=1)
             hint = f" ('{near[0]}' is not understood)" if near else ""
             spelt = ", ".join(schema.DIMENSIONS[name])
-            raise file.of_heading(f"no column is the {name}{hint}", f"it may be called {spelt}")
+            raise file.heading_error(f"no column is the {name}{hint}", f"it may be called {spelt}")
     return indices
 
 
@@ -169,7 +171,7 @@ def _metrics(file: _File, better: dict[str, str]) -> dict[str, tuple[int, float]
         metric = schema.metric_of(heading)
         name = metric.name if metric else plain
         if name in better and metric and better[name] != metric.better:
-            raise file.of_heading(
+            raise file.heading_error(
                 f"'{heading}' is better when {metric.better}, not when {better[name]}",
                 "leave out --better",
             )
@@ -177,15 +179,15 @@ def _metrics(file: _File, better: dict[str, str]) -> dict[str, tuple[int, float]
             continue
         if name in metrics:
             other = file.heading[metrics[name][0]]
-            raise file.of_heading(f"'{other}' and '{heading}' are both {name}", "leave out one")
+            raise file.heading_error(f"'{other}' and '{heading}' are both {name}", "leave out one")
         unit = schema.unit_of(heading)
         if metric and unit and unit not in metric.units:
             known = ", ".join(metric.units)
-            raise file.of_heading(f"the unit '{unit}' of {name} is not known", f"use {known}")
+            raise file.heading_error(f"the unit '{unit}' of {name} is not known", f"use {known}")
         metrics[name] = (index, metric.units.get(unit, 1.0) if metric else 1.0)
     if not metrics:
         known = ", ".join(schema.METRICS)
-        raise file.of_heading(
+        raise file.heading_error(
             f"no column is a metric ({known})", "add one, or name it with --metric and --better"
         )
     return metrics
@@ -233,7 +235,7 @@ def _counts(
     if len(columns) == 2:
         distinct = {name: len(set(zip(machines, columns[name], strict=True))) for name in columns}
         if len(set(zip(machines, *columns.values(), strict=True))) > max(distinct.values()):
-            raise file.of_heading("threads and nodes vary independently", "use a file for each")
+            raise file.heading_error("threads and nodes vary independently", "use a file for each")
         most = max(distinct, key=lambda name: distinct[name])
         columns = {most: columns[most]}
     for name, texts in columns.items():
