@@ -48,11 +48,12 @@ class workload {
 
   /// Threads beside those of --threads, with the last indices.
   [[nodiscard]] virtual std::uint64_t helpers() const { return 0; }
-  /// What a thread does again and again; how many operations that were.
+  /// Runs one iteration of a thread; returns its operations.
   virtual std::uint64_t step(std::uint32_t index) = 0;
-  /// After the measurement, in a thread that has left its loop: lets others go on that wait.
+  /// Called after the measurement, by a thread that has left its loop: wakes threads that wait for
+  /// others.
   virtual void release_waiters() {}
-  /// What is wrong when all have ended; null if nothing.
+  /// Returns the fault found when all threads have ended; null if there is none.
   [[nodiscard]] virtual const char* find_fault() const { return nullptr; }
 };
 

@@ -228,7 +228,8 @@ void phase_run::show(std::FILE* to) const {
   for (const guarded& each : mutexes_) {
     std::fprintf(to, "mutex %u (%s): %llu sections, inside: ", each.number, type_name(each.type),
                  static_cast<unsigned long long>(each.entries()));
-    std::fprintf(to, each.owner() != 0 ? "thread %u\n  bytes:" : "nobody\n  bytes:", each.owner());
+    std::fprintf(to,
+                 each.owner() != 0 ? "thread %u\n  bytes:" : "no thread\n  bytes:", each.owner());
     unsigned char bytes[sizeof each.mutex];
     std::memcpy(bytes, &each.mutex, sizeof bytes);
     for (std::size_t i = 0; i < sizeof bytes; ++i) {

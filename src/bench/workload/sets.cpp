@@ -23,9 +23,9 @@ struct set_of_lists {
       refuse("'--initial' is above '--range'; give a smaller number");
     }
     random_source random(UINT32_MAX);
-    mutex_meter<meters_off> nobody(1);
+    mutex_meter<meters_off> unused_meter(1);
     for (std::uint64_t there = 0; there < initial;) {
-      there += add(static_cast<std::int64_t>(random.below(range)), nobody, make_node) ? 1 : 0;
+      there += add(static_cast<std::int64_t>(random.below(range)), unused_meter, make_node) ? 1 : 0;
     }
   }
 
