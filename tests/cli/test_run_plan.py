@@ -218,6 +218,21 @@ def test_a_bad_plan_is_refused(cli: Cli, program: Program, plan: PlanFile, text:
     result.refuses(*BAD_PLANS[text])
 
 
+@pytest.mark.parametrize(
+    ("options", "found"), [([], "futex-rw"), (["--rwlock", "phase-fair"], "phase-fair")]
+)
+def test_the_reader_writer_lock_of_a_plan(
+    cli: Cli, plan: PlanFile, options: list[str], found: str
+) -> None:
+    """The option precedes the plan, and the plan the environment."""
+    show = "import os, threading; print(os.environ['LOCKWRIGHT_RWLOCK'])"
+    words = ["--plan", plan('rwlock = "futex-rw"'), *options, "--", "python3", "-c", show]
+    done = cli("run", *words, env={"LOCKWRIGHT_RWLOCK": "mutex"})
+    assert (done.status, done.out.split()) == (0, [found]), done.err
+    cli("run", "--plan", plan('rwlock = "phasefair"'), "--", "true").refuses("'phase-fair'")
+    cli("run", "--plan", plan('rwlock = "mutex"'), "--", "true").refuses("--rwlock mutex")
+
+
 def test_options_that_exclude_each_other(cli: Cli, plan: PlanFile) -> None:
     plan_file = plan('lock = "ttas"')
     cli("run", "--lock", "ttas", "--plan", plan_file, "--", "true").refuses("exclude each other")

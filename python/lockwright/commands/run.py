@@ -96,6 +96,8 @@ def command(
             chosen.pop(APPEND[option], None)
     if metrics:
         chosen[METRICS] = "1"
+    if rwlock is None and subject.plan is not None:
+        rwlock = subject.plan.rwlock
     set_replacements(chosen, {"rwlock": rwlock, "spin": spin})
     if subject.plan is not None:
         check_plan_replacements(chosen, "give one lock for all with --lock")

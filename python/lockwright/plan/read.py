@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.base.errors import LockwrightError
-from lockwright.preload.locks import BASELINE, Registry
+from lockwright.preload.locks import BASELINE, RWLOCK, Registry, check_replacement
 
 _HOW = "docs/plans.md describes the keys of a plan"
-_TOP_KEYS = ("lock", "mutex")
+_TOP_KEYS = ("lock", "rwlock", "mutex")
 _KEYS = ("lock", "symbol", "site", "library", "rank", "profile", "ordinal")
 
 
@@ -48,11 +48,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan. path: its file; locks: of all mutexes without an entry, in rotation."""
+    """A plan. path: its file; locks: of all mutexes without an entry, in rotation; rwlock: the
+    reader-writer lock in place of the C library's, None if the plan names none."""
 
     path: Path
     locks: tuple[str, ...]
     entries: tuple[Entry, ...]
+    rwlock: str | None = None
 
     @property
     def all_locks(self) -> list[str]:
@@ -76,14 +78,18 @@ def read(path: Path, registry: Registry) -> Plan:
     tables = document.get("mutex", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise LockwrightError(f"{path}: mutex is not a table", "begin each with [[mutex]]")
-    if not tables and "lock" not in document:
+    if not tables and not {"lock", "rwlock"} & document.keys():
         raise LockwrightError(
             f"{path} is empty", 'give it lock = "…" for all mutexes, or a [[mutex]] table'
         )
+    rwlock = _text(str(path), document, "rwlock")
+    if rwlock is not None:
+        check_replacement(f"{path}: rwlock", RWLOCK, rwlock)
     return Plan(
         path,
         _locks(str(path), document.get("lock", BASELINE), registry),
         tuple(_entry(path, number, table, registry) for number, table in enumerate(tables, 1)),
+        rwlock,
     )
 
 
