@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Candidate, Change, Evidence
-from lockwright.advise.evidence import all_met, at_least, at_most, informs
+from lockwright.advise.evidence import all_met, at_least, at_most
 from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.base import numbers
 from lockwright.preload.rwlocks import KEEP, MUTEX
@@ -59,9 +59,10 @@ def advise_on_rwlocks(figures: ProfileFigures) -> RwLockAdvice:
     )
     worst = rwlocks[0]
     starved = [
-        change for each in rwlocks if (change := _starved_writers(figures, each)) is not None
+        (each.name, change) for each in rwlocks if (change := _starved_writers(each)) is not None
     ]
     as_mutex = [change for each in rwlocks if (change := _mutex_instead(figures, each)) is not None]
+    changes = [*(change for _, change in starved), *as_mutex]
     if lost.met:
         shortlist = _shortlist(figures, worst, bool(starved), bool(as_mutex))
         names = " or ".join(candidate.lock for candidate in shortlist[:2])
@@ -71,17 +72,13 @@ def advise_on_rwlocks(figures: ProfileFigures) -> RwLockAdvice:
             f" most of it for {worst.name} ({numbers.share(worst.read_share)} reads):"
             f" try --rwlock {names}."
         )
-        return RwLockAdvice(sentence, (lost,), shortlist, (*starved, *as_mutex))
+        return RwLockAdvice(sentence, (lost,), shortlist, tuple(changes))
     if starved:
         shortlist = _shortlist(figures, worst, True, False)
-        sentence = f"Writers of {starved_names(starved)} wait far longer than any section lasts."
-        return RwLockAdvice(sentence, (lost,), shortlist, (*starved, *as_mutex))
+        names = ", ".join(name for name, _ in starved)
+        sentence = f"Writers of {names} wait far longer than any section lasts."
+        return RwLockAdvice(sentence, (lost,), shortlist, tuple(changes))
     return RwLockAdvice("", (lost,), (), tuple(as_mutex))
-
-
-def starved_names(changes: list[Change]) -> str:
-    """Return the names at the beginning of the texts."""
-    return ", ".join(change.text.partition(": ")[0] for change in changes)
 
 
 def _shortlist(
@@ -118,7 +115,7 @@ def _shortlist(
     return tuple(distinct.values())[:_MOST]
 
 
-def _starved_writers(figures: ProfileFigures, rwlock: RwLock) -> Change | None:
+def _starved_writers(rwlock: RwLock) -> Change | None:
     readers, writers = rwlock.readers, rwlock.writers
     longest = max(readers.holding.p99, writers.holding.p99)
     evidence = (
@@ -133,12 +130,18 @@ def _starved_writers(figures: ProfileFigures, rwlock: RwLock) -> Change | None:
         at_least(
             "share of reads", rwlock.read_share, MOSTLY_WRITTEN, "share", "readers pass writers"
         ),
-        informs("wait of a reader (p90)", readers.waiting.p90, "ns"),
+        at_least(
+            "wait of a writer in waits of a reader (p90)",
+            writers.waiting.p90 / max(1.0, readers.waiting.p90),
+            2,
+            "",
+            "else a preempted holder delays both",
+        ),
     )
     if not all_met(evidence):
         return None
     text = (
-        f"{rwlock.name}: its writers are starved: one waits {numbers.time(writers.waiting.p90)}"
+        f"At {rwlock.name}, writers are starved: one waits {numbers.time(writers.waiting.p90)}"
         f" (p90), while the sections last {numbers.time(longest)} (p99), for readers that come"
         " later pass it. Use a lock that admits writers, as phase-fair, or the C library's"
         " preference PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP."
@@ -178,11 +181,13 @@ def _mutex_instead(figures: ProfileFigures, rwlock: RwLock) -> Change | None:
         ),
     )
     for reason, figures_of in (
-        ("its readers hardly ever meet", evidence),
-        ("most of its acquisitions write", mostly_written),
+        ("readers hardly ever meet", evidence),
+        ("most acquisitions write", mostly_written),
     ):
         if all_met(figures_of):
-            text = f"{rwlock.name}: {reason}: a mutex may be faster. 'lockwright compare --rwlocks"
+            text = (
+                f"At {rwlock.name}, {reason}: a mutex may be faster. 'lockwright compare --rwlocks"
+            )
             text += f" {KEEP},{MUTEX}' measures it without changing the program."
             return Change("mutex", None, text, figures_of)
     return None
