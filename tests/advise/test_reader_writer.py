@@ -67,7 +67,7 @@ def test_a_mutex_instead_where_readers_never_meet() -> None:
     readers = examples.mutex(entries=2_000_000, held=20)
     _, advice = advised(readers, examples.mutex(entries=1000, held=20))
     assert [change.kind for change in advice.changes] == ["mutex"]
-    assert "hardly ever meet" in advice.changes[0].text
+    assert "readers hardly ever meet" in advice.changes[0].text
     meeting = examples.mutex(entries=2_000_000, held=200)
     assert advised(meeting, examples.mutex(entries=1000, held=20))[1].changes == ()
 

@@ -16,8 +16,7 @@ def compared(cli: Cli, program: Program, tmp_path: Path, *words: str) -> list[st
     report = tmp_path / "report.json"
     done = cli("compare", *words, *ONE_RUN, "--json", str(report), "--", str(program("rwlock")))
     assert done.status == 0, done.err
-    (table,) = json.loads(report.read_text())["tables"]
-    return sorted(row["lock"] for row in table["locks"])
+    return sorted(row["lock"] for row in json.loads(report.read_text())["summaries"])
 
 
 def test_without_locks_only_reader_writer_locks_differ(
