@@ -93,8 +93,9 @@ int wait_for(profile_buffer& target, thread_slot& thread, record& entry, rwlock_
 template <bool Writes, class Call>
 [[gnu::noinline]] int lock_slow(pthread_rwlock_t* lock, std::uint64_t caller, Call call) {
   rwlock_words& words = rwlock_words::of(lock);
+  const bool is_held = holds_up(words, Writes);
   thread_slot* thread = nullptr;
-  profile_buffer* target = buffer_for_call(thread, holds_up(words, Writes));
+  profile_buffer* target = buffer_for_call(thread, is_held);
   if (target == nullptr) {
     sampler_of<Writes>(*this_slot).countdown = 0;  // the next call comes here, too
     return call();
@@ -104,7 +105,8 @@ template <bool Writes, class Call>
   record& entry = record_of<Writes>(*target, words, caller);
   const std::uint32_t stack =
       weight != 0 ? stack_if_due(*target, *thread, entry, caller, samples.last_sample) : 0;
-  int error = try_real<Writes>(lock);
+  // Without a second look: a trylock, a little later, would often avoid a wait that the program has.
+  int error = is_held ? EBUSY : try_real<Writes>(lock);
   if (error == EBUSY) {
     error = wait_for<Writes>(*target, *thread, entry, words, caller, call);
   }
