@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t million = 1'000'000;
 constexpr std::uint64_t most_instances = 4096;
+constexpr std::uint64_t most_data_lines = 4096;
 
 /// Random numbers are below 2^32.
 constexpr std::uint64_t most_weight = 1'000'000'000;
@@ -53,6 +54,12 @@ bool change_mutex(modelled_mutex& last, const std::string& name, std::istringstr
   if (name == "asleep") {
     return words >> last.asleep && last.asleep <= million;
   }
+  if (name == "data") {
+    std::uint64_t lines = 0;
+    const bool read = words >> lines && lines <= most_data_lines;
+    last.data_lines = lines;
+    return read;
+  }
   if (name == "reads") {
     last.kind = guard::rwlock;
     return words >> last.reads && last.reads <= million;
@@ -68,6 +75,9 @@ bool change_role(modelled_role& last, std::size_t mutexes, const std::string& na
   }
   if (name == "block") {
     return words >> last.blocks >> last.block && last.blocks <= million;
+  }
+  if (name == "meet") {
+    return words >> last.meets && last.meets <= million;
   }
   std::uint64_t mutex = 0;
   std::uint64_t weight = 0;
@@ -87,8 +97,8 @@ bool add_line(model& to, const std::string& name, std::istringstream& words) {
     to.roles.emplace_back();
     return static_cast<bool>(words >> to.roles.back().threads);
   }
-  constexpr std::array of_mutexes{"section", "lock", "reads", "atomic", "polls", "asleep"};
-  constexpr std::array of_roles{"gap", "block", "take"};
+  constexpr std::array of_mutexes{"section", "lock", "reads", "atomic", "polls", "asleep", "data"};
+  constexpr std::array of_roles{"gap", "block", "meet", "take"};
   if (std::find(of_mutexes.begin(), of_mutexes.end(), name) != of_mutexes.end()) {
     return !to.mutexes.empty() && change_mutex(to.mutexes.back(), name, words);
   }

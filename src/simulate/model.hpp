@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct modelled_mutex {
   std::uint64_t reads = 0;   ///< of a reader-writer lock: acquisitions that read, per million
   bool polls = false;        ///< threads wait by trying it
   std::uint64_t asleep = 0;  ///< the part of each section in which its holder sleeps, per million
+  std::optional<std::uint64_t> data_lines;  ///< that a section changes; none: --data-lines
   distribution section;
 };
 
@@ -56,6 +58,7 @@ struct modelled_role {
   distribution gap;          ///< processor time between two sections
   std::uint64_t blocks = 0;  ///< gaps in which the thread sleeps, per million
   picoseconds block = 0;     ///< the mean of these sleeps
+  std::uint64_t meets = 0;   ///< sections of a thread before a barrier of the role; 0: none
   std::vector<choice> takes;
 };
 

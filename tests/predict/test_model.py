@@ -8,6 +8,7 @@ from lockwright.predict.derive import derive
 from lockwright.simulate.model import (
     Model,
     ModelMutex,
+    Operation,
     Role,
     as_toml,
     exactly,
@@ -23,16 +24,19 @@ MODEL = Model(
     'a program\'s "name"',
     (
         ModelMutex("one", ((10.0, 20.0, 3.0), (20.0, 40.0, 1.0)), 2),
-        ModelMutex("two", exactly(7), lock="mcs-spin"),
+        ModelMutex("two", exactly(7), lock="mcs-spin", data_lines=0),
         ModelMutex("three", exactly(7), reads=0.9),
         ModelMutex("four", (), is_atomic=True),
     ),
     (
         Role("worker", 4, gamma(100, 1), ((0, 0.5), (1, 0.25), (3, 0.25))),
-        Role("writer", 1, (), ((2, 1.0),), False, 0.5, 1e6),
+        Role("writer", 1, (), ((2, 1.0),), False, 0.5, 1e6, barrier_every=7),
     ),
     "a test",
     ("nothing", "something"),
+    Operation(12.5, 3e6),
+    1.5,
+    ("pthread", "ttas"),
 )
 
 
@@ -43,6 +47,15 @@ def test_a_written_model_is_read_again(tmp_path: Path) -> None:
     assert again.simulator_input() == MODEL.simulator_input()
     assert (again.title, again.source, again.unknown) == (MODEL.title, MODEL.source, MODEL.unknown)
     assert again.roles[1] == MODEL.roles[1]
+    assert again.operation == MODEL.operation
+    assert again.threads_per_processor == MODEL.threads_per_processor
+    assert again.fitted_locks == MODEL.fitted_locks
+
+
+def test_the_rate_of_operations() -> None:
+    """Of 10 sections and 4 ms of work for two processors, with 1000 sections per second."""
+    assert Operation(10, 4e6).rate(1000, 2) == pytest.approx(1 / (0.01 + 0.002))
+    assert Operation().rate(1000, 2) == pytest.approx(1000)
 
 
 def test_a_derived_model_is_read_again(tmp_path: Path) -> None:
@@ -85,6 +98,12 @@ def test_means_of_distributions() -> None:
         ("takes = [[2, 1]]", "takes = [[2, 0]]", "all shares of 'takes' are 0"),
         ("reads = 0.9", "reads = 1.1", "reads is not a number from 0 to 1"),
         ("threads = 4", "threads = 0", "threads is not a number from 1"),
+        ("data_lines = 0", "data_lines = -1", "data_lines is not a number from 0"),
+        ("barrier_every = 7", "barrier_every = []", "barrier_every is not a number"),
+        ("sections = 12.5", "section = 12.5", "did you mean 'sections'"),
+        ("sections = 12.5", "sections = 0", "sections is not a number"),
+        ("threads_per_processor = 1.5", "threads_per_processor = 0", "is not a number from 0.001"),
+        ('fitted_locks = ["pthread"', "fitted_locks = [1", "'fitted_locks' is not a list"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, old: str, new: str, reason: str) -> None:

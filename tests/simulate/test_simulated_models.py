@@ -74,6 +74,31 @@ def test_a_role_takes_its_mutexes_in_proportion(tmp_path: Path) -> None:
     assert operations == pytest.approx(32_000 / 9, rel=0.12)
 
 
+@pytest.mark.parametrize("lock", ["mcs-spin", "pthread"])
+def test_threads_meet_at_barriers(tmp_path: Path, lock: str) -> None:
+    """A thread with long gaps keeps the others of its role, and no others: between two barriers no
+    thread has more than two sections."""
+    gaps = ((1000.0, 1000.0, 9.0), (50_000.0, 50_000.0, 1.0))
+    mutex = ModelMutex("m", exactly(10), 4096)
+    for every in (0, 2):
+        together = Role("together", 16, gaps, ((0, 1.0),), barrier_every=every)
+        counts = simulated(tmp_path, Model("", (mutex,), (together,)), lock=lock)["per_thread"]
+        if every:
+            assert max(counts) - min(counts) <= 2 * every
+        else:
+            assert max(counts) - min(counts) > 4
+
+
+def test_a_section_changes_the_lines_of_its_mutex(tmp_path: Path) -> None:
+    """Each handover moves them; the option --data-lines is for mutexes without a number."""
+    moved = [
+        simulated(tmp_path, one_mutex(threads=8, section=100, data_lines=lines))
+        for lines in (0, 20)
+    ]
+    per_section = [sum(each["transfers"]) / each["acquisitions"] for each in moved]
+    assert per_section[1] > per_section[0] + 15
+
+
 def test_a_thread_that_blocks_uses_no_processor(tmp_path: Path) -> None:
     """Two threads on a processor for 100 ms: the other one continues."""
     busy = Role("busy", 1, exactly(1000), ((0, 1.0),))

@@ -66,7 +66,8 @@ class ModelMutex:
     acquisition takes any one. lock: its algorithm, or "" for that of the simulation. reads: share
     of the acquisitions that only read, under a reader-writer lock; None for a mutex. is_atomic:
     each section is one read-modify-write without a lock. polls: threads wait by trying it. asleep:
-    the share of each section in which its holder sleeps."""
+    the share of each section in which its holder sleeps. data_lines: cache lines that a section
+    changes; None for the number of the simulation."""
 
     name: str
     section: Buckets
@@ -76,6 +77,7 @@ class ModelMutex:
     is_atomic: bool = False
     polls: bool = False
     asleep: float = 0.0
+    data_lines: int | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,9 @@ class Role:
     number of all threads. gap: processor time between two sections. block_share: the share of the
     gaps in which a thread sleeps; block_ns: for how long on average. takes: pairs of a mutex's
     index and its share of the acquisitions. sections: of all its threads in the source, 0 if
-    unknown; follows: they mostly wait for threads of other roles."""
+    unknown; follows: they mostly wait for threads of other roles. barrier_every: sections of a
+    thread after which it waits for the others of the role, at a mutex and a condition variable; 0
+    for no barrier."""
 
     name: str
     threads: int
@@ -95,17 +99,39 @@ class Role:
     block_ns: float = 0.0
     sections: float = 0.0
     follows: bool = False
+    barrier_every: int = 0
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation of a program, of which its throughput is a number per second. sections: those
+    of all threads in an operation. parallel_ns: processor time of an operation beside that, which
+    all processors share and in which no thread waits."""
+
+    sections: float = 1.0
+    parallel_ns: float = 0.0
+
+    def rate(self, sections_per_second: float, processors: int) -> float:
+        """Return the operations per second on so many processors."""
+        parallel = self.parallel_ns / 1e9 / processors
+        return 1 / (self.sections / sections_per_second + parallel)
 
 
 @dataclass(frozen=True)
 class Model:
-    """A program. source: where the model is from. unknown: what it lacks, a line each."""
+    """A program. source: where the model is from. unknown: what it lacks, a line each. operation:
+    None if the throughput is that of sections. threads_per_processor: threads that the program
+    starts for each processor that it is given. fitted_locks: those whose throughputs the model was
+    fitted to."""
 
     title: str
     mutexes: tuple[ModelMutex, ...]
     roles: tuple[Role, ...]
     source: str = ""
     unknown: tuple[str, ...] = field(default_factory=tuple)
+    operation: Operation | None = None
+    threads_per_processor: float = 1.0
+    fitted_locks: tuple[str, ...] = ()
 
     @property
     def threads(self) -> int:
@@ -141,6 +167,8 @@ class Model:
                 lines.append("polls")
             if mutex.asleep:
                 lines.append(f"asleep {round(mutex.asleep * 1e6)}")
+            if mutex.data_lines is not None:
+                lines.append(f"data {mutex.data_lines}")
             lines += _bucket_lines("section", mutex.section)
         for role in self.roles:
             lines.append(f"role {role.threads}")
@@ -148,6 +176,8 @@ class Model:
             if role.block_share:
                 share, length = round(role.block_share * 1e6), round(role.block_ns * 1000)
                 lines.append(f"block {share} {length}")
+            if role.barrier_every:
+                lines.append(f"meet {role.barrier_every}")
             indices, shares = zip(*role.takes, strict=True)
             lines += [
                 f"take {index} {weight}"
@@ -198,6 +228,17 @@ def as_toml(model: Model) -> str:
         f"source = {_text(model.source)}",
         f"unknown = [{', '.join(map(_text, model.unknown))}]",
     ]
+    if model.fitted_locks:
+        lines.append(f"fitted_locks = [{', '.join(map(_text, model.fitted_locks))}]")
+    if model.threads_per_processor != 1:
+        lines.append(f"threads_per_processor = {model.threads_per_processor:.6g}")
+    if model.operation is not None:
+        lines += [
+            "",
+            "[operation]",
+            f"sections = {model.operation.sections:.6g}",
+            f"parallel_ns = {model.operation.parallel_ns:.6g}",
+        ]
     for mutex in model.mutexes:
         lines += ["", "[[mutex]]", f"name = {_text(mutex.name)}", f"instances = {mutex.instances}"]
         if mutex.lock:
@@ -210,6 +251,8 @@ def as_toml(model: Model) -> str:
             lines.append("polls = true")
         if mutex.asleep:
             lines.append(f"asleep = {mutex.asleep:.6g}")
+        if mutex.data_lines is not None:
+            lines.append(f"data_lines = {mutex.data_lines}")
         lines.append(f"section_ns = {_rows(mutex.section)}")
     for role in model.roles:
         lines += ["", "[[role]]", f"name = {_text(role.name)}", f"threads = {role.threads}"]
@@ -221,6 +264,8 @@ def as_toml(model: Model) -> str:
         if role.block_share:
             lines.append(f"block_share = {role.block_share:.6g}")
             lines.append(f"block_ns = {role.block_ns:.6g}")
+        if role.barrier_every:
+            lines.append(f"barrier_every = {role.barrier_every}")
         lines.append(f"takes = {_rows(role.takes)}")
         lines.append(f"gap_ns = {_rows(role.gap)}")
     return "\n".join(lines) + "\n"
@@ -253,8 +298,29 @@ def load(path: Path) -> Model:
     return _checked(document, str(path))
 
 
-_MODEL_KEYS = {"format", "title", "source", "unknown", "mutex", "role"}
-_MUTEX_KEYS = {"name", "instances", "section_ns", "lock", "reads", "atomic", "polls", "asleep"}
+_MODEL_KEYS = {
+    "format",
+    "title",
+    "source",
+    "unknown",
+    "fitted_locks",
+    "threads_per_processor",
+    "operation",
+    "mutex",
+    "role",
+}
+_OPERATION_KEYS = {"sections", "parallel_ns"}
+_MUTEX_KEYS = {
+    "name",
+    "instances",
+    "section_ns",
+    "data_lines",
+    "lock",
+    "reads",
+    "atomic",
+    "polls",
+    "asleep",
+}
 _ROLE_KEYS = {
     "name",
     "threads",
@@ -262,6 +328,7 @@ _ROLE_KEYS = {
     "gap_ns",
     "block_share",
     "block_ns",
+    "barrier_every",
     "takes",
     "sections",
     "follows",
@@ -281,15 +348,29 @@ def _checked(document: Mapping[str, Any], label: str) -> Model:
         _role(table, f"{label}: role {index}", len(mutexes))
         for index, table in enumerate(document["role"])
     ]
-    unknown = document.get("unknown", [])
-    if not isinstance(unknown, list) or not all(isinstance(line, str) for line in unknown):
-        raise LockwrightError(f"{label}: 'unknown' is not a list of texts", "correct it there")
     return Model(
         _string(document, "title", label),
         tuple(mutexes),
         tuple(roles),
         _string(document, "source", label, ""),
-        tuple(unknown),
+        _texts(document, "unknown", label),
+        _operation(document.get("operation"), f"{label}: operation"),
+        _number(
+            document.get("threads_per_processor", 1), f"{label}: threads_per_processor", 0.001, 1024
+        ),
+        _texts(document, "fitted_locks", label),
+    )
+
+
+def _operation(table: object, label: str) -> Operation | None:
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise LockwrightError(f"{label} is not a table", "write [operation] above its keys")
+    _check_keys(table, _OPERATION_KEYS, label)
+    return Operation(
+        _number(table.get("sections"), f"{label}: sections", 1e-12, 1e18),
+        _number(table.get("parallel_ns", 0), f"{label}: parallel_ns", 0, 1e18),
     )
 
 
@@ -297,6 +378,7 @@ def _mutex(table: Mapping[str, Any], label: str) -> ModelMutex:
     _check_keys(table, _MUTEX_KEYS, label)
     instances = _number(table.get("instances", 1), f"{label}: instances", 1, 2**31)
     reads = table.get("reads")
+    lines = table.get("data_lines")
     return ModelMutex(
         _string(table, "name", label),
         _buckets(table.get("section_ns", []), f"{label}: section_ns"),
@@ -306,6 +388,7 @@ def _mutex(table: Mapping[str, Any], label: str) -> ModelMutex:
         table.get("atomic", False) is True,
         table.get("polls", False) is True,
         _number(table.get("asleep", 0), f"{label}: asleep", 0, 1),
+        None if lines is None else int(_number(lines, f"{label}: data_lines", 0, 4096)),
     )
 
 
@@ -332,6 +415,7 @@ def _role(table: Mapping[str, Any], label: str, mutexes: int) -> Role:
         _number(table.get("block_ns", 0), f"{label}: block_ns", 0, _MOST_NS),
         _number(table.get("sections", 0), f"{label}: sections", 0, 1e18),
         table.get("follows", False) is True,
+        int(_number(table.get("barrier_every", 0), f"{label}: barrier_every", 0, 1e6)),
     )
 
 
@@ -347,6 +431,13 @@ def _string(table: Mapping[str, Any], key: str, label: str, default: str | None 
     if not isinstance(value, str):
         raise LockwrightError(f"{label}: '{key}' is not a text", "give one in quotes")
     return value
+
+
+def _texts(table: Mapping[str, Any], key: str, label: str) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise LockwrightError(f"{label}: '{key}' is not a list of texts", "correct it there")
+    return tuple(value)
 
 
 def _number(value: object, label: str, least: float, most: float) -> float:

@@ -5,6 +5,7 @@
 
 #include "../model.hpp"
 #include "../rw_site.hpp"
+#include "guarded.hpp"
 #include "workloads.hpp"
 
 namespace lockwright::simulate {
@@ -24,7 +25,7 @@ class modelled_guard {
  public:
   modelled_guard(const context& with, const modelled_mutex& about) : in_{with.in}, about_{about} {
     const lock_entry& lock = about.lock_name.empty() ? *with.lock : with.named(about.lock_name);
-    const std::uint64_t data_lines = with.given.count("data-lines");
+    const std::uint64_t data_lines = about.data_lines.value_or(with.given.count("data-lines"));
     for (std::uint64_t i = 0; i < about.instances; ++i) {
       switch (about.kind) {
         case guard::lock:
@@ -112,6 +113,48 @@ class modelled_guard {
   std::uint64_t added_ = 0;
 };
 
+/// Where the threads of a role wait for each other: a mutex under the simulated lock, and a condition
+/// variable.
+class modelled_barrier {
+ public:
+  modelled_barrier(const context& with, std::uint64_t parties)
+      : parties_{parties},
+        mutex_{placed<guarded>(with.in, with)},
+        complete_{placed<guarded::condvar>(with.in)} {}
+
+  void meet() {
+    mutex_.lock();
+    mutex_.change_data();
+    const std::uint64_t round = round_;
+    if (++arrived_ == parties_) {
+      arrived_ = 0;
+      ++round_;
+      complete_.broadcast();
+    } else {
+      while (round_ == round && !over_) {
+        mutex_.wait(complete_);
+      }
+    }
+    mutex_.unlock();
+  }
+
+  /// Lets all threads go on, from now on without waiting.
+  void end() {
+    mutex_.lock();
+    over_ = true;
+    complete_.broadcast();
+    mutex_.unlock();
+  }
+
+ private:
+  std::uint64_t parties_;
+  guarded& mutex_;
+  guarded::condvar& complete_;
+  std::uint64_t arrived_ = 0;
+  std::uint64_t round_ = 0;
+  bool over_ = false;
+};
+
 class modelled : public workload {
  public:
   explicit modelled(const context& with) : in_{with.in} {
@@ -128,12 +171,14 @@ class modelled : public workload {
     std::vector<std::uint64_t> left;
     for (const modelled_role& role : program_.roles) {
       left.push_back(role.threads);
+      barriers_.push_back(role.meets == 0 ? nullptr
+                                          : std::make_unique<modelled_barrier>(with, role.threads));
     }
-    while (role_of_.size() < with.threads()) {
+    while (members_.size() < with.threads()) {
       for (std::size_t role = 0; role < left.size(); ++role) {
         if (left[role] != 0) {
           --left[role];
-          role_of_.push_back(&program_.roles[role]);
+          members_.push_back({&program_.roles[role], barriers_[role].get(), 0});
           sleep_words_.push_back(&placed<bed>(with.in, 0u));
         }
       }
@@ -141,7 +186,8 @@ class modelled : public workload {
   }
 
   std::uint64_t step(std::uint32_t index) override {
-    const modelled_role& role = *role_of_[index];
+    member& me = members_[index];
+    const modelled_role& role = *me.role;
     random_source& random = in_.caller()->random;
     const std::uint64_t drawn = random.below(role.takes.back().weight_up_to);
     const auto taken = std::upper_bound(
@@ -155,7 +201,19 @@ class modelled : public workload {
       const picoseconds length = role.block / parts * random.below(2 * parts);
       sleep_for(*sleep_words_[index], length);
     }
+    if (me.barrier != nullptr && ++me.sections == role.meets) {
+      me.sections = 0;
+      me.barrier->meet();
+    }
     return 1;
+  }
+
+  void release_waiters() override {
+    for (const auto& each : barriers_) {
+      if (each != nullptr) {
+        each->end();
+      }
+    }
   }
 
   [[nodiscard]] const char* find_fault() const override {
@@ -165,11 +223,18 @@ class modelled : public workload {
   }
 
  private:
+  struct member {
+    const modelled_role* role;
+    modelled_barrier* barrier;  ///< null without one
+    std::uint64_t sections;     ///< since the last barrier
+  };
+
   simulation& in_;
   model program_;
   std::vector<std::unique_ptr<modelled_guard>> guards_;
-  std::vector<const modelled_role*> role_of_;  ///< by thread
-  std::vector<bed*> sleep_words_;                     ///< by thread
+  std::vector<std::unique_ptr<modelled_barrier>> barriers_;  ///< by role
+  std::vector<member> members_;                              ///< by thread
+  std::vector<bed*> sleep_words_;                            ///< by thread
 };
 
 }  // namespace

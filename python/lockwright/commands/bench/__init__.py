@@ -25,9 +25,11 @@ from lockwright.commands.bench import plan as plans
 from lockwright.commands.bench.claims import claims
 from lockwright.commands.bench.predictions import command as predictions
 from lockwright.commands.bench.profile_cost import command as profile_cost
+from lockwright.commands.bench.published import command as published
 from lockwright.commands.bench.regret import command as regret
 from lockwright.commands.bench.report_setup import finish, new_report
 from lockwright.commands.bench.simulator import command as simulator
+from lockwright.commands.bench.skeletons import command as skeletons
 from lockwright.commands.bench.tour import tour
 from lockwright.commands.bench.tune import command as tune
 from lockwright.commands.common import grammar
@@ -353,6 +355,8 @@ bench.add_command(interposition.command)
 bench.add_command(regret)
 bench.add_command(simulator)
 bench.add_command(predictions)
+bench.add_command(skeletons)
+bench.add_command(published)
 bench.add_command(profile_cost)
 bench.add_command(plans.mixed)
 bench.add_command(plans.plan)

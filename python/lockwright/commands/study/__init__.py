@@ -8,6 +8,7 @@ import click
 from lockwright.commands.common import grammar
 from lockwright.commands.study import catalogue as study_catalogue
 from lockwright.commands.study import data as study_data
+from lockwright.commands.study import predict as study_predict
 from lockwright.commands.study import report as study_report
 from lockwright.commands.study.run import run, worker
 
@@ -23,6 +24,7 @@ def command() -> None:
 
 command.add_command(run)
 command.add_command(study_catalogue.command)
+command.add_command(study_predict.command)
 command.add_command(study_report.command)
 command.add_command(worker)
 

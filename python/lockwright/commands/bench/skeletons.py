@@ -1,0 +1,124 @@
+"""`lockwright bench skeletons`: skeletons of applications, fitted to published throughputs."""
+
+from pathlib import Path
+
+import click
+
+from lockwright.commands.common import grammar
+from lockwright.commands.common.skeletons import simulate_study
+
+
+@click.command("skeletons")
+@click.argument("published", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--machine",
+    "machine_name",
+    required=True,
+    metavar="NAME|FILE",
+    help="The machine of the published data, as in 'lockwright simulate'.",
+)
+@click.option(
+    "--fit-locks",
+    "fit_locks",
+    metavar="A,B,...",
+    help="Fit to these locks, at most four.  [default: pthread,ttas,mcs-spin,hmcs; those that park "
+    "for applications without runs of these]",
+)
+@click.option("--apps", metavar="A,B,...", help="Applications.  [default: all of the data]")
+@click.option(
+    "--library",
+    "library_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Use these simulations of the generic programs, or make them there.  "
+    "[default: DIR/library.csv]",
+)
+@grammar.seed(1)
+@grammar.timeout(600.0)
+@grammar.output_to_folder("the skeletons", default="lockwright-skeletons")
+@click.option("--resume", "resumes", is_flag=True, help="Make the simulations that are missing.")
+def command(
+    published: Path,
+    machine_name: str,
+    fit_locks: str | None,
+    apps: str | None,
+    library_file: Path | None,
+    seed: int,
+    timeout: float,
+    output: Path | None,
+    resumes: bool,
+) -> int:
+    """Fit skeletons of applications to the published throughputs of at most four locks.
+
+    PUBLISHED is a CSV file of one machine, as 'lockwright study analyse' reads it, with numbers of
+    NUMA nodes. A library of generic programs is simulated under the locks of the fit; each
+    application gets those nearest to its throughputs. docs/predicting.md has the protocol.
+
+    Example: lockwright bench skeletons A-64.csv --machine a-64 -o skeletons
+    """
+    from rich import box
+    from rich.table import Table
+
+    from lockwright.base import terminal
+    from lockwright.base.errors import LockwrightError
+    from lockwright.base.files import write
+    from lockwright.commands.common.machines import load_machine
+    from lockwright.predict.skeletons import files, fitting, generic, study
+    from lockwright.predict.skeletons.published import read_library, read_published
+    from lockwright.simulate.model import as_toml
+    from lockwright.simulate.run import choose_locks
+
+    wanted = None if fit_locks is None else choose_locks(fit_locks)
+    if wanted is not None and len(wanted) > 4:
+        raise LockwrightError("--fit-locks names more than four locks", "name at most four")
+    applications = read_published(published)
+    if apps is not None:
+        names = [name.strip() for name in apps.split(",") if name.strip()]
+        for name in names:
+            if name not in applications:
+                raise LockwrightError(
+                    f"{published} has no application '{name}'",
+                    f"choose from {', '.join(sorted(applications))}",
+                )
+        applications = {name: applications[name] for name in names}
+    of_fit = {name: fitting.locks_of_fit(data, wanted) for name, data in applications.items()}
+    machine = load_machine(machine_name, timeout)
+    folder = output or Path("lockwright-skeletons")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot make {folder}: {error.strerror}", "give another directory with -o"
+        ) from error
+    programs = generic.library()
+    nodes = sorted({1, machine.nodes})
+    locks = list(dict.fromkeys(lock for names in of_fit.values() for lock in names))
+    planned = study.plan(programs, locks, study.places_by_nodes(machine, nodes), [seed], None)
+    path = library_file or folder / "library.csv"
+    if library_file is None or not library_file.exists() or resumes:
+        status = simulate_study(path, planned, timeout, resumes and path.exists())
+        if status >= 128:
+            return status
+    library = fitting.Library(read_library(path))
+    fits = [fitting.fit(name, data, library, of_fit[name]) for name, data in applications.items()]
+    source = f"the published throughputs of {published.stem}"
+    table = Table(
+        title=f"Skeletons fitted to {published.stem}, simulated on {machine.name}",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    for heading in ("application", "generic program", "distance", "parallel"):
+        table.add_column(heading)
+    written = fitting.models(fits, programs, source)
+    for each in fits:
+        for number, choice in enumerate(each.choices, 1):
+            text = as_toml(written[each.application][number - 1])
+            write(folder / files.file_name(each.application, number), text, "-o")
+            table.add_row(
+                each.application if number == 1 else "",
+                choice.name,
+                f"{choice.distance**0.5:.2f}",
+                f"{choice.operation.parallel_ns / 1e9:.3g} s",
+            )
+    terminal.output().print(table)
+    return 0

@@ -1,0 +1,109 @@
+"""Steps of the commands that simulate skeletons."""
+
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lockwright.predict.skeletons.study import Plan, Row
+
+PUBLISHED_LOCKS = [
+    "ahmcs",
+    "alock-ls",
+    "backoff",
+    "c-bo-mcs-spin",
+    "c-bo-mcs-stp",
+    "c-ptl-tkt",
+    "c-tkt-tkt",
+    "clh-ls",
+    "clh-spin",
+    "clh-stp",
+    "hmcs",
+    "hticket-ls",
+    "malth-spin",
+    "malth-stp",
+    "mcs-ls",
+    "mcs-spin",
+    "mcs-stp",
+    "mcs-timepub",
+    "mutexee",
+    "partitioned",
+    "pthread",
+    "pthreadadapt",
+    "spinlock",
+    "spinlock-ls",
+    "ticket",
+    "ticket-ls",
+    "ttas",
+    "ttas-ls",
+]
+"""The locks of the published study (TOCS 2019)."""
+
+
+def locks_of_study(names: str | None) -> list[str]:
+    """Return the locks of a comma-separated list, all of the published study for None."""
+    from lockwright.simulate.run import catalogue, choose_locks
+
+    if names is not None:
+        return choose_locks(names)
+    return [lock for lock in PUBLISHED_LOCKS if lock in catalogue().locks]
+
+
+@contextmanager
+def _progress(total: int) -> "Iterator[Callable[[Row], None]]":
+    """Show the progress of so many simulations, with the estimated time left, and yield the
+    function to call after each: a bar on a terminal, a line for each tenth elsewhere."""
+    from lockwright.base.progress import Display
+
+    ended = 0
+    began = time.monotonic()
+    with Display(total, 0) as display:
+
+        def advance(row: "Row") -> None:
+            nonlocal ended
+            ended += 1
+            left = (time.monotonic() - began) / ended * (total - ended)
+            display.advance()
+            tenth = 10 * ended // total
+            line = f"{10 * tenth} % of {total} simulations"
+            display.announce(f"{row.lock}, {row.application}", line, left)
+
+        yield advance
+
+
+def simulate_study(path: Path, planned: "Plan", timeout: float, resumes: bool) -> int:
+    """Make the simulations that a file lacks, and print how many it has. Return the exit status;
+    after a signal the file is complete up to there."""
+    from lockwright.base import interrupts, invocation, terminal
+    from lockwright.base.progress import print_line
+    from lockwright.predict.skeletons import study
+    from lockwright.run import resume
+
+    done: set[tuple[str, ...]] = set()
+    if resumes:
+        done = study.resume(path, planned)
+    else:
+        study.begin(path)
+    missing = planned.missing(done)
+    console = terminal.output()
+    jobs = len({row.prediction for row in missing})
+    print_line(f"{len(missing)} predicted runs to make, in {jobs} simulations")
+    try:
+        with interrupts.stop_on_signals(), _progress(jobs) as advance:
+            failures = study.simulate(path, planned, missing, timeout, advance)
+    except interrupts.Stopped as stopped:
+        words = [*invocation.command_words(), *sys.argv[1:], *([] if resumes else ["--resume"])]
+        print_line(resume.interruption_message(shlex.join(words)))
+        return stopped.status
+    console.print(
+        f"{path}: {len(planned.rows)} predicted runs; none was measured.",
+        markup=False,
+        soft_wrap=True,
+    )
+    for what, why in sorted(failures.items()):
+        console.print(f"FAILED: {what}: {why}", style="bold red", markup=False, soft_wrap=True)
+    return 1 if failures else 0
