@@ -79,10 +79,10 @@ def test_a_lock_without_a_section_is_slower_than_all_others() -> None:
 
 def test_locks_that_park_replace_those_that_poll() -> None:
     data = pd.DataFrame({"pthread": [1.0, 2.0], "mcs-stp": [1.0, 2.0], "ttas": [np.nan, np.nan]})
-    assert fitting.locks_of_fit(data) == fitting.LOCKS_THAT_PARK
-    assert fitting.locks_of_fit(published("barrier-c", 1, 0)) == fitting.LOCKS
-    with pytest.raises(LockwrightError, match="neither under"):
-        fitting.locks_of_fit(data.drop(columns="mcs-stp"))
+    assert fitting.locks_of_fit("made", data) == fitting.LOCKS_THAT_PARK
+    assert fitting.locks_of_fit("made", published("barrier-c", 1, 0)) == fitting.LOCKS
+    with pytest.raises(LockwrightError, match="made has runs neither under"):
+        fitting.locks_of_fit("made", data.drop(columns="mcs-stp"))
 
 
 def test_a_fitted_skeleton_states_its_source(tmp_path: Path) -> None:

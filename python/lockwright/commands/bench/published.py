@@ -5,25 +5,13 @@ from pathlib import Path
 import click
 
 from lockwright.commands.common import grammar
-from lockwright.commands.common.skeletons import locks_of_study, simulate_study
+from lockwright.commands.common import skeletons as steps
 
 
 @click.command("published")
-@click.argument("published", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--machine",
-    "machine_name",
-    required=True,
-    metavar="NAME|FILE",
-    help="The machine of the published data, as in 'lockwright simulate'.",
-)
-@click.option(
-    "--skeletons",
-    "skeletons_folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Directory of the skeletons.  [default: those of Lockwright]",
-)
+@steps.published_file()
+@steps.machine("The machine of the published data")
+@steps.folder_of_skeletons()
 @click.option(
     "--other",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -84,20 +72,14 @@ def command(
             f"no lock-sensitive application of {published} has a skeleton",
             "give the skeletons of its applications with --skeletons",
         )
-    folder = output or Path("lockwright-published")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LockwrightError(
-            f"cannot make {folder}: {error.strerror}", "give another directory with -o"
-        ) from error
+    folder = steps.made_folder(output or Path("lockwright-published"))
     nodes = {machine.nodes}
     if other_sets:
         nodes.add(1)
     places = study.places_by_nodes(machine, sorted(nodes))
-    planned = study.plan(skeletons, locks_of_study(locks), places, [seed], None)
+    planned = study.plan(skeletons, steps.locks_of_study(locks), places, [seed], None)
     path = folder / "predicted.csv"
-    status = simulate_study(path, planned, timeout, resumes)
+    status = steps.simulate_study(path, planned, timeout, resumes)
     if status >= 128:
         return status
     predicted = read_library(path)

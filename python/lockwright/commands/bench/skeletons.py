@@ -5,18 +5,12 @@ from pathlib import Path
 import click
 
 from lockwright.commands.common import grammar
-from lockwright.commands.common.skeletons import simulate_study
+from lockwright.commands.common import skeletons as steps
 
 
 @click.command("skeletons")
-@click.argument("published", type=click.Path(path_type=Path, dir_okay=False))
-@click.option(
-    "--machine",
-    "machine_name",
-    required=True,
-    metavar="NAME|FILE",
-    help="The machine of the published data, as in 'lockwright simulate'.",
-)
+@steps.published_file()
+@steps.machine("The machine of the published data")
 @click.option(
     "--fit-locks",
     "fit_locks",
@@ -81,22 +75,16 @@ def command(
                     f"choose from {', '.join(sorted(applications))}",
                 )
         applications = {name: applications[name] for name in names}
-    of_fit = {name: fitting.locks_of_fit(data, wanted) for name, data in applications.items()}
+    of_fit = {name: fitting.locks_of_fit(name, data, wanted) for name, data in applications.items()}
     machine = load_machine(machine_name, timeout)
-    folder = output or Path("lockwright-skeletons")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LockwrightError(
-            f"cannot make {folder}: {error.strerror}", "give another directory with -o"
-        ) from error
+    folder = steps.made_folder(output or Path("lockwright-skeletons"))
     programs = generic.library()
     nodes = sorted({1, machine.nodes})
     locks = list(dict.fromkeys(lock for names in of_fit.values() for lock in names))
     planned = study.plan(programs, locks, study.places_by_nodes(machine, nodes), [seed], None)
     path = library_file or folder / "library.csv"
     if library_file is None or not library_file.exists() or resumes:
-        status = simulate_study(path, planned, timeout, resumes and path.exists())
+        status = steps.simulate_study(path, planned, timeout, resumes and path.exists())
         if status >= 128:
             return status
     library = fitting.Library(read_library(path))
@@ -111,6 +99,8 @@ def command(
         table.add_column(heading)
     written = fitting.models(fits, programs, source)
     for each in fits:
+        for former in folder.glob(f"{each.application}.*.toml"):
+            former.unlink()
         for number, choice in enumerate(each.choices, 1):
             text = as_toml(written[each.application][number - 1])
             write(folder / files.file_name(each.application, number), text, "-o")

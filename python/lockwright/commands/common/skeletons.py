@@ -8,6 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
+from lockwright.commands.common import grammar
+
 if TYPE_CHECKING:
     from lockwright.predict.skeletons.study import Plan, Row
 
@@ -42,6 +46,47 @@ PUBLISHED_LOCKS = [
     "ttas-ls",
 ]
 """The locks of the published study (TOCS 2019)."""
+
+
+def published_file() -> grammar.Decorator:
+    """Return the argument PUBLISHED, the runs of one machine."""
+    return click.argument("published", type=click.Path(path_type=Path, dir_okay=False))
+
+
+def machine(of: str) -> grammar.Decorator:
+    """Return the required `--machine`, passed as `machine_name`. of: its meaning."""
+    return click.option(
+        "--machine",
+        "machine_name",
+        required=True,
+        metavar="NAME|FILE",
+        help=f"{of}: one of 'lockwright simulate --list', a TOML file, or 'here' for this one, "
+        "which is measured at the first use.",
+    )
+
+
+def folder_of_skeletons() -> grammar.Decorator:
+    """Return `--skeletons DIR`, passed as `skeletons_folder`."""
+    return click.option(
+        "--skeletons",
+        "skeletons_folder",
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="DIR",
+        help="Directory of the skeletons.  [default: those of Lockwright]",
+    )
+
+
+def made_folder(path: Path) -> Path:
+    """Return a directory, which is made if it is not there. Raises LockwrightError otherwise."""
+    from lockwright.base.errors import LockwrightError
+
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LockwrightError(
+            f"cannot make {path}: {error.strerror}", "give another directory with -o"
+        ) from error
+    return path
 
 
 def locks_of_study(names: str | None) -> list[str]:

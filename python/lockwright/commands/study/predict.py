@@ -5,19 +5,12 @@ from pathlib import Path
 import click
 
 from lockwright.commands.common import grammar
+from lockwright.commands.common import skeletons as steps
 from lockwright.commands.common.options import number_list
-from lockwright.commands.common.skeletons import locks_of_study, simulate_study
 
 
 @click.command("predict")
-@click.option(
-    "--machine",
-    "machine_name",
-    required=True,
-    metavar="NAME|FILE",
-    help="The machine: one of 'lockwright simulate --list', a TOML file, or 'here' for this one, "
-    "which is measured at the first use.",
-)
+@steps.machine("The machine")
 @click.option("--apps", metavar="A,B,...", help="Applications.  [default: all with a skeleton]")
 @grammar.locks("all of the published study")
 @click.option(
@@ -26,13 +19,7 @@ from lockwright.commands.common.skeletons import locks_of_study, simulate_study
     help="Numbers of NUMA nodes, with a thread for each core.  [default: 1 and all]",
 )
 @click.option("--threads", metavar="N,...", help="Numbers of threads on all nodes, instead.")
-@click.option(
-    "--skeletons",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Directory of the skeletons.  [default: those of Lockwright]",
-)
+@steps.folder_of_skeletons()
 @grammar.runs(1, of="each skeleton, with different seeds")
 @grammar.seconds(None, least=0.000001, of=" of simulated time", note="[default: by the skeleton]")
 @grammar.seed(1)
@@ -45,7 +32,7 @@ def command(
     locks: str | None,
     nodes: str | None,
     threads: str | None,
-    folder: Path | None,
+    skeletons_folder: Path | None,
     runs: int,
     seconds: float | None,
     seed: int,
@@ -70,8 +57,8 @@ def command(
     applications = None
     if apps is not None:
         applications = [name.strip() for name in apps.split(",") if name.strip()]
-    skeletons = files.load(folder or files.SHIPPED, applications)
-    chosen = locks_of_study(locks)
+    skeletons = files.load(skeletons_folder or files.SHIPPED, applications)
+    chosen = steps.locks_of_study(locks)
     machine = load_machine(machine_name, timeout)
     if threads is not None:
         counts = [int(count) for count in number_list(threads, "--threads", 1)]
@@ -84,4 +71,4 @@ def command(
     seeds = [(seed + number) % 2**53 for number in range(runs)]
     planned = study.plan(skeletons, chosen, places, seeds, seconds)
     path = output or Path(f"{machine.name}-predicted.csv")
-    return simulate_study(path, planned, timeout, resumes)
+    return steps.simulate_study(path, planned, timeout, resumes)

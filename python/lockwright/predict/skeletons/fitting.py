@@ -79,9 +79,10 @@ class Library:
     def times(self, name: str, nodes: Sequence[int], locks: Sequence[str]) -> Vector | None:
         """Return the seconds for each section, a row for each number of nodes; None if the program
         was not simulated under one of the locks."""
-        if not set(locks) <= self.locks or (name, nodes[0]) not in self._rates.index:
+        rows = [(name, count) for count in nodes]
+        if not set(locks) <= self.locks or not all(row in self._rates.index for row in rows):
             return None
-        rates = self._rates.loc[[(name, n) for n in nodes], list(locks)].to_numpy(dtype=float)
+        rates = self._rates.loc[rows, list(locks)].to_numpy(dtype=float)
         if np.isnan(rates).any() or not rates.any(axis=1).all():
             return None
         least = np.where(rates > 0, rates, np.inf).min(axis=1, keepdims=True)
@@ -89,16 +90,18 @@ class Library:
         return seconds
 
 
-def locks_of_fit(published: pd.DataFrame, locks: Sequence[str] | None = None) -> tuple[str, ...]:
+def locks_of_fit(
+    application: str, published: pd.DataFrame, locks: Sequence[str] | None = None
+) -> tuple[str, ...]:
     """Return the locks to which an application is fitted. published: see fit. Raises
     LockwrightError if there are none."""
     for chosen in (locks or LOCKS, LOCKS_THAT_PARK):
         if set(chosen) <= set(published.columns) and published[list(chosen)].notna().all(axis=None):
             return tuple(chosen)
     raise LockwrightError(
-        f"an application has runs neither under {', '.join(locks or LOCKS)} nor under "
+        f"{application} has runs neither under {', '.join(locks or LOCKS)} nor under "
         f"{', '.join(LOCKS_THAT_PARK)} with all numbers of nodes",
-        "give data with these locks",
+        "name others with --fit-locks, or leave it out with --apps",
     )
 
 
