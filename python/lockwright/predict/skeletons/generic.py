@@ -56,12 +56,6 @@ def _program(
 
 
 def _programs() -> Iterator[tuple[str, Model]]:
-    for threads, gaps in ((1.05, 31), (1.05, 3), (2, 127), (2, 31)):
-        name = f"{CROWDED}-{threads}-{gaps}"
-        yield _program(name, 300, 300 * gaps, threads_per_processor=threads)
-    for threads in (1.05, 2):
-        name = f"{CROWDED}-{threads}-of-64"
-        yield _program(name, 300, 3000, instances=64, threads_per_processor=threads)
     for gap, instances in product((2000, 20_000, 200_000), (1, 1024)):
         name = f"{BARRIER}-{gap}-{instances}-1"
         yield _program(name, 100, gap, instances=instances, barrier_every=1)
@@ -72,6 +66,12 @@ def _programs() -> Iterator[tuple[str, Model]]:
     for section, gaps, lines in product((50, 300, 1500), (0, 7, 31, 63, 127), (1, 6)):
         name = f"{ONE}-{section}-{gaps}-{lines}"
         yield _program(name, section, section * gaps, data_lines=lines)
+    for threads, gaps in ((1.05, 31), (1.05, 3), (2, 127), (2, 31)):
+        name = f"{CROWDED}-{threads}-{gaps}"
+        yield _program(name, 300, 300 * gaps, threads_per_processor=threads)
+    for threads in (1.05, 2):
+        name = f"{CROWDED}-{threads}-of-64"
+        yield _program(name, 300, 3000, instances=64, threads_per_processor=threads)
 
 
 def library() -> Skeletons:
