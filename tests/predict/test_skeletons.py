@@ -44,7 +44,7 @@ def published(name: str, sections: float, parallel: float) -> pd.DataFrame:
 @pytest.mark.parametrize("name", list(RATES))
 def test_an_application_gets_the_program_it_was_made_from(name: str) -> None:
     fitted = fitting.fit("made", published(name, 1000, 0), library(), LOCKS)
-    best = fitted.choices[0]
+    best = fitted.choice
     assert (best.name, fitted.nodes) == (name, (8, 1))
     assert best.distance == pytest.approx(0, abs=1e-9)
     assert best.operation.sections == pytest.approx(1000)
@@ -56,7 +56,7 @@ def test_work_beside_the_program_is_found() -> None:
     times = 1000 / np.array(RATES["one-lock-a"][2])
     parallel = 64 * float(np.exp(np.log(times).mean()))
     fitted = fitting.fit("made", published("one-lock-a", 1000, parallel), library(), LOCKS)
-    best = fitted.choices[0]
+    best = fitted.choice
     assert best.name == "one-lock-a"
     assert best.operation.sections == pytest.approx(1000)
     assert best.operation.parallel_ns == pytest.approx(1e9 * parallel)
@@ -89,8 +89,8 @@ def test_a_fitted_skeleton_states_its_source(tmp_path: Path) -> None:
     programs = generic.library()
     name = next(iter(programs))
     choice = fitting.Choice(name, 0.5, Operation(1000.0, 2e6))
-    fitted = fitting.Fit("made", fitting.LOCKS, (8, 1), (choice,))
-    (model,) = fitting.models([fitted], programs, "a made study")["made"]
+    fitted = fitting.Fit("made", fitting.LOCKS, (8, 1), choice)
+    model = fitting.skeleton(fitted, programs[name][0], "a made study")
     path = tmp_path / file_name("made", 1)
     path.write_text(as_toml(model))
     again = files.load(tmp_path)["made"][0]

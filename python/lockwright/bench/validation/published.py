@@ -169,17 +169,15 @@ def other_sets(
 
 def _rates(fitted: fitting.Fit, library: fitting.Library) -> dict[str, float]:
     """Return the predicted throughputs at the largest number of nodes."""
-    sums: dict[str, float] = {}
-    locks = sorted(library.locks)
-    for choice in fitted.choices:
-        times = library.times(choice.name, fitted.nodes[:1], locks)
-        if times is None:
-            continue
-        processors = library.processors[fitted.nodes[0]]
-        for lock, seconds in zip(locks, times[0], strict=True):
-            rate = choice.operation.rate(1 / float(seconds), processors)
-            sums[lock] = sums.get(lock, 0.0) + math.log(rate)
-    return {lock: math.exp(total / len(fitted.choices)) for lock, total in sums.items()}
+    locks, nodes = sorted(library.locks), fitted.nodes[0]
+    times = library.times(fitted.choice.name, [nodes], locks)
+    if times is None:
+        return {}
+    processors = library.processors[nodes]
+    return {
+        lock: fitted.choice.operation.rate(1 / float(seconds), processors)
+        for lock, seconds in zip(locks, times[0], strict=True)
+    }
 
 
 def families(skeletons: Skeletons) -> dict[str, str]:

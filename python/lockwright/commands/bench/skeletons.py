@@ -97,18 +97,14 @@ def command(
     )
     for heading in ("application", "generic program", "distance", "parallel"):
         table.add_column(heading)
-    written = fitting.models(fits, programs, source)
     for each in fits:
-        for former in folder.glob(f"{each.application}.*.toml"):
-            former.unlink()
-        for number, choice in enumerate(each.choices, 1):
-            text = as_toml(written[each.application][number - 1])
-            write(folder / files.file_name(each.application, number), text, "-o")
-            table.add_row(
-                each.application if number == 1 else "",
-                choice.name,
-                f"{choice.distance**0.5:.2f}",
-                f"{choice.operation.parallel_ns / 1e9:.3g} s",
-            )
+        model = fitting.skeleton(each, programs[each.choice.name][0], source)
+        write(folder / files.file_name(each.application, 1), as_toml(model), "-o")
+        table.add_row(
+            each.application,
+            each.choice.name,
+            f"{each.choice.distance**0.5:.2f}",
+            f"{each.choice.operation.parallel_ns / 1e9:.3g} s",
+        )
     terminal.output().print(table)
     return 0

@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lockwright.base.errors import LockwrightError
-from lockwright.predict.skeletons.files import Skeletons
 from lockwright.simulate.model import Model, Operation
 
 LOCKS = ("pthread", "ttas", "mcs-spin", "hmcs")
@@ -17,11 +16,6 @@ LOCKS = ("pthread", "ttas", "mcs-spin", "hmcs")
 
 LOCKS_THAT_PARK = ("pthread", "mcs-stp")
 """The locks of a fit for an application that was not run under those of LOCKS that poll."""
-
-MOST_MODELS = 2
-WORST_DISTANCE = 2.0
-"""An application has the nearest generic programs, so many, whose squared distance is at most so
-many times that of the nearest."""
 
 _WEIGHTS = (1.0, 0.5)
 """Of the largest and the smallest number of nodes."""
@@ -50,12 +44,12 @@ class Choice:
 @dataclass(frozen=True)
 class Fit:
     """The result for an application: the locks, the numbers of nodes, and the nearest generic
-    programs, the nearest one first."""
+    program."""
 
     application: str
     locks: tuple[str, ...]
     nodes: tuple[int, ...]
-    choices: tuple[Choice, ...]
+    choice: Choice
 
 
 class Library:
@@ -112,7 +106,7 @@ def fit(
     locks: Sequence[str],
     names: Sequence[str] | None = None,
 ) -> Fit:
-    """Return the nearest generic programs. published: throughput, a row for each number of nodes,
+    """Return the nearest generic program. published: throughput, a row for each number of nodes,
     a column for each lock. names: of the programs to choose from; None for all."""
     counts = list(dict.fromkeys([int(published.index.max()), int(published.index.min())]))
     nodes = tuple(_nearest(count, library.nodes) for count in counts)
@@ -128,10 +122,8 @@ def fit(
             f"no generic program was simulated under {', '.join(locks)}",
             "simulate the library under these locks",
         )
-    choices.sort(key=lambda choice: (choice.distance, choice.name))
-    limit = WORST_DISTANCE * choices[0].distance
-    kept = [choice for choice in choices[:MOST_MODELS] if choice.distance <= limit]
-    return Fit(application, tuple(locks), nodes, tuple(kept))
+    nearest = min(choices, key=lambda choice: (choice.distance, choice.name))
+    return Fit(application, tuple(locks), nodes, nearest)
 
 
 def _nearest(count: float, known: Sequence[int]) -> int:
@@ -163,8 +155,9 @@ def _distance(real: Vector, rates: Vector) -> float:
     return float((weights * (ratios + _SCALING_WEIGHT * growth)).sum())
 
 
-def skeleton(fitted: Fit, choice: Choice, generic: Model, source: str) -> Model:
+def skeleton(fitted: Fit, generic: Model, source: str) -> Model:
     """Return the model of a skeleton's file. source: the published data."""
+    choice = fitted.choice
     return replace(
         generic,
         title=fitted.application,
@@ -188,13 +181,3 @@ _GENERIC = "generic program"
 def generic_name(model: Model) -> str:
     """Return the name of the generic program of a skeleton, or the title of another model."""
     return model.source.partition(f"{_GENERIC} ")[2].partition(",")[0] or model.title
-
-
-def models(fits: Sequence[Fit], generic: Skeletons, source: str) -> Skeletons:
-    """Return the skeletons of the fitted applications."""
-    return {
-        each.application: [
-            skeleton(each, choice, generic[choice.name][0], source) for choice in each.choices
-        ]
-        for each in fits
-    }
