@@ -59,19 +59,18 @@ def _programs() -> Iterator[tuple[str, Model]]:
     for gap, instances in product((2000, 20_000, 200_000), (1, 1024)):
         name = f"{BARRIER}-{gap}-{instances}-1"
         yield _program(name, 100, gap, instances=instances, barrier_every=1)
-    for section, gaps in product((50, 1500), (7, 31)):
-        yield _program(f"{ONE}-{section}-{gaps}-30", section, section * gaps, data_lines=30)
-    for instances, gap in product((8, 64, 1024), (200, 2000)):
-        yield _program(f"{MANY}-{instances}-50-{gap}", 50, gap, instances=instances)
-    for section, gaps, lines in product((50, 300, 1500), (0, 7, 31, 63, 127), (1, 6)):
+    one_lock = [
+        *product((50,), (0, 7, 31, 63, 127), (1, 6)),
+        *product((300,), (0, 7), (1, 6)),
+        (300, 31, 1),
+        *product((50, 1500), (7, 31), (30,)),
+    ]
+    for section, gaps, lines in one_lock:
         name = f"{ONE}-{section}-{gaps}-{lines}"
         yield _program(name, section, section * gaps, data_lines=lines)
-    for threads, gaps in ((1.05, 31), (1.05, 3), (2, 127), (2, 31)):
-        name = f"{CROWDED}-{threads}-{gaps}"
-        yield _program(name, 300, 300 * gaps, threads_per_processor=threads)
-    for threads in (1.05, 2):
-        name = f"{CROWDED}-{threads}-of-64"
-        yield _program(name, 300, 3000, instances=64, threads_per_processor=threads)
+    for gap in (200, 2000):
+        yield _program(f"{MANY}-8-50-{gap}", 50, gap, instances=8)
+    yield _program(f"{CROWDED}-1.05-31", 300, 300 * 31, threads_per_processor=1.05)
 
 
 def library() -> Skeletons:

@@ -156,7 +156,7 @@ def begin(path: Path) -> None:
     """Create the file. Raises LockwrightError if it exists."""
     try:
         with path.open("x", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerow(COLUMNS)
+            csv.writer(file, lineterminator="\n").writerow(COLUMNS)
     except FileExistsError as error:
         raise LockwrightError(
             f"there is a file {path}", "resume it with --resume, or give another -o"
@@ -213,7 +213,7 @@ def simulate(
     names = {id(planned.jobs[name]): name for name in by_name}
     failures: dict[str, str] = {}
     with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
+        writer = csv.writer(file, lineterminator="\n")
 
         def store(job: Job, line: Line | None, failure: str) -> None:
             rows = by_name[names[id(job)]]
