@@ -163,15 +163,15 @@ def _simulated(
 
 
 def _not_simulated(profile: Profile, index: int, change: advise.Change) -> advise.Gain:
-    """Return the gain of a change that no model has: where the profile limits it, at most that."""
-    most, text = _most(profile, change.kind)
-    if most is None:
+    """Return the gain of a change that no model has: what the profile states that it saves."""
+    gain, text = _saved(profile, change.kind)
+    if gain is None:
         return advise.Gain(change.kind, index, "", None, reason="the model lacks it")
-    return advise.Gain(change.kind, index, text, most, 1.0, most, at_most=True)
+    return advise.Gain(change.kind, index, text, gain)
 
 
-def _most(profile: Profile, kind: str) -> tuple[float | None, str]:
-    """Return the largest gain of a change, and what it would save."""
+def _saved(profile: Profile, kind: str) -> tuple[float | None, str]:
+    """Return the gain of a change by the time of the profile that it saves, and that in words."""
     process = profile.process
     match kind:
         case "reuse":

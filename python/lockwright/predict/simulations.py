@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from lockwright.predict.derive import Variant
 from lockwright.simulate.machine import Machine
-from lockwright.simulate.model import Model, mean
+from lockwright.simulate.model import Model, Role, mean
 from lockwright.simulate.run import MODEL, Cell, Job, Line, Orders, run_jobs
 
 STEPS = 20_000
@@ -20,7 +20,11 @@ _SLICES = 20
 """Least time slices in a simulation of more threads than processors."""
 
 _BLOCKS = 20
-"""Least length of a simulation, in sleeps of a thread."""
+"""Least length of a simulation, in sleeps of a thread, unless it is so much longer than its
+sections need."""
+
+_ACTIVE = 0.1
+"""Least share of all sections of a role whose sleeps count in the length."""
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -83,8 +87,15 @@ def length(model: Model, machine: Machine, steps: int) -> float:
     seconds = steps / rate_limit(model, machine)
     if model.threads > machine.processors:
         seconds = max(seconds, _SLICES * machine.figures["kernel.slice_us"] / 1e6)
-    longest = max(role.block_ns for role in model.roles) / 1e9
-    return min(_LONGEST, max(_SHORTEST, seconds, _BLOCKS * longest))
+    # Not the sleeps of a role that does little.
+    longest = max(role.block_ns for role in model.roles if _is_active(model, role)) / 1e9
+    of_blocks = min(_BLOCKS * longest, _BLOCKS * seconds)
+    return min(_LONGEST, max(_SHORTEST, seconds, of_blocks))
+
+
+def _is_active(model: Model, role: Role) -> bool:
+    total = sum(each.sections for each in model.roles)
+    return not total or role.sections >= _ACTIVE * total
 
 
 def job(point: Point, model: Model, cell: Cell, seconds: float | None, steps: int = STEPS) -> Job:
