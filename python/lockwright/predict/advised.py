@@ -7,7 +7,7 @@ from lockwright import advise
 from lockwright.advise.thresholds import FAULT_NS
 from lockwright.base.errors import LockwrightError
 from lockwright.predict import changes as kinds
-from lockwright.predict import what_if
+from lockwright.predict import profiled_machine, what_if
 from lockwright.predict.changes import Change
 from lockwright.predict.derive import derive
 from lockwright.predict.fit import fit, unfitted
@@ -78,6 +78,8 @@ def _predict(
     timeout: float,
     on_begin: Callable[[int], Callable[[], None]],
 ) -> advise.Gains:
+    if is_own:
+        machine = profiled_machine.with_wakes(profile, machine)
     derived = derive(profile, machine if is_own else None, needs_waiting=False)
     proposals, gains = _proposals(profile, advice, derived.indices)
     if not proposals:

@@ -335,14 +335,17 @@ def _times(
     on_processor = _on_processor(profile, role)
     if on_processor is None:
         return _Times(between, 0.0, 0.0)
+    off = max(0.0, role.active * (1 - on_processor) - waited - asleep * held)
+    disturbed = min(off, _without_processor(profile) * _share(profile, role))
     if _is_crowded(profile):
         # Threads wait for processors within sections and between them alike.
-        running = role.active - waited
+        blocked = min(between, off - disturbed)
+        running = role.active - waited - blocked
         share = min(1.0, on_processor * role.active / running) if running > 0 else 1.0
-        return _Times(between * share, 0.0, between * (1 - share))
-    off = max(0.0, role.active * (1 - on_processor) - waited - asleep * held)
+        left = between - blocked
+        return _Times(left * share, blocked, left * (1 - share))
     off = min(between, off)
-    disturbed = min(off, _without_processor(profile) * _share(profile, role))
+    disturbed = min(off, disturbed)
     blocked = off - disturbed
     if blocked < _BLOCKED * role.active:
         return _Times(between - off, 0.0, off)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from lockwright.profile.record import USER_NUMBERS, Mutex, ThreadUse
 
-_RARELY = 0.01
-"""Share of the average thread's acquisitions below which a thread has no role, as one that starts
-the others."""
+_RARELY = 0.02
+"""Share of the acquisitions of the thread with the most below which a thread has no role, as one
+that starts the others."""
 
 _ALIKE = 0.5
 """Least share of common mutexes in all mutexes of two threads of one role."""
@@ -53,8 +53,8 @@ def groups(
 ) -> tuple[list[ThreadGroup], bool]:
     """Return the roles, those with most acquisitions first, and whether the threads differ too much
     to tell roles apart. mutexes: those that tell them apart."""
-    average = sum(thread.acquisitions for thread in threads) / max(1, len(threads))
-    users = [thread for thread in threads if thread.acquisitions >= _RARELY * average > 0]
+    most = max((thread.acquisitions for thread in threads), default=0.0)
+    users = [thread for thread in threads if thread.acquisitions >= _RARELY * most > 0]
     found: list[ThreadGroup] = []
     for thread in sorted(users, key=lambda each: -each.acquisitions):
         taken = _taken(thread, mutexes)

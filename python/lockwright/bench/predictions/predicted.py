@@ -11,7 +11,7 @@ from lockwright.bench.predictions.subjects import (
     Case,
     Subject,
 )
-from lockwright.predict import changes, progress
+from lockwright.predict import changes, profiled_machine, progress
 from lockwright.predict.changes import Change
 from lockwright.predict.derive import Derived, derive
 from lockwright.predict.fit import fit
@@ -40,7 +40,9 @@ def predict(
     """Return the predictions of a profiled subject: its throughput in each cell, and the effect of
     each change of it; both medians over all assumptions. timeout: seconds of each simulation.
     Raises LockwrightError for a profile that does not suffice."""
-    derived = derive(record.read(store.profile(subject.name)), machine)
+    profile = record.read(store.profile(subject.name))
+    machine = profiled_machine.with_wakes(profile, machine)
+    derived = derive(profile, machine)
     derived = fit(derived, machine, RUNS, 1, timeout).derived
     at = [each for each in points(derived.variants, machine, RUNS, 1) if each.machine is machine]
     before = Cell(BASELINE, subject.threads)

@@ -60,7 +60,9 @@ def begin(path: Path, machine_name: str, runs: int, seed: int, timeout: float) -
     machine = load_machine(machine_name, timeout)
     own = None
     if profiled_machine.is_this(profile) and machine_file.default_path().exists():
-        own = load_machine(HERE, timeout)
+        own = profiled_machine.with_wakes(profile, load_machine(HERE, timeout))
+        if machine_name == HERE:
+            machine = own
     derived = derive(profile, own)
     found = None
     if own is None:
