@@ -391,7 +391,8 @@ def _change_cell(path: Path, draw: random.Random) -> None:
                 plain = [each for each in _VALUES if not isinstance(each, list | dict)]
                 value = draw.choice(plain)
             connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, number))
-    connection.commit()
+        # SQLite may refuse a change only here.
+        connection.commit()
     connection.close()
 
 
