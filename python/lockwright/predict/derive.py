@@ -82,7 +82,8 @@ class Derived:
     mutexes in the profile. rate: acquisitions of the model's mutexes in the profile, per second
     in which its threads had processors; contended: the share that found it held. owner_changes:
     by mutex, the share of acquisitions whose last holder was another thread. sections: acquisitions
-    of the model's mutexes in the run. outside_ns: the part
+    of the model's mutexes in the run. lost_share: of the time in which threads ran or waited, that
+    lost waiting. outside_ns: the part
     of the run in which no thread was between its first and its last acquisition."""
 
     variants: tuple[Variant, ...]
@@ -91,6 +92,7 @@ class Derived:
     contended: float
     owner_changes: tuple[float, ...] = ()
     sections: float = 0.0
+    lost_share: float = 0.0
     outside_ns: float = 0.0
 
     @property
@@ -166,6 +168,7 @@ def derive(profile: Profile, machine: Machine | None, *, needs_waiting: bool = T
         sum(mutex.contended for mutex in mutexes) / max(1.0, taken),
         tuple(mutex.owner_changes for mutex in mutexes),
         taken,
+        profile.lost_share,
         max(0.0, profile.process.duration - active),
     )
 

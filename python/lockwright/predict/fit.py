@@ -1,7 +1,8 @@
 """The models that agree best with a profile: the variation of gaps by the profile's contention, and
 their mean by its rate."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from lockwright.predict.derive import Derived, Variant, label_of
@@ -15,12 +16,21 @@ from lockwright.simulate.run import Cell, Line
 VARIATIONS = (0.0, 0.5, 1.0, 2.0)
 """Coefficients of variation of the gaps between which a profile can decide."""
 
+_SCALES = (0.6, 0.8, 1.0)
+"""Factors of the mean gap that are tried where much time is lost waiting: it then contains what the
+profile cannot tell from the wakes."""
+
+_LOST = 0.05
+"""Share of the time lost waiting from which that is much."""
+
+_RATE = 3.0
+"""How much more a deviation of the rate counts than the same of the contended share."""
+
 _LEAST_CONTENDED = 0.001
 """Contended shares below it count as equal."""
 
 _ALSO = 1.0
-"""Largest distance of the contended shares, as a share of the profile's, at which a second
-variation of the gaps counts as agreeing with the profile."""
+"""Largest distance at which a second variation of the gaps counts as agreeing with the profile."""
 
 _FARTHEST = 0.3
 """The mean of gaps changes by this share of a cycle at most."""
@@ -58,17 +68,25 @@ def fit(
     """Return the one or two models of different gaps whose contention is nearest to the profile's,
     and the nearest one with sections that change a cache line. machine: the one of the profile;
     steps: sections of each simulation."""
-    models = {each: with_variation(derived.model, each) for each in VARIATIONS}
+    scales = _SCALES if derived.lost_share >= _LOST else (1.0,)
+    models = {
+        (variation, scale): with_variation(derived.model, variation, scale)
+        for variation in VARIATIONS
+        for scale in scales
+    }
     trials = _try(models, machine, runs, seed, timeout, steps)
     if not trials:
         return Fitted(unfitted(derived), None)
-    trials.sort(key=lambda each: _distance(each.contended, derived.contended))
+    trials.sort(key=lambda each: _distance(each, derived))
     agreement = estimate([rate / derived.rate for rate in trials[0].rates])
+    others = [each for each in trials if each.variation != trials[0].variation]
     nearest = [
         trials[0],
-        *(each for each in trials[1:2] if _distance(each.contended, derived.contended) <= _ALSO),
+        *(each for each in others[:1] if _distance(each, derived) <= _ALSO),
     ]
-    changed = {each.variation: _with_cycle(each.model, derived.rate, each.rate) for each in nearest}
+    changed = {
+        (each.variation, 1.0): _with_cycle(each.model, derived.rate, each.rate) for each in nearest
+    }
     again = {each.variation: each for each in _try(changed, machine, runs, seed, timeout, steps)}
     chosen = []
     for before in nearest:
@@ -94,9 +112,9 @@ def unfitted(derived: Derived) -> Derived:
     return replace(derived, variants=tuple(variants))
 
 
-def with_variation(model: Model, variation: float) -> Model:
-    """Return the model with the same means of its gaps and another coefficient of variation."""
-    return _with_gaps(model, lambda gap: gamma(mean(gap), variation))
+def with_variation(model: Model, variation: float, scale: float = 1.0) -> Model:
+    """Return the model with gaps of another coefficient of variation. scale: of their means."""
+    return _with_gaps(model, lambda gap: gamma(scale * mean(gap), variation))
 
 
 def _with_gaps(model: Model, change: Callable[[Buckets], Buckets]) -> Model:
@@ -105,7 +123,7 @@ def _with_gaps(model: Model, change: Callable[[Buckets], Buckets]) -> Model:
 
 
 def _try(
-    models: dict[float, Model],
+    models: Mapping[tuple[float, float], Model],
     machine: Machine,
     runs: int,
     seed: int,
@@ -114,19 +132,19 @@ def _try(
 ) -> list[_Trial]:
     """Simulate models with the threads of the profile under the C library's mutex."""
     jobs = {}
-    for variation, model in models.items():
+    for key, model in models.items():
         for number in range(runs):
-            variant = Variant(label_of(variation), model, 0)
+            variant = Variant(label_of(key[0]), model, 0)
             point = Point(variant, machine, seed + number, variant.label)
-            jobs[variation, number] = job(point, model, Cell(BASELINE, model.threads), None, steps)
+            jobs[key, number] = job(point, model, Cell(BASELINE, model.threads), None, steps)
     outcomes = simulate(jobs, timeout)
     trials = []
-    for variation, model in models.items():
-        lines = [line for (of, _), line in outcomes.lines.items() if of == variation]
+    for key, model in models.items():
+        lines = [line for (of, _), line in outcomes.lines.items() if of == key]
         if lines:
             rates = tuple(figures(line)["operations_per_second"] for line in lines)
             contended = sum(map(_contended, lines)) / len(lines)
-            trials.append(_Trial(variation, model, rates, contended))
+            trials.append(_Trial(key[0], model, rates, contended))
     return trials
 
 
@@ -134,8 +152,11 @@ def _contended(line: Line) -> float:
     return integer(line, "contended") / max(1, integer(line, "acquisitions"))
 
 
-def _distance(share: float, other: float) -> float:
-    return abs(max(share, _LEAST_CONTENDED) / max(other, _LEAST_CONTENDED) - 1)
+def _distance(trial: _Trial, derived: Derived) -> float:
+    """Return how far a trial is from the profile, in natural logarithms."""
+    shares = [max(share, _LEAST_CONTENDED) for share in (trial.contended, derived.contended)]
+    rates = [max(rate, 1.0) for rate in (trial.rate, derived.rate)]
+    return abs(math.log(shares[0] / shares[1])) + _RATE * abs(math.log(rates[0] / rates[1]))
 
 
 def _with_cycle(model: Model, profiled: float, simulated: float) -> Model:
