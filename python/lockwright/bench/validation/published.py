@@ -138,8 +138,9 @@ def other_sets(
     published: Sample, predicted: pd.DataFrame, skeletons: Skeletons, seed: int = 1
 ) -> list[float]:
     """Return the median tau-b on the machine of the fit for each of SETS other sets of four locks,
-    in the locks that are not in the set. Each application is fitted to them again, choosing among
-    the generic programs of the skeletons. predicted: the lines of a study of the skeletons."""
+    in the locks that are not in the set. Each application is fitted to them again at its largest
+    number of nodes, choosing among the generic programs of the skeletons. predicted: the lines of a
+    study of the skeletons on the largest number of nodes."""
     names = {
         (application, number): fitting.generic_name(model)
         for application, models in skeletons.items()
@@ -153,13 +154,15 @@ def other_sets(
     draw = random.Random(seed)
     found = []
     for _ in range(SETS):
-        four = draw.sample(sorted(library.locks), 4)
+        four = draw.sample(library.locks_of_all, 4)
         taus = []
         for name, part in ranks.at_most_nodes(published.frame).items():
             throughputs, table = ranks.means(part), tables[name]
-            is_complete = set(four) <= set(table.columns) and table[four].notna().all(axis=None)
+            is_complete = set(four) <= set(table.columns) and table[four].tail(1).notna().all(
+                axis=None
+            )
             if is_complete and ranks.is_sensitive(throughputs):
-                rates = _rates(fitting.fit(name, table, library, four), library)
+                rates = _rates(fitting.fit(name, table.tail(1), library, four), library)
                 locks = [lock for lock in throughputs if lock not in four]
                 taus.append(ranks.tau_b(rates, throughputs, locks))
         if (middle := median(taus)) is not None:
@@ -169,7 +172,7 @@ def other_sets(
 
 def _rates(fitted: fitting.Fit, library: fitting.Library) -> dict[str, float]:
     """Return the predicted throughputs at the largest number of nodes."""
-    locks, nodes = sorted(library.locks), fitted.nodes[0]
+    locks, nodes = library.locks_of_all, fitted.nodes[0]
     times = library.times(fitted.choice.name, [nodes], locks)
     if times is None:
         return {}

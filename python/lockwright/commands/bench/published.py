@@ -73,10 +73,7 @@ def command(
             "give the skeletons of its applications with --skeletons",
         )
     folder = steps.made_folder(output or Path("lockwright-published"))
-    nodes = {machine.nodes}
-    if other_sets:
-        nodes.add(1)
-    places = study.places_by_nodes(machine, sorted(nodes))
+    places = study.places_by_nodes(machine, [machine.nodes])
     planned = study.plan(skeletons, steps.locks_of_study(locks), places, [seed], None)
     path = folder / "predicted.csv"
     status = steps.simulate_study(path, planned, timeout, resumes)
