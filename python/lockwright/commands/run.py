@@ -12,7 +12,7 @@ import click
 
 from lockwright.base import numbers
 from lockwright.commands.common import complete, grammar
-from lockwright.commands.common.options import other_lock_options
+from lockwright.commands.common.options import other_lock_options, setting_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lockwright.plan.read import Entry, Plan
     from lockwright.preload.counters import Counts
     from lockwright.preload.locks import Registry
+    from lockwright.run.settings import Settings
 
 
 @click.command("run", context_settings={"allow_interspersed_args": False})
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     "[default: libc]",
 )
 @other_lock_options
+@setting_options
 @grammar.command_line("[--] CMD...", required=True)
 def command(
     lock: str | None,
@@ -66,6 +68,7 @@ def command(
     sem: str | None,
     rwlock: str | None,
     spin: str | None,
+    settings: "Settings",
     arguments: tuple[str, ...],
 ) -> int:
     """Run a program with a lock in the place of its mutexes, or with several by a plan.
@@ -111,6 +114,8 @@ def command(
         environment = environment | variables
     if subject.plan is not None:
         environment = environment | subject.compile_plan(program)
+    if settings:
+        environment = _apply(settings, program, list(arguments), environment, subject.path)
     if stats or subject.entries:
         return _run_counted(subject, program, list(arguments), environment, stats)
     from lockwright.run.foreground import PYTHON_IGNORES
@@ -121,6 +126,36 @@ def command(
         os.execve(program, arguments, preload(subject.path, environment, program))
     except OSError as error:
         raise _cannot_start(program, error) from error
+
+
+def _apply(
+    settings: "Settings",
+    program: Path,
+    argv: list[str],
+    environment: dict[str, str],
+    library: Path,
+) -> dict[str, str]:
+    """Apply the settings to this process, which the program inherits, and return its environment
+    without the lock's library. Raises LockwrightError."""
+    from lockwright.base.errors import LockwrightError
+    from lockwright.preload import allocators, binary
+    from lockwright.preload.locks import preload
+    from lockwright.run import inherited
+    from lockwright.run.settings import BATCH, SMALL
+
+    settings.check(binary.executed(program, argv[1:]), environment)
+    environment = settings.environment(environment)
+    if (allocator := settings.chosen_allocator) is not None:
+        loaded = preload(library, environment, program)
+        allocators.check_order(allocator, program, loaded, library)
+    try:
+        inherited.pass_on(settings.processors, settings.scheduler == BATCH, settings.pages == SMALL)
+    except OSError as error:
+        raise LockwrightError(
+            f"the system refuses {' '.join(settings.options)}: {error.strerror}",
+            "leave out that option, or check what the container or service allows",
+        ) from error
+    return environment
 
 
 @dataclass

@@ -19,6 +19,9 @@ UNSPECIFIED = 0
 _MOST_THREADS = 100_000
 _MOST_RUNS = 100_000
 _METRIC_EXAMPLE = "--metric 'rate: ([0-9.]+)'"
+_OPTIONS = {"other_libraries": "preload", "dimensions": "with"}
+"""Options whose names are not those of the fields."""
+
 _SEED = 20
 """Seed of the order of runs, constant so that an interrupted comparison resumes in its order."""
 
@@ -45,7 +48,8 @@ class Plan:
     other_libraries, which are not Lockwright's; energy, counters: whether they are measured too.
     budget: seconds in which locks are tried and dropped, None if every lock makes all runs; margin:
     the smallest difference that matters then. reserves: locks that join only if one of their family
-    leads.
+    leads. reference: the lock that ratios are relative to; kept: others that take part to the end;
+    dimensions: what is searched besides locks.
     """
 
     command: tuple[str, ...]
@@ -64,6 +68,9 @@ class Plan:
     budget: float | None = None
     margin: float = 0.05
     reserves: tuple[str, ...] = ()
+    reference: str = BASELINE
+    kept: tuple[str, ...] = ()
+    dimensions: tuple[str, ...] = ()
 
     def slots(self) -> Iterator[Slot]:
         """Yield every run: a round runs each lock once, in an order shuffled per round, so that a
@@ -124,7 +131,7 @@ class Plan:
     @classmethod
     def from_json(cls, text: str) -> "Plan":
         fields = json.loads(text)
-        for name in ("command", "locks", "threads", "reserves"):
+        for name in ("command", "locks", "threads", "reserves", "kept", "dimensions"):
             fields[name] = tuple(fields.get(name, ()))
         stored = fields.pop("peers", None) or fields.get("other_libraries", [])
         fields["other_libraries"] = tuple(
@@ -137,7 +144,7 @@ class Plan:
         own_fields, other_fields = asdict(self), asdict(other)
         for name, value in own_fields.items():
             if value != other_fields[name]:
-                return "preload" if name == "other_libraries" else name.replace("_", "-")
+                return _OPTIONS.get(name, name.replace("_", "-"))
         return None
 
 

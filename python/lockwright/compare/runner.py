@@ -15,6 +15,7 @@ from lockwright.preload.locks import preload
 from lockwright.run import record
 from lockwright.run.process_runner import Ending, Process, ProcessRunner, Sink
 from lockwright.run.record import Record
+from lockwright.run.settings import BATCH, NONE, SMALL, Settings
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,16 @@ class Runner:
         settings: Mapping[str, dict[str, str]] | None = None,
         meters: Meters | None = None,
         environment: Mapping[str, str] = os.environ,
+        beside: Mapping[str, Settings] | None = None,
     ) -> None:
         """Prepare the environment. program: path of the command's program; settings: variables to
-        set for a lock; meters: read around each measured run; environment: of the command."""
+        set for a lock; meters: read around each measured run; environment: of the command; beside:
+        what a lock is combined with."""
         self._plan = plan
         self._program = program
         self._settings = settings or {}
         self._meters = meters
+        self._beside = beside or {}
         self._environment = {k: v for k, v in environment.items() if k != VARIABLE}
         self._processes = ProcessRunner("repeat with --resume")
 
@@ -68,11 +72,18 @@ class Runner:
         extra: dict[str, str] | None = None,
         meters: Meters | None = None,
         timeout: float | None = None,
+        beside: Settings = NONE,
     ) -> Answer:
         """Make one run with `library` preloaded and `extra` added to the environment. meters: read
-        around it. timeout: limit in seconds; None for the plan's."""
-        environment = preload(library, self._environment, self._program) | (extra or {})
-        process = self._process(self._plan.argv(threads), environment, self._program)
+        around it. timeout: limit in seconds; None for the plan's. beside: further settings."""
+        environment = beside.environment(self._environment)
+        environment = preload(library, environment, self._program) | (extra or {})
+        process = replace(
+            self._process(self._plan.argv(threads), environment, self._program),
+            processors=beside.processors,
+            batch=beside.scheduler == BATCH,
+            small_pages=beside.pages == SMALL,
+        )
         return self._run(threads, process, meters, timeout)
 
     def run_through(self, threads: int, words: Sequence[str]) -> Answer:
@@ -110,7 +121,8 @@ class Runner:
         """Make the run of `slot`. timeout: limit in seconds; None for the plan's."""
         started = results.now()
         extra = self._settings.get(slot.lock)
-        answer = self.run(slot.threads, library, extra, self._meters, timeout)
+        beside = self._beside.get(slot.lock, NONE)
+        answer = self.run(slot.threads, library, extra, self._meters, timeout, beside)
         ending = answer.ending
         note = answer.problem or ""
         value = None

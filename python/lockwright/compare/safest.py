@@ -51,7 +51,7 @@ def _is_worse(row: Summary, best: Summary, lower_is_better: bool) -> bool:
 
 def safest(best: Summary, tied: Sequence[Summary], known: Locks) -> Summary:
     """Return the safest of the tied locks and the best one, which precedes equally safe ones."""
-    return min((best, *tied), key=lambda row: _rank(lock_of(row, known)))
+    return min((best, *tied), key=lambda row: rank(lock_of(row, known)))
 
 
 def lock_of(row: Summary, known: Locks) -> Lock | None:
@@ -59,7 +59,7 @@ def lock_of(row: Summary, known: Locks) -> Lock | None:
     return known.get(parts_of(row.lock)[0])
 
 
-def _rank(lock: Lock | None) -> tuple[bool | int, ...]:
+def rank(lock: Lock | None) -> tuple[bool | int, ...]:
     """Return a sort key, the safest first. Waiters that park leave the processor to the holder, the
     default lock is meant for every load, under a fair lock no waiter starves, and memory outside
     the mutex can run out."""

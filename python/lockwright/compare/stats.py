@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lockwright.compare.plan import Plan
-from lockwright.preload.locks import BASELINE
 from lockwright.run import record
 from lockwright.run.record import Record
 from lockwright.stats.inference import Ratio, paired_ratio, spread, with_significance
@@ -66,12 +65,12 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
     }
     ratios: dict[str, Ratio | None] = {}
     for lock in plan.locks:
-        values_by_round, base = by_lock[lock], by_lock[BASELINE]
+        values_by_round, base = by_lock[lock], by_lock[plan.reference]
         paired = sorted(values_by_round.keys() & base.keys())
         ratios[lock] = paired_ratio(
             [values_by_round[n] for n in paired], [base[n] for n in paired], plan.lower_is_better
         )
-    candidates = [lock for lock in plan.locks if lock != BASELINE]
+    candidates = [lock for lock in plan.locks if lock != plan.reference]
     significant = with_significance([ratios[lock] for lock in candidates])
     ratios |= zip(candidates, significant, strict=True)
     summaries = []

@@ -142,6 +142,19 @@ class Store:
             ).fetchall()
         return [self._comparison(row) for row in rows]
 
+    def comparison(self, number: int) -> Comparison:
+        """Return the comparison of that id."""
+        with self._guard():
+            row = self._connection.execute(
+                "SELECT * FROM comparison WHERE id = ?", (number,)
+            ).fetchone()
+        if row is None:
+            raise LockwrightError(
+                f"the results in {self.path} are damaged (no comparison {number})",
+                "name another file with --db",
+            )
+        return self._comparison(row)
+
     def _comparison(self, row: sqlite3.Row) -> Comparison:
         values = dict(row)
         with self._damaged():

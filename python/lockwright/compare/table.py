@@ -15,7 +15,6 @@ from lockwright.compare.plan import Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict, heading
 from lockwright.compare.warnings import at_threads
-from lockwright.preload.locks import BASELINE
 
 if TYPE_CHECKING:
     from lockwright.compare.baseline import Change, Row
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 def columns(plan: Plan) -> tuple[str, ...]:
     """Return the headings of the table, with line breaks for narrow terminals."""
-    return "lock", f"median\n({plan.unit})", "rel. sd", f"ratio to\n{BASELINE}", "95 % CI"
+    return "lock", f"median\n({plan.unit})", "rel. sd", f"ratio to\n{plan.reference}", "95 % CI"
 
 
 def cells(plan: Plan, summary: Summary) -> tuple[str, ...]:
@@ -40,10 +39,10 @@ def cells(plan: Plan, summary: Summary) -> tuple[str, ...]:
         median = "failed" if summary.failures else "-"
     variation = "-" if summary.spread is None else numbers.percent(summary.spread, 1)
     ratio = interval = "-"
-    if summary.ratio is not None and summary.lock != BASELINE:
+    if summary.ratio is not None and summary.lock != plan.reference:
         ratio = numbers.ratio(summary.ratio.value)
         interval = numbers.interval(summary.ratio.low, summary.ratio.high)
-    elif summary.lock == BASELINE and summary.values:
+    elif summary.lock == plan.reference and summary.values:
         ratio = "1"
     return name, median, variation, ratio, interval
 
@@ -78,9 +77,9 @@ def notes(plan: Plan, summaries: Sequence[Summary]) -> list[str]:
 def ratio_definition(plan: Plan) -> str:
     """Return the exact definition of the ratio."""
     what = "time" if plan.metric is None else "figure"
-    above, below = f"the lock's {what}", f"{BASELINE}'s"
+    above, below = f"the lock's {what}", f"{plan.reference}'s"
     if plan.lower_is_better:
-        above, below = f"{BASELINE}'s {what}", "the lock's"
+        above, below = f"{plan.reference}'s {what}", "the lock's"
     return f"{above} divided by {below} of the same round, as the geometric mean over the rounds"
 
 
@@ -90,7 +89,7 @@ def legend(plan: Plan) -> list[tuple[str, str]]:
         ("*", "best median" if plan.budget is None else "the best"),
         ("=", "within 5 % of the best median"),
         ("rel. sd", "standard deviation of the runs, in per cent of their mean"),
-        ("ratio", f"{ratio_definition(plan)}; above 1 is better than {BASELINE}"),
+        ("ratio", f"{ratio_definition(plan)}; above 1 is better than {plan.reference}"),
         ("95 % CI", f"{_interval(plan)}; if it contains 1, the difference may be chance"),
     ]
 
@@ -106,7 +105,7 @@ def show(console: Console, report: "Report") -> None:
     plan = report.comparison.plan
     for summaries in report.tables:
         print_wrapped(console, "", heading(plan, summaries[0].threads), "bold")
-        console.print(_table(plan, summaries, not console.is_terminal))
+        console.print(summary_table(plan, summaries, not console.is_terminal))
         for note in notes(plan, summaries):
             print_wrapped(console, "  ", note, "yellow")
         console.print()
@@ -183,7 +182,9 @@ def print_change(console: Console, change: "Change") -> None:
     print_wrapped(console, "", change.sentence(), "bold")
 
 
-def _table(plan: Plan, summaries: Sequence[Summary], is_one_line: bool) -> Table:
+def summary_table(plan: Plan, summaries: Sequence[Summary], is_one_line: bool) -> Table:
+    """Return the table of a number of threads. is_one_line: whether headings are not divided
+    into lines."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     last = len(columns(plan)) - 1
     for index, column in enumerate(columns(plan)):

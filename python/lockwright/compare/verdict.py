@@ -160,7 +160,7 @@ def measure(plan: Plan, lock: Summary) -> str:
     """Return the ratio of a lock to the baseline in words."""
     assert lock.ratio is not None
     good = "fast" if plan.metric is None else "good"
-    text = f"{numbers.ratio(lock.ratio.value)} times as {good} as {BASELINE}"
+    text = f"{numbers.ratio(lock.ratio.value)} times as {good} as {plan.reference}"
     if lock.ratio.low is None:
         return text
     return f"{text} (95 % CI {numbers.interval(lock.ratio.low, lock.ratio.high)})"

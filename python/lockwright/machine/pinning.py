@@ -41,9 +41,15 @@ def usable_processors(tree: Tree | None = None) -> list[Processor]:
 def processor_lists(mode: str, available: Sequence[Processor]) -> str:
     """Return the argument of `lockwright-bench --pin`: the processors of each thread in order,
     which repeat for further threads; "" for the mode `none`."""
-    by_node: dict[int, list[Processor]] = defaultdict(list)
-    for processor in available:
-        by_node[processor.node].append(processor)
+    if mode == "node":
+        by_node = _by_node(available)
+        return ";".join(",".join(str(p.number) for p in by_node[node]) for node in sorted(by_node))
+    return ";".join(map(str, ordered(mode, available)))
+
+
+def ordered(mode: str, available: Sequence[Processor]) -> list[int]:
+    """Return the processors in the order of `core`, `compact` or `scatter`; none for other
+    modes."""
     match mode:
         case "core":
             order = sorted(available, key=lambda p: (p.thread, p.node, p.core))
@@ -53,14 +59,17 @@ def processor_lists(mode: str, available: Sequence[Processor]) -> str:
             # The n-th processor of a node comes after the (n-1)-th of every node.
             rank = {
                 processor: n
-                for members in by_node.values()
+                for members in _by_node(available).values()
                 for n, processor in enumerate(sorted(members, key=lambda p: (p.thread, p.core)))
             }
             order = sorted(available, key=lambda p: (rank[p], p.node))
-        case "node":
-            return ";".join(
-                ",".join(str(p.number) for p in by_node[node]) for node in sorted(by_node)
-            )
         case _:
-            return ""
-    return ";".join(str(p.number) for p in order)
+            order = []
+    return [p.number for p in order]
+
+
+def _by_node(available: Sequence[Processor]) -> dict[int, list[Processor]]:
+    members: dict[int, list[Processor]] = defaultdict(list)
+    for processor in available:
+        members[processor.node].append(processor)
+    return members

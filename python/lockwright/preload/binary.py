@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
@@ -87,6 +88,21 @@ def check(program: Path, library: Path, arguments: list[str] | None = None) -> s
     raise LockwrightError(
         f"'{named}' is a script with too many nested interpreters", "run its interpreter directly"
     )
+
+
+def executed(program: Path, arguments: Sequence[str]) -> Path:
+    """Return the program that a command executes in the end: the interpreter of a script, or the
+    program that `env` starts. Programs that `check` refuses are returned as they are."""
+    words = list(arguments)
+    for _ in range(_MAX_INTERPRETERS):
+        if line := _script_line(program):
+            words = [*line[1:], str(program), *words]
+            program = find(line[0])
+        elif program.name == "env" and (command := _env_command(words)):
+            program, words = find(command[0]), command[1:]
+        else:
+            break
+    return program
 
 
 _SANITIZER_NAME = re.compile(r"lib((a|hwa|l|t|ub)san\.so|clang_rt\.(asan|hwasan|lsan|tsan|ubsan))")

@@ -37,7 +37,9 @@ class Process:
     """A program to start.
 
     folder: the working directory, None for the current one; out, err: destinations of its outputs;
-    processors: the allowed ones, all if empty; program: its path, if it is not the first word's.
+    processors: the allowed ones, all if empty; batch: whether its policy is SCHED_BATCH;
+    small_pages: whether it has no transparent huge pages; program: its path, if it is not the first
+    word's.
     """
 
     argv: Sequence[str]
@@ -47,6 +49,8 @@ class Process:
     err: Sink = "memory"
     processors: Sequence[int] = ()
     program: Path | None = None
+    batch: bool = False
+    small_pages: bool = False
 
     def request(self, do: str) -> dict[str, Any]:
         """Return the request to the supervisor."""
@@ -62,6 +66,8 @@ class Process:
             "out": str(self.out),
             "err": str(self.err),
             "processors": list(self.processors),
+            "batch": self.batch,
+            "small_pages": self.small_pages,
         }
 
 

@@ -23,7 +23,7 @@ from typing import Any
 # An isolated script does not know the path of the package.
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from lockwright.run import process_tree
+from lockwright.run import inherited, process_tree
 from lockwright.run.process_tree import File, Lines, Memory, Nowhere, Usage
 
 _MOST_ERRORS = 1 << 20
@@ -81,7 +81,6 @@ class _Supervisor:
     """Serves requests. await_reply: reads the line that answers the event `ready`."""
 
     def __init__(self, await_reply: Callable[[], bool]) -> None:
-        self._processors = os.sched_getaffinity(0)
         self._usage = Usage()
         self._await_reply = await_reply
 
@@ -102,14 +101,14 @@ class _Supervisor:
 
     @contextlib.contextmanager
     def _placed(self, request: dict[str, Any]) -> Iterator[None]:
-        """Change to the directory and the processors of a request, which children inherit."""
+        """Change to the directory of a request and to what the children inherit."""
         os.chdir(request["folder"])
         try:
-            if request["processors"]:
-                os.sched_setaffinity(0, request["processors"])
-            yield
+            with inherited.passed_on(
+                request["processors"], request["batch"], request["small_pages"]
+            ):
+                yield
         finally:
-            os.sched_setaffinity(0, self._processors)
             os.chdir("/")
 
     @contextlib.contextmanager

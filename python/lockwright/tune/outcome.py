@@ -21,13 +21,15 @@ from lockwright.tune.race import Exit, RaceRuns, Standing
 @dataclass(frozen=True)
 class Outcome:
     """The outcome at one number of threads. ending: of the race; rows: the best lock first; bound:
-    the largest ratio to the baseline that any lock may have, None where unknown."""
+    the largest ratio to the reference that any lock may have, None where unknown. reference: the
+    lock that ratios are relative to."""
 
     threads: int
     standing: Standing
     ending: int
     rows: Sequence[Summary]
     bound: float | None = None
+    reference: str = BASELINE
 
     @property
     def best(self) -> Summary | None:
@@ -53,37 +55,38 @@ def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) ->
             replace(
                 row,
                 wanted=len(row.values) if complete and row.values else plan.runs,
-                ratio=_ratio(race_runs, row),
+                ratio=_ratio(race_runs, row, plan.reference),
                 fate=_fate(plan, killed, dropped_out),
                 limit=round(max(killed), 2) if killed else None,
                 mark="",
             )
         )
     ranked = _ranked(plan, standing, stats.marked(rows, plan.lower_is_better))
-    return Outcome(threads, standing, ending, ranked, _bound(race_runs, standing))
+    bound = _bound(race_runs, standing, plan.reference)
+    return Outcome(threads, standing, ending, ranked, bound, plan.reference)
 
 
-def _bound(race_runs: RaceRuns, standing: Standing) -> float | None:
-    """Return the largest ratio to the baseline that a lock may have. Locks that are shown to be
+def _bound(race_runs: RaceRuns, standing: Standing, reference: str) -> float | None:
+    """Return the largest ratio to the reference that a lock may have. Locks that are shown to be
     worse than another, or too slow, cannot have it."""
     behind = [
         lock for lock, out in standing.dropped.items() if out.how in (race.BEHIND, race.NO_GAIN)
     ]
     ends = [
-        race_runs.lead(lock, BASELINE, shared=True).high
+        race_runs.lead(lock, reference, shared=True).high
         for lock in (*standing.remaining, *behind)
-        if lock != BASELINE
+        if lock != reference
     ]
     highest = max(ends, default=0.0)
     return math.exp(highest) if highest < 1 else None
 
 
-def _ratio(race_runs: RaceRuns, row: Summary) -> Ratio | None:
-    """Return the ratio to the baseline with the interval that the race uses: that of the lock's own
-    runs or, where these are too few, that by the deviation of all locks."""
-    lead = race_runs.lead(row.lock, BASELINE)
+def _ratio(race_runs: RaceRuns, row: Summary, reference: str) -> Ratio | None:
+    """Return the ratio to the reference with the interval that the race uses: that of the lock's
+    own runs or, where these are too few, that by the deviation of all locks."""
+    lead = race_runs.lead(row.lock, reference)
     if math.isinf(lead.low):
-        lead = race_runs.lead(row.lock, BASELINE, shared=True)
+        lead = race_runs.lead(row.lock, reference, shared=True)
     if row.ratio is None or not lead.number:
         return None
     if math.isinf(lead.low):
@@ -112,8 +115,8 @@ def _fate(plan: Plan, killed: Sequence[float], out: Exit | None) -> str:
         return f"dropped after {rounds}: shown to be worse than {out.than}"
     if out is not None and out.how == race.NO_GAIN:
         return (
-            f"dropped after {out.after} rounds: shown to be no better than {BASELINE} by more than"
-            f" {numbers.percent(plan.margin)}"
+            f"dropped after {out.after} rounds: shown to be no better than {plan.reference} by more"
+            f" than {numbers.percent(plan.margin)}"
         )
     if out is not None and out.how == race.BEHIND:
         return "set aside for want of time: behind, though not shown to be worse"
@@ -136,13 +139,13 @@ def interim_sentence(plan: Plan, result: Outcome) -> str:
     if best is None:
         return ""
     if gained(result):
-        if best.ratio is None or not result.row(BASELINE).values:
-            return f"{best.lock} leads, and {BASELINE} finished no run"
+        if best.ratio is None or not result.row(result.reference).values:
+            return f"{best.lock} leads, and {result.reference} finished no run"
         return f"{best.lock} leads: {verdict.measure(plan, best)}"
     if result.bound is not None:
-        rivals = sum(row.lock != BASELINE for row in result.rows)
+        rivals = sum(row.lock != result.reference for row in result.rows)
         most = numbers.percent(result.bound - 1)
-        return f"of {rivals} locks none is better than {BASELINE} by more than {most}"
+        return f"of {rivals} locks none is better than {result.reference} by more than {most}"
     return _few_runs_text(plan, result)
 
 
@@ -182,21 +185,21 @@ def _tied(result: Outcome, best: Summary) -> list[Summary]:
         row
         for row in result.rows
         if row.lock in remaining
-        and row.lock not in (BASELINE, best.lock)
+        and row.lock not in (result.reference, best.lock)
         and safest.is_near(row, best)
     ]
 
 
 def gained(result: Outcome) -> bool:
-    """Return whether the best lock is shown to be better than the baseline."""
+    """Return whether the best lock is shown to be better than the reference."""
     best = result.best
-    if best is None or best.lock == BASELINE:
+    if best is None or best.lock == result.reference:
         return False
-    return (best.ratio is not None and best.ratio.better) or not result.row(BASELINE).values
+    return (best.ratio is not None and best.ratio.better) or not result.row(result.reference).values
 
 
 def no_gain(plan: Plan, result: Outcome) -> bool:
-    """Return whether it is shown that no lock beats the baseline by more than the margin."""
+    """Return whether it is shown that no lock beats the reference by more than the margin."""
     return not gained(result) and result.bound is not None and result.bound <= 1 + plan.margin
 
 
@@ -206,7 +209,7 @@ def _is_promising(plan: Plan, result: Outcome, preparation: Preparation) -> bool
     best = result.best
     if (
         best is None
-        or best.lock == BASELINE
+        or best.lock == result.reference
         or result.ending == race.ALL_NEAR
         or not preparation.sensitive
     ):
@@ -219,20 +222,20 @@ def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
     if best is None:
         return f"no lock finished its runs{where}"
     if gained(result):
-        if best.ratio is None or not result.row(BASELINE).values:
-            text = f"{best.lock} is best{where}, where {BASELINE} finished no run"
+        if best.ratio is None or not result.row(result.reference).values:
+            text = f"{best.lock} is best{where}, where {result.reference} finished no run"
         else:
             text = f"{best.lock} is best{where}: {verdict.measure(plan, best)}"
         return text + _rivals(plan, result)
-    rivals = [row.lock for row in result.rows if row.lock != BASELINE]
+    rivals = [row.lock for row in result.rows if row.lock != result.reference]
     none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{' '.join(rivals)} is not"
     bound = result.bound
     by = "" if bound is None or bound < 1.0005 else f" by more than {numbers.percent(bound - 1, 1)}"
     if no_gain(plan, result):
-        return f"no gain{where}: {none} better than {BASELINE}{by}"
+        return f"no gain{where}: {none} better than {result.reference}{by}"
     if not preparation.sensitive and (few_runs := _few_runs_text(plan, result)):
         return few_runs + where
-    text = f"no lock is shown to be better than {BASELINE}{where}"
+    text = f"no lock is shown to be better than {result.reference}{where}"
     if by:
         text += f", and {none} better{by}"
     if _is_promising(plan, result, preparation):
@@ -244,7 +247,7 @@ def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
 
 def _few_runs_text(plan: Plan, result: Outcome) -> str:
     """Return the ratios of runs that are too few for intervals; empty if they are enough."""
-    rivals = [row for row in result.rows if row.lock != BASELINE and row.ratio is not None]
+    rivals = [row for row in result.rows if row.lock != result.reference and row.ratio is not None]
     values = [row.ratio.value for row in rivals if row.ratio is not None]
     if not values:
         return "the budget ended before another lock was tried, so no run proves it"
@@ -255,14 +258,13 @@ def _few_runs_text(plan: Plan, result: Outcome) -> str:
     ends = " to ".join(dict.fromkeys(numbers.ratio(end) for end in (min(values), max(values))))
     runs_text = "one run" if runs == 1 else f"{runs} runs"
     good = "fast" if plan.metric is None else "good"
-    return (
-        f"in {runs_text} each, {names} were {ends} times as {good} as {BASELINE}: too few to decide"
-    )
+    times = f"{names} were {ends} times as {good} as {result.reference}"
+    return f"in {runs_text} each, {times}: too few to decide"
 
 
 def _rivals(plan: Plan, result: Outcome) -> str:
     """Return the part of the sentence on the other remaining locks."""
-    others = [lock for lock in result.standing.remaining[1:] if lock != BASELINE]
+    others = [lock for lock in result.standing.remaining[1:] if lock != result.reference]
     if not others:
         return ""
     names = ", ".join(others)

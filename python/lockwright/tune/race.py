@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from lockwright.compare.plan import Plan
 from lockwright.machine.load import BUSY
-from lockwright.preload.locks import BASELINE
 from lockwright.run import record
 from lockwright.run.record import Record
 from lockwright.stats.sequential import ERROR, Interval, interval, shared_deviation
@@ -28,7 +27,7 @@ LEAST_LIMIT = 1.0
 """Seconds that a run may take in any case."""
 
 LEAST_ROUNDS = 5
-"""Least number of rounds of the best lock and of the baseline, for a reasonably certain gain."""
+"""Least number of rounds of the best lock and of the reference, for a reasonably certain gain."""
 
 ONE_LEFT, ALL_NEAR, TIME_UP, ROUNDS_UP, NONE_LEFT = range(5)
 """Reasons for the end of a race: one lock is left; no remaining lock can be better than the best by
@@ -37,7 +36,7 @@ left."""
 
 WORSE, SLOW, FAILED, BEHIND, NO_GAIN = "worse", "slow", "failed", "behind", "no gain"
 """Reasons why a lock drops out: it is shown to be worse than another; its runs do not end in time;
-a run fails; it is set aside; or it is shown to beat the baseline by no more than the margin."""
+a run fails; it is set aside; or it is shown to beat the reference by no more than the margin."""
 
 CUTS = (1 / 3, 2 / 3)
 """Shares of the budget after which the worse half of the remaining locks is set aside, so that the
@@ -99,9 +98,10 @@ class RaceRuns:
         share = _RESERVES_SHARE if plan.reserves else 0.0
         self._error = ERROR * (1 - share) / max(1, len(plan.locks) - len(plan.reserves) - 1)
         self._error_of_reserves = ERROR * share / max(1, len(plan.reserves))
-        others = [lock for lock in plan.locks if lock != BASELINE]
+        self._kept = frozenset((plan.reference, *plan.kept))
+        others = [lock for lock in plan.locks if lock != plan.reference]
         self._shared_deviation = shared_deviation(
-            [self._differences(lock, BASELINE) for lock in others]
+            [self._differences(lock, plan.reference) for lock in others]
         )
 
     def _value(self, run: Record) -> float:
@@ -154,7 +154,7 @@ class RaceRuns:
         remaining = self._ranked([lock for lock in running if lock not in dropped])
         for number in self.cuts():
             ranked = self._ranked(remaining, number)
-            rivals = [lock for lock in ranked if lock != BASELINE]
+            rivals = [lock for lock in ranked if lock not in self._kept]
             for lock in rivals[max(2, math.ceil(len(rivals) / 2)) :]:
                 dropped[lock] = Exit(BEHIND, self.rounds_of(lock))
                 remaining.remove(lock)
@@ -192,11 +192,13 @@ class RaceRuns:
         return Exit(WORSE, len(self._logs[lock]), than=other)
 
     def _cannot_gain(self, lock: str) -> bool:
-        """Return whether a lock is shown to gain nothing over the baseline. The interval is also
+        """Return whether a lock is shown to gain nothing over the reference. The interval is also
         used to drop it as worse, so the chance of error does not grow."""
-        if lock == BASELINE or self.rounds_of(lock) < LEAST_ROUNDS:
+        if lock in self._kept or self.rounds_of(lock) < LEAST_ROUNDS:
             return False
-        return self.lead(lock, BASELINE, shared=True).high <= math.log1p(self._plan.margin)
+        return self.lead(lock, self._plan.reference, shared=True).high <= math.log1p(
+            self._plan.margin
+        )
 
     def _scores(self, locks: Sequence[str], rounds: int | None) -> dict[str, float]:
         """Return the mean of each lock's rounds after the level of each round, common to all locks,
@@ -235,7 +237,7 @@ class RaceRuns:
 
     def ended(self, standing: Standing) -> int | None:
         """Return ONE_LEFT, ALL_NEAR or NONE_LEFT if the race is decided; otherwise None."""
-        best = standing.best
+        best, reference = standing.best, self._plan.reference
         if best is None:
             return NONE_LEFT
         if self.rounds_of(best) < LEAST_ROUNDS:
@@ -244,11 +246,11 @@ class RaceRuns:
         others = [lock for lock in standing.remaining if lock != best]
         if not others:
             useless = any(out.how == NO_GAIN for out in standing.dropped.values())
-            return ALL_NEAR if best == BASELINE and useless else ONE_LEFT
+            return ALL_NEAR if best == reference and useless else ONE_LEFT
         near = all(self.lead(lock, best, shared=True).high <= margin for lock in others)
-        # The gain of the best lock over the baseline has to be decided, too.
-        if BASELINE in others:
-            near = near and self.lead(best, BASELINE).high <= margin
+        # The gain of the best lock over the reference has to be decided, too.
+        if reference in others:
+            near = near and self.lead(best, reference).high <= margin
         return ALL_NEAR if near else None
 
     def limit(self, lock: str) -> float:
@@ -258,7 +260,7 @@ class RaceRuns:
             for runs in self._runs.values()
             if (walls := [r.wall for r in runs if r.value is not None])
         ]
-        if lock == BASELINE or not medians:
+        if lock in self._kept or not medians:
             return self._plan.timeout
         limit = max(LEAST_LIMIT, TOO_SLOW * min(medians))
         return min(self._plan.timeout, round(limit, 2))

@@ -140,9 +140,9 @@ class Session:
 
 
 def _order(plan: Plan, threads: int, number: int, remaining: Sequence[str]) -> Sequence[str]:
-    """Return the locks in the order of a round: in the first, the baseline and then the locks as
+    """Return the locks in the order of a round: in the first, the reference and then the locks as
     chosen, so that a good one soon bounds the time of the others; in later rounds, shuffled."""
-    running = set(remaining) | {BASELINE}
+    running = {*remaining, plan.reference, *plan.kept}
     order = [lock for lock in plan.locks if lock in running]
     if number > 1:
         random.Random(f"{_SEED} {threads} {number}").shuffle(order)

@@ -1,6 +1,7 @@
 """Options of several commands that measure or run locks."""
 
 from collections.abc import Callable, Collection
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +29,53 @@ _SPIN = click.option(
 def other_lock_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for locks other than mutexes: `rwlock` and `spin`, None by default."""
     return _RWLOCK(_SPIN(command))
+
+
+_SETTINGS = (
+    click.option(
+        "--allocator",
+        default="",
+        metavar="NAME",
+        help="Replace the C library's memory allocator by jemalloc, mimalloc or tcmalloc, or set it"
+        " up as glibc-1-arena, glibc-cache or glibc-retain: docs/tuning.md.",
+    ),
+    click.option(
+        "--pin",
+        "pinning",
+        default="",
+        metavar="compact|scatter[:N]",
+        help="Restrict the program to N processors, the closest to each other or the farthest"
+        " apart.  [default of N: half of them]",
+    ),
+    click.option(
+        "--sched",
+        "scheduler",
+        default="",
+        metavar="batch",
+        help="Run under SCHED_BATCH: a thread that wakes up preempts no other.",
+    ),
+    click.option(
+        "--pages",
+        default="",
+        metavar="huge|small",
+        help="Let the allocator ask for transparent huge pages, or forbid them.",
+    ),
+)
+
+
+def setting_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of lockwright.run.settings.Settings, passed as an argument `settings`."""
+
+    @wraps(command)
+    def with_settings(**values: Any) -> Any:
+        from lockwright.run.settings import DIMENSIONS, Settings
+
+        settings = Settings(**{name: values.pop(name) for name in DIMENSIONS})
+        return command(settings=settings, **values)
+
+    for option in reversed(_SETTINGS):
+        with_settings = option(with_settings)
+    return with_settings
 
 
 _METERS: dict[str, dict[str, Any]] = {

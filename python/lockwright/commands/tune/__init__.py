@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,16 +13,11 @@ from lockwright.commands.common.comparison_options import ComparisonOptions, com
 from lockwright.commands.common.comparison_steps import Prepared
 
 if TYPE_CHECKING:
-    from lockwright.compare.plan import Plan
     from lockwright.compare.report import Report
-    from lockwright.compare.store import Comparison, Store
+    from lockwright.compare.store import Comparison
     from lockwright.machine.meters import Meters
-    from lockwright.preload.locks import Registry
-    from lockwright.profile.record import Profile
     from lockwright.tune.preparation import Preparation
     from lockwright.tune.session import Session
-
-_MOST_ROUNDS = 100
 
 
 @click.command("tune", context_settings={"allow_interspersed_args": False})
@@ -31,7 +25,7 @@ _MOST_ROUNDS = 100
     "--budget",
     metavar="TIME",
     help="Time for everything, as in 90s, 5m or 1h.  [default: 5m, or 45s for a program"
-    " whose mutexes cost little]",
+    " whose mutexes cost little; 10m with --with]",
 )
 @click.option(
     "--margin",
@@ -64,6 +58,13 @@ _MOST_ROUNDS = 100
     help="Also try a separate lock for each costly mutex, in half of the time, and write"
     " the best plan to this file, for 'lockwright run --plan'.",
 )
+@click.option(
+    "--with",
+    "dimensions_text",
+    metavar="A,B,...",
+    help="Also search for an allocator, for processors to pin the program to, for SCHED_BATCH and"
+    " for huge pages: some of allocator, pinning, scheduler, pages.",
+)
 @comparison_options
 def command(
     budget: str | None,
@@ -72,6 +73,7 @@ def command(
     rwlocks: str | None,
     profile_file: Path | None,
     plan_file: Path | None,
+    dimensions_text: str | None,
     options: ComparisonOptions,
 ) -> int:
     """Find the lock under which a program runs best, and confirm it.
@@ -84,6 +86,10 @@ def command(
     better than the best by more than --margin, or when the budget is used up; and prints the gain
     of the best lock with a confidence interval, or that there is none.
 
+    With --with, the lock is searched together with other settings of the program: each is tried
+    with the best lock, then pairs of them. The best combination is recommended if new runs show it
+    to be better than the best lock alone.
+
     The time starts with the first run. Placeholders, --metric, --prepare and the files are those of
     'lockwright compare'. Each run is saved when it ends: repeat the command with --resume if it was
     interrupted.
@@ -94,6 +100,7 @@ def command(
     from lockwright.base.errors import LockwrightError
     from lockwright.base.progress import print_line
     from lockwright.commands.common import comparison_steps as steps
+    from lockwright.commands.tune import lock_race
     from lockwright.compare.runner import Runner
     from lockwright.compare.store import Store
     from lockwright.machine.meters import Meters
@@ -102,25 +109,29 @@ def command(
     from lockwright.tune.session import Session
 
     seconds = None if budget is None else budgets.parse_seconds(budget)
+
+    def budget_of(sensitive: bool) -> float:
+        return seconds or (budgets.DEFAULT if sensitive else budgets.INSENSITIVE)
+
+    if dimensions_text is not None:
+        from lockwright.commands.tune import joint
+
+        if plan_file is not None:
+            raise LockwrightError("--with and --per-mutex exclude each other", "leave out one")
+        return joint.tune(options, dimensions_text, seconds, margin, (locks, rwlocks), profile_file)
     steps.set_other_locks(options)
     known = registry()
     prepared = steps.prepare(
         options,
         known,
         (BASELINE,),
-        runs=_MOST_ROUNDS,
+        runs=lock_race.MOST_ROUNDS,
         warmup=1,
         budget=seconds or budgets.DEFAULT,
         margin=margin,
     )
-    if rwlocks is not None and options.rwlock is not None:
-        raise LockwrightError(
-            "--rwlock and --rwlocks exclude each other", "give those to try with --rwlocks"
-        )
-    named = _named_locks(locks, rwlocks, prepared, known)
-    if named is not None and profile_file is not None:
-        option = "--locks" if locks is not None else "--rwlocks"
-        raise LockwrightError(f"{option} and --profile exclude each other", "leave out one of them")
+    lock_race.check_rwlocks(rwlocks, options)
+    named = lock_race.named_locks(locks, rwlocks, profile_file, prepared, known)
     if plan_file is not None:
         _check_plan(options, prepared, named, plan_file)
     with interrupts.stop_on_signals():
@@ -130,16 +141,16 @@ def command(
         try:
             meters = Meters(energy=options.energy, counters=options.counters)
             if options.resume:
-                comparison, profile = _resume_race(store, prepared, seconds, named), None
+                comparison, profile = lock_race.resume_race(store, prepared, seconds, named), None
                 meters.idle = steps.idle_of(comparison)
                 began -= sum(record.wall for record in store.records(comparison))
             else:
-                comparison, profile = _begin_race(
-                    store, prepared, seconds, named, profile_file, meters
+                comparison, profile = lock_race.begin_race(
+                    store, prepared, budget_of, named, profile_file, meters
                 )
             steps.print_notes(prepared)
             reading = meters if meters.wanted else None
-            settings = prepared.with_locks(_own_locks(comparison.plan)).settings
+            settings = prepared.with_locks(lock_race.own_locks(comparison.plan)).settings
             with Runner(comparison.plan, prepared.program, settings, reading) as runner:
                 session = Session(comparison, store, known, runner)
                 assert comparison.plan.budget is not None
@@ -168,20 +179,6 @@ def command(
     return 0
 
 
-def _named_locks(
-    locks: str | None, rwlocks: str | None, prepared: Prepared, known: "Registry"
-) -> "Preparation | None":
-    """Return the locks of --locks and --rwlocks; None without these options."""
-    from lockwright.compare import plan
-    from lockwright.tune import preparation
-
-    if locks is None and rwlocks is None:
-        return None
-    names = () if locks is None else plan.choose_locks(locks, known)[0]
-    prepared.with_locks(names)
-    return preparation.named(names, () if rwlocks is None else plan.choose_rwlocks(rwlocks))
-
-
 def _check_plan(
     options: ComparisonOptions, prepared: Prepared, named: "Preparation | None", file: Path
 ) -> None:
@@ -197,74 +194,6 @@ def _check_plan(
     check_plan_replacements(os.environ, "find one lock for all without --per-mutex")
     prepared.registry.path_of_mixed()
     files.check_writable(file, "--per-mutex")
-
-
-def _own_locks(plan: "Plan") -> tuple[str, ...]:
-    return tuple(lock for lock in plan.locks if plan.other_library(lock) is None)
-
-
-def _begin_race(
-    store: "Store",
-    prepared: Prepared,
-    seconds: float | None,
-    named: "Preparation | None",
-    profile_file: Path | None,
-    meters: "Meters",
-) -> "tuple[Comparison, Profile | None]":
-    """Make the first run, and add the race to the results file; return it and the profile."""
-    from lockwright.base.progress import print_line
-    from lockwright.commands.common import comparison_steps as steps
-    from lockwright.compare.probe import probe
-    from lockwright.compare.runner import Runner
-    from lockwright.preload.locks import BASELINE
-    from lockwright.profile import record
-    from lockwright.tune import budget, first_run, preparation
-
-    profile = None if profile_file is None else record.read(profile_file)
-    counts = None
-    with Runner(prepared.plan, prepared.program) as runner:
-        if profile is None and named is None:
-            profile = first_run.profile_first_run(prepared.plan, runner)
-            counts = None if profile is None else first_run.lock_counts(profile)
-        if counts is None:
-            counts = probe(prepared.plan, prepared.registry, runner)
-    if named is not None:
-        chosen = named
-    elif profile is not None:
-        chosen = preparation.from_profile(profile, prepared.registry)
-    else:
-        print_line("no profile could be made, so one lock of each family is tried")
-        chosen = preparation.without_profile(prepared.registry)
-    if chosen.sentence:
-        print_line(chosen.sentence)
-    print_line(f"trying {', '.join((BASELINE, *chosen.locks))}")
-    usual = budget.DEFAULT if chosen.sensitive else budget.INSENSITIVE
-    locks = (BASELINE, *chosen.locks, *chosen.reserves)
-    race = prepared.with_locks(locks, budget=seconds or usual, reserves=chosen.reserves)
-    return steps.begin(store, race, counts, meters, chosen.as_facts()), profile
-
-
-def _resume_race(
-    store: "Store", prepared: Prepared, seconds: float | None, named: "Preparation | None"
-) -> "Comparison":
-    """Return the interrupted race of this command with the budget of the option, if given."""
-    from lockwright.commands.common import comparison_steps as steps
-    from lockwright.preload.locks import BASELINE
-
-    def fits(other: "Plan") -> bool:
-        if other.budget is None or (
-            named and set(_own_locks(other)) - {*named.locks, *named.reserves, BASELINE}
-        ):
-            return False
-        own = replace(prepared.plan, locks=other.locks, reserves=other.reserves)
-        return replace(other, budget=own.budget) == own
-
-    comparison = steps.find_interrupted(store, prepared.plan, fits)
-    steps.check_same(comparison, prepared.with_locks(_own_locks(comparison.plan)).facts_of_run())
-    store.adopt(comparison)
-    if seconds is None:
-        return comparison
-    return replace(comparison, plan=replace(comparison.plan, budget=seconds))
 
 
 def _print_report(
