@@ -1,4 +1,5 @@
-// A timeline of the measured time, in the JSON format that Perfetto's viewer reads.
+// A timeline of the measured time, as a Perfetto trace: protocol buffers of track events
+// (protos/perfetto/trace/perfetto_trace.proto of Perfetto).
 #pragma once
 
 #include <cstdint>

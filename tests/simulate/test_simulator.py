@@ -151,26 +151,47 @@ def test_a_broken_lock_is_detected(fault: str, tmp_path: Path) -> None:
     pytest.fail(f"not detected: {errors}")
 
 
-def test_a_trace_has_the_trace_event_format(tmp_path: Path) -> None:
-    """It has complete events in microseconds, and metadata with the names of the tracks."""
-    trace = tmp_path / "trace.json"
+def test_a_trace_has_perfettos_schema(tmp_path: Path) -> None:
+    """Parsed with the schema that Perfetto publishes, it has no unknown field, each event is on a
+    described track, and the critical sections exclude each other on any node."""
+    from google.protobuf.unknown_fields import UnknownFieldSet
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
+
+    path = tmp_path / "trace.pftrace"
     done = run(
         machine_file(tmp_path),
         *("--lock", "hmcs", "--workload", "single-lock", "--threads", "16"),
-        *("--seconds", "0.0002", "--trace", str(trace)),
+        *("--seconds", "0.0002", "--trace", str(path)),
     )
     assert done.returncode == 0, done.stderr
-    events = json.loads(trace.read_text())["traceEvents"]
-    spans = [event for event in events if event["ph"] == "X"]
-    names = {(e["pid"], e["tid"]) for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
-    assert {event["ph"] for event in events} == {"M", "X"}
-    assert all(event["dur"] >= 0 and (event["pid"], event["tid"]) in names for event in spans)
-    # Each critical section ends before the next one begins, on any node.
-    holds = sorted((e["ts"], e["ts"] + e["dur"]) for e in spans if e["name"] == "holds")
+    trace = schema.Trace.FromString(path.read_bytes())
+    names: dict[int, str] = {}
+    parents: dict[int, int] = {}
+    open_slices: dict[int, tuple[str, int]] = {}
+    slices = []
+    for packet in trace.packet:
+        track, event = packet.track_descriptor, packet.track_event
+        for message in (packet, track, track.process, event):
+            assert len(UnknownFieldSet(message)) == 0
+        assert packet.trusted_packet_sequence_id == 1
+        if packet.HasField("track_descriptor"):
+            names[track.uuid] = track.name or track.process.process_name
+            parents[track.uuid] = track.parent_uuid
+        elif event.type == schema.TrackEvent.TYPE_SLICE_BEGIN:
+            assert event.track_uuid not in open_slices
+            open_slices[event.track_uuid] = (event.name, packet.timestamp)
+        else:
+            assert event.type == schema.TrackEvent.TYPE_SLICE_END
+            name, began = open_slices.pop(event.track_uuid)
+            slices.append((event.track_uuid, name, began, packet.timestamp))
+    assert not open_slices
+    assert all(track in names for track, *_ in slices)
+    assert all(parent == 0 or parent in names for parent in parents.values())
+    holds = sorted((began, ended) for _, name, began, ended in slices if name == "holds")
     assert len(holds) > 10
-    assert all(before[1] <= after[0] + 1e-6 for before, after in itertools.pairwise(holds))
-    nodes = {e["pid"] for e in spans if e["name"].startswith("T")}
-    assert len(nodes) == 2
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(holds))
+    nodes = {names[parents[track]] for track, name, *_ in slices if name.startswith("T")}
+    assert nodes == {"node 0: holder of the lock", "node 1: holder of the lock"}
 
 
 def test_bad_requests(tmp_path: Path) -> None:
