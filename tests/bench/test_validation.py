@@ -80,6 +80,9 @@ def test_a_machine_file_has_the_measured_figures(tmp_path: Path) -> None:
     assert figures["kernel.interrupt_latency_ns"] == 20_000 - 800
     assert figures["kernel.idle_exit_us"] == 16
     assert figures["kernel.wake_preempts_us"] == 100
+    assert figures["kernel.slice_us"] == 700 * 2
+    assert figures["kernel.tick_us"] > 0
+    assert figures["kernel.fair"] == 1
     assert "quartiles" in machine.load(str(path)).sources["rmw"]
 
 
@@ -144,6 +147,21 @@ def test_ratios_to_pthread_are_near_within_the_factor() -> None:
     assert result.share_near == pytest.approx(2 / 3)
     assert len(result.cells) == 1
     assert [run.lock for run in runs.failures("real")] == ["dead"]
+
+
+def test_each_round_is_compared_with_the_others() -> None:
+    """Without simulations: a round that swaps two locks disagrees with the other two."""
+    runs = rates({"pthread": [10, 10, 10], "x": [20, 20, 40], "y": [5, 5, 1]}, {})
+    found = agreement.repeatability(runs, [CELL], ["pthread", "x", "y"])
+    assert [each.tau for each in found.cells] == [1, 1, 1]
+    # Against the medians 30 and 3 of the others, 20 is as far off as 5; 40 and 1 are, too.
+    assert [sum(ratio.is_near for ratio in each.ratios) for each in found.cells] == [1, 1, 0]
+    swapped = rates({"x": [20, 20, 5], "y": [5, 5, 20]}, {})
+    assert [each.tau for each in agreement.repeatability(swapped, [CELL], ["x", "y"]).cells] == [
+        None,
+        None,
+        -1,
+    ]
 
 
 def test_runs_are_stored_and_a_cut_line_is_left_out(tmp_path: Path) -> None:

@@ -100,18 +100,43 @@ def agreement(rates: Rates, cells: Sequence[Cell], locks: Sequence[str]) -> Agre
     for cell in cells:
         real = {lock: runs for lock in locks if (runs := rates.of(REAL, cell, lock))}
         simulated = {lock: runs[0] for lock in locks if (runs := rates.of(SIMULATED, cell, lock))}
-        both = [lock for lock in locks if lock in real and lock in simulated]
-        if not both:
-            continue
-        tau, pairs, shown = kendall(real, simulated)
-        ratios = []
-        if BASELINE in both:
-            medians = {lock: statistics.median(real[lock]) for lock in both}
-            bases = medians[BASELINE], simulated[BASELINE]
-            ratios = [
-                Ratio(cell, lock, medians[lock] / bases[0], simulated[lock] / bases[1])
-                for lock in both
-                if lock != BASELINE
-            ]
-        by_cell.append(CellAgreement(cell, tau, pairs, shown, tuple(ratios)))
+        by_cell += _of_cell(cell, real, simulated, locks)
     return Agreement(tuple(by_cell))
+
+
+def repeatability(rates: Rates, cells: Sequence[Cell], locks: Sequence[str]) -> Agreement:
+    """Return the agreement of each real round with the other ones: what a perfect simulator of one
+    run would reach. A cell appears once for each round."""
+    by_cell = []
+    for cell in cells:
+        by_round = rates.by_round(REAL, cell)
+        for left_out, one in by_round.items():
+            others: dict[str, list[float]] = {}
+            for number, rates_of_round in by_round.items():
+                if number != left_out:
+                    for lock, rate in rates_of_round.items():
+                        others.setdefault(lock, []).append(rate)
+            by_cell += _of_cell(cell, others, one, locks)
+    return Agreement(tuple(by_cell))
+
+
+def _of_cell(
+    cell: Cell,
+    real: dict[str, list[float]],
+    simulated: dict[str, float],
+    locks: Sequence[str],
+) -> list[CellAgreement]:
+    both = [lock for lock in locks if lock in real and lock in simulated]
+    if not both:
+        return []
+    tau, pairs, shown = kendall(real, simulated)
+    ratios = []
+    if BASELINE in both:
+        medians = {lock: statistics.median(real[lock]) for lock in both}
+        bases = medians[BASELINE], simulated[BASELINE]
+        ratios = [
+            Ratio(cell, lock, medians[lock] / bases[0], simulated[lock] / bases[1])
+            for lock in both
+            if lock != BASELINE
+        ]
+    return [CellAgreement(cell, tau, pairs, shown, tuple(ratios))]

@@ -74,6 +74,16 @@ class Rates:
         runs = self.runs.get((source, cell, lock), {})
         return [run.rate for run in runs.values() if run.rate > 0]
 
+    def by_round(self, source: str, cell: Cell) -> dict[int, dict[str, float]]:
+        """Return the rates of a cell by round and lock, of the runs that did not fail."""
+        rounds: dict[int, dict[str, float]] = {}
+        for (run_source, run_cell, lock), runs in self.runs.items():
+            if (run_source, run_cell) == (source, cell):
+                for number, run in runs.items():
+                    if run.rate > 0:
+                        rounds.setdefault(number, {})[lock] = run.rate
+        return rounds
+
     def failures(self, source: str) -> list[Rate]:
         """Return the runs that failed."""
         return [

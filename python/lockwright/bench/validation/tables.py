@@ -65,16 +65,25 @@ def worst_table(found: Agreement, most: int) -> Table:
     return table
 
 
-def sentences(found: Agreement) -> list[str]:
-    """Return the two figures of the validation, each with its goal."""
+def sentences(found: Agreement, repeated: Agreement) -> list[str]:
+    """Return the two figures of the validation, each with its goal, and what the real runs reach
+    among themselves."""
     tau, share = found.median_tau, found.share_near
     if tau is None or share is None:
         return ["There are no cells with simulations and two rounds of real runs."]
     with_tau = sum(each.tau is not None for each in found.cells)
-    return [
+    lines = [
         f"Kendall's tau, median of {with_tau} cells: {tau:.2f}; the goal is {GOAL_TAU:g} "
         f"({'met' if tau >= GOAL_TAU else 'not met'}).",
         f"Ratios to pthread within a factor of {FACTOR:g}: {100 * share:.0f} % of "
         f"{len(found.ratios)}; the goal is {100 * GOAL_SHARE:.0f} % "
         f"({'met' if share >= GOAL_SHARE else 'not met'}).",
     ]
+    of_tau, of_share = repeated.median_tau, repeated.share_near
+    if of_share is not None:
+        text = "a tau needs three rounds" if of_tau is None else f"a median tau of {of_tau:.2f}"
+        lines.append(
+            f"One round of real runs in the simulator's place, against the others: {text}, "
+            f"{100 * of_share:.0f} % of the ratios."
+        )
+    return lines

@@ -145,7 +145,8 @@ def command(
         console.print(tables.cells_table(found))
         if worst:
             console.print(tables.worst_table(found, worst))
-    lines = tables.sentences(found) if rates.runs else []
+    repeated = agreement.repeatability(rates, chosen_cells, chosen)
+    lines = tables.sentences(found, repeated) if rates.runs else []
     for source in (measure.REAL, measure.SIMULATED):
         failures = rates.failures(source)
         if failures:
