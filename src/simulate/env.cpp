@@ -22,6 +22,15 @@ std::uint64_t hint_of(const void* about) {
                               58);
 }
 
+// The members of env/native.hpp read and write variables of the calling thread. The comments below
+// name them.
+
+void touch_own(std::uint64_t loads, std::uint64_t stores = 0) {
+  if (is_inside()) {
+    running().touch_own(loads, stores);
+  }
+}
+
 /// Reading /proc/loadavg.
 constexpr simulate::picoseconds load_average = 2'000'000;
 
@@ -72,8 +81,14 @@ std::uint32_t group_above(std::uint32_t level, std::uint32_t number) {
                                     (level == 0 ? f.caches_per_node : f.nodes_per_package));
 }
 
-std::uint32_t self() { return caller().number + 1; }
+// The serial number.
+std::uint32_t self() {
+  touch_own(1);
+  return caller().number + 1;
+}
+// The state of the generator.
 std::uint32_t random_below(std::uint32_t limit) {
+  touch_own(1, 1);
   return static_cast<std::uint32_t>(caller().random.below(limit));
 }
 std::uint64_t unique_number() {
@@ -82,15 +97,27 @@ std::uint64_t unique_number() {
   return me.numbers_drawn++ << bits_of_threads | (me.number + 1);
 }
 
-bool hint(const void* about) { return (caller().hints & hint_of(about)) != 0; }
+// The hints.
+bool hint(const void* about) {
+  touch_own(1);
+  return (caller().hints & hint_of(about)) != 0;
+}
 void set_hint(const void* about, bool what) {
+  touch_own(1, 1);
   simulate::thread& me = caller();
   me.hints = what ? me.hints | hint_of(about) : me.hints & ~hint_of(about);
 }
 
 void* own_piece() { return running().owned.own_of(caller()); }
-void* take_node() { return running().owned.take_node(caller()); }
-void give_node(void* node) { running().owned.give_node(caller(), node); }
+// The head of the list of free nodes, and the next one in the node.
+void* take_node() {
+  touch_own(2, 1);
+  return running().owned.take_node(caller());
+}
+void give_node(void* node) {
+  touch_own(1, 2);
+  running().owned.give_node(caller(), node);
+}
 
 void* reserve(std::size_t bytes, const void* owner) {
   return running().owned.reserve(bytes, owner);

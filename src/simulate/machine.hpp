@@ -91,7 +91,10 @@ struct figures {
   std::uint64_t slice = 0;          ///< of one among several threads
   std::uint64_t period = 0;         ///< 0, or: a slice is this over their number, at least `slice`
   std::uint64_t wake_preempts = 0;  ///< a woken thread preempts one that ran this long; 0: never
+  std::uint64_t tick = 0;           ///< slices end at the next multiple of this; 0: at once
+  std::uint64_t fair = 0;           ///< 1: queues are in the order of the time run; 0: FIFO
   std::uint64_t migration = 0;      ///< of a thread that an idle processor takes over
+  std::uint64_t cache_hot = 0;      ///< a thread that ran less than this ago is not taken over
 
   // Microwatts of a hardware thread.
   std::uint64_t watts_running = 0;

@@ -122,9 +122,12 @@ int list() {
   return 0;
 }
 
-/// Where thread `index` begins: node after node, or on all nodes in turn.
-std::uint32_t first_processor(const machine& on, std::uint64_t index, bool spread) {
-  const auto place = static_cast<std::uint32_t>(index % on.processors());
+/// Where thread `index` begins: node after node, or on all nodes in turn; where all processors have
+/// one, on a random one: Linux's first wake-ups left six of eight threads on one of two processors.
+std::uint32_t first_processor(const machine& on, std::uint64_t index, bool spread,
+                              random_source& random) {
+  const auto place =
+      static_cast<std::uint32_t>(index < on.processors() ? index : random.below(on.processors()));
   if (!spread) {
     return place;
   }
@@ -191,8 +194,9 @@ int run(settings given) {
     }
   };
   bool has_released = false;
+  random_source placing(given.count("seed"));
   for (std::uint32_t i = 0; i < done.size(); ++i) {
-    in.add(first_processor(on, i, given.count("spread") != 0), [&, i] {
+    in.add(first_processor(on, i, given.count("spread") != 0, placing), [&, i] {
       // Threads do not begin at the same time.
       constexpr picoseconds max_offset = 1'000'000;
       in.spend(in.caller()->random.below(max_offset));

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "counts.hpp"
 #include "events.hpp"
 #include "machine.hpp"
+#include "run_queue.hpp"
 #include "thread.hpp"
 
 namespace lockwright::simulate {
@@ -19,15 +19,15 @@ class scheduler {
   scheduler(const machine& m, timeline& t, counts& c, caches& lines)
       : machine_{m}, timeline_{t}, counts_{c}, caches_{lines} {}
 
-  void open() { processors_.resize(machine_.processors()); }
+  void open() { processors_.resize(machine_.processors(), processor_state(machine_.all)); }
 
   /// A new thread, ready on a processor.
   void add(thread& t, std::uint32_t processor);
 
   /// The caller's thread leaves its processor to the next one.
   void leave(thread& t, thread_state now);
-  /// The same for the next one's turn: the thread is the last of the queue.
-  void requeue(thread& t);
+  /// The same, but it waits for its next turn. gives_up: it yields.
+  void requeue(thread& t, bool gives_up = false);
   [[nodiscard]] bool is_wanted(std::uint32_t processor) const {
     return !processors_[processor].queue.empty();
   }
@@ -36,7 +36,7 @@ class scheduler {
   /// pays for an interrupt of another processor. waker: null for the end of a sleep by its deadline.
   picoseconds wake(thread& t, const thread* waker);
 
-  /// The thread moves to another processor.
+  /// The thread moves to another processor, and is bound to that.
   void move(thread& t, std::uint32_t processor);
 
   // Events.
@@ -67,9 +67,10 @@ class scheduler {
   }
 
  private:
-  struct run_queue {
+  struct processor_state {
+    explicit processor_state(const figures& f) : queue{f} {}
     thread* running = nullptr;
-    std::deque<thread*> queue;
+    run_queue queue;
     std::uint32_t expected = 0;  ///< threads that were woken for it
     std::uint64_t slice = 0;
     bool slice_ends = false;  ///< an event is set for its end
@@ -81,27 +82,25 @@ class scheduler {
   void enqueue(std::uint32_t at, thread& t);
   /// Gives the processor to the next thread of its queue, or of another one's.
   void dispatch(std::uint32_t at);
+  /// Idle processors take over threads that wait for this one.
+  void share_with_idle(std::uint32_t at);
   void vacate(std::uint32_t at);
   thread* take_from_others(std::uint32_t at);
   void watch_slice(std::uint32_t at);
   void take_away(std::uint32_t at);
-  void settle(run_queue& p);
+  void settle(processor_state& p);
   [[nodiscard]] bool is_free(std::uint32_t at) const {
-    const run_queue& p = processors_[at];
+    const processor_state& p = processors_[at];
     return p.running == nullptr && p.expected == 0 && p.queue.empty();
   }
-  [[nodiscard]] bool gives_way_to_woken(const run_queue& p) const {
-    const picoseconds patience = machine_.all.wake_preempts;
-    return patience != 0 && timeline_.now - p.slice_began >= patience;
-  }
-  [[nodiscard]] std::uint32_t choose(const thread& t) const;
+  [[nodiscard]] std::uint32_t choose(const thread& t, const thread* waker) const;
   void stop_polling(thread& t, bool to_next);
 
   const machine& machine_;
   timeline& timeline_;
   counts& counts_;
   caches& caches_;
-  std::vector<run_queue> processors_;
+  std::vector<processor_state> processors_;
   std::uint32_t runnable_ = 0;
 };
 

@@ -107,7 +107,8 @@ void simulation::run(picoseconds warm_up, picoseconds length) {
   const picoseconds latest = (warm_up + length) * patience_times + patience_more;
   while (!time.empty() && alive_ != 0) {
     const event next = time.next();
-    if (next.at > latest) {
+    // Work of the threads comes to an end; what a lock waits for may not.
+    if (next.at > latest + worked_) {
       stuck("waits without end");
     }
     switch (next.what) {
@@ -312,6 +313,15 @@ void simulation::store(void* at, std::uint64_t bits, std::uint32_t bytes) {
   }
 }
 
+void simulation::touch_own(std::uint64_t loads, std::uint64_t stores) {
+  thread& me = *current_;
+  if (me.poll.left == 0) {
+    const picoseconds length = loads * machine_.all.load_hit + stores * machine_.all.store_hit;
+    me.ahead += length;
+    me.poll.now.own += length;
+  }
+}
+
 void simulation::commit_stores(thread& t) {
   const std::uint32_t core = core_of(t);
   while (!t.stores.empty()) {
@@ -398,7 +408,7 @@ void simulation::skip_polls() {
       return;
     }
   }
-  p.length = machine_.all.pause + p.last.count * machine_.all.load_hit;
+  p.length = machine_.all.pause + p.last.count * machine_.all.load_hit + p.last.own;
   processors.poll(me, p.alike / skipped_share);
   suspend();
   p.alike += p.left;
@@ -413,6 +423,12 @@ void simulation::work(picoseconds length) {
     length = length / 1000 * slowness + length % 1000 * slowness / 1000;
   }
   counted.working += length;
+  worked_ += length;
+  spend(length);
+}
+
+void simulation::read_data(picoseconds length) {
+  worked_ += length;
   spend(length);
 }
 
@@ -437,7 +453,7 @@ void simulation::yield() {
   spend(machine_.all.yield);
   thread& me = *current_;
   if (processors.is_wanted(me.processor)) {
-    processors.requeue(me);
+    processors.requeue(me, true);
     suspend();
   }
 }

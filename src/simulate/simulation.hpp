@@ -67,10 +67,14 @@ class simulation {
   std::uint64_t load(const void* at, std::uint32_t bytes);
   void store(void* at, std::uint64_t bits, std::uint32_t bytes);
   void begin_change(void* at);
+  /// Loads and stores of the thread's own memory, which is in its core's cache.
+  void touch_own(std::uint64_t loads, std::uint64_t stores);
   void forget_stores(const void* at);
   void relax();
   void work(picoseconds length);
-  /// Work whose length is taken as it is.
+  /// Reads data for that long.
+  void read_data(picoseconds length);
+  /// Steps whose length is taken as it is.
   void spend(picoseconds length);
   /// The same for a step of the kernel, whose length varies.
   void spend_in_kernel(picoseconds length);
@@ -118,6 +122,7 @@ class simulation {
   bool measures_ = false;
   bool over_ = false;
   picoseconds ends_at_ = 0;
+  picoseconds worked_ = 0;  ///< by all threads
   counts before_;
   counts after_;
 };

@@ -28,6 +28,7 @@ struct polling {
   struct iteration {
     load loads[most];
     std::uint32_t count = 0;
+    picoseconds own = 0;       ///< that accesses to the thread's own memory have taken
     bool other_steps = false;  ///< a miss, a store or anything else, or more loads than `most`
   };
 
@@ -47,6 +48,15 @@ struct polling {
     alike = 0;
     left = 0;
   }
+};
+
+/// What a fair scheduler knows of a thread, in nanoseconds of virtual time, which passes on a processor
+/// at the speed of each of its threads.
+struct share {
+  const void* left = nullptr;  ///< the queue that it left asleep, which its runtime is relative to
+  std::int64_t runtime = 0;    ///< received so far
+  std::int64_t deadline = 0;   ///< when it is to have received another slice
+  std::int64_t lag = 0;  ///< what it lacked when it left the queue; negative: what it had too much
 };
 
 enum class thread_state : std::uint8_t {
@@ -72,6 +82,9 @@ struct thread {
   picoseconds work_left = 0;        ///< of what it was at when it lost its processor
   std::uint64_t resume_number = 0;  ///< only the event with this number resumes it
   bool gives_way = false;           ///< its slice ended while it could not be stopped
+  bool bound = false;               ///< to its processor: the scheduler does not migrate it
+  picoseconds ran_until = 0;        ///< when it last lost its processor
+  share fairness;                   ///< of its processor's time
 
   std::deque<pending_store> stores;
   bool store_in_flight = false;

@@ -32,7 +32,16 @@ struct context {
 
   [[nodiscard]] std::uint64_t threads() const { return given.count("threads"); }
   [[nodiscard]] picoseconds cycles(const char* name) const {
-    return given.count(name) * in.on().all.cycle;
+    return lasting(name, in.on().all.cycle);
+  }
+  /// The duration of so many steps as the parameter says, each of which takes `step`.
+  [[nodiscard]] picoseconds lasting(const char* name, picoseconds step) const {
+    constexpr picoseconds longest = 100'000'000'000'000;
+    if (step != 0 && given.count(name) > longest / step) {
+      refuse(std::string("'") + name +
+             "' is above 100 s, so that the workload does not end; give less");
+    }
+    return given.count(name) * step;
   }
   [[nodiscard]] std::unique_ptr<site> make_site() const {
     return std::make_unique<site>(in, *lock, given.count("data-lines"), recorded, shown);

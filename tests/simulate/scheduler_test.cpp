@@ -6,8 +6,15 @@
 namespace worked_examples {
 namespace {
 
-TEST(Scheduler, TwoThreadsShareAProcessor) {
+/// Returns a machine without idle processors, which would take over a thread that waits.
+figures one_processor() {
   figures f = round_figures();
+  f.nodes_per_package = f.caches_per_node = f.cores_per_cache = 1;
+  return f;
+}
+
+TEST(Scheduler, TwoThreadsShareAProcessor) {
+  figures f = one_processor();
   f.slice = 1'000 * ns;
   f.switch_thread = 10 * ns;
   scenario s(f);
@@ -39,6 +46,92 @@ TEST(Scheduler, AnIdleProcessorStealsAWaitingThread) {
   s.run();
   EXPECT_EQ(s.times, (times{{"moved", 1'300}}));
   EXPECT_EQ(s.sim->counted.migrations, 1u);
+}
+
+TEST(Scheduler, ASliceEndsAtATick) {
+  figures f = one_processor();
+  f.slice = 1'000 * ns;
+  f.tick = 1'600 * ns;
+  scenario s(f);
+  s.on(0, [&] {
+    s.sim->spend(2'000 * ns);
+    s.note("a");
+  });
+  s.on(0, [&] {
+    s.sim->spend(500 * ns);
+    s.note("b");
+  });
+  s.run();
+  // a runs to 1600, or up to a hundredth of a tick more; b for 500; a for the remaining 400.
+  ASSERT_EQ(s.times.size(), 2u);
+  EXPECT_GE(s.times[0].second, 2'100u);
+  EXPECT_LE(s.times[0].second, 2'116u);
+  EXPECT_EQ(s.times[1], (std::pair<std::string, std::uint64_t>{"a", 2'500}));
+}
+
+TEST(Scheduler, ABoundThreadIsNotStolen) {
+  figures f = round_figures();
+  f.migration = 0;
+  scenario s(f);
+  s.on(0, [&] { s.sim->spend(5'000 * ns); });
+  s.on(1, [&] {
+    s.sim->move_to(0);
+    s.sim->spend(200 * ns);
+    s.note("stayed");
+  });
+  s.run();
+  EXPECT_EQ(s.times, (times{{"stayed", 5'200}}));
+}
+
+TEST(Scheduler, AThreadThatRanLatelyIsNotStolen) {
+  figures f = round_figures();
+  f.slice = 1'000 * ns;
+  f.cache_hot = 500 * ns;
+  f.migration = 100 * ns;
+  scenario s(f);
+  s.on(0, [&] {
+    s.sim->spend(3'000 * ns);
+    s.note("a");
+  });
+  s.on(0, [&] {
+    s.sim->spend(3'000 * ns);
+    s.note("b");
+  });
+  s.on(1, [&] { s.sim->spend(1'100 * ns); });
+  for (const std::uint32_t other : {2u, 3u, 4u, 5u, 6u, 7u}) {
+    s.on(other, [&] { s.sim->spend(9'000 * ns); });
+  }
+  s.run();
+  // Processor 1 is idle from 1100, when a has waited for 100. It takes a at the end of b's slice, 2000;
+  // a runs on it from 2100 for the remaining 2000, and b to its end at 4000.
+  EXPECT_EQ(s.times, (times{{"b", 4'000}, {"a", 4'100}}));
+}
+
+TEST(Scheduler, AFairSchedulerPrefersAThreadThatHasSlept) {
+  std::vector<std::uint64_t> woken;
+  for (const std::uint64_t margin : {4'000u, 6'000u}) {
+    figures f = round_figures();
+    f.fair = 1;
+    f.period = 10'000 * ns;
+    f.slice = 20'000 * ns;
+    f.wake_preempts = margin * ns;
+    scenario s(f);
+    s.sleeper_on(0);
+    s.on(0, [&] { s.sim->spend(50'000 * ns); });
+    for (const std::uint32_t other : {2u, 3u, 4u, 5u, 6u, 7u}) {
+      s.on(other, [&] { s.sim->spend(99'000 * ns); });
+    }
+    s.waker_on(1);
+    s.run();
+    for (const auto& [step, at] : s.times) {
+      if (step == "woken") {
+        woken.push_back(at);
+      }
+    }
+  }
+  // It is ready at 15000, half a period behind the running thread: 5000. If that is less than the
+  // margin it waits for the end of the slice, which began when it went to sleep.
+  EXPECT_EQ(woken, (std::vector<std::uint64_t>{15'000, 21'100}));
 }
 
 TEST(Scheduler, WorkTakesLongerOnASlowCore) {

@@ -1,6 +1,8 @@
 """The description of this machine for `lockwright simulate`, from measurements."""
 
 import json
+import math
+import time
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -18,7 +20,7 @@ from lockwright.stats.spread import Spread, spread
 IDLE_US = (10, 100, 1000, 10_000)
 """Microseconds that a processor is idle before a wake."""
 
-BUSY_US = (10, 30, 100, 300, 1000, 3000)
+BUSY_US = (10, 30, 100, 300, 1000, 1600, 2400, 3200, 5000)
 """Microseconds that a thread has run before a thread is woken on its processor."""
 
 PAIRS = 6
@@ -263,6 +265,9 @@ def _kernel(text: "_Document") -> None:
         for low, high in pairwise(IDLE_US)
     }
     low, high = max(steps, key=lambda step: steps[step])
+    processors = min(8, len(measured.shape.places))
+    base_slice_us = 700 * (1 + math.floor(math.log2(processors)))
+    tick_us = 1e6 * time.clock_getres(_CLOCK_MONOTONIC_COARSE)
     preempted = [busy for busy in BUSY_US if measured[f"preempt {busy} us"] < _PREEMPTED_NS]
     text.measured(
         "kernel",
@@ -278,6 +283,9 @@ def _kernel(text: "_Document") -> None:
         "wake of another, idle processor; interrupt_latency_ns: its addition to the turnaround; "
         "idle_depth_us and idle_exit_us: the largest step between two turnarounds; "
         "wake_preempts_us: the least time that a thread has run when a woken one preempts it; "
+        "slice_us: sysctl_sched_base_slice, 700 us times 1 + log2 of up to 8 processors "
+        "(kernel/sched/fair.c of Linux 6.18), at most the measured slice, which lasts to a tick; "
+        "tick_us: the resolution of CLOCK_MONOTONIC_COARSE; "
         "migration_ns: estimate",
         sleep_ns=max(0.0, measured["sleep"] - switch),
         wake_ns=max(0.0, here - switch),
@@ -291,12 +299,16 @@ def _kernel(text: "_Document") -> None:
         switch_ns=switch,
         yield_ns=measured["yield"],
         membarrier_ns=measured["membarrier"],
-        slice_us=measured["slice"] / 1000,
+        slice_us=min(measured["slice"] / 1000, base_slice_us),
+        tick_us=tick_us,
         period_us=0,
         wake_preempts_us=min(preempted, default=0),
         migration_ns=3000,
     )
 
+
+_CLOCK_MONOTONIC_COARSE = 6
+"""Of linux/time.h: its resolution is the length of a tick."""
 
 _PREEMPTED_NS = 300_000
 """A woken thread that runs sooner has preempted the running one, since slices are longer."""

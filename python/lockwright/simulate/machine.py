@@ -61,7 +61,10 @@ _FIGURES: dict[str, dict[str, str]] = {
         "slice_us": "slice",
         "period_us": "period",
         "wake_preempts_us": "wake_preempts",
+        "tick_us": "tick",
+        "fair": "fair",
         "migration_ns": "migration",
+        "cache_hot_us": "cache_hot",
     },
     "energy": {
         "running_watts": "watts_running",
@@ -87,6 +90,9 @@ _OPTIONAL: dict[str, dict[str, float]] = {
 _DEFAULTS = {
     "kernel.interrupt_ns": 0.0,
     "kernel.interrupt_latency_ns": 0.0,
+    "kernel.tick_us": 0.0,
+    "kernel.fair": 0.0,
+    "kernel.cache_hot_us": 0.0,
     "line.keep_ns": 0.0,
     "line.migratory": 0.0,
 }

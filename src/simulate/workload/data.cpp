@@ -43,7 +43,7 @@ class two_sets : public workload {
 
  protected:
   virtual void read(std::uint32_t set, std::uint64_t reads) {
-    in_.spend(in_.sets.read(set, reads, in_.core_of(*in_.caller())));
+    in_.read_data(in_.sets.read(set, reads, in_.core_of(*in_.caller())));
   }
 
   simulation& in_;
@@ -77,7 +77,7 @@ class ring_walker : public two_sets {
  private:
   void read(std::uint32_t set, std::uint64_t reads) override {
     two_sets::read(set, reads);
-    in_.spend(in_.translations.read(pages_[set], reads, in_.core_of(*in_.caller())));
+    in_.read_data(in_.translations.read(pages_[set], reads, in_.core_of(*in_.caller())));
   }
 
   std::vector<std::uint32_t> pages_;
@@ -119,7 +119,7 @@ class keyed : public workload {
  public:
   explicit keyed(const context& with)
       : in_{with.in},
-        gap_{with.given.count("gap-steps") * cycles_of_number * in_.on().all.cycle},
+        gap_{with.lasting("gap-steps", cycles_of_number * in_.on().all.cycle)},
         site_{with.make_site()},
         random_{with.given.count("seed")} {
     if (with.given.count("keys") == 0 || with.given.count("set-size") == 0) {
@@ -143,11 +143,11 @@ class keyed : public workload {
  protected:
   virtual void use(std::uint32_t index, key_set::drawn key) = 0;
   void read(std::uint32_t set, std::uint64_t lines) {
-    in_.spend(in_.sets.read(set, lines, in_.core_of(*in_.caller())));
+    in_.read_data(in_.sets.read(set, lines, in_.core_of(*in_.caller())));
   }
   /// Of lines that no thread has used lately.
   void read_cold(std::uint64_t lines) {
-    in_.spend(lines * in_.on().all.memory[static_cast<std::size_t>(distance::node)]);
+    in_.read_data(lines * in_.on().all.memory[static_cast<std::size_t>(distance::node)]);
   }
 
   simulation& in_;

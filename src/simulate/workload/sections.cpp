@@ -83,8 +83,8 @@ class lockbench : public workload {
     [[nodiscard]] picoseconds draw(random_source& random) const { return low + random.below(span); }
   };
   static range interval(const context& with, const char* low, const char* high) {
-    const picoseconds from = with.given.count(low) * 1000;
-    const picoseconds to = with.given.count(high) * 1000;
+    const picoseconds from = with.lasting(low, 1000);
+    const picoseconds to = with.lasting(high, 1000);
     if (to < from) {
       refuse(std::string("'--") + high + "' is below '--" + low + "'; give a larger one");
     }
