@@ -1,6 +1,7 @@
 // adaptive: a mutex that adapts to its load. A thread takes a free lock at once, a few threads poll
 // for it as long as that has paid, and the others sleep on a stack; an unlock wakes none of them
-// while a thread is on its way to the lock, and the oldest are served within a bounded time.
+// while a thread is on its way to the lock, and the oldest are served within a bounded time. On
+// several NUMA nodes the lock stays with the threads of one of them as long as these suffice.
 //
 // Citation: none for the whole. Adaptive polling: Mauro and McDougall, Solaris Internals, 2000.
 // Sleepers last come first, and wakes suppressed for a thread on its way: D. Dice, HotSpot's
@@ -8,7 +9,7 @@
 //
 //   word, from its low byte up
 //   held_     | 1 bit   | a thread is inside
-//   slow_     | 1 bit   | the holder came by wait_and_lock(); `state` names its processor
+//   slow_     | 1 bit   | the holder came by wait_and_lock(); on one node `state` has its processor
 //   reserved_ | 1 bit   | only an aged heir may take the lock
 //   heir_     | 1 bit   | a woken sleeper has neither taken the lock yet nor gone to sleep again
 //   early_    | 2 bits  | heirs in a row that found the lock free, at most 2: advice
@@ -23,8 +24,9 @@
 //
 //   state  | meaning; only the holder writes it
 //   elders | sleepers taken off the stack in a batch: a list from the oldest to the youngest
-//   advice | the other bits: the poll budget, wakes suppressed in a row, the holder's processor, a
-//          | count of contended acquisitions, whether demand is high, whether an elder is due
+//   advice | the other bits: the poll budget, wakes suppressed in a row, the holder's processor
+//          | or the preferred node, a count of contended acquisitions, whether demand is high,
+//          | whether an elder is due
 //
 //   node     | meaning
 //   below    | the sleeper that came before
@@ -32,6 +34,7 @@
 //   last     | of the oldest elder: the youngest elder
 //   due      | of the oldest elder: when it has to be served; the next one `interval` later
 //   aged     | woken because it was due
+//   home     | its NUMA node, if there are several
 //   grant    | what the cell's grant means: the lock, or leave to compete for it
 //
 // Invariants
@@ -70,6 +73,7 @@ class adaptive {
     typename Env::template plain<std::uint64_t> suppressed_since{};
     typename Env::template plain<bool> aged{};
     typename Env::template plain<std::uint8_t> grant{};
+    typename Env::template plain<std::uint8_t> home{};
     spin_then_park<Env> cell;
   };
 
@@ -79,6 +83,7 @@ class adaptive {
       .waiting = waiting::spin_then_park,
       .realtime = realtime::own_order,
       .light = true,
+      .numa_aware = true,
       .node_bytes = sizeof(node),
       .low_traffic = true,
       .atomics = {.lock = 1, .unlock = 0},
@@ -198,6 +203,17 @@ class adaptive {
       .model_value = 1'000'000,
       .meaning = "how long the first sleeper sleeps before it looks again, at first",
       .source = "less than a time slice of the kernel's scheduler"};
+  static constexpr tunable local_depth{
+      .name = "local-depth",
+      .default_value = 16,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1'000,
+      .model_value = 2,
+      .meaning =
+          "how many of the last sleepers an unlock searches for one of the NUMA node that the "
+          "lock prefers, if there are several nodes; 0: it prefers none",
+      .source = "about the processors of a node"};
   static constexpr tunable backoff{
       .name = "backoff",
       .default_value = 1 << 19,
@@ -222,9 +238,10 @@ class adaptive {
       .source =
           "about what a sleep and a wake take (Karlin et al., SOSP 1991); `lockwright bench "
           "park` measures it"};
-  static constexpr tunable_list<13> tunables{
-      &most_pollers, &poll_budget, &suppressed_wakes, &overdue, &more_heirs, &naps,   &nap,
-      &courtesy,     &tenure,      &patience,         &pace,    &recheck,    &backoff};
+  static constexpr tunable_list<14> tunables{
+      &most_pollers, &poll_budget, &suppressed_wakes, &overdue,    &more_heirs,
+      &naps,         &nap,         &courtesy,         &tenure,     &patience,
+      &pace,         &recheck,     &backoff,          &local_depth};
 
   arrival lock() {
     if (try_lock()) [[likely]] {
@@ -303,6 +320,10 @@ class adaptive {
       me->suppressed_since = 0;
       // mutant survives: dropped: it decides which sleeper is handed the lock: fairness.
       me->aged = aged;
+      if (prefers_node()) {
+        // mutant survives: dropped: advice.
+        me->home = static_cast<std::uint8_t>(here());
+      }
       me->cell.arm();
       // Release publishes the node to the holder.
       if (!word_.compare_exchange_strong(
@@ -419,8 +440,8 @@ class adaptive {
   static constexpr field suppressed_{6, 15};
   static constexpr field is_due_{10, 1};
   static constexpr field acquisitions_{11, 7};
-  static constexpr field hot_{14, 3};         // above 0: demand has been high
-  static constexpr field processor_{58, 63};  // plus 1, of 63; 0: unknown
+  static constexpr field hot_{14, 3};     // above 0: demand has been high
+  static constexpr field place_{58, 63};  // see here(); 0: unknown
 
   // In that many polls a release that is under way becomes visible.
   static constexpr std::uint32_t watch_polls_ = 8;
@@ -433,9 +454,26 @@ class adaptive {
   static constexpr std::uint64_t budget_least_ = 2;
   static constexpr std::uint64_t budget_most_ = 31;
 
-  static std::uint64_t here() { return Env::cpu() % 63 + 1; }
+  /// Whether waiters usually get the lock by polling. If not, most sections wait for a wake, beside
+  /// which the distance between the threads is small.
+  static bool polling_pays(std::uint64_t state) {
+    return (budget_.get(state) ^ budget_default_) >= budget_default_;
+  }
 
-  static bool may_poll(std::uint64_t seen) {
+  /// Whether the lock prefers the threads of one NUMA node: `state` then names that node, and not
+  /// the holder's processor.
+  static bool prefers_node() { return Env::nodes() > 1 && Env::template value<local_depth>() != 0; }
+
+  /// The caller's node or processor, plus 1.
+  static std::uint64_t here() { return (prefers_node() ? Env::node() : Env::cpu()) % 63 + 1; }
+
+  bool may_poll(std::uint64_t seen) const {
+    if (prefers_node() && (seen & pollers_) != 0) {
+      const std::uint64_t state = state_.load(std::memory_order_relaxed);
+      if (Env::advice(polling_pays(state) && place_.get(state) != here())) {
+        return false;
+      }
+    }
     std::uint64_t most = Env::template value<most_pollers>();
     if (most == 0) {
       const std::uint32_t processors = Env::cpus();
@@ -540,7 +578,7 @@ class adaptive {
               Env::template value<poll_budget>() * (budget_.get(state) ^ budget_default_) / 16;
       }
       if (record.now >= end ||
-          ((seen & slow_) != 0 && Env::advice(processor_.get(state) == here()))) {
+          ((seen & slow_) != 0 && !prefers_node() && Env::advice(place_.get(state) == here()))) {
         return seen;
       }
     }
@@ -590,7 +628,9 @@ class adaptive {
     const std::uint64_t count = (acquisitions_.get(state) + 1) % 8;
     state = budget_.set(state, budget ^ budget_default_);
     state = acquisitions_.set(state, count);
-    state = processor_.set(state, here());
+    if (!prefers_node() || !polling_pays(state) || place_.get(state) == 0) {
+      state = place_.set(state, here());
+    }
     state = suppressed_.set(state, 0);
     state = is_timed_.set(state, 0);
     if (record.found != demand::unknown) {
@@ -614,7 +654,10 @@ class adaptive {
     }
     // Acquire pairs with the release of the pushes: the nodes are seen.
     std::uint64_t seen = word_.load(std::memory_order_acquire);
-    std::uint64_t state = processor_.set(state_.load(std::memory_order_relaxed), 0);
+    std::uint64_t state = state_.load(std::memory_order_relaxed);
+    if (!prefers_node()) {
+      state = place_.set(state, 0);
+    }
     if ((seen & owed_) == 0 && stack_of(state) == nullptr) {
       state = with_batch(state, stack_of(seen));
     }
@@ -629,7 +672,7 @@ class adaptive {
         continue;
       }
       node* top = stack_of(seen);
-      const std::uint64_t tags = seen & tags_ & ~(held_ | slow_ | elders_);
+      std::uint64_t tags = seen & tags_ & ~(held_ | slow_ | elders_);
       if (heir == nullptr && (top != nullptr || stack_of(state) != nullptr)) {
         if (!wakes(tags, state, top != nullptr ? top : stack_of(state))) {
           if (!counted) {
@@ -639,6 +682,9 @@ class adaptive {
         } else {
           state = suppressed_.set(state, 0);
           heir = take_elder(state, top == nullptr);
+          if (heir == nullptr && prefers_node() && Env::advice(polling_pays(state))) {
+            heir = take_local(top, place_.get(state));
+          }
           if (heir == nullptr) {
             state_.store(state, std::memory_order_relaxed);
             // Release hands the section's writes over, here and below.
@@ -668,6 +714,27 @@ class adaptive {
     }
   }
 
+  /// Takes the first sleeper of the preferred node off the stack, if it is among the first ones and
+  /// not `top`.
+  static node* take_local(node* top, std::uint64_t place) {
+    if (Env::advice(top->home == place)) {
+      return nullptr;
+    }
+    node* above = top;
+    for (std::uint64_t left = Env::template value<local_depth>(); left != 0; --left) {
+      node* each = above->below;
+      if (each == nullptr) {
+        return nullptr;
+      }
+      if (Env::advice(each->home == place)) {
+        above->below = each->below;
+        return each;
+      }
+      above = each;
+    }
+    return nullptr;
+  }
+
   /// Whether an unlock may leave the sleepers to a thread that is on its way to the lock.
   bool relies_on_another() {
     const std::uint64_t tags = std::uint64_t{Env::second_byte(word_)} << 8;
@@ -688,12 +755,19 @@ class adaptive {
   /// Whether an unlock that leaves sleepers wakes one, `next`. It does not while a thread is on its
   /// way to the lock, unless that takes so long that it has probably been preempted, or the lock
   /// needs more heirs.
-  static bool wakes(std::uint64_t tags, std::uint64_t& state, node* next) {
+  static bool wakes(std::uint64_t& tags, std::uint64_t& state, node* next) {
     if ((tags & (heir_ | pollers_)) == 0) {
       return true;
     }
-    return (tags & reserved_) == 0 &&
-           Env::advice(needs_more_heirs(tags) || is_overdue(state, next));
+    if ((tags & reserved_) != 0) {
+      return false;
+    }
+    bool more = needs_more_heirs(tags);
+    if (more && prefers_node() && polling_pays(state) && next->home != place_.get(state)) {
+      more = false;
+      tags &= ~early_;
+    }
+    return Env::advice(more || is_overdue(state, next));
   }
 
   /// Whether the lock is free for long because the sleepers are woken one after the other, and
