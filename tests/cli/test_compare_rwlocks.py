@@ -28,8 +28,8 @@ def test_without_locks_only_reader_writer_locks_differ(
 
 
 def test_crossed_with_locks(cli: Cli, program: Program, tmp_path: Path) -> None:
-    names = compared(cli, program, tmp_path, "--locks", "ttas", "--rwlocks", "keep,futex-rw")
-    assert names == ["pthread", "pthread/futex-rw", "ttas", "ttas/futex-rw"]
+    names = compared(cli, program, tmp_path, "--locks", "ttas", "--rwlocks", "keep,mcs-rw")
+    assert names == ["pthread", "pthread/mcs-rw", "ttas", "ttas/mcs-rw"]
 
 
 def test_each_run_has_its_reader_writer_lock(cli: Cli, tmp_path: Path) -> None:

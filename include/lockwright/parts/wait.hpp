@@ -107,7 +107,7 @@ class spin_then_park {
   static constexpr lockwright::waiting policy = waiting::spin_then_park;
   static constexpr tunable_list<1> tunables{&spin_bound};
 
-  // mutant survives in parking-lot-rw, c-rw-np, c-rw-rp, c-rw-wp: dropped: in the model the
+  // mutant survives in parking-lot-rw, c-rw-np, c-rw-rp, c-rw-wp, mcs-rw: dropped: in the model the
   // waiter then polls for the grant.
   void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
