@@ -363,7 +363,9 @@ def _without_processor(profile: Profile) -> float:
     most = process.involuntary * _SLICE
     if process.runnable is None:
         return most
-    return min(most, max(0.0, process.runnable * process.duration - process.cpu))
+    # Others in the queue of the processor have their slices first.
+    turns = max(1.0, process.runnable / max(1, process.processors))
+    return min(turns * most, max(0.0, process.runnable * process.duration - process.cpu))
 
 
 def _role(
