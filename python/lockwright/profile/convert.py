@@ -161,6 +161,8 @@ def _creation(buffer: Buffer, run: ProfiledRun, ticks: float) -> Creation:
 
 def _timeline(buffer: Buffer, mutexes: Mutexes, nanoseconds: float) -> tuple[Moment, ...]:
     moments = buffer.moments
+    # The clock of the processor that a thread moved to may be behind by a few hundred ns.
+    moments = moments[moments["end"] >= moments["begin"]]
     if len(moments) > _MOST_MOMENTS:
         lengths = moments["end"] - moments["begin"]
         moments = moments[np.argsort(lengths)[-_MOST_MOMENTS:]]
