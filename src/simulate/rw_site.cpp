@@ -21,7 +21,8 @@ rw_site::rw_site(simulation& in, const rwlock_entry& lock, std::uint64_t data_li
       data_lines_{data_lines} {
   entry_.make(lock_);
   // What comes next in memory begins apart from the lock.
-  data_ = static_cast<std::uint64_t*>(in.memory.cut((data_lines + 1) * cache_line_pair, cache_line_pair));
+  data_ = static_cast<std::uint64_t*>(
+      in.memory.cut((data_lines + 1) * cache_line_pair, cache_line_pair));
 }
 
 void rw_site::lock_read() {

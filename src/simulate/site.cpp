@@ -19,7 +19,8 @@ site::site(simulation& in, const lock_entry& lock, std::uint64_t data_lines, rec
       data_lines_{data_lines} {
   entry_.make(lock_);
   // What comes next in memory begins apart from the lock.
-  data_ = static_cast<std::uint64_t*>(in.memory.cut((data_lines + 1) * cache_line_pair, cache_line_pair));
+  data_ = static_cast<std::uint64_t*>(
+      in.memory.cut((data_lines + 1) * cache_line_pair, cache_line_pair));
 }
 
 void site::lock() {

@@ -167,7 +167,8 @@ class last_user_destroys : public workload {
   void begin() {
     constexpr std::size_t cache_line_pair = 128;
     users_ = 0;
-    now_ = in_.memory.cut((lock_.bytes + cache_line_pair - 1) / cache_line_pair * cache_line_pair, cache_line_pair);
+    now_ = in_.memory.cut((lock_.bytes + cache_line_pair - 1) / cache_line_pair * cache_line_pair,
+                          cache_line_pair);
     lock_.make(now_);
   }
 
