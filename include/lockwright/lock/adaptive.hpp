@@ -727,7 +727,8 @@ class adaptive {
         return nullptr;
       }
       if (Env::advice(each->home == place)) {
-        above->below = each->below;
+        node* rest = each->below;
+        above->below = rest;
         return each;
       }
       above = each;
@@ -840,9 +841,9 @@ class adaptive {
     if (Env::advice(is_due_.get(state) != 0 || oldest->due <= now)) {
       node* rest = oldest->above;
       if (rest != nullptr) {
-        rest->below = nullptr;
         rest->last = oldest->last;
         rest->interval = oldest->interval;
+        // mutant survives: dropped: fairness.
         rest->due = now + rest->interval;
       }
       // mutant survives: dropped: as that of `aged` in wait_and_lock().
