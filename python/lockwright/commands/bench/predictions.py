@@ -10,6 +10,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.bench.predictions import subjects as kinds
 from lockwright.bench.predictions import tables
 from lockwright.bench.report import definitions, progress
+from lockwright.commands.bench.validation_options import cells_and_parts
 from lockwright.commands.common import grammar
 from lockwright.commands.common.options import name_list, number_list
 from lockwright.simulate.figures import BASELINE
@@ -41,34 +42,7 @@ PARTS = ("profiles", "runs", "changes", "predictions")
     help="Programs of the catalogue.  [default: those that take mutexes and need no server]",
 )
 @grammar.locks(", ".join(kinds.LOCKS))
-@click.option(
-    "--threads",
-    default=",".join(map(str, kinds.THREADS)),
-    show_default=True,
-    metavar="N,...",
-    help="Numbers of threads.",
-)
-@click.option(
-    "--parts",
-    default=",".join(PARTS),
-    show_default=True,
-    metavar="A,B,...",
-    help="Parts to do; the tables include those of earlier calls.",
-)
-@click.option(
-    "--minutes",
-    type=grammar.FiniteRange(min=0, min_open=True),
-    metavar="M",
-    help="Begin no run after M minutes; the next call makes the remaining ones.",
-)
-@click.option(
-    "--worst",
-    default=10,
-    show_default=True,
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Show the N ratios with the largest errors.",
-)
+@cells_and_parts(kinds.THREADS, PARTS, rest="the next call")
 @grammar.runs(2, of="each lock", least=2)
 @grammar.seconds(0.15, of=" of a run under pthread, about")
 @grammar.timeout(1.0)

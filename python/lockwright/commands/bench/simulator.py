@@ -9,6 +9,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.bench.report import definitions
 from lockwright.bench.validation import agreement, measure, speed, store, tables
 from lockwright.bench.validation.cells import THREADS, Rate, Rates, cells, chosen_workloads
+from lockwright.commands.bench.validation_options import cells_and_parts
 from lockwright.commands.common import grammar
 from lockwright.commands.common.options import name_list, number_list
 
@@ -30,13 +31,7 @@ PARTS = ("real", "simulated", "speed")
 )
 @grammar.locks("all", beside=" beside pthread")
 @click.option("--workloads", metavar="A,B,...", help="Workloads.  [default: all of both programs]")
-@click.option(
-    "--threads",
-    default=",".join(map(str, THREADS)),
-    show_default=True,
-    metavar="N,...",
-    help="Numbers of threads.",
-)
+@cells_and_parts(THREADS, PARTS, rest="--resume")
 @click.option(
     "--machine",
     "machine_name",
@@ -44,27 +39,6 @@ PARTS = ("real", "simulated", "speed")
     show_default=True,
     metavar="NAME|FILE",
     help="The machine file that the simulator uses.",
-)
-@click.option(
-    "--parts",
-    default=",".join(PARTS),
-    show_default=True,
-    metavar="A,B,...",
-    help="Parts to run; the tables include those of earlier calls.",
-)
-@click.option(
-    "--minutes",
-    type=grammar.FiniteRange(min=0, min_open=True),
-    metavar="M",
-    help="Begin no real run after M minutes; --resume makes the remaining ones.",
-)
-@click.option(
-    "--worst",
-    default=10,
-    show_default=True,
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Show the N ratios with the largest errors.",
 )
 @grammar.runs(2, of="each lock in each cell", least=2)
 @grammar.seconds(0.05, of=" in each run, real and simulated")
