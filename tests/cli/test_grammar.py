@@ -98,7 +98,7 @@ def test_the_page_has_the_options() -> None:
 
 def test_help_is_in_the_imperative() -> None:
     """The help of each command, except for workloads, begins with one of these verbs."""
-    verbs = "Calibrate Compare Compute Convert Describe Find List Make Measure Name Print Run"
+    verbs = "Calibrate Compare Compute Convert Describe Find Fit List Make Measure Name Print Run"
     verbs += " Predict Report Show Test Try Write"
     for name, command in COMMANDS.items():
         if name.removeprefix("bench ") not in catalogue().workloads:

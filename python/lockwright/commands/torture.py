@@ -65,7 +65,8 @@ def command(
     from lockwright.torture.run import READERS, Finding, Options, torture
 
     known = registry()
-    chosen_rwlocks = [] if name in known.names else plan.chosen_rwlocks(name)
+    is_mutex = name == "all" or name in known.names
+    chosen_rwlocks = [] if is_mutex else plan.chosen_rwlocks(name)
     chosen = [known.find(BASELINE)] if chosen_rwlocks else plan.chosen_locks(name, known)
     for lock in chosen:
         known.path_of(lock.name)
