@@ -17,6 +17,8 @@ constexpr std::size_t futex_buckets = 1024;
 /// After so long at most, all threads have ended: as many times what was simulated, and so much more.
 constexpr picoseconds patience_times = 20;
 constexpr picoseconds patience_more = 1'000'000'000'000;
+// A FIFO lock passes every thread, each of which may wait for a slice of its processor's others.
+constexpr picoseconds patience_per_thread = 100'000'000'000;
 /// Polls that are alike before any are skipped, and the share of them that is then skipped at once:
 /// a thread that counts its polls stops counting too late by no more than that share.
 constexpr std::uint64_t polls_before_skip = 8;
@@ -104,7 +106,8 @@ void simulation::run(picoseconds warm_up, picoseconds length) {
   time.add(warm_up, occasion::measuring, 0);
   ends_at_ = warm_up + length;
   time.add(ends_at_, occasion::over, 0);
-  const picoseconds latest = (warm_up + length) * patience_times + patience_more;
+  const picoseconds latest = (warm_up + length) * patience_times + patience_more +
+                             threads_.size() * patience_per_thread;
   while (!time.empty() && alive_ != 0) {
     const event next = time.next();
     // Work of the threads comes to an end; what a lock waits for may not.

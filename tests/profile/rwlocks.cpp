@@ -105,7 +105,8 @@ counter count(counter threads, counter times) {
   return threads * times;
 }
 
-void create_and_try() {
+// Not inlined, so that it is a frame of the stack without debug information too.
+[[gnu::noinline]] void create_and_try() {
   const auto created = std::make_unique<pthread_rwlock_t>();
   pthread_rwlock_t* lock = created.get();
   pthread_rwlock_init(lock, nullptr);

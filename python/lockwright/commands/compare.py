@@ -89,7 +89,9 @@ def command(
         raise LockwrightError(
             "--rwlock and --rwlocks exclude each other", "give those to compare with --rwlocks"
         )
-    names, added = plan.choose_locks(locks or ("all" if rwlocks is None else BASELINE), known)
+    if locks is None:
+        locks = "all" if rwlocks is None else BASELINE
+    names, added = plan.choose_locks(locks, known)
     if rwlocks is not None:
         names = plan.crossed(names, plan.choose_rwlocks(rwlocks))
     prepared = steps.prepare(options, known, names, runs=runs, warmup=warmup)

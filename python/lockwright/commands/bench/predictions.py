@@ -71,7 +71,7 @@ def command(
 
     wanted = name_list(parts, "--parts", PARTS)
     names = name_list(programs, "--programs", kinds.PROGRAMS)
-    chosen = choose_locks(locks or ",".join(kinds.LOCKS))
+    chosen = choose_locks(",".join(kinds.LOCKS) if locks is None else locks)
     chosen = list(dict.fromkeys([BASELINE, *chosen]))
     counts = [int(count) for count in number_list(threads, "--threads", 1)]
     store = Store(output or Path("lockwright-predict"))
