@@ -204,7 +204,7 @@ def test_bench_profile_cost(tmp_path: Path) -> None:
     """Every setting is run with and without the profiler, and those of mutexes with and without
     metrics."""
     path = tmp_path / "cost.json"
-    options = ["--runs", "2", "--seconds", "0.02", "--json", str(path)]
+    options = ["--runs", "2", "--seconds", "0.1", "--json", str(path)]
     done = captured([locate.lockwright(), "bench", "profile-cost", *options])
     assert done.returncode == 0, done.stderr
     document = json.loads(path.read_text())
