@@ -106,8 +106,8 @@ void simulation::run(picoseconds warm_up, picoseconds length) {
   time.add(warm_up, occasion::measuring, 0);
   ends_at_ = warm_up + length;
   time.add(ends_at_, occasion::over, 0);
-  const picoseconds latest = (warm_up + length) * patience_times + patience_more +
-                             threads_.size() * patience_per_thread;
+  const picoseconds latest =
+      (warm_up + length) * patience_times + patience_more + threads_.size() * patience_per_thread;
   while (!time.empty() && alive_ != 0) {
     const event next = time.next();
     // Work of the threads comes to an end; what a lock waits for may not.
