@@ -1,6 +1,7 @@
 #include "run_queue.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lockwright::simulate {
 
@@ -62,7 +63,9 @@ std::int64_t run_queue::placed(const thread& t, const thread* running) const {
 void run_queue::join(thread& t, const thread* running) {
   if (is_fair()) {
     t.fairness.runtime = placed(t, running);
-    t.fairness.deadline = t.fairness.runtime + static_cast<std::int64_t>(all_->slice);
+    const std::int64_t slice = std::exchange(t.fairness.slice_left, 0);
+    t.fairness.deadline =
+        t.fairness.runtime + (slice != 0 ? slice : static_cast<std::int64_t>(all_->slice));
   }
   waiting_.push_back(&t);
 }
@@ -72,7 +75,16 @@ void run_queue::make_first(thread& t) {
   std::rotate(waiting_.begin(), at, at + 1);
 }
 
-void run_queue::leave(thread& running) {
+std::int64_t run_queue::slice_left(const thread& t) const {
+  return is_fair() && !is_cfs() ? t.fairness.deadline - t.fairness.runtime : 0;
+}
+
+picoseconds run_queue::used_slice(const thread& t) const {
+  const std::int64_t left = slice_left(t);
+  return left == 0 ? 0 : all_->slice - static_cast<picoseconds>(left);
+}
+
+void run_queue::leave(thread& running, bool moves) {
   share& s = running.fairness;
   const auto most = static_cast<std::int64_t>(std::max(2 * all_->slice, all_->tick));
   s.lag = zero(&running) - s.runtime;
@@ -80,6 +92,7 @@ void run_queue::leave(thread& running) {
     s.lag = std::clamp(s.lag, -most, most);
   }
   s.left = this;
+  s.slice_left = moves ? slice_left(running) : 0;
 }
 
 std::size_t run_queue::first(const thread* running) const {
@@ -148,6 +161,7 @@ thread* run_queue::take_movable(picoseconds now) {
   thread* const t = *best;
   t->fairness.lag = zero(nullptr) - t->fairness.runtime;
   t->fairness.left = nullptr;
+  t->fairness.slice_left = slice_left(*t);
   waiting_.erase(best);
   return t;
 }

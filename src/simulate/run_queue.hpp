@@ -2,7 +2,8 @@
 // that of Linux's fair schedulers for threads of one weight. Of CFS: the least run time first
 // (kernel/sched/fair.c of Linux 3.13: place_entity, wakeup_preempt_entity). Of EEVDF: the earliest
 // deadline first, of those threads that have not run for longer than the average of the queue
-// (kernel/sched/fair.c of Linux 6.12: place_entity, pick_eevdf, update_deadline, yield_task_fair).
+// (kernel/sched/fair.c of Linux 6.12: place_entity, pick_eevdf, update_deadline, yield_task_fair,
+// PLACE_REL_DEADLINE).
 #pragma once
 
 #include <cstddef>
@@ -26,12 +27,16 @@ class run_queue {
 
   /// A thread that loses the processor waits for its next turn. gives_up: it yields.
   void put_back(thread& t, bool gives_up = false);
-  /// A thread joins that was woken or moved. running: null on an idle processor.
+  /// A thread joins that was woken or moved: a woken one gets a new slice, a moved one keeps its own
+  /// under EEVDF. running: null on an idle processor.
   void join(thread& t, const thread* running);
   /// Puts a thread that waits ahead of all others, if the queue is FIFO.
   void make_first(thread& t);
-  /// Called before the running thread goes to sleep or moves.
-  void leave(thread& running);
+  /// Called before the running thread goes to sleep or moves to another queue.
+  void leave(thread& running, bool moves);
+
+  /// What a thread has used of its slice when it is taken: under CFS and FIFO it begins a new one.
+  [[nodiscard]] picoseconds used_slice(const thread& t) const;
 
   /// Takes out the thread that is to run next; null if none waits.
   thread* take_next();
@@ -53,6 +58,7 @@ class run_queue {
   }
   /// What lags are relative to: the least run time under CFS, the average under EEVDF.
   [[nodiscard]] std::int64_t zero(const thread* running) const;
+  [[nodiscard]] std::int64_t slice_left(const thread& t) const;
   [[nodiscard]] std::int64_t placed(const thread& t, const thread* running) const;
   /// The place of the thread to take next, their number if none may run before `running`.
   [[nodiscard]] std::size_t first(const thread* running) const;

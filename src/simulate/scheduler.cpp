@@ -10,18 +10,20 @@ void scheduler::add(thread& t, std::uint32_t at) {
   t.processor = at;
   // What threads have run before is not the same for all.
   t.fairness.lag = -static_cast<std::int64_t>(t.random.below(machine_.all.slice / 1000) * 1000);
-  enqueue(at, t);
+  arrive(t);
 }
 
-void scheduler::enqueue(std::uint32_t at, thread& t) {
-  processor_state& p = processors_[at];
+void scheduler::arrive(thread& t) {
+  processor_state& p = processors_[t.processor];
   settle(p);
-  t.processor = at;
   p.queue.join(t, p.running);
   if (p.running == nullptr) {
-    dispatch(at);
+    dispatch(t.processor);
+  } else if (p.queue.preempts(t, *p.running, timeline_.now - p.slice_began)) {
+    p.queue.make_first(t);
+    take_away(t.processor);
   } else {
-    watch_slice(at);
+    watch_slice(t.processor);
   }
 }
 
@@ -60,7 +62,7 @@ void scheduler::dispatch(std::uint32_t at) {
   next->processor = at;
   next->gives_way = false;
   ++counts_.switches;
-  p.slice_began = timeline_.now;
+  p.slice_began = timeline_.now - p.queue.used_slice(*next);
   const picoseconds left = next->work_left;
   next->work_left = 0;
   delay = next->random.around(delay, machine_.all.kernel_jitter);
@@ -100,7 +102,7 @@ void scheduler::leave(thread& t, thread_state now) {
   }
   processor_state& p = processors_[t.processor];
   settle(p);
-  p.queue.leave(t);
+  p.queue.leave(t, false);
   vacate(t.processor);
 }
 
@@ -125,16 +127,14 @@ void scheduler::vacate(std::uint32_t at) {
 void scheduler::move(thread& t, std::uint32_t to) {
   const std::uint32_t from = t.processor;
   t.bound = true;
-  if (from == to) {
-    return;
-  }
   ++counts_.migrations;
   t.state = thread_state::ready;
   t.work_left = machine_.all.migration;
   settle(processors_[from]);
-  processors_[from].queue.leave(t);
+  processors_[from].queue.leave(t, true);
   vacate(from);
-  enqueue(to, t);
+  t.processor = to;
+  arrive(t);
 }
 
 std::uint32_t scheduler::choose(const thread& t, const thread* waker) const {
@@ -192,18 +192,8 @@ picoseconds scheduler::wake(thread& t, const thread* waker) {
 }
 
 void scheduler::on_ready(thread& t) {
-  processor_state& p = processors_[t.processor];
-  --p.expected;
-  settle(p);
-  p.queue.join(t, p.running);
-  if (p.running == nullptr) {
-    dispatch(t.processor);
-  } else if (p.queue.preempts(t, *p.running, timeline_.now - p.slice_began)) {
-    p.queue.make_first(t);
-    take_away(t.processor);
-  } else {
-    watch_slice(t.processor);
-  }
+  --processors_[t.processor].expected;
+  arrive(t);
 }
 
 void scheduler::on_slice_end(std::uint32_t at, std::uint64_t slice) {

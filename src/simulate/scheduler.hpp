@@ -36,7 +36,7 @@ class scheduler {
   /// pays for an interrupt of another processor. waker: null for the end of a sleep by its deadline.
   picoseconds wake(thread& t, const thread* waker);
 
-  /// The thread moves to another processor, and is bound to that.
+  /// The caller's thread moves to another processor than its own, and is bound to that.
   void move(thread& t, std::uint32_t processor);
 
   // Events.
@@ -79,7 +79,8 @@ class scheduler {
     picoseconds idle_since = 0;
   };
 
-  void enqueue(std::uint32_t at, thread& t);
+  /// A new, woken or moved thread joins the queue of its processor, and may preempt what runs there.
+  void arrive(thread& t);
   /// Gives the processor to the next thread of its queue, or of another one's.
   void dispatch(std::uint32_t at);
   /// Idle processors take over threads that wait for this one.

@@ -465,10 +465,12 @@ void simulation::move_to(std::uint32_t processor) {
   begin_step();
   drain_stores();
   thread& me = *current_;
-  if (me.processor != processor) {
-    processors.move(me, processor);
-    suspend();
+  if (me.processor == processor) {
+    me.bound = true;
+    return;
   }
+  processors.move(me, processor);
+  suspend();
 }
 
 void simulation::pass_bucket(const void* at, picoseconds longer) {

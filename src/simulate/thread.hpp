@@ -57,6 +57,7 @@ struct share {
   std::int64_t runtime = 0;    ///< received so far
   std::int64_t deadline = 0;   ///< when it is to have received another slice
   std::int64_t lag = 0;  ///< what it lacked when it left the queue; negative: what it had too much
+  std::int64_t slice_left = 0;  ///< of the slice that it takes along to another queue; 0: none
 };
 
 enum class thread_state : std::uint8_t {

@@ -83,6 +83,59 @@ TEST(Scheduler, ABoundThreadIsNotStolen) {
   EXPECT_EQ(s.times, (times{{"stayed", 5'200}}));
 }
 
+TEST(Scheduler, AMovedThreadPreemptsAsAWokenOneDoes) {
+  std::vector<times> recorded;
+  for (const std::uint64_t margin : {5'000u, 7'000u}) {
+    figures f = round_figures();
+    f.slice = 10'000 * ns;
+    f.wake_preempts = margin * ns;
+    f.migration = 100 * ns;
+    scenario s(f);
+    s.on(0, [&] {
+      s.sim->move_to(0);  // It is bound to its processor, so that no idle one takes it over.
+      s.sim->spend(50'000 * ns);
+      s.note("stayed");
+    });
+    s.on(1, [&] {
+      s.sim->spend(6'000 * ns);
+      s.sim->move_to(0);
+      s.sim->spend(1'000 * ns);
+      s.note("moved");
+    });
+    s.run();
+    recorded.push_back(s.times);
+  }
+  // It arrives at 6000, and runs after 100 or at the end of the slice, 10000.
+  EXPECT_EQ(recorded[0], (times{{"moved", 7'100}, {"stayed", 51'100}}));
+  EXPECT_EQ(recorded[1], (times{{"moved", 11'100}, {"stayed", 51'100}}));
+}
+
+TEST(Scheduler, AMovedThreadKeepsItsSlice) {
+  figures f = round_figures();
+  f.nodes_per_package = f.caches_per_node = 1;
+  f.fair = 1;
+  f.slice = 10'000 * ns;
+  f.migration = 100 * ns;
+  scenario s(f);
+  s.on(0, [&] {
+    s.sim->move_to(0);
+    s.sim->spend(30'000 * ns);
+    s.note("stayed");
+  });
+  s.on(1, [&] { s.sim->spend(2'000 * ns); });
+  s.on(1, [&] {
+    s.sim->spend(4'000 * ns);
+    s.sim->move_to(0);
+    s.sim->spend(8'000 * ns);
+    s.note("moved");
+  });
+  s.run();
+  // It runs on processor 1 from 2000 to 6000, which leaves 6000 of its slice: from 10000, the end of
+  // the other's slice, to 16000, of which the migration takes 100. The other's next slice ends at
+  // 26000; the remaining 2100 end at 28100, and the other's last 10000 at 38100.
+  EXPECT_EQ(s.times, (times{{"moved", 28'100}, {"stayed", 38'100}}));
+}
+
 TEST(Scheduler, AThreadThatRanLatelyIsNotStolen) {
   figures f = round_figures();
   f.slice = 1'000 * ns;

@@ -133,6 +133,7 @@ class migration : public single_lock {
       : single_lock{with}, every_{with.given.count("move-every")}, since_(with.threads()) {
     for (std::size_t i = 0; i < since_.size(); ++i) {
       since_[i] = every_ * i / since_.size();
+      at_.push_back(static_cast<std::uint32_t>(i));
     }
   }
 
@@ -140,7 +141,7 @@ class migration : public single_lock {
     single_lock::step(index);
     if (++since_[index] >= every_) {
       since_[index] = 0;
-      in_.move_to((in_.caller()->processor + 1) % in_.on().processors());
+      in_.move_to(++at_[index] % in_.on().processors());
     }
     return 1;
   }
@@ -148,6 +149,7 @@ class migration : public single_lock {
  private:
   std::uint64_t every_;
   std::vector<std::uint64_t> since_;
+  std::vector<std::uint32_t> at_;  ///< where each thread was bound last, its index before that
 };
 
 }  // namespace
