@@ -1,10 +1,12 @@
 """Valid files with random faults, read by the command as a user would; `./dev fuzz-files`.
 
-Each file is read in a process forked from this one, which saves the imports. An audit hook of the
-interpreter there reports files written outside the folder, and programs executed.
+The files are read in processes forked from this one, which saves the imports; each process reads
+many, until one has a fault. An audit hook of the interpreter there reports files written outside
+the folder, and programs executed.
 """
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -15,7 +17,8 @@ import sqlite3
 import struct
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -50,6 +53,11 @@ from support.made_profile import made_profile
 
 #: Seconds after which a reader counts as hung.
 LIMIT = 60
+
+#: From this seed on, changes of JSON documents select a field at each level, so that fields of
+#: small and of large parts change equally often. Smaller seeds select among all values; they
+#: include those that once found a fault.
+BY_FIELD = 1_000_000
 
 _VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 2**31, 2**70, -0.5, 1e308, float("inf"), float("nan"), "", "x" * 5000,
@@ -310,15 +318,25 @@ def _nodes(document: Any) -> Iterator[tuple[Any, Any]]:
             yield from _nodes(value)
 
 
-def _changed_json(text: str, draw: random.Random) -> str:
+def _field(document: Any, draw: random.Random) -> tuple[Any, Any]:
+    """Return the container and the key of a value: a random child, or a descendant of it."""
+    container = document
+    while True:
+        key = draw.choice(list(container) if isinstance(container, dict) else range(len(container)))
+        value = container[key]
+        if not isinstance(value, dict | list) or not value or draw.random() < 0.15:
+            return container, key
+        container = value
+
+
+def _changed_json(text: str, draw: random.Random, by_field: bool) -> str:
     document = json.loads(text)
     if not isinstance(document, dict | list):
         return json.dumps(draw.choice(_VALUES))
     for _ in range(draw.choice((1, 1, 1, 3))):
-        nodes = list(_nodes(document))
-        if not nodes:
+        if not document:
             break
-        container, key = draw.choice(nodes)
+        container, key = _field(document, draw) if by_field else draw.choice(list(_nodes(document)))
         if draw.random() < 0.2:
             del container[key]
         else:
@@ -371,7 +389,7 @@ def _changed_numbers(data: bytes, draw: random.Random) -> bytes:
     return bytes(changed)
 
 
-def _change_cell(path: Path, draw: random.Random) -> None:
+def _change_cell(path: Path, draw: random.Random, by_field: bool) -> None:
     connection = sqlite3.connect(path)
     tables = [
         row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
@@ -386,7 +404,7 @@ def _change_cell(path: Path, draw: random.Random) -> None:
         else:
             number, value = draw.choice(rows)
             if isinstance(value, str) and value.startswith("{") and draw.random() < 0.8:
-                value = _changed_json(value, draw)
+                value = _changed_json(value, draw, by_field)
             else:
                 plain = [each for each in _VALUES if not isinstance(each, list | dict)]
                 value = draw.choice(plain)
@@ -396,15 +414,15 @@ def _change_cell(path: Path, draw: random.Random) -> None:
     connection.close()
 
 
-def mutate(path: Path, draw: random.Random) -> None:
-    """Change a valid file at random."""
+def mutate(path: Path, draw: random.Random, by_field: bool) -> None:
+    """Change a valid file at random. by_field: see BY_FIELD."""
     data = path.read_bytes()
     if path.suffix == ".sqlite" and draw.random() < 0.8:
-        _change_cell(path, draw)
+        _change_cell(path, draw, by_field)
     elif path.suffix in (".elf", ".bin") and draw.random() < 0.9:
         path.write_bytes(_changed_numbers(data, draw))
     elif path.suffix == ".json" and draw.random() < 0.7:
-        path.write_bytes(_changed_json(data.decode(), draw).encode())
+        path.write_bytes(_changed_json(data.decode(), draw, by_field).encode())
     elif path.suffix in (".toml", ".csv") and draw.random() < 0.6:
         path.write_bytes(_changed_line(data, draw))
     else:
@@ -436,16 +454,18 @@ def _watch(folder: Path, events: list[str]) -> None:
     sys.addaudithook(hook)
 
 
-def _child(reader: Reader, path: Path, report: Path) -> None:
-    """Read the file, and write what is wrong with that to the report; do not return."""
+def _problem(reader: Reader, path: Path, events: list[str]) -> str:
+    """Read the file; return what is wrong with that, or ''. events: as _watch records them."""
     out, err = io.StringIO(), io.StringIO()
-    events: list[str] = []
     problem = ""
-    os.chdir(path.parent)
     signal.alarm(LIMIT)
-    _watch(path.parent, events)
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        # Each file shows the warnings that an earlier one has shown.
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
             status = reader.read(path)
         lines = err.getvalue().splitlines()
         if status not in (0, 2):
@@ -458,31 +478,76 @@ def _child(reader: Reader, path: Path, report: Path) -> None:
         problem = traceback.format_exc(limit=-6)
     if events:
         problem += f"\n{events[:3]}"
-    report.write_text(problem)
+    return problem
+
+
+def _child(reader: Reader, valid: bytes, path: Path, seeds: Sequence[int], report: Path) -> None:
+    """Read the files of the seeds until one has a fault, and write the number of the files before
+    this one and what is wrong to the report; do not return."""
+    events: list[str] = []
+    os.chdir(path.parent)
+    number, problem = 0, ""
+    with report.open("w+b", buffering=0) as current:
+        for number, seed in enumerate(seeds):
+            # If the process dies, this says at which file.
+            os.pwrite(current.fileno(), f"{number:<20}\n".encode(), 0)
+            path.write_bytes(valid)
+            mutate(path, random.Random(f"{reader.name} {seed}"), seed >= BY_FIELD)
+            if number == 0:
+                _watch(path.parent, events)
+            problem = _problem(reader, path, events)
+            if problem:
+                break
+    report.write_text(f"{number:<20}\n{problem}")
     os._exit(0)
 
 
-def problem_of(reader: Reader, folder: Path, seed: int) -> str:
-    """Return what is wrong with reading the file of this seed, or ''. folder: the absolute path of
-    an empty directory of this reader; the file stays there until the next call."""
-    valid, path, report = (
-        folder / f"valid-{reader.file}",
-        folder / reader.file,
-        folder.parent / "report",
-    )
+def _write_valid(reader: Reader, folder: Path) -> bytes:
+    valid = folder / f"valid-{reader.file}"
     if not valid.exists():
         reader.write(valid)
         # The children inherit the imports of this read.
         output = io.StringIO()
         with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             assert reader.read(valid) == 0, f"{reader.name}: a valid file was refused"
-    path.write_bytes(valid.read_bytes())
-    mutate(path, random.Random(f"{reader.name} {seed}"))
-    report.unlink(missing_ok=True)
+        # Collections in the children need not visit, and copy, what is there already.
+        gc.collect()
+        gc.freeze()
+    return valid.read_bytes()
+
+
+def _first_problem(reader: Reader, folder: Path, seeds: Sequence[int]) -> tuple[int, str]:
+    """Read the files of the seeds up to the first fault; return how many were without one, and what
+    is wrong with the next."""
+    valid = _write_valid(reader, folder)
+    report = folder.parent / "report"
+    report.write_text("0\n")
     child = os.fork()
     if child == 0:
-        _child(reader, path, report)
+        _child(reader, valid, folder / reader.file, seeds, report)
     _, status = os.waitpid(child, 0)
+    number, _, problem = report.read_text().partition("\n")
     if status != 0:
-        return f"ended by signal {status}" if status < 128 else f"status {status >> 8}"
-    return report.read_text()
+        problem = f"ended by signal {status}" if status < 128 else f"status {status >> 8}"
+    return (int(number), problem) if problem else (len(seeds), "")
+
+
+def problem_of(reader: Reader, folder: Path, seed: int) -> str:
+    """Return what is wrong with reading the file of this seed, or ''. folder: the absolute path of
+    an empty directory of this reader; the file stays there until the next call."""
+    return _first_problem(reader, folder, [seed])[1]
+
+
+def problems_of(reader: Reader, folder: Path, seeds: Iterable[int]) -> dict[int, str]:
+    """Return what is wrong with the files of the seeds, without those that have no fault. folder:
+    as in problem_of."""
+    rest = list(seeds)
+    problems = {}
+    while rest:
+        good, problem = _first_problem(reader, folder, rest)
+        if problem:
+            alone = problem_of(reader, folder, rest[good])
+            before = f"after the files from seed {rest[0]} on, and not alone: "
+            problems[rest[good]] = alone or before + problem
+        rest = rest[good + 1 :]
+    return problems

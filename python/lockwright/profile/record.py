@@ -476,6 +476,11 @@ def _build(annotation: Any, value: Any) -> Any:
         return tuple(
             _build(part_type, part) for part_type, part in zip(arguments, value, strict=True)
         )
+    if origin is dict:
+        return {key: _build(arguments[1], part) for key, part in value.items()}
+    if annotation is Any and isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            _build(Any, part)
     if origin in (types.UnionType, typing.Union) and value is not None:
         return _build(next(part for part in arguments if part is not type(None)), value)
     return value
