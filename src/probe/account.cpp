@@ -15,10 +15,10 @@ namespace lockwright::probe {
 namespace {
 
 /// The intervals of a thread's expensive measurements, in ticks: a stack walk takes microseconds,
-/// the system call for its context switches tenths of one; timeline moments only need to be drawn.
+/// the system call for its context switches tenths of one; timeline spans only need to be drawn.
 std::uint64_t stack_interval() { return 2000 * ticks_per_microsecond(); }
 std::uint64_t usage_interval() { return 2000 * ticks_per_microsecond(); }
-std::uint64_t moment_interval() { return 300 * ticks_per_microsecond(); }
+std::uint64_t span_interval() { return 300 * ticks_per_microsecond(); }
 
 /// The interval of walks of initialisation stacks; the first of each site are all walked.
 std::uint64_t init_stack_interval() { return 200 * ticks_per_microsecond(); }
@@ -34,41 +34,39 @@ std::uint64_t involuntary_switches() {
   return static_cast<std::uint64_t>(used.ru_nivcsw);
 }
 
-void note_moment(profile_buffer& target, thread_slot& thread, std::uint16_t kind,
-                 const record& entry, std::uint64_t caller, std::uint64_t begin,
-                 std::uint64_t end) {
-  const std::uint32_t used = target.moment_blocks_used.load(std::memory_order_relaxed);
-  constexpr std::uint32_t blocks =
-      profile_buffer::moment_numbers / profile_buffer::moments_in_block;
+void note_span(profile_buffer& target, thread_slot& thread, std::uint16_t kind, const record& entry,
+               std::uint64_t caller, std::uint64_t begin, std::uint64_t end) {
+  const std::uint32_t used = target.span_blocks_used.load(std::memory_order_relaxed);
+  constexpr std::uint32_t blocks = profile_buffer::span_numbers / profile_buffer::spans_in_block;
   // The fuller the buffer, the longer the interval, so that a long run has a timeline to its end.
   const std::uint32_t shift = used < blocks ? used * 8 / blocks : 8;
-  if (end - thread.last_moment < moment_interval() << shift) {
+  if (end - thread.last_span < span_interval() << shift) {
     return;
   }
-  if (thread.moments_left == 0) {
+  if (thread.spans_left == 0) {
     if (used >= blocks) {
       return;
     }
-    const std::uint32_t taken = target.moment_blocks_used.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t taken = target.span_blocks_used.fetch_add(1, std::memory_order_relaxed);
     if (taken >= blocks) {
       return;
     }
-    thread.next_moment = std::uint64_t{taken} * profile_buffer::moments_in_block;
-    thread.moments_left = profile_buffer::moments_in_block;
+    thread.next_span = std::uint64_t{taken} * profile_buffer::spans_in_block;
+    thread.spans_left = profile_buffer::spans_in_block;
   }
-  thread.last_moment = end;
-  --thread.moments_left;
-  const std::uint64_t index = thread.next_moment++;
-  // Threads that share a slot may both have taken the last moment of its block.
-  if (index >= profile_buffer::moment_numbers) {
+  thread.last_span = end;
+  --thread.spans_left;
+  const std::uint64_t index = thread.next_span++;
+  // Threads that share a slot may both have taken the last span of its block.
+  if (index >= profile_buffer::span_numbers) {
     return;
   }
-  target.moments[index] = {.begin = begin,
-                           .end = end,
-                           .caller = caller,
-                           .record = number_of(target, entry),
-                           .thread = static_cast<std::uint16_t>(thread.number),
-                           .kind = kind};
+  target.spans[index] = {.begin = begin,
+                         .end = end,
+                         .caller = caller,
+                         .record = number_of(target, entry),
+                         .thread = static_cast<std::uint16_t>(thread.number),
+                         .kind = kind};
 }
 
 /// Adds the thread's waits to the record; the caller need not hold the mutex.
@@ -210,7 +208,7 @@ void note_wait(profile_buffer& target, thread_slot& thread, record& entry, const
     walked.waits.fetch_add(1, std::memory_order_relaxed);
     walked.waited.fetch_add(waited, std::memory_order_relaxed);
   }
-  note_moment(target, thread, moment::wait, entry, measured.caller, measured.begin, measured.end);
+  note_span(target, thread, span::wait, entry, measured.caller, measured.begin, measured.end);
   if (measured.handover_weight != 0) {
     // Until now, because the program waits that long for its thread to continue.
     const std::uint64_t handing_over = ticks() - entry.released;
@@ -301,7 +299,7 @@ void end_hold(mutex_words& mutex, std::uint64_t releaser) {
     entry.usage_begin = 0;
   }
   if (this_slot != &unassigned_slot) {
-    note_moment(*target, *this_slot, moment::hold, entry, caller, entry.hold_begin, now);
+    note_span(*target, *this_slot, span::hold, entry, caller, entry.hold_begin, now);
   }
 }
 

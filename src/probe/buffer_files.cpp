@@ -73,7 +73,7 @@ void clear_records(profile_buffer& target) {
   constexpr std::size_t first = offsetof(profile_buffer, creations);
   std::memset(reinterpret_cast<char*>(&target) + first, 0, sizeof(profile_buffer) - first);
   for (auto* used : {&target.threads_used, &target.modules_used, &target.modules_taken,
-                     &target.records_used, &target.details_used, &target.moment_blocks_used}) {
+                     &target.records_used, &target.details_used, &target.span_blocks_used}) {
     used->store(0);
   }
 }

@@ -63,7 +63,7 @@ struct alignas(64) thread_slot {
   std::uint32_t waits_drawn;   ///< initial countdown of contended acquisitions
   std::uint64_t last_wait;
   std::uint64_t last_stack;
-  std::uint64_t last_moment;
+  std::uint64_t last_span;
   std::uint64_t last_usage;
   std::uint32_t waits_countdown;
   std::uint32_t waits_period;
@@ -84,8 +84,8 @@ struct alignas(64) thread_slot {
   std::uint64_t destroyed;
   std::uint64_t last_caller;  ///< of pthread_mutex_init
   std::uint32_t last_init_site;
-  std::uint32_t moments_left;  ///< of its block
-  std::uint64_t next_moment;
+  std::uint32_t spans_left;  ///< of its block
+  std::uint64_t next_span;
   std::uint64_t contended;
   std::uint64_t last_record;  ///< of the last sample, plus one
 
@@ -106,12 +106,12 @@ struct alignas(64) thread_slot {
 static_assert(sizeof(thread_slot) == 576);
 LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last_sample, period,
                   random, rwlock_calls, spin_calls, mmap_calls, waiting_since, waiting_site,
-                  waiting_for, waits_drawn, last_wait, last_stack, last_moment, last_usage,
+                  waiting_for, waits_drawn, last_wait, last_stack, last_span, last_usage,
                   waits_countdown, waits_period, samples, migrations, processor, is_walking,
                   clock_ticks, clock_ns, failing, failures, failed_trylocks, cond_waits, unprofiled,
-                  created, destroyed, last_caller, last_init_site, moments_left, next_moment,
-                  contended, last_record, began, waited, waited_for, waits, short_waits, unused,
-                  reads, writes, sections, open_sections, unused_words);
+                  created, destroyed, last_caller, last_init_site, spans_left, next_span, contended,
+                  last_record, began, waited, waited_for, waits, short_waits, unused, reads, writes,
+                  sections, open_sections, unused_words);
 
 /// A caller of pthread_mutex_init.
 struct init_site {
@@ -259,7 +259,7 @@ struct alignas(64) mutex_detail {
 LOCKWRIGHT_LAYOUT(mutex_detail, holding, waiting, handing_over, arrivals, sites, wait_edges);
 
 /// A part of the timeline.
-struct moment {
+struct span {
   static constexpr std::uint32_t wait = 1;
   static constexpr std::uint32_t hold = 2;
   std::uint64_t begin;
@@ -269,8 +269,8 @@ struct moment {
   std::uint16_t thread;
   std::uint16_t kind;
 };
-static_assert(sizeof(moment) == 32);
-LOCKWRIGHT_LAYOUT(moment, begin, end, caller, record, thread, kind);
+static_assert(sizeof(span) == 32);
+LOCKWRIGHT_LAYOUT(span, begin, end, caller, record, thread, kind);
 
 /// A process with another file, or none, that locks mutexes. The last one of the table stands for
 /// all that had no room before it.
@@ -294,8 +294,8 @@ struct alignas(4096) profile_buffer {
   /// Those before them; each pair is for all reader-writer locks of some sites.
   static constexpr std::uint32_t shared_rwlock_records = 512;
   static constexpr std::uint32_t detail_numbers = 1024;
-  static constexpr std::uint32_t moment_numbers = 32768;
-  static constexpr std::uint32_t moments_in_block = 64;
+  static constexpr std::uint32_t span_numbers = 32768;
+  static constexpr std::uint32_t spans_in_block = 64;
 
   interpose::layout_stamp stamp;
   std::atomic<std::uint32_t> pid;     ///< of the profiled process, 0 until there is one
@@ -307,7 +307,7 @@ struct alignas(4096) profile_buffer {
   std::atomic<std::uint32_t> modules_used;
   std::atomic<std::uint32_t> records_used;
   std::atomic<std::uint32_t> details_used;
-  std::atomic<std::uint32_t> moment_blocks_used;
+  std::atomic<std::uint32_t> span_blocks_used;
   std::atomic<std::uint32_t> modules_taken;
   std::atomic<std::uint32_t> images;  ///< programs that the process has executed
   std::atomic<std::uint32_t> files;   ///< filled files beside it; in the first file
@@ -325,11 +325,11 @@ struct alignas(4096) profile_buffer {
   stack stacks[stack_numbers];
   record records[record_numbers];
   mutex_detail details[detail_numbers];
-  moment moments[moment_numbers];
+  span spans[span_numbers];
 };
 LOCKWRIGHT_LAYOUT(profile_buffer, stamp, pid, others, begin_ticks, begin_ns, ticks_per_second,
-                  threads_used, modules_used, records_used, details_used, moment_blocks_used,
+                  threads_used, modules_used, records_used, details_used, span_blocks_used,
                   modules_taken, images, files, most, taken, other_processes, program, loaded,
-                  creations, threads, inits, modules, stacks, records, details, moments);
+                  creations, threads, inits, modules, stacks, records, details, spans);
 
 }  // namespace lockwright::probe

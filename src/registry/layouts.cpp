@@ -61,10 +61,10 @@ int main() {
   EMIT(histogram::octaves);
   EMIT(init_stack_shift);
   EMIT(metrics_page::stripes);
-  EMIT(moment::hold);
-  EMIT(moment::wait);
+  EMIT(span::hold);
+  EMIT(span::wait);
   EMIT(other_process::is_unseen);
-  EMIT(profile_buffer::moments_in_block);
+  EMIT(profile_buffer::spans_in_block);
   EMIT(record::is_shared);
   EMIT(record::is_void);
   EMIT(record::of_readers);
@@ -89,7 +89,7 @@ int main() {
   emit_struct<call_site>();
   emit_struct<wait_edge>();
   emit_struct<mutex_detail>();
-  emit_struct<moment>();
+  emit_struct<span>();
   emit_struct<other_process>();
   emit_struct<profile_buffer>("}}");
   return std::ferror(stdout) != 0 || std::fflush(stdout) != 0 ? 1 : 0;

@@ -259,7 +259,7 @@ def test_a_machine_without_counters_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def energy_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a machine of one socket with memory, whose counters the meters read."""
     tree = machine.make(
         tmp_path,
@@ -281,21 +281,21 @@ def consume(root: Path, zone: str, joules: float) -> None:
     replacement.replace(file)
 
 
-def test_power_is_above_the_idle_machines(powered: Path) -> None:
+def test_power_is_above_the_idle_machines(energy_machine: Path) -> None:
     """The sum of package and memory less their idle power; core power is not added twice."""
     all_meters = meters.Meters(energy=True)
 
     def rest(_: float) -> None:
-        consume(powered, "0", 30.0)
-        consume(powered, "0:0", 6.0)
+        consume(energy_machine, "0", 30.0)
+        consume(energy_machine, "0:0", 6.0)
 
     all_meters.measure_idle(0.0, rest)
     assert all_meters.idle is not None
     idle = meters.Idle({"package": 30.0, "dram": 6.0}, 1.0, 0.5)
     assert all_meters.idle.watts["package"] / all_meters.idle.watts["dram"] == pytest.approx(5.0)
     with all_meters.around() as reading:
-        consume(powered, "0", 100.0)
-        consume(powered, "0:0", 20.0)
+        consume(energy_machine, "0", 100.0)
+        consume(energy_machine, "0:0", 20.0)
     values = {**reading.values, meters.SECONDS: 2.0}
     assert meters.total_joules(values) == pytest.approx(120.0)
     assert meters.total_watts(values) == pytest.approx(60.0)

@@ -77,7 +77,7 @@ def test_a_counter_that_cannot_be_read_is_absent() -> None:
 
 
 @pytest.fixture
-def moves() -> str:
+def migrations_script() -> str:
     """Return a line of Python that moves its process 60 times to another processor."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:
@@ -90,23 +90,25 @@ def moves() -> str:
     return f"for n in range(60): os.sched_setaffinity(0, {{{first} if n % 2 else {second}}})"
 
 
-def test_counting_begins_with_the_program_and_ends_with_its_descendants(moves: str) -> None:
+def test_counting_begins_with_the_program_and_ends_with_its_descendants(
+    migrations_script: str,
+) -> None:
     """The kernel counts the migrations of a child and a grandchild."""
-    script = f"import os\n{moves}\nif os.fork() == 0:\n    {moves}\n    os._exit(0)\nos.wait()"
+    script = f"import os\n{migrations_script}\nif os.fork() == 0:\n    {migrations_script}\n    os._exit(0)\nos.wait()"
     allowed = os.sched_getaffinity(0)
     counting = Counting()
     # The migrations of this process do not count.
-    exec(moves, {"os": os})
+    exec(migrations_script, {"os": os})
     os.sched_setaffinity(0, allowed)
     subprocess.run([sys.executable, "-c", script], check=True)
     assert 118 <= counting.end()["migrations"] < 150
 
 
 def test_compare_counts_the_program_and_not_its_preparation(
-    cli: Cli, moves: str, program: Program, tmp_path: Path
+    cli: Cli, migrations_script: str, program: Program, tmp_path: Path
 ) -> None:
     mover = tmp_path / "mover.py"
-    mover.write_text(f"import os\n{moves}\n")
+    mover.write_text(f"import os\n{migrations_script}\n")
     text = f"{program('worker')} 1 1\nexec {sys.executable} {mover}"
     script = shell_script(tmp_path / "moving", text)
     file = tmp_path / "o.json"
@@ -119,7 +121,7 @@ def test_compare_counts_the_program_and_not_its_preparation(
 
 
 @pytest.fixture
-def powered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def energy_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a machine of one socket and its memory, whose counter grows by 3 J at each reading."""
     root = tmp_path / "machine"
     tree = machine.make(
@@ -154,7 +156,7 @@ def assert_findings(stored: list[dict[str, str]]) -> None:
 
 
 def test_bench_shows_energy_by_operation(
-    powered: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    energy_machine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two readings make a run's energy 3 J, over a wrap-around too."""
     file = tmp_path / "o.json"
@@ -177,10 +179,10 @@ def test_bench_shows_energy_by_operation(
     assert "ops per J" in output
     assert "Idle for" in output
     assert "--energy" in next(line for line in output.splitlines() if line.startswith("Again:"))
-    assert (powered / f"{POWERCAP}/intel-rapl:0/energy_uj".lstrip("/")).exists()
+    assert (energy_machine / f"{POWERCAP}/intel-rapl:0/energy_uj".lstrip("/")).exists()
 
 
-def test_bench_reports_the_energy_of_the_measurement(powered: Path, tmp_path: Path) -> None:
+def test_bench_reports_the_energy_of_the_measurement(energy_machine: Path, tmp_path: Path) -> None:
     """The workload states begin and end of the measurement; energy and operations are within."""
     file = tmp_path / "o.json"
     words = ["bench", "handover", "--locks", "libc", "--runs", "1", "--threads-per-core", "0.5"]
@@ -202,7 +204,7 @@ def test_bench_reports_the_energy_of_the_measurement(powered: Path, tmp_path: Pa
 
 
 def test_compare_shows_energy_by_figure(
-    powered: Path, program: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    energy_machine: Path, program: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command of --prepare is not included; a rate divided by watts is operations per joule."""
     script = shell_script(tmp_path / "rated", f"{program('worker')} 1 1\necho rate: 6")

@@ -13,7 +13,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from lockwright.base.errors import LockwrightError
 from lockwright.export import firefox as firefox_format
 from lockwright.export import folded, formats, perfetto, pprof, speedscope
-from lockwright.profile.record import Moment, Place, Profile, Site
+from lockwright.profile.record import Place, Profile, Site, Span
 from support.made_profile import frame, made_profile
 from support.processes import captured
 
@@ -145,7 +145,7 @@ def test_perfetto(profile: Profile) -> None:
         pairs = itertools.pairwise(spans)
         assert all(begin >= last_end or end <= last_end for (_, last_end), (begin, end) in pairs)
     assert sum(event["dur"] for event in slices) == pytest.approx(
-        sum(moment.end - moment.begin for moment in profile.timeline) / 1e3
+        sum(span.end - span.begin for span in profile.timeline) / 1e3
     )
     counters = [event["args"]["waiters"] for event in events if event["ph"] == "C"]
     assert min(counters) == 0
@@ -154,10 +154,9 @@ def test_perfetto(profile: Profile) -> None:
 
 def test_slices_of_a_track_are_nested() -> None:
     """Perfetto drops slices that overlap and are not nested."""
-    spans = [(0, 10), (2, 4), (4, 12), (11, 20), (12, 13), (12, 30), (0, 10)]
-    moments = [Moment(0, 0, "hold", begin, end) for begin, end in spans]
-    tracks = perfetto.lanes(moments)
-    assert sorted((m.begin, m.end) for track in tracks for m in track) == sorted(spans)
+    times = [(0, 10), (2, 4), (4, 12), (11, 20), (12, 13), (12, 30), (0, 10)]
+    tracks = perfetto.lanes([Span(0, 0, "hold", begin, end) for begin, end in times])
+    assert sorted((s.begin, s.end) for track in tracks for s in track) == sorted(times)
     assert len(tracks) > 1
     for track in tracks:
         for a, b in itertools.combinations(track, 2):

@@ -95,8 +95,8 @@ def test_the_drawings_have_all_figures(profile: Profile, text: str) -> None:
         assert waited == pytest.approx(mutex.lost, rel=1e-6)
         blocked = sum(each[3] for each in data["blocks"] if each[0] == index)
         assert blocked == pytest.approx(sum(each.waited for each in mutex.blocks))
-    moments = [each for thread in data["timeline"]["threads"] for each in thread["moments"]]
-    assert len(moments) == len(profile.timeline)
+    spans = [each for thread in data["timeline"]["threads"] for each in thread["spans"]]
+    assert len(spans) == len(profile.timeline)
     assert {thread["name"] for thread in data["timeline"]["threads"]} >= {"worker 0", "thread 7"}
 
 

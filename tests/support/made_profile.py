@@ -11,12 +11,12 @@ from lockwright.profile.record import (
     Creation,
     Distribution,
     Frame,
-    Moment,
     Mutex,
     Place,
     Process,
     Profile,
     Site,
+    Span,
 )
 
 SERVER = "/usr/bin/table-server"
@@ -159,10 +159,10 @@ def _small(number: int) -> Mutex:
     )
 
 
-def _timeline(threads: int) -> tuple[Moment, ...]:
+def _timeline(threads: int) -> tuple[Span, ...]:
     """Return waits and holds; the threads take the first mutex in order of arrival."""
     draw = random.Random(1)
-    moments = []
+    spans = []
     free = 0.0
     ready = [draw.uniform(0, 4e5) for _ in range(threads)]
     for _ in range(400):
@@ -172,13 +172,13 @@ def _timeline(threads: int) -> tuple[Moment, ...]:
         end = begin + draw.uniform(5e4, 2e5)
         site = draw.choice((0, 0, 0, 1, 1, 2))
         if begin > arrived:
-            moments.append(Moment(thread, 0, "wait", arrived, begin, site))
-        moments.append(Moment(thread, 0, "hold", begin, end, site))
+            spans.append(Span(thread, 0, "wait", arrived, begin, site))
+        spans.append(Span(thread, 0, "hold", begin, end, site))
         free = end
         other = draw.randrange(1, 4)
-        moments.append(Moment(thread, other, "hold", end + 1e4, end + 5e4, 0))
+        spans.append(Span(thread, other, "hold", end + 1e4, end + 5e4, 0))
         ready[thread] = end + draw.uniform(2e5, 2e6)
-    return tuple(sorted(moments, key=lambda moment: moment.begin))
+    return tuple(sorted(spans, key=lambda span: span.begin))
 
 
 def made_profile() -> Profile:

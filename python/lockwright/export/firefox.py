@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.export.labels import line_of, site_name, site_of, thread_name
-from lockwright.profile.record import Frame, Moment, Profile, Site
+from lockwright.profile.record import Frame, Profile, Site, Span
 
 _VERSION = 62
 """Version of the processed format, in which the tables of all threads are shared."""
@@ -199,16 +199,16 @@ def _all_waiting(profile: Profile, shared: _Shared) -> dict[str, Any]:
 
 
 def _threads(profile: Profile, shared: _Shared) -> Iterable[dict[str, Any]]:
-    moments: dict[int, list[Moment]] = {}
-    for moment in sorted(profile.timeline, key=lambda moment: moment.begin):
-        moments.setdefault(moment.thread, []).append(moment)
-    for thread, of_thread in sorted(moments.items()):
+    spans: dict[int, list[Span]] = {}
+    for span in sorted(profile.timeline, key=lambda span: span.begin):
+        spans.setdefault(span.thread, []).append(span)
+    for thread, of_thread in sorted(spans.items()):
         samples = []
-        for moment in of_thread:
-            if moment.kind == "wait":
-                mutex = profile.mutexes[moment.mutex]
-                stack = shared.stack(site_of(profile, moment), mutex.name)
-                samples.append((moment.begin, stack, moment.end - moment.begin))
+        for span in of_thread:
+            if span.kind == "wait":
+                mutex = profile.mutexes[span.mutex]
+                stack = shared.stack(site_of(profile, span), mutex.name)
+                samples.append((span.begin, stack, span.end - span.begin))
         name = thread_name(profile, thread)
         markers = _markers(of_thread, profile, shared)
         yield _thread(profile, name, str(thread), samples, markers, False)
@@ -248,20 +248,20 @@ def _thread(
     }
 
 
-def _markers(moments: Sequence[Moment], profile: Profile, shared: _Shared) -> dict[str, Any]:
-    waits = [moment.kind == "wait" for moment in moments]
+def _markers(spans: Sequence[Span], profile: Profile, shared: _Shared) -> dict[str, Any]:
+    waits = [span.kind == "wait" for span in spans]
     return _table(
         name=[shared.text("waits for" if wait else "holds") for wait in waits],
         category=[_WAITING if wait else _HOLDING for wait in waits],
-        phase=[_INTERVAL] * len(moments),
-        startTime=[moment.begin / 1e6 for moment in moments],
-        endTime=[moment.end / 1e6 for moment in moments],
+        phase=[_INTERVAL] * len(spans),
+        startTime=[span.begin / 1e6 for span in spans],
+        endTime=[span.end / 1e6 for span in spans],
         data=[
             {
                 "type": "Mutex",
-                "mutex": shared.text(profile.mutexes[moment.mutex].name),
-                "at": shared.text(site_name(profile, moment)),
+                "mutex": shared.text(profile.mutexes[span.mutex].name),
+                "at": shared.text(site_name(profile, span)),
             }
-            for moment in moments
+            for span in spans
         ],
     )

@@ -1,6 +1,6 @@
 """Labels common to the formats: sources of frames, and names of threads."""
 
-from lockwright.profile.record import Moment, Profile, Site
+from lockwright.profile.record import Profile, Site, Span
 
 
 def line_of(source: str) -> tuple[str, int]:
@@ -17,12 +17,12 @@ def thread_name(profile: Profile, thread: int) -> str:
     return name if list(profile.thread_names.values()).count(name) == 1 else f"{name} {thread}"
 
 
-def site_of(profile: Profile, moment: Moment) -> Site | None:
-    """Return the call site of a moment; None if unknown."""
-    sites = profile.mutexes[moment.mutex].sites
-    return sites[moment.site] if 0 <= moment.site < len(sites) else None
+def site_of(profile: Profile, span: Span) -> Site | None:
+    """Return the call site of a span; None if unknown."""
+    sites = profile.mutexes[span.mutex].sites
+    return sites[span.site] if 0 <= span.site < len(sites) else None
 
 
-def site_name(profile: Profile, moment: Moment) -> str:
-    """Return the label of a moment's call site; "" if unknown."""
-    return profile.mutexes[moment.mutex].taken_at(moment.site, moment.kind == "hold")
+def site_name(profile: Profile, span: Span) -> str:
+    """Return the label of a span's call site; "" if unknown."""
+    return profile.mutexes[span.mutex].taken_at(span.site, span.kind == "hold")

@@ -6,31 +6,31 @@ from collections.abc import Iterable
 from typing import Any
 
 from lockwright.export.labels import site_name, thread_name
-from lockwright.profile.record import Moment, Profile
+from lockwright.profile.record import Profile, Span
 
 _COUNTED = 5
 """Number of mutexes whose number of waiters is drawn as a line."""
 
 _LANES = 16
-"""Track numbers reserved for each thread: moments that overlap without nesting are on separate
+"""Track numbers reserved for each thread: spans that overlap without nesting are on separate
 tracks."""
 
 
 def perfetto_json(profile: Profile) -> str:
     """Return a track for each thread with its waits and holds, and one for the waiters of each of
     the first mutexes."""
-    threads: dict[int, list[Moment]] = {}
-    for moment in profile.timeline:
-        threads.setdefault(moment.thread, []).append(moment)
+    threads: dict[int, list[Span]] = {}
+    for span in profile.timeline:
+        threads.setdefault(span.thread, []).append(span)
     name = " ".join(profile.command) or "profile"
     events = [_name_event(profile, "process_name", 0, name)]
-    for thread, moments in sorted(threads.items()):
-        for lane, nested in enumerate(lanes(moments)):
+    for thread, spans in sorted(threads.items()):
+        for lane, nested in enumerate(lanes(spans)):
             track = thread * _LANES + min(lane, _LANES - 1) + 1
             thread_label = thread_name(profile, thread)
             track_label = thread_label if lane == 0 else f"{thread_label}, overlapping"
             events.append(_name_event(profile, "thread_name", track, track_label))
-            events += (_slice(profile, moment, track) for moment in nested)
+            events += (_slice(profile, span, track) for span in nested)
     events += _waiters(profile)
     document = {
         "displayTimeUnit": "ns",
@@ -40,22 +40,22 @@ def perfetto_json(profile: Profile) -> str:
     return json.dumps(document, allow_nan=False, separators=(",", ":"))
 
 
-def lanes(moments: Iterable[Moment]) -> list[list[Moment]]:
-    """Return the moments of one thread in lists, within which any two are disjoint or nested, since
+def lanes(spans: Iterable[Span]) -> list[list[Span]]:
+    """Return the spans of one thread in lists, within which any two are disjoint or nested, since
     a thread may release mutexes in another order than it took them."""
-    tracks: list[list[Moment]] = []
-    open_in: list[list[Moment]] = []
-    for moment in sorted(moments, key=lambda moment: (moment.begin, -moment.end)):
+    tracks: list[list[Span]] = []
+    open_in: list[list[Span]] = []
+    for span in sorted(spans, key=lambda span: (span.begin, -span.end)):
         for lane, unfinished in zip(tracks, open_in, strict=True):
-            while unfinished and unfinished[-1].end <= moment.begin:
+            while unfinished and unfinished[-1].end <= span.begin:
                 unfinished.pop()
-            if not unfinished or moment.end <= unfinished[-1].end:
-                lane.append(moment)
-                unfinished.append(moment)
+            if not unfinished or span.end <= unfinished[-1].end:
+                lane.append(span)
+                unfinished.append(span)
                 break
         else:
-            tracks.append([moment])
-            open_in.append([moment])
+            tracks.append([span])
+            open_in.append([span])
     return tracks
 
 
@@ -63,18 +63,18 @@ def _name_event(profile: Profile, what: str, track: int, name: str) -> dict[str,
     return {"ph": "M", "name": what, "pid": profile.pid, "tid": track, "args": {"name": name}}
 
 
-def _slice(profile: Profile, moment: Moment, track: int) -> dict[str, Any]:
-    mutex = profile.mutexes[moment.mutex].name
-    site = site_name(profile, moment)
-    begin, end = _microseconds(moment.begin), _microseconds(moment.end)
+def _slice(profile: Profile, span: Span, track: int) -> dict[str, Any]:
+    mutex = profile.mutexes[span.mutex].name
+    site = site_name(profile, span)
+    begin, end = _microseconds(span.begin), _microseconds(span.end)
     length = end - begin
-    # A reader adds both; the sum must not exceed the start of the next moment.
+    # A reader adds both; the sum must not exceed the start of the next span.
     while begin + length > end:
         length = math.nextafter(length, 0)
     return {
         "ph": "X",
-        "cat": moment.kind,
-        "name": f"{'waits for' if moment.kind == 'wait' else 'holds'} {mutex}",
+        "cat": span.kind,
+        "name": f"{'waits for' if span.kind == 'wait' else 'holds'} {mutex}",
         "ts": begin,
         "dur": length,
         "pid": profile.pid,
@@ -91,11 +91,11 @@ def _microseconds(ns: float) -> float:
 def _waiters(profile: Profile) -> list[dict[str, Any]]:
     """Return the number of waiters at each time at which it changed."""
     changes: dict[int, dict[float, int]] = {}
-    for moment in profile.timeline:
-        if moment.kind == "wait" and moment.mutex < _COUNTED:
-            steps = changes.setdefault(moment.mutex, {})
-            steps[moment.begin] = steps.get(moment.begin, 0) + 1
-            steps[moment.end] = steps.get(moment.end, 0) - 1
+    for span in profile.timeline:
+        if span.kind == "wait" and span.mutex < _COUNTED:
+            steps = changes.setdefault(span.mutex, {})
+            steps[span.begin] = steps.get(span.begin, 0) + 1
+            steps[span.end] = steps.get(span.end, 0) - 1
     events = []
     for mutex, steps in sorted(changes.items()):
         waiting = 0

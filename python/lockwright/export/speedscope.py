@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from lockwright.export.labels import line_of, site_of, thread_name
-from lockwright.profile.record import Moment, Profile, Site
+from lockwright.profile.record import Profile, Site, Span
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
@@ -72,32 +72,32 @@ def _sampled(profile: Profile, table: _Table, name: str, weight: Any) -> dict[st
 
 
 def _threads(profile: Profile, table: _Table) -> list[dict[str, Any]]:
-    waits: dict[int, list[Moment]] = {}
-    for moment in sorted(profile.timeline, key=lambda moment: moment.begin):
-        if moment.kind == "wait":
-            waits.setdefault(moment.thread, []).append(moment)
+    waits: dict[int, list[Span]] = {}
+    for span in sorted(profile.timeline, key=lambda span: span.begin):
+        if span.kind == "wait":
+            waits.setdefault(span.thread, []).append(span)
     return [
         {
             "type": "evented",
             "name": f"waiting of {thread_name(profile, thread)}",
             "unit": "nanoseconds",
-            "startValue": moments[0].begin,
-            "endValue": moments[-1].end,
-            "events": _events(profile, table, moments),
+            "startValue": spans[0].begin,
+            "endValue": spans[-1].end,
+            "events": _events(profile, table, spans),
         }
-        for thread, moments in sorted(waits.items())
+        for thread, spans in sorted(waits.items())
     ]
 
 
-def _events(profile: Profile, table: _Table, moments: list[Moment]) -> list[dict[str, Any]]:
-    """Return the events that open and close the stack of each moment; a thread waits for one mutex
+def _events(profile: Profile, table: _Table, spans: list[Span]) -> list[dict[str, Any]]:
+    """Return the events that open and close the stack of each span; a thread waits for one mutex
     at a time."""
     events: list[dict[str, Any]] = []
     last = 0.0
-    for moment in moments:
-        stack = table.stack(site_of(profile, moment), profile.mutexes[moment.mutex].name)
-        begin = max(moment.begin, last)
-        last = max(moment.end, begin)
+    for span in spans:
+        stack = table.stack(site_of(profile, span), profile.mutexes[span.mutex].name)
+        begin = max(span.begin, last)
+        last = max(span.end, begin)
         events += [{"type": "O", "at": begin, "frame": frame} for frame in stack]
         events += [{"type": "C", "at": last, "frame": frame} for frame in reversed(stack)]
     return events

@@ -12,11 +12,11 @@ from lockwright.profile.record import (
     TYPES,
     Distribution,
     Frame,
-    Moment,
     Mutex,
     Process,
     Profile,
     Site,
+    Span,
 )
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.watch import resource_use
@@ -73,7 +73,7 @@ def _profile(target: Attached, seconds: float) -> Profile:
 
 def _mutexes(
     samples: Samples, symbols: Symbols, duration: float
-) -> tuple[tuple[Mutex, ...], tuple[Moment, ...]]:
+) -> tuple[tuple[Mutex, ...], tuple[Span, ...]]:
     by_address: defaultdict[int, list[tuple[int, Wait]]] = defaultdict(list)
     for tid, wait in samples.waits:
         # Waiters for the locks of malloc, Go and Rust sleep likewise, but only a mutex records a
@@ -81,7 +81,7 @@ def _mutexes(
         if wait.address in samples.owned:
             by_address[wait.address].append((tid, wait))
     order = sorted(by_address, key=lambda a: -sum(w.end - w.begin for _, w in by_address[a]))
-    mutexes, moments = [], []
+    mutexes, spans = [], []
     for index, address in enumerate(order):
         waits = by_address[address]
         lengths = sorted(wait.end - wait.begin for _, wait in waits)
@@ -125,8 +125,8 @@ def _mutexes(
                 ),
             )
         )
-        moments += [
-            Moment(tid, index, "wait", w.begin, min(w.end, duration), listed.index(w.caller))
+        spans += [
+            Span(tid, index, "wait", w.begin, min(w.end, duration), listed.index(w.caller))
             for tid, w in waits
         ]
-    return tuple(mutexes), tuple(sorted(moments, key=lambda moment: moment.begin))
+    return tuple(mutexes), tuple(sorted(spans, key=lambda span: span.begin))

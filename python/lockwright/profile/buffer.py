@@ -23,7 +23,7 @@ VARIABLE = "LOCKWRIGHT_PROFILE"
 _BUFFER, _MAGIC = "profile_buffer", b"LWPROBE"
 
 WAIT, HOLD = "wait", "hold"
-"""Kinds of moments."""
+"""Kinds of spans."""
 
 _TICKS = 50
 """Approximate ticks for an uncontended acquisition and release."""
@@ -229,11 +229,11 @@ class Buffer:
         return walked
 
     @property
-    def moments(self) -> Rows:
+    def spans(self) -> Rows:
         """The recorded part of the timeline, unordered."""
-        block = constant("profile_buffer::moments_in_block")
-        moments = self._used("moments", block * int(self["moment_blocks_used"]))
-        noted: Rows = moments[moments["kind"] != 0]
+        block = constant("profile_buffer::spans_in_block")
+        spans = self._used("spans", block * int(self["span_blocks_used"]))
+        noted: Rows = spans[spans["kind"] != 0]
         return noted
 
     @property

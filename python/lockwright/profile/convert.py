@@ -14,12 +14,12 @@ from lockwright.profile.distributions import weight_below
 from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.open_intervals import deadlock_cycle
 from lockwright.profile.profiled_run import ProfiledRun
-from lockwright.profile.record import Creation, Moment, Process, Profile
+from lockwright.profile.record import Creation, Process, Profile, Span
 from lockwright.profile.symbols import Mapping, Symbols
 from lockwright.profile.thread_uses import thread_uses
 
-_MOST_MOMENTS = 20_000
-"""Limit on the moments of the timeline, of which the longest are retained."""
+_MOST_SPANS = 20_000
+"""Limit on the spans of the timeline, of which the longest are retained."""
 
 
 def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
@@ -44,7 +44,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         timeline=timeline,
         thread_names={
             str(number): names.get(number) or f"thread {number}"
-            for number in sorted({moment.thread for moment in timeline})
+            for number in sorted({span.thread for span in timeline})
         },
         partial=_partial(buffer, run, mutexes),
         deadlock=tuple(
@@ -159,22 +159,22 @@ def _creation(buffer: Buffer, run: ProfiledRun, ticks: float) -> Creation:
     )
 
 
-def _timeline(buffer: Buffer, mutexes: Mutexes, nanoseconds: float) -> tuple[Moment, ...]:
-    moments = buffer.moments
+def _timeline(buffer: Buffer, mutexes: Mutexes, nanoseconds: float) -> tuple[Span, ...]:
+    spans = buffer.spans
     # The clock of the processor that a thread moved to may be behind by a few hundred ns.
-    moments = moments[moments["end"] >= moments["begin"]]
-    if len(moments) > _MOST_MOMENTS:
-        lengths = moments["end"] - moments["begin"]
-        moments = moments[np.argsort(lengths)[-_MOST_MOMENTS:]]
+    spans = spans[spans["end"] >= spans["begin"]]
+    if len(spans) > _MOST_SPANS:
+        lengths = spans["end"] - spans["begin"]
+        spans = spans[np.argsort(lengths)[-_MOST_SPANS:]]
     start = int(buffer["begin_ticks"])
-    wait = buffers.constant("moment::wait")
+    wait = buffers.constant("span::wait")
     timeline = []
-    for row in np.sort(moments, order="begin"):
+    for row in np.sort(spans, order="begin"):
         index = mutexes.index_of(int(row["record"]))
         if index is None:
             continue
         timeline.append(
-            Moment(
+            Span(
                 thread=int(row["thread"]),
                 mutex=index,
                 kind=buffers.WAIT if row["kind"] == wait else buffers.HOLD,
@@ -188,8 +188,8 @@ def _timeline(buffer: Buffer, mutexes: Mutexes, nanoseconds: float) -> tuple[Mom
         if index is not None:
             begin, end = ((tick - start) * nanoseconds for tick in (interval.begin, interval.end))
             site = mutexes.site_of(interval.record, interval.caller)
-            timeline.append(Moment(interval.thread, index, interval.kind, begin, end, site))
-    return tuple(sorted(timeline, key=lambda moment: moment.begin))
+            timeline.append(Span(interval.thread, index, interval.kind, begin, end, site))
+    return tuple(sorted(timeline, key=lambda span: span.begin))
 
 
 def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:

@@ -347,7 +347,7 @@ class ThreadUse:
 
 
 @dataclass(frozen=True)
-class Moment:
+class Span:
     """A part of the timeline: one thread waited for a mutex or held it. kind: "wait" or "hold";
     mutex: index into the profile's mutexes; site: index into the mutex's sites, or -1; begin, end:
     ns after the start of the profile."""
@@ -375,7 +375,7 @@ class Profile:
     mechanism: str
     process: Process
     mutexes: tuple[Mutex, ...]
-    timeline: tuple[Moment, ...] = ()
+    timeline: tuple[Span, ...] = ()
     thread_names: dict[str, str] = field(default_factory=dict)
     partial: str = ""
     rwlock: str = "keep"
@@ -422,11 +422,11 @@ class Profile:
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
             raise ValueError("it does not begin like a profile")
         profile = typing.cast(Self, _build(cls, document))
-        indices = {moment.mutex for moment in profile.timeline} | set(profile.deadlock)
+        indices = {span.mutex for span in profile.timeline} | set(profile.deadlock)
         if not indices <= set(range(len(profile.mutexes))):
             raise ValueError("its timeline refers to a mutex that is missing")
-        if any(moment.end < moment.begin for moment in profile.timeline):
-            raise ValueError("a moment of its timeline ends before it begins")
+        if any(span.end < span.begin for span in profile.timeline):
+            raise ValueError("a span of its timeline ends before it begins")
         return profile
 
 

@@ -12,11 +12,11 @@ BINS = 10
 STACKS = 2000
 """Limit on the drawn stacks, those with the most waiting."""
 
-MOMENTS = 60_000
-"""Limit on the drawn moments of the timeline, the longest: more make a page slow to open."""
+SPANS = 60_000
+"""Limit on the drawn spans of the timeline, the longest: more make a page slow to open."""
 
 ROWS = 64
-"""Limit on the drawn threads of the timeline, those with the most moments."""
+"""Limit on the drawn threads of the timeline, those with the most spans."""
 
 
 def distributions(mutex: Mutex) -> dict[str, Any]:
@@ -93,28 +93,28 @@ def blocks(profile: Profile) -> list[list[Any]]:
 
 
 def timeline(profile: Profile) -> dict[str, Any]:
-    """Return the threads with moments of mutex, 1 for held or 0 for waited, begin, end, site."""
-    moments = sorted(profile.timeline, key=lambda moment: moment.begin - moment.end)[:MOMENTS]
+    """Return the threads with spans of mutex, 1 for held or 0 for waited, begin, end, site."""
+    spans = sorted(profile.timeline, key=lambda span: span.begin - span.end)[:SPANS]
     of_thread: dict[int, list[Any]] = {}
     names: dict[str, int] = {}
-    for moment in sorted(moments, key=lambda moment: moment.begin):
-        site = site_name(profile, moment)
-        of_thread.setdefault(moment.thread, []).append(
+    for span in sorted(spans, key=lambda span: span.begin):
+        site = site_name(profile, span)
+        of_thread.setdefault(span.thread, []).append(
             [
-                moment.mutex,
-                int(moment.kind == "hold"),
-                round(moment.begin),
-                round(moment.end),
+                span.mutex,
+                int(span.kind == "hold"),
+                round(span.begin),
+                round(span.end),
                 names.setdefault(site, len(names)),
             ]
         )
     busiest = sorted(of_thread, key=lambda thread: -len(of_thread[thread]))[:ROWS]
     return {
         "threads": [
-            {"name": thread_name(profile, thread), "moments": of_thread[thread]}
+            {"name": thread_name(profile, thread), "spans": of_thread[thread]}
             for thread in sorted(busiest)
         ],
         "places": list(names),
-        "left": len(profile.timeline) - len(moments),
+        "left": len(profile.timeline) - len(spans),
         "threadsLeft": len(of_thread) - len(busiest),
     }

@@ -13,9 +13,9 @@ function startTimeline() {
   const canvas = document.createElement("canvas");
   element.append(canvas);
   const context = canvas.getContext("2d");
-  const all = threads.flatMap(({ moments }) => moments);
-  const least = all.reduce((low, moment) => Math.min(low, moment[2]), Infinity);
-  const most = all.reduce((high, moment) => Math.max(high, moment[3]), -Infinity);
+  const all = threads.flatMap(({ spans }) => spans);
+  const least = all.reduce((low, span) => Math.min(low, span[2]), Infinity);
+  const most = all.reduce((high, span) => Math.max(high, span[3]), -Infinity);
   const shortest = Math.max((most - least) / 1e6, 1);
   let from = least, to = Math.max(most, least + 1);
   let dragged = null;
@@ -72,11 +72,11 @@ function startTimeline() {
     margin = Math.ceil(Math.min(longest, width * 0.22)) + 10;
     drawAxis(width, height);
     const waited = stripes();
-    threads.forEach(({ name, moments }, row) => {
+    threads.forEach(({ name, spans }, row) => {
       const top = TIMELINE_AXIS + row * TIMELINE_ROW;
       context.fillStyle = css("--line");
       context.fillRect(margin, top + TIMELINE_ROW - 3, width - margin, 1);
-      for (const [mutex, held, begin, end] of moments) {
+      for (const [mutex, held, begin, end] of spans) {
         if (end < from || begin > to || (chosen.timeline !== null && mutex !== chosen.timeline)) continue;
         const x = Math.max(position(begin), margin);
         const wide = Math.max(Math.min(position(end), width) - x, 0.7);
@@ -106,14 +106,14 @@ function startTimeline() {
     return context.createPattern(tile, "repeat");
   }
 
-  function momentAt(event) {
+  function spanAt(event) {
     const row = Math.floor((event.offsetY - TIMELINE_AXIS) / TIMELINE_ROW);
     if (row < 0 || row >= threads.length || event.offsetX < margin) return null;
     const slack = ((to - from) / canvas.clientWidth) * 2;
     const ns = timeAt(event.offsetX);
-    const hits = threads[row].moments.filter(([mutex, , begin, end]) => begin - slack <= ns && end + slack >= ns
+    const hits = threads[row].spans.filter(([mutex, , begin, end]) => begin - slack <= ns && end + slack >= ns
       && (chosen.timeline === null || mutex === chosen.timeline));
-    // Holds overlap the moments within them: the shortest is chosen.
+    // Holds overlap the spans within them: the shortest is chosen.
     const [hit] = hits.sort((a, b) => (a[3] - a[2]) - (b[3] - b[2]));
     return hit ? { thread: threads[row].name, hit } : null;
   }
@@ -129,7 +129,7 @@ function startTimeline() {
       render();
       return;
     }
-    const found = momentAt(event);
+    const found = spanAt(event);
     if (!found) {
       showHint(null);
       return;
