@@ -6,6 +6,7 @@ the folder, and programs executed.
 """
 
 import contextlib
+import copy
 import gc
 import io
 import json
@@ -340,7 +341,7 @@ def _changed_json(text: str, draw: random.Random, by_field: bool) -> str:
         if draw.random() < 0.2:
             del container[key]
         else:
-            container[key] = draw.choice(_VALUES)
+            container[key] = copy.deepcopy(draw.choice(_VALUES))
     return json.dumps(document)
 
 
@@ -524,7 +525,12 @@ def _first_problem(reader: Reader, folder: Path, seeds: Sequence[int]) -> tuple[
     report.write_text("0\n")
     child = os.fork()
     if child == 0:
-        _child(reader, valid, folder / reader.file, seeds, report)
+        try:
+            _child(reader, valid, folder / reader.file, seeds, report)
+        finally:
+            # A fault of this file itself must not continue as a second parent.
+            traceback.print_exc()
+            os._exit(1)
     _, status = os.waitpid(child, 0)
     number, _, problem = report.read_text().partition("\n")
     if status != 0:
