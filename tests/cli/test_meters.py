@@ -94,7 +94,8 @@ def test_counting_begins_with_the_program_and_ends_with_its_descendants(
     migrations_script: str,
 ) -> None:
     """The kernel counts the migrations of a child and a grandchild."""
-    script = f"import os\n{migrations_script}\nif os.fork() == 0:\n    {migrations_script}\n    os._exit(0)\nos.wait()"
+    in_child = f"if os.fork() == 0:\n    {migrations_script}\n    os._exit(0)\nos.wait()"
+    script = f"import os\n{migrations_script}\n{in_child}"
     allowed = os.sched_getaffinity(0)
     counting = Counting()
     # The migrations of this process do not count.
