@@ -22,6 +22,6 @@ def test_another_validation_is_not_mixed_in(cli: Cli, tmp_path: Path) -> None:
     folder.mkdir()
     settings = {"schema": 1, "seconds": 2.0, "timeout": 1.0}
     (folder / "runs.jsonl").write_text(json.dumps(settings) + "\n")
-    cli(*NO_RUNS, "-o", folder).refuses("seconds 2.0, not 0.15")
+    cli(*NO_RUNS, "-o", folder).refuses("seconds 2.0, not 0.25")
     (folder / "runs.jsonl").write_text("x\n")
     cli(*NO_RUNS, "-o", folder).refuses("cannot use")

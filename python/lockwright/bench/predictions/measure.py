@@ -24,6 +24,9 @@ from lockwright.study.campaign.local_machine import Folders
 _PROFILING = 60.0
 """Limit of a profiled run in seconds."""
 
+_AGAIN = 1000
+"""Added to the number of a round in which the baseline runs again: even, and above all rounds."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -86,12 +89,13 @@ def measure(
     runs: Runs,
     store: Store,
 ) -> bool:
-    """Make the missing runs of all subjects under their locks, those of a subject by rounds, the
-    locks in an order shuffled for the round. Return True if none is missing then."""
-    missing = sum(len(_missing(*each, rounds, runs)) for each in subjects)
+    """Make the missing runs of all subjects under their locks by rounds, the locks of a subject in
+    an order shuffled for the round. Return True if none is missing then."""
+    order = [(*each, number) for number in range(rounds) for each in subjects]
+    missing = sum(len(_missing(*each, runs)) for each in order)
     with progress("predictions: runs", missing) as steps:
-        for subject, locks in subjects:
-            left = _missing(subject, locks, rounds, runs)
+        for subject, locks, number in order:
+            left = _missing(subject, locks, number, runs)
             if not left:
                 continue
             if limits.is_over:
@@ -99,30 +103,26 @@ def measure(
             with _installed(subject, folders) as installed:
                 plan = installed.plan(tuple(locks), rounds, limits.timeout)
                 with Runner(plan, installed.file, environment=installed.environment) as runner:
-                    for number, lock in left:
+                    for slot, lock in left:
                         steps.step(f"{lock}, {subject.name}, {subject.threads} threads")
-                        if limits.is_over or not _is_missing(runs, subject, lock, number):
+                        if limits.is_over or not _is_missing(runs, subject, lock, slot):
                             continue
-                        made = _run(runner, installed, subject, number, lock, registry, limits)
+                        made = _run(runner, installed, subject, slot, lock, registry, limits)
                         runs.add(made)
                         store.add(made)
-    return not any(_missing(*each, rounds, runs) for each in subjects)
+    return not any(_missing(*each, runs) for each in order)
 
 
 def _missing(
-    subject: Subject, locks: Sequence[str], rounds: int, runs: Runs
+    subject: Subject, locks: Sequence[str], number: int, runs: Runs
 ) -> list[tuple[int, str]]:
-    """Return the rounds and locks of the missing runs. The baseline, to which all are compared,
-    runs three times in a round."""
-    slots = []
-    for number in range(rounds):
-        order = [(number, lock) for lock in _shuffled(subject, number, locks)]
-        # Beside the others only: the machine may be another one at another time.
-        if any(_is_missing(runs, subject, lock, number) for lock in locks if lock != BASELINE):
-            for part in (1, 2):
-                again = rounds + 2 * number + part - 1
-                order.insert(part * len(order) // 3, (again, BASELINE))
-        slots += order
+    """Return the missing runs of a round: its number and the lock. The baseline, to which all are
+    compared, runs three times in a round, under numbers of the same parity."""
+    slots = [(number, lock) for lock in _shuffled(subject, number, locks)]
+    # Beside the others only: the machine may be another one at another time.
+    if any(_is_missing(runs, subject, lock, number) for lock in locks if lock != BASELINE):
+        for part in (1, 2):
+            slots.insert(part * len(slots) // 3, (number + part * _AGAIN, BASELINE))
     return [slot for slot in slots if _is_missing(runs, subject, slot[1], slot[0])]
 
 

@@ -15,6 +15,7 @@ SCHEMA = 1
 """Increased when a field changes its meaning or is removed."""
 
 _RUNS = "runs.jsonl"
+_PREDICTED = ".predicted.json"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ class Runs:
         """Return the runs that did not fail, those that were ended at their limit among them."""
         runs = self.runs.get((subject, threads, lock), {})
         return [run for run in runs.values() if not run.failure]
+
+    def has(self, subject: str) -> bool:
+        """Return True if there is a run of a subject."""
+        return any(name == subject for name, _, _ in self.runs)
 
     def is_missing(self, subject: str, threads: int, lock: str, number: int) -> bool:
         """Return True if the run of that round is to be made: a lock that was ended at its limit,
@@ -105,15 +110,28 @@ class Store:
         """Return the file of a subject's profile."""
         return self.folder / f"{subject.replace(' ', '_')}.profile.json"
 
-    def add_predictions(self, subject: str, rates: Rates, gains: Gains) -> None:
-        """Replace the predictions of a subject."""
+    def add_predictions(self, subject: str, rates: Rates, gains: Gains, *, is_blind: bool) -> None:
+        """Replace the predictions of a subject. is_blind: nothing of it was measured before."""
         rows = [[*key, rate] for key, rate in rates.items()]
-        path = self.folder / f"{subject.replace(' ', '_')}.predicted.json"
-        path.write_text(json.dumps({"rates": rows, "gains": gains}) + "\n")
+        path = self.folder / f"{subject.replace(' ', '_')}{_PREDICTED}"
+        document = {"blind": is_blind, "rates": rows, "gains": gains}
+        path.write_text(json.dumps(document) + "\n")
+
+    def predicted(self) -> set[str]:
+        """Return the subjects that have predictions, as in the names of their files."""
+        return {path.name.removesuffix(_PREDICTED) for path in self.folder.glob(f"*{_PREDICTED}")}
+
+    def not_blind(self) -> list[str]:
+        """Return the subjects that were predicted after a run of theirs, by name."""
+        return sorted(
+            path.name.removesuffix(_PREDICTED)
+            for path in self.folder.glob(f"*{_PREDICTED}")
+            if not json.loads(path.read_text()).get("blind", False)
+        )
 
     def has_predictions(self, subject: str, cells: Sequence[Cell], cases: Sequence[Case]) -> bool:
         """Return True if all predictions of a subject are there, of its present profile."""
-        path = self.folder / f"{subject.replace(' ', '_')}.predicted.json"
+        path = self.folder / f"{subject.replace(' ', '_')}{_PREDICTED}"
         if not path.exists() or path.stat().st_mtime < self.profile(subject).stat().st_mtime:
             return False
         rates, gains = self.predictions()
@@ -125,7 +143,7 @@ class Store:
         """Return the predictions of all subjects."""
         rates: Rates = {}
         gains: Gains = {}
-        for path in sorted(self.folder.glob("*.predicted.json")):
+        for path in sorted(self.folder.glob(f"*{_PREDICTED}")):
             document = json.loads(path.read_text())
             rates |= {(row[0], row[1], row[2]): row[3] for row in document["rates"]}
             gains |= document["gains"]

@@ -1,15 +1,19 @@
 """The programs of the validation of predictions: their runs, and the changes that are options."""
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lockwright.run.bench_program import program as bench_program
+from lockwright.simulate.figures import BASELINE
 from lockwright.study.program import catalogue
 from lockwright.study.program.entry import HIGHER, LOWER, OUTPUT, Metric, Program
 
 PROGRAMS = (
     "git-grep",
+    "kyoto-cache",
     "kyoto-jemalloc",
+    "kyoto-tree",
     "node-pool",
     "pbzip2",
     "perl-queue",
@@ -17,6 +21,7 @@ PROGRAMS = (
     "python-queue",
     "rocksdb-fillrandom",
     "rocksdb-one-shard",
+    "rocksdb-readrandom",
     "sysbench-mutex",
     "sysbench-threads",
 )
@@ -102,6 +107,15 @@ def catalogue_subject(name: str, threads: int, seconds: float) -> Subject:
     program = replace(program, command=tuple(command))
     scale = min(1.0, seconds / program.seconds) if program.seconds else 1.0
     return Subject(name, program, threads, scale)
+
+
+def drawn(subject: Subject, locks: Sequence[str], number: int, seed: int) -> list[str]:
+    """Return BASELINE and so many of the other locks, drawn for the program and its number of
+    threads, in the order of `locks`."""
+    others = [lock for lock in locks if lock != BASELINE]
+    draw = random.Random(f"{seed} {subject.name} {subject.threads}")
+    chosen = set(draw.sample(others, min(number, len(others))))
+    return [BASELINE, *(lock for lock in others if lock in chosen)]
 
 
 def _with_words(subject: Subject, suffix: str, words: Mapping[str, str]) -> Subject:

@@ -15,10 +15,13 @@ from lockwright.commands.common import grammar
 from lockwright.commands.common.options import name_list, number_list
 from lockwright.simulate.figures import BASELINE
 
-_ROUNDS_OF_CHANGES = 4
+_ROUNDS_OF_CHANGES = 2
 """Rounds of the changes for each run of a lock: they are few, and a tenth is to be shown."""
 
-PARTS = ("profiles", "runs", "changes", "predictions")
+_SIMULATION = 600.0
+"""Limit of a simulation in seconds: a guard only, for it is never measured."""
+
+PARTS = ("profiles", "predictions", "changes", "runs")
 
 
 @click.command(
@@ -28,7 +31,7 @@ PARTS = ("profiles", "runs", "changes", "predictions")
             "Compare 'lockwright predict' and 'what-if' with runs on this machine.",
             "Programs are profiled with 2 threads under pthread. Their throughput under other "
             "locks, with other numbers of threads, and after changes that are options of theirs is "
-            "predicted, and then measured in interleaved rounds. The metric is that of "
+            "predicted, and only then measured, in interleaved rounds. The metric is that of "
             "docs/predicting.md. Each run is stored at once, so a call with the same folder "
             "resumes.",
             definitions([*tables.CELLS, *tables.CHANGES], "Columns:"),
@@ -43,8 +46,16 @@ PARTS = ("profiles", "runs", "changes", "predictions")
 )
 @grammar.locks(", ".join(kinds.LOCKS))
 @cells_and_parts(kinds.THREADS, PARTS, rest="the next call")
-@grammar.runs(2, of="each lock", least=2)
-@grammar.seconds(0.15, of=" of a run under pthread, about")
+@click.option(
+    "--draw",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Take N locks beside pthread for each program and number of threads, drawn with --seed.  "
+    "[default: all]",
+)
+@grammar.seed(1)
+@grammar.runs(3, of="each lock", least=2)
+@grammar.seconds(0.25, of=" of a run under pthread, about")
 @grammar.timeout(1.0)
 @grammar.output_to_folder("every run", default="lockwright-predict")
 @click.pass_context
@@ -56,6 +67,8 @@ def command(
     parts: str,
     minutes: float | None,
     worst: int,
+    draw: int | None,
+    seed: int,
     runs: int,
     seconds: float,
     timeout: float,
@@ -77,6 +90,7 @@ def command(
     store = Store(output or Path("lockwright-predict"))
     made = store.begin({"seconds": seconds, "timeout": timeout})
     cells = [kinds.catalogue_subject(name, count, seconds) for count in counts for name in names]
+    of_cells = [(each, kinds.drawn(each, chosen, draw or len(chosen), seed)) for each in cells]
     cases = kinds.cases(names, seconds)
     profiled = {
         name: kinds.catalogue_subject(name, kinds.PROFILED_THREADS, seconds) for name in names
@@ -100,16 +114,6 @@ def command(
             if "profiles" in wanted:
                 lines += measure.profile(list(profiled.values()), places, store)
             has_profile = {name for name in profiled if store.profile(name).exists()}
-            if "changes" in wanted:
-                some = list(of_changes.values())
-                # Round by round, so that a program runs beside its changed form.
-                for number in range(_ROUNDS_OF_CHANGES * runs):
-                    is_complete = measure.measure(
-                        some, number + 1, limits, known, places, made, store
-                    )
-            if "runs" in wanted:
-                some = [(each, chosen) for each in cells if each.name in has_profile]
-                is_complete &= measure.measure(some, runs, limits, known, places, made, store)
             if "predictions" in wanted:
                 machine = load_machine(HERE, 30.0)
                 with progress("predictions: simulations", len(profiled)) as steps:
@@ -120,29 +124,40 @@ def command(
                             continue
                         simulated = [
                             Cell(lock, each.threads)
-                            for each in cells
+                            for each, locks_of in of_cells
                             if each.name == name
-                            for lock in chosen
-                            if made.of(name, each.threads, lock)
+                            for lock in locks_of
                         ]
                         of_subject = [case for case in cases if case.before.name == name]
                         if store.has_predictions(name, simulated, of_subject):
                             continue
                         try:
                             predictions = predicted.predict(
-                                subject, store, machine, simulated, of_subject, 30.0
+                                subject, store, machine, simulated, of_subject, _SIMULATION
                             )
                         except LockwrightError as error:
                             lines.append(f"{name}: {error.what}")
                             continue
-                        store.add_predictions(name, *predictions)
+                        store.add_predictions(name, *predictions, is_blind=not made.has(name))
+            if "changes" in wanted:
+                some = list(of_changes.values())
+                is_complete &= measure.measure(
+                    some, _ROUNDS_OF_CHANGES * runs, limits, known, places, made, store
+                )
+            if "runs" in wanted:
+                # Not those that cannot be predicted, where that is known.
+                names_of = store.predicted() or has_profile
+                some = [each for each in of_cells if each[0].name in names_of]
+                is_complete &= measure.measure(some, runs, limits, known, places, made, store)
     except interrupts.Stopped as signal:
         stopped = signal
     console = terminal.output()
     rates, gains = store.predictions()
     if rates or gains:
         found = [
-            each for subject in cells if (each := agreement.cell(subject, chosen, made, rates))
+            each
+            for subject, locks_of in of_cells
+            if (each := agreement.cell(subject, locks_of, made, rates))
         ]
         changed = [one for case in cases if (one := agreement.changed(case, made, gains))]
         if found:
@@ -152,6 +167,12 @@ def command(
         if changed:
             console.print(tables.changes_table(changed))
         lines += tables.sentences(found, changed)
+        late = store.not_blind()
+        lines.append(
+            f"Predicted after a run of theirs: {', '.join(late)}."
+            if late
+            else "Every program was predicted before the first of its runs."
+        )
     failures = [f"{run.lock} {run.subject}/{run.threads}" for run in made.failures()]
     if failures:
         lines.append(f"{len(failures)} runs failed and do not count: {', '.join(failures[:20])}")
