@@ -33,6 +33,8 @@ def test_a_lock_is_advised_if_the_waiting_counts(waited: float, matters: bool) -
     profile, advice = advised(readers, examples.mutex(entries=1000))
     assert ("99 % reads" in advice.sentence) is matters
     assert names(advice) == (["big-reader", "c-rw-wp"] if matters else [])
+    first = "Try --rwlock big-reader or c-rw-wp: " if matters else "No lock will change much: "
+    assert advice.sentence.startswith(first)
     commands = comparisons(profile, advice, 5)
     expected = "lockwright compare --locks pthread --rwlocks keep,big-reader,c-rw-wp -- program"
     assert commands == ([expected] if matters else [])

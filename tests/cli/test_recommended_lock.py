@@ -162,3 +162,19 @@ def test_what_may_be_chance_is_settled_and_not_used(judge: object) -> None:
     assert " --locks pthread,spins " in verdict.command
     assert "safest" not in verdict.sentence
     assert "With more threads" not in verdict.sentence
+
+
+def test_of_tied_reader_writer_locks_one_that_is_not_passed_on_is_recommended() -> None:
+    """A lock that unlock passes to a waiter without a processor idles until that runs."""
+    fair = {"pthread": BASE, "pthread/ticket-rw-fair": TIED["spins"]}
+    verdict = compared(
+        fair | {"pthread/big-reader": TIED["parks"], "pthread/futex-rw": [20, 20, 20.2]}
+    )
+    assert recommended(verdict) == "pthread"
+    assert verdict.command is not None
+    assert "--rwlock futex-rw " in verdict.command
+    assert "pthread/futex-rw is the safest of these: its waiters park, it needs" in verdict.sentence
+    verdict = compared(fair)
+    assert (
+        "pthread/ticket-rw-fair may lose most of its throughput: it is passed" in verdict.sentence
+    )

@@ -52,8 +52,9 @@ from predict import made
 
 from support.made_profile import made_profile
 
-#: Seconds after which a reader counts as hung.
-LIMIT = 60
+#: Seconds of processor time, and of all time, after which a reader counts as hung. The second is
+#: long, for a machine may stop a process for minutes.
+LIMIT, LONG_LIMIT = 60, 900
 
 #: From this seed on, changes of JSON documents select a field at each level, so that fields of
 #: small and of large parts change equally often. Smaller seeds select among all values; they
@@ -459,7 +460,8 @@ def _problem(reader: Reader, path: Path, events: list[str]) -> str:
     """Read the file; return what is wrong with that, or ''. events: as _watch records them."""
     out, err = io.StringIO(), io.StringIO()
     problem = ""
-    signal.alarm(LIMIT)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    signal.alarm(LONG_LIMIT)
     try:
         # Each file shows the warnings that an earlier one has shown.
         with (

@@ -47,7 +47,11 @@ def advise(
     )
     on_rwlocks = advise_on_rwlocks(figures)
     names = [lock.lock for lock in candidates]
-    sentences = [_sentence(figures, fired, can_gain, names), on_rwlocks.sentence]
+    rwlocks_first = bool(on_rwlocks.shortlist) and not can_gain and not profile.deadlock
+    no_lock = "No other mutex" if rwlocks_first else "No lock"
+    sentences = [_sentence(figures, fired, can_gain, names, no_lock), on_rwlocks.sentence]
+    if rwlocks_first:
+        sentences.reverse()
     return Advice(
         sentence=" ".join(filter(None, sentences)),
         sensitive=is_costly or bool(fired),
@@ -112,12 +116,16 @@ def _sensitivity(figures: ProfileFigures) -> tuple[Evidence, ...]:
 
 
 def _sentence(
-    figures: ProfileFigures, fired: list[Diagnosis], can_gain: bool, names: list[str]
+    figures: ProfileFigures,
+    fired: list[Diagnosis],
+    can_gain: bool,
+    names: list[str],
+    no_lock: str,
 ) -> str:
     if figures.profile.deadlock:
         mutexes = " and ".join(figures.mutexes[index].name for index in figures.profile.deadlock)
         return f"It ended in a deadlock over {mutexes}; no lock prevents that."
-    sentence = _sentence_on_mutexes(figures, fired, can_gain, names)
+    sentence = _sentence_on_mutexes(figures, fired, can_gain, names, no_lock)
     calls = figures.process.rwlock_calls
     if (figures.per_cpu_second(calls) or 0) < thresholds.RWLOCK_CALLS:
         return sentence
@@ -128,7 +136,11 @@ def _sentence(
 
 
 def _sentence_on_mutexes(
-    figures: ProfileFigures, fired: list[Diagnosis], can_gain: bool, names: list[str]
+    figures: ProfileFigures,
+    fired: list[Diagnosis],
+    can_gain: bool,
+    names: list[str],
+    no_lock: str,
 ) -> str:
     share = with_unit(figures.lost_share, "share")
     lost = f"threads lost {share} of the time in which they ran or waited"
@@ -141,17 +153,17 @@ def _sentence_on_mutexes(
         )
     if not can_gain and fired:
         return (
-            f"No lock will change much: {lost} for mutexes. There is {titles}, which the wrong lock"
-            " would worsen: keep the C library's mutex."
+            f"{no_lock} will change much: {lost} for mutexes. There is {titles}, which the wrong"
+            " lock would worsen: keep the C library's mutex."
         )
     if not can_gain and figures.lost_share >= thresholds.LOST:
         return (
-            f"No lock will change much: {lost} for mutexes, but other threads used the processors"
+            f"{no_lock} will change much: {lost} for mutexes, but other threads used the processors"
             " meanwhile, and none of the nine bottlenecks was found."
         )
     if not can_gain:
         return (
-            f"No lock will change much: {lost} for mutexes, and none of the nine bottlenecks was"
+            f"{no_lock} will change much: {lost} for mutexes, and none of the nine bottlenecks was"
             " found."
         )
     locks_to_try = f"try {', '.join(names[:2])}" if names else "no lock is left to try"

@@ -68,9 +68,9 @@ def advise_on_rwlocks(figures: ProfileFigures) -> RwLockAdvice:
         names = " or ".join(candidate.lock for candidate in shortlist[:2])
         share = numbers.share(lost.value or 0.0)
         sentence = (
-            f"Threads lost {share} of the time in which they ran or waited for reader-writer locks,"
-            f" most of it for {worst.name} ({numbers.share(worst.read_share)} reads):"
-            f" try --rwlock {names}."
+            f"Try --rwlock {names}: threads lost {share} of the time in which they ran or waited"
+            f" for reader-writer locks, most of it for {worst.name}"
+            f" ({numbers.share(worst.read_share)} reads)."
         )
         return RwLockAdvice(sentence, (lost,), shortlist, tuple(changes))
     if starved:

@@ -6,7 +6,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.compare.stats import NEAR, Summary
 from lockwright.preload import locks
 from lockwright.preload.locks import BASELINE, Lock
-from lockwright.preload.rwlocks import parts_of
+from lockwright.preload.rwlocks import RwLock, parts_of, rwlocks
 from lockwright.stats.inference import paired_ratio
 
 Locks = Mapping[str, Lock]
@@ -51,12 +51,40 @@ def _is_worse(row: Summary, best: Summary, lower_is_better: bool) -> bool:
 
 def safest(best: Summary, tied: Sequence[Summary], known: Locks) -> Summary:
     """Return the safest of the tied locks and the best one, which precedes equally safe ones."""
-    return min((best, *tied), key=lambda row: rank(lock_of(row, known)))
+    return min(
+        (best, *tied), key=lambda row: (*rank(lock_of(row, known)), *rwlock_rank(rwlock_of(row)))
+    )
 
 
 def lock_of(row: Summary, known: Locks) -> Lock | None:
     """Return the lock of a row, or of its pair with a reader-writer lock."""
     return known.get(parts_of(row.lock)[0])
+
+
+def rwlock_of(row: Summary) -> RwLock | None:
+    """Return the reader-writer lock of a row; None if it is the C library's or not known."""
+    try:
+        return rwlocks().get(parts_of(row.lock)[1])
+    except LockwrightError:
+        return None
+
+
+def rwlock_rank(rwlock: RwLock | None) -> tuple[bool | int, ...]:
+    """Return a sort key like `rank`."""
+    if rwlock is None:
+        return (False,)
+    return (
+        _passes_on(rwlock),
+        not rwlock.parking,
+        rwlock.bytes_per_lock_outside,
+        rwlock.bytes_per_node,
+    )
+
+
+def _passes_on(rwlock: RwLock) -> bool:
+    """Return whether an unlock passes the lock to the next waiter, even if it has no processor;
+    docs/rwlocks.md has measurements with more threads than processors."""
+    return rwlock.preference == "FIFO"
 
 
 def rank(lock: Lock | None) -> tuple[bool | int, ...]:
@@ -78,12 +106,13 @@ def rank(lock: Lock | None) -> tuple[bool | int, ...]:
 def reason(chosen: Summary, best: Summary, tied: Sequence[Summary], known: Locks) -> str:
     """Return a sentence on why the chosen lock is recommended in place of the best; "" if it is the
     best. tied: as of `tied_with`."""
-    lock = lock_of(chosen, known)
+    lock, rwlock = lock_of(chosen, known), rwlock_of(chosen)
     if lock is None or chosen is best:
         return ""
+    traits = _traits(lock) if rwlock is None else _rwlock_traits(rwlock)
     named = ", ".join(row.lock for row in tied)
     worse = f"{named} {'is' if len(tied) == 1 else 'are'} not shown to be worse"
-    return f"{worse}; {chosen.lock} is the safest of these: {_traits(lock)}"
+    return f"{worse}; {chosen.lock} is the safest of these: {traits}"
 
 
 def _traits(lock: Lock) -> str:
@@ -96,10 +125,23 @@ def _traits(lock: Lock) -> str:
     return ", ".join(word for word in words if word) or "it has the least memory"
 
 
+def _rwlock_traits(rwlock: RwLock) -> str:
+    words = [
+        "its waiters park" if rwlock.parking else "",
+        "it needs no memory outside the lock" if not rwlock.bytes_per_lock_outside else "",
+    ]
+    return ", ".join(word for word in words if word) or "it has the least memory"
+
+
 def caution(chosen: Summary, known: Locks) -> str:
     """Return a sentence on what happens to the recommended lock with more threads than processors;
     "" if it is made for that, or its traits are not known."""
-    lock = lock_of(chosen, known)
+    lock, rwlock = lock_of(chosen, known), rwlock_of(chosen)
+    if rwlock is not None and _passes_on(rwlock):
+        return (
+            f"With more threads than processors {chosen.lock} may lose most of its throughput: it"
+            " is passed to waiters that have no processor"
+        )
     if lock is None or lock.survives_oversubscription:
         return ""
     return (

@@ -116,7 +116,7 @@ def _caller_of_wrappers(place: Place) -> Frame:
 
 
 def name_of(place: Place, is_single: bool) -> str:
-    """Return the name of a mutex. is_single: whether the place is of a single mutex. Behind
+    """Return the name of a lock. is_single: whether the place is of a single mutex. Behind
     wrappers, a name has no ordinal, since that counts the mutexes of all callers."""
     frame = place.frame
     name = _short(frame)
@@ -128,9 +128,9 @@ def name_of(place: Place, is_single: bool) -> str:
         name = _short(place.stack[0])
     if not is_single:
         how = "created in" if place.kind == CREATED else "first taken in"
-        return f"mutexes {how} {name}"
+        return f"locks {how} {name}"
     number = f" #{place.ordinal}" if place.ordinal > 0 and not place.wrappers else ""
-    return f"{name}{number}" if place.kind == CREATED else f"taken in {name}{number}"
+    return f"{name}{number}" if place.kind == CREATED else f"lock taken in {name}{number}"
 
 
 def _short(frame: Frame) -> str:
