@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
+from lockwright.preload.locks import RWLOCK  # noqa: E402
 from support import fuzzing, harness, locate  # noqa: E402  (needs the path above)
 
 
@@ -25,11 +26,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30, help="for each lock (30)")
     parser.add_argument("--locks", default="", help="names with commas; one of each waiting policy")
+    parser.add_argument(
+        "--rwlocks", default="", help="names with commas; all by default, a program has one of them"
+    )
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the first (the time)")
     parser.add_argument("--steps", type=int, default=300, help="of each program (300)")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args()
     locks = options.locks.split(",") if options.locks else one_lock_per_waiting_policy()
+    rwlocks = options.rwlocks.split(",") if options.rwlocks else locate.rwlock_names()
+    for unknown in sorted({*rwlocks} - {*locate.rwlock_names()}):
+        parser.error(f"there is no reader-writer lock '{unknown}'; lockwright list --rwlocks")
     variables = dict(word.split("=", 1) for word in options.set)
     spent = dict.fromkeys(locks, 0.0)
     differences = 0
@@ -49,11 +56,13 @@ def main() -> int:
         for lock in active:
             begin = time.monotonic()
             setting = harness.Setting(lock)
-            difference = fuzzing.compare(reference, setting, seed, options.steps, variables)
+            rwlock = rwlocks[(seed + locks.index(lock)) % len(rwlocks)]
+            settings = {RWLOCK: rwlock} | variables
+            difference = fuzzing.compare(reference, setting, seed, options.steps, settings)
             spent[lock] += time.monotonic() - begin + share
             if difference is not None:
                 differences += 1
-                print(f"seed {seed}, {lock}:\n{difference.description}", flush=True)
+                print(f"seed {seed}, {lock}, {settings}:\n{difference.description}", flush=True)
         if programs % 20 == 0:
             left = sum(max(0.0, 60 * options.minutes - seconds) for seconds in spent.values())
             print(f"{programs} programs, {differences} differences, {left / 60:.0f} min to go")

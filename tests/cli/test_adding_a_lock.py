@@ -163,25 +163,48 @@ def test_a_bad_row_is_refused(tree: Path, tmp_path: Path, row: str, message: str
     assert message in " ".join(result.stderr.split()), result.stderr
 
 
-def test_a_reader_writer_lock_takes_a_header_and_a_row(tree: Path, libraries: Path) -> None:
-    """The build, the list, `run` and the POSIX tests take it from the row."""
+@pytest.fixture(scope="module")
+def with_rwlock(tree: Path, libraries: Path) -> Path:
+    """Add a reader-writer lock of one header and one row, build, and return the libraries."""
     headers = tree / "include/lockwright"
-    (headers / "rwlock/my_rw.hpp").write_text(
-        (headers / "rwlock/futex_rw.hpp").read_text().replace("futex_rw", "my_rw")
-    )
+    text = (headers / "rwlock/futex_rw.hpp").read_text().replace("futex_rw", "my_rw")
+    (headers / "rwlock/my_rw.hpp").write_text(text.replace("few writers, which", "my load, which"))
     with (headers / "rwlocks.def").open("a") as rows:
         rows.write('LOCKWRIGHT_RWLOCK("my-rw", my_rw, "lockwright/rwlock/my_rw.hpp", my_rw<Env>)\n')
     build = run(tree, "cmake --build --preset release", CXXFLAGS="-Werror")
     assert build.returncode == 0, build.stdout + build.stderr
-    environment = {"LOCKWRIGHT_LIBDIR": str(libraries)}
-    listed = run(tree, ".venv/bin/lockwright list --rwlocks", **environment)
-    assert "my-rw" in [line.split()[0] for line in listed.stdout.splitlines()], listed.stderr
+    return libraries
+
+
+@pytest.mark.parametrize(
+    ("command", "finding"),
+    [
+        ("list --rwlocks", "my load"),
+        ("info my-rw", "LOCKWRIGHT_MY_RW_SPIN_NS"),
+        ("check include/lockwright/rwlock/my_rw.hpp --scenario together", "Nothing fails"),
+        ("torture my-rw --minutes 0.02", "Clean."),
+        ("bench rwlock --rwlocks my-rw --read-percent 90 --runs 1 --seconds 0.02", "my-rw"),
+        ("compare --locks my-lock --rwlocks my-rw --runs 1 --warmup 0 -- true", "my-lock/my-rw"),
+    ],
+    ids=lambda text: text.split()[0],
+)
+def test_commands_take_a_reader_writer_lock_from_its_row(
+    tree: Path, with_rwlock: Path, command: str, finding: str
+) -> None:
+    result = run(tree, f".venv/bin/lockwright {command}", LOCKWRIGHT_LIBDIR=str(with_rwlock))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert finding in result.stdout, result.stdout
+
+
+def test_a_program_runs_under_a_reader_writer_lock_of_a_header_and_a_row(
+    tree: Path, with_rwlock: Path
+) -> None:
     program = locate.program("posix", "rwlocks")
     tested = run(
         tree,
         f".venv/bin/lockwright run --lock my-lock --rwlock my-rw -- {program}",
         LOCKWRIGHT_TEST_RWLOCK="writers",
-        **environment,
+        LOCKWRIGHT_LIBDIR=str(with_rwlock),
     )
     assert tested.returncode == 0, tested.stdout + tested.stderr
     assert "ok: a reader beside a waiting writer" in tested.stdout

@@ -109,6 +109,29 @@ def test_a_lock_of_the_registry(cli: Cli) -> None:
     assert re.search(r"^ttas +exclusion +2 +\d+  exhaustive ", result.out, re.M), result.out
 
 
+RW_GOOD = (locate.ROOT / "include/lockwright/rwlock/futex_rw.hpp").read_text()
+RW_GOOD = RW_GOOD.replace("futex_rw", "my_rw")
+
+#: Readers enter beside a writer.
+RW_BROKEN = RW_GOOD.replace("return holders != written_ && (", "return (")
+
+
+def test_a_reader_writer_lock(cli: Cli, tmp_path: Path) -> None:
+    """One of the registry passes; in a header of one's own a fault is reported step by step."""
+    options = ("--scenario", "exclusion", "--threads", "2", "--budget", "1")
+    result = cli("check", "futex-rw", *options)
+    assert (result.status, result.err) == (0, ""), result.out + result.err
+    assert re.search(r"^futex-rw +exclusion +2 .* passed$", result.out, re.M), result.out
+    header = tmp_path / "my_rw.hpp"
+    header.write_text(RW_BROKEN)
+    result = cli("check", header, *options)
+    assert (result.status, result.err) == (1, ""), result.out + result.err
+    assert re.search(r"T1 +returns from lock_read: it is inside", result.out), result.out
+    assert re.search(r"What went wrong: T[01]: .*", result.out), result.out
+    header.write_text(RW_GOOD.replace("void forget_waiters", "void forget"))
+    cli("check", header).refuses("my_rw.hpp", "all members that lockwright/rwlock.hpp lists")
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
@@ -128,6 +151,7 @@ def test_a_header_without_a_lock_is_refused(
 def test_bad_input_is_refused(cli: Cli, header: Path, tmp_path: Path) -> None:
     cli("check", tmp_path / "none.hpp").refuses("there is no file")
     cli("check", "mcs-spinn").refuses("mcs-spin")
+    cli("check", "futex-rw", "--type", "x").refuses("--type is for a header")
     cli("check", "pthread").refuses("the C library's mutex")
     cli("check", "ttas", "--type", "x").refuses("--type is for a header")
     cli("check", "ttas", "--scenario", "exclusio").refuses("did you mean 'exclusion'?")

@@ -70,7 +70,7 @@ def test_the_setting_has_an_effect(
 def test_an_invalid_value_is_reported_and_not_used(run_under: RunUnder, value: str) -> None:
     program = locate.program("posix", "rwlocks")
     outcome = run_under(
-        "ttas", [program, "a reader beside a waiting writer"], env={VARIABLE: value}
+        "pthread", [program, "a reader beside a waiting writer"], env={VARIABLE: value}
     )
     assert outcome.status == 0, outcome.describe()
     words = ["keep", "mutex", *locate.rwlock_names()]

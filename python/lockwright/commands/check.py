@@ -17,7 +17,7 @@ _ROW = "{:<16} {:<20} {:>7} {:>13}  {:<11} {:>8}  {}"
 
 
 @click.command("check")
-@click.argument("lock", metavar="LOCK|HEADER", shell_complete=complete.lock_or_file)
+@click.argument("lock", metavar="LOCK|RWLOCK|HEADER", shell_complete=complete.lock_or_file)
 @click.option(
     "--type",
     "type_",
@@ -42,7 +42,8 @@ def command(
 ) -> int:
     """Try every interleaving of small programs over a lock, or as many as the budget allows.
 
-    LOCK is one of 'lockwright list'; HEADER is a file with a lock of your own.
+    LOCK is one of 'lockwright list' or of 'lockwright list --rwlocks'; HEADER is a file with a lock
+    of your own.
 
     Extent: 'exhaustive' is every interleaving; 'bound=N' every one with at most N switches away
     from a thread that could continue; 'random' as many as the budget allows. If one fails, it is
@@ -96,13 +97,17 @@ def command(
 def _subject(lock: str, type_: str | None) -> "Subject":
     from lockwright.base.errors import LockwrightError
     from lockwright.preload.locks import BASELINE, registry
+    from lockwright.preload.rwlocks import rwlocks
     from lockwright.run import checker
 
     if "/" in lock or Path(lock).suffix in (".hpp", ".h", ".hh", ".hxx") or Path(lock).is_file():
         return checker.subject_of_header(Path(lock), type_)
     if type_ is not None:
         raise click.UsageError("--type is for a header: a lock of the list has its type")
-    if registry().find(lock).name == BASELINE:
+    locks = registry()
+    if lock not in locks.names and lock in rwlocks():
+        return checker.subject_of_registry(lock)
+    if locks.find(lock).name == BASELINE:
         raise LockwrightError(
             f"{BASELINE} is the C library's mutex, whose source is not part of Lockwright",
             "choose another lock, or a header",

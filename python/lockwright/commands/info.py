@@ -40,7 +40,7 @@ _OVERSUBSCRIPTION = {
 
 
 @click.command("info")
-@click.argument("name", metavar="LOCK", shell_complete=complete.lock)
+@click.argument("name", metavar="LOCK|RWLOCK", shell_complete=complete.any_lock)
 def command(name: str) -> None:
     """Describe a lock or a reader-writer lock: its properties, costs and source."""
     import os

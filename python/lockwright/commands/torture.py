@@ -12,7 +12,7 @@ from lockwright.commands.common import complete, grammar
 
 
 @click.command("torture")
-@click.argument("name", metavar="LOCK|RWLOCK|all|rwlocks", shell_complete=complete.lock_or_all)
+@click.argument("name", metavar="LOCK|RWLOCK|all|rwlocks", shell_complete=complete.tortured)
 @grammar.real_number(
     "--minutes",
     None,

@@ -57,7 +57,7 @@ class Subject:
             "static_assert(check::is_a_lock<checked_lock<model>>());\n"
             "namespace check {\n"
             "std::vector<test_case> cases_of_the_lock() {\n"
-            "  return cases_of<checked_lock<model>>();\n"
+            "  return cases_of_kind<checked_lock<model>>();\n"
             "}\n"
             "}  // namespace check\n"
             "}  // namespace lockwright\n"
@@ -78,7 +78,7 @@ def subject_of_header(path: Path, class_name: str | None) -> Subject:
 
 
 def subject_of_registry(name: str) -> Subject:
-    """Return a lock of the registry."""
+    """Return a lock, or a reader-writer lock, of the registry."""
     identifier = name.replace("-", "_")
     header = f"lockwright/row/{identifier}.hpp"
     if not (headers() / header).is_file():

@@ -24,12 +24,18 @@ def _lock_names() -> list[str]:
 
 def _rwlock_names() -> list[str]:
     from lockwright.base.errors import LockwrightError
-    from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
+    from lockwright.preload.rwlocks import rwlocks
 
     try:
-        return [KEEP, MUTEX, *rwlocks()]
+        return list(rwlocks())
     except LockwrightError:
         return []
+
+
+def _values_of_rwlock() -> list[str]:
+    from lockwright.preload.rwlocks import KEEP, MUTEX
+
+    return [KEEP, MUTEX, *_rwlock_names()]
 
 
 def _program_names() -> list[str]:
@@ -66,14 +72,15 @@ def _file_names(_: click.Context, __: click.Parameter, prefix: str) -> list[Comp
 def lock_or_file(
     context: click.Context, option: click.Parameter, prefix: str
 ) -> list[CompletionItem[str]]:
-    """Complete the name of a lock, or else that of a file."""
-    return lock(context, option, prefix) or _file_names(context, option, prefix)
+    """Complete the name of a lock or reader-writer lock, or else that of a file."""
+    return any_lock(context, option, prefix) or _file_names(context, option, prefix)
 
 
 lock = _one_name(_lock_names)
-lock_or_all = _one_name(lambda: ["all", *_lock_names()])
+any_lock = _one_name(lambda: [*_lock_names(), *_rwlock_names()])
+tortured = _one_name(lambda: ["all", *_lock_names(), "rwlocks", *_rwlock_names()])
 locks = _name_list(lambda: ["all", *_lock_names()])
-rwlocks = _name_list(lambda: ["all", *_rwlock_names()])
+rwlocks = _name_list(lambda: ["all", *_values_of_rwlock()])
 program = _one_name(_program_names)
 programs = _name_list(lambda: ["all", *_program_names()])
 command_line = _file_names

@@ -58,6 +58,7 @@ std::vector<test_case> rw_cases() {
     cases.push_back({"readers-twice", 2, make<rw_mixed<L, 2, false, 'r', 'r'>>, settings});
     cases.push_back({"after-use", 2, make<rw_after_use<L, 1, 'w', 'r'>>, settings});
     cases.push_back({"after-use-twice", 2, make<rw_after_use<L, 2, 'w', 'r'>>, settings});
+    cases.push_back({"reads-again", 2, make<rw_reads_again<L>>, settings});
     // Threads 0 and 2 have one counter.
     cases.push_back({"after-use", 3, make<rw_after_use<L, 1, 'r', 'w', 'r'>>, settings});
     cases.push_back({"after-use-writers", 3, make<rw_after_use<L, 1, 'w', 'w', 'r'>>, settings});

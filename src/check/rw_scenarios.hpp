@@ -6,6 +6,7 @@
 
 #include "lockwright/rwlock.hpp"
 #include "scenarios.hpp"
+#include "traced_rwlock.hpp"
 
 namespace lockwright::check {
 
@@ -13,7 +14,7 @@ namespace lockwright::check {
 /// ordered after the previous writer, is a data race.
 template <class L>
 struct rw_program : program {
-  L lock;
+  traced_rwlock<L> lock;
   protected_data data;
 
   void write(bool writers_first = false) {
@@ -78,6 +79,23 @@ struct rw_after_use final : rw_program<L> {
       } else {
         this->read();
       }
+    }
+  }
+};
+
+/// Two writers come at once after the lock was read; one of them reads while the other is still to
+/// enter.
+template <class L>
+struct rw_reads_again final : rw_program<L> {
+  rw_reads_again() {
+    this->write();
+    this->read();
+  }
+  void thread(std::uint32_t index) override {
+    this->write();
+    if (index == 0) {
+      this->read();
+      this->read();
     }
   }
 };
@@ -225,7 +243,7 @@ struct rw_in_time final : rw_program<L> {
 /// The last thread that unlocks destroys the lock. One thread reads, all others write.
 template <class L, std::uint32_t Threads>
 struct rw_last_user_destroys final : program {
-  using tested = L;
+  using tested = traced_rwlock<L>;
   alignas(tested) unsigned char memory[sizeof(tested)];
   tested* lock = ::new (static_cast<void*>(memory)) tested;
   protected_data writes;
