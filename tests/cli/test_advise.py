@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 from advise import examples
+from lockwright.advise.adviser import advise
+from lockwright.advise.show import cautions
 from lockwright.base.errors import LockwrightError
+from lockwright.preload.locks import Registry
 from lockwright.profile import record
 from support.made_profile import made_profile
 
@@ -59,6 +62,22 @@ def test_the_number_of_locks(cli: Cli, contended: Path) -> None:
     assert len(names("--top", 1)) == 2
     assert len(names("--top", 6)) == 7
     assert len(names("--all")) == 6
+
+
+@pytest.mark.parametrize("option", [(), ("--all",)])
+def test_locks_that_spin_have_a_caution(cli: Cli, contended: Path, option: tuple[str, ...]) -> None:
+    out = cli("advise", contended, "--no-predict", *option).out
+    (line,) = (each for each in out.splitlines() if "may lose most of the throughput" in each)
+    assert "With more threads than processors mcs-spin and " in line
+    assert "-stp" not in line
+
+
+def test_locks_that_park_have_no_caution(tmp_path: Path) -> None:
+    hot = examples.mutex(held=1e6, contended=100, waited=0.5 * examples.SECOND, threads=2)
+    parks = examples.lock("parks", parking=True, survives_oversubscription=True)
+    advice = advise(examples.profile(hot), registry=Registry(tmp_path, [parks]))
+    assert [each.lock for each in advice.shortlist] == ["parks"]
+    assert cautions(advice, 1) == []
 
 
 def test_predictions_can_be_left_out(cli: Cli, contended: Path) -> None:

@@ -66,10 +66,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A lock that is worth trying, and why."""
+    """A lock that is worth trying, and why. survives_oversubscription: whether its waiters leave
+    their processors to a holder that has none."""
 
     lock: str
     reason: str
+    survives_oversubscription: bool = True
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,14 @@ from pathlib import Path
 from rich.console import Console
 
 from lockwright.advise.advice import Advice, Change, Evidence
-from lockwright.advise.show import comparisons, figure_text, gain_text, of_another_lock, unpredicted
+from lockwright.advise.show import (
+    cautions,
+    comparisons,
+    figure_text,
+    gain_text,
+    of_another_lock,
+    unpredicted,
+)
 from lockwright.base.terminal import print_wrapped
 from lockwright.profile.record import Profile
 
@@ -58,7 +65,7 @@ def show(
             for index, each in enumerate(advice.changes[:_CHANGES])
         ),
     )
-    notes = unpredicted(advice)
+    notes = [*unpredicted(advice), *cautions(advice, len(candidates))]
     if profile.partial:
         notes.append(f"the profile is not of a whole run: {profile.partial}")
     _print_part(console, "note", notes)

@@ -38,7 +38,8 @@ def shortlist(
         ranked.setdefault(
             lock.name, "satisfies the steps; nothing more is known of it for this use case"
         )
-    return tuple(Candidate(name, why) for name, why in list(ranked.items())[:size])
+    survives = {lock.name: lock.survives_oversubscription for lock in candidates}
+    return tuple(Candidate(name, why, survives[name]) for name, why in list(ranked.items())[:size])
 
 
 def _cases(

@@ -54,10 +54,12 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
         print_wrapped(console, "  ", text, "dim")
     _head(console, "Tail latency")
     print_wrapped(console, "  ", advice.tail_latency.text, "default")
-    if advice.remarks:
+    if advice.remarks or cautions(advice, len(advice.shortlist)):
         _head(console, "Remarks")
     for remark in advice.remarks:
         print_wrapped(console, "  ", remark[:1].upper() + remark[1:] + ".", "default")
+    for caution in cautions(advice, len(advice.shortlist)):
+        print_wrapped(console, "  ", f"{caution}.", "default")
     for command in comparisons(profile, advice, len(advice.shortlist)):
         console.print(f"\nMeasure them: {command}", soft_wrap=True)
 
@@ -95,6 +97,22 @@ def unpredicted(advice: Advice) -> list[str]:
     asked for."""
     reason = advice.predicted.reason if advice.predicted is not None else ""
     return [f"no gain is predicted: {reason}"] if reason else []
+
+
+def cautions(advice: Advice, size: int) -> list[str]:
+    """Return a line on those of the first `size` locks whose waiters spin while the holder has no
+    processor; nothing if there are none."""
+    names = [
+        candidate.lock
+        for candidate in advice.shortlist[:size]
+        if not candidate.survives_oversubscription
+    ]
+    if not names:
+        return []
+    return [
+        f"With more threads than processors {' and '.join(names)} may lose most of the throughput:"
+        " waiters spin while the holder has no processor"
+    ]
 
 
 def comparisons(profile: Profile, advice: Advice, size: int) -> list[str]:
