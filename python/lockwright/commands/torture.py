@@ -67,7 +67,9 @@ def command(
     known = registry()
     is_mutex = name == "all" or name in known.names
     chosen_rwlocks = [] if is_mutex else plan.chosen_rwlocks(name)
-    chosen = [known.find(BASELINE)] if chosen_rwlocks else plan.chosen_locks(name, known)
+    # Every library has the reader-writer locks.
+    beside = BASELINE if BASELINE in known.names else known.names[0]
+    chosen = [known.find(beside)] if chosen_rwlocks else plan.chosen_locks(name, known)
     for lock in chosen:
         known.path_of(lock.name)
         known.check_environment(lock.name, os.environ)
