@@ -133,7 +133,10 @@ class mutable_window {
 
   void unlock() {
     const std::int16_t owed = owed_;
-    owed_ = static_cast<std::int16_t>(owed < 0 ? owed + 1 : 0);
+    // Not without need: a store takes the line from the waiters that poll it.
+    if (owed != 0) {
+      owed_ = static_cast<std::int16_t>(owed < 0 ? owed + 1 : 0);
+    }
     // Relaxed: it stays before the release in turn_.unlock(), and so between
     // this thread's acquisition and the next one's.
     const std::uint64_t left = state_.fetch_sub(one_thread_, std::memory_order_relaxed);
