@@ -2,6 +2,7 @@
 
 import random
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,13 @@ from support.harness import RunUnder
 SETTINGS = harness.all_settings(most_nodes=2)
 
 
-def each_setting() -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("setting", SETTINGS, ids=[setting.label for setting in SETTINGS])
+def each_setting(settings: Sequence[harness.Setting] = SETTINGS) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("setting", settings, ids=[setting.label for setting in settings])
+
+
+def each_lock() -> pytest.MarkDecorator:
+    """Every lock on one node: for programs of which other nodes would show nothing more."""
+    return each_setting(harness.all_settings(most_nodes=1))
 
 
 def need(program: str) -> str:
@@ -25,7 +31,7 @@ def need(program: str) -> str:
 
 @pytest.fixture(scope="module")
 def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write 3 MB of compressible text, the same in every run."""
+    """Write 1.5 MB of compressible text, the same in every run."""
     generator = random.Random(20)
     words = [
         "".join(generator.choices("abcdefghijklmnopqrstuvwxyz", k=generator.randint(2, 9)))
@@ -34,7 +40,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("material") / "text"
     with path.open("w") as out:
         size = 0
-        while size < 3_000_000:
+        while size < 1_500_000:
             line = " ".join(generator.choices(words, k=12)) + "\n"
             out.write(line)
             size += len(line)
@@ -53,9 +59,9 @@ def test_kyoto_cabinet(run_under: RunUnder, setting: harness.Setting) -> None:
 
 #: Programs, their options for compressing with threads and for decompressing, and the suffix.
 COMPRESSORS = {
-    "xz": (["-1", "-T4", "--block-size=300KiB", "-k"], ["-d", "-T4"], ".xz"),
-    "pbzip2": (["-1", "-p4", "-b2", "-k"], ["-d", "-p4"], ".bz2"),
-    "pigz": (["-1", "-p", "4", "-k"], ["-d", "-p", "4"], ".gz"),
+    "xz": (["-1", "-T4", "--block-size=150KiB", "-k"], ["-d", "-T4"], ".xz"),
+    "pbzip2": (["-1", "-p4", "-b1", "-k"], ["-d", "-p4"], ".bz2"),
+    "pigz": (["-1", "-p", "4", "-b", "32", "-k"], ["-d", "-p", "4"], ".gz"),
     "zstd": (["-1", "-T4", "-B512K", "-q", "-k"], ["-d", "-q"], ".zst"),
 }
 
@@ -87,14 +93,14 @@ def test_parallel_sort(run_under: RunUnder, material: Path, setting: harness.Set
     assert outcome.stdout.splitlines() == sorted(lines)
 
 
-@each_setting()
+@each_lock()
 def test_output_of_a_pipe_is_unchanged(run_under: RunUnder, setting: harness.Setting) -> None:
     outcome = run_under(setting, ["sh", "-c", "printf 'b\\na\\n' | sort | cat"])
     assert outcome.stdout == "a\nb\n"
     assert outcome.stderr == ""
 
 
-@each_setting()
+@each_lock()
 def test_the_debugger_starts(run_under: RunUnder, setting: harness.Setting) -> None:
     # gdb takes locks in the constructors of its libraries, and starts threads.
     outcome = run_under(setting, [need("gdb"), "-nx", "-batch", "-ex", "print 6*7"])
@@ -122,7 +128,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
 
 
-@each_setting()
+@each_lock()
 def test_python_threads(run_under: RunUnder, setting: harness.Setting) -> None:
     # The interpreter's lock is a mutex and a condition variable with timed waits.
     outcome = run_under(setting, [need("python3"), "-c", PYTHON])

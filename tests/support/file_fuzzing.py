@@ -494,6 +494,9 @@ def _child(reader: Reader, valid: bytes, path: Path, seeds: Sequence[int], repor
         for number, seed in enumerate(seeds):
             # If the process dies, this says at which file.
             os.pwrite(current.fileno(), f"{number:<20}\n".encode(), 0)
+            # A database that an earlier reader left open is another file.
+            for earlier in path.parent.glob(f"{path.name}*"):
+                earlier.unlink()
             path.write_bytes(valid)
             mutate(path, random.Random(f"{reader.name} {seed}"), seed >= BY_FIELD)
             if number == 0:
