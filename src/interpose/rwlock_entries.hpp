@@ -17,15 +17,21 @@
   VERSIONED_OLD(lockwright_rwlock_##name, second, "__pthread_rwlock_" #name, BASE_VERSION)
 
 // A function of a lock without other arguments; waits: whether it blocks while the lock is held.
-#define RWLOCK_ENTRY(name, waits)                                            \
-  extern "C" int lockwright_rwlock_##name(pthread_rwlock_t* lock) noexcept { \
-    if (rwlock_entries::is_left_to_library(lock)) {                          \
-      rwlock_entries::record_library_call(waits);                            \
-      return lockwright::interpose::real.rwlock_##name(lock);                \
-    }                                                                        \
-    return rwlock_entries::name(lock, LOCKWRIGHT_CALLER);                    \
-  }                                                                          \
-  RWLOCK_NAMES(name);                                                        \
+// dispatch(lock, fast, general) returns fast(the lock with its own type), if it knows that at once, or
+// general(lock).
+#define RWLOCK_ENTRY(name, waits)                                              \
+  extern "C" int lockwright_rwlock_##name(pthread_rwlock_t* called) noexcept { \
+    return rwlock_entries::dispatch(                                           \
+        called, [](auto& replaced) { return replaced.name(); },                \
+        [caller = LOCKWRIGHT_CALLER](pthread_rwlock_t* lock) {                 \
+          if (rwlock_entries::is_left_to_library(lock)) {                      \
+            rwlock_entries::record_library_call(waits);                        \
+            return lockwright::interpose::real.rwlock_##name(lock);            \
+          }                                                                    \
+          return rwlock_entries::name(lock, caller);                           \
+        });                                                                    \
+  }                                                                            \
+  RWLOCK_NAMES(name);                                                          \
   RWLOCK_SECOND_NAME(name)
 
 // The two functions with a deadline; side: rdlock or wrlock.

@@ -16,6 +16,8 @@
 #include "preload/counting.hpp"
 #include "preload/fork.hpp"
 #include "preload/lock_until.hpp"
+#include "preload/reads_of_thread.hpp"
+#include "preload/rwlock_kind.hpp"
 
 namespace lockwright::preload {
 
@@ -24,56 +26,12 @@ using interpose::is_known;
 using interpose::is_valid;
 using interpose::thread_number;
 
-/// The locks that the calling thread holds for reading, so that it can be admitted again while a
-/// writer waits for it. A superset does no harm, a missing lock would: a lock that another thread
-/// unlocked may stay in the set.
-class read_lock_set {
- public:
-  [[nodiscard]] bool may_contain(const void* lock) const {
-    for (std::uint32_t i = 0; i < size_; ++i) {
-      if (locks_[i] == lock) {
-        return true;
-      }
-    }
-    return others_ != 0;
-  }
-
-  void add(const void* lock) {
-    if (size_ < capacity_) {
-      locks_[size_++] = lock;
-    } else {
-      ++others_;
-    }
-  }
-
-  void remove(const void* lock) {
-    for (std::uint32_t i = size_; i != 0; --i) {
-      if (locks_[i - 1] == lock) {
-        locks_[i - 1] = locks_[--size_];
-        return;
-      }
-    }
-    if (others_ != 0) {
-      --others_;
-    }
-  }
-
- private:
-  // More than programs nest; further locks are only counted.
-  static constexpr std::uint32_t capacity_ = 8;
-
-  std::uint32_t size_ = 0;
-  std::uint32_t others_ = 0;
-  const void* locks_[capacity_]{};
-};
-
-inline constinit thread_local read_lock_set read_locks_of_caller{};
-
 /// A mutex algorithm in the place of a reader-writer lock: readers exclude each other too.
 template <class L>
 class exclusive_core {
  public:
   static constexpr bool shared = false;
+  static constexpr bool distributed = false;
 
   int read(bool) { return write(); }
   int try_read(bool) { return try_write(); }
@@ -108,7 +66,16 @@ template <RwLock L>
 class shared_core {
  public:
   static constexpr bool shared = true;
+  static constexpr bool distributed = L::traits.distributed_readers;
 
+  /// Returns true if the caller is inside, which did not wait; read() decides for the others.
+  [[gnu::always_inline]] bool read_at_once() {
+    if constexpr (requires { lock_.lock_read_at_once(); }) {
+      return lock_.lock_read_at_once();
+    } else {
+      return lock_.try_lock_read(false) == admission::inside;
+    }
+  }
   int read(bool passes) { return error_for(lock_.lock_read(passes), EBUSY); }
   int try_read(bool passes) { return error_for(lock_.try_lock_read(passes), EBUSY); }
   int read_until(bool passes, deadline_clock clock, const timespec& deadline) {
@@ -134,7 +101,6 @@ class shared_core {
                : ETIMEDOUT;
   }
   [[nodiscard]] bool is_read() const { return lock_.is_read(); }
-  [[nodiscard]] bool is_written() const { return lock_.is_written(); }
   void unlock_read() { lock_.unlock_read(); }
   void unlock_write(bool writers_first) { lock_.unlock_write(writers_first); }
   void forget_waiters(bool is_held) { lock_.forget_waiters(is_held); }
@@ -147,11 +113,6 @@ class shared_core {
   L lock_;
 };
 
-/// Returns true for a process-shared lock, which is left to the C library.
-inline bool is_process_shared(const pthread_rwlock_t* lock) {
-  return __atomic_load_n(&lock->__data.__shared, __ATOMIC_RELAXED) != 0;
-}
-
 /// The layout, over the C library's:
 ///
 ///   bytes | meaning                                                  | written by
@@ -162,9 +123,13 @@ inline bool is_process_shared(const pthread_rwlock_t* lock) {
 ///   32-35 | serial of the only holder: the writer, or the one        | that holder
 ///         | reader where readers exclude each other; 0 for none      |
 ///   36-39 | how often that reader locked; 0 if it is a writer        | the same
-///   48-51 | kind; bits 31-16: generation, see fork.hpp               | initialisation, adopt()
+///   48-51 | kind; see rwlock_kind.hpp                                | initialisation, first use,
+///         |                                                          | adopt()
 ///
 /// A lock that is zero but for the kind, as the static initialisers leave it, is unlocked.
+///
+/// A reader that enters or leaves without contention needs the kind word, the lock and a count of its
+/// thread, and `serial` where readers are distributed. All else is in functions of their own.
 ///
 /// Under the writer-preferring kind that allows no recursive reads, writers come
 /// before waiting readers, and no reader passes a waiting writer. The other
@@ -172,8 +137,14 @@ inline bool is_process_shared(const pthread_rwlock_t* lock) {
 template <class Core>
 class replaced_rwlock {
  public:
+  /// Returns the lock, for a kind word of this process's generation.
   static replaced_rwlock& of(pthread_rwlock_t* lock) {
-    auto& self = *reinterpret_cast<replaced_rwlock*>(lock);
+    return *reinterpret_cast<replaced_rwlock*>(lock);
+  }
+
+  /// Returns the lock, repaired if this is its first use after a fork.
+  static replaced_rwlock& adopted(pthread_rwlock_t* lock) {
+    auto& self = of(lock);
     // Acquire pairs with the release in adopt(), which makes the repaired lock visible.
     if (((self.kind_.load(std::memory_order_acquire) ^ generation) & generation_bits) != 0)
         [[unlikely]] {
@@ -182,6 +153,7 @@ class replaced_rwlock {
     return self;
   }
 
+  /// `kind`: with the number of the algorithm.
   explicit replaced_rwlock(kind_word kind) : kind_(kind | generation) { check_layout(); }
 
   int destroy() {
@@ -192,12 +164,8 @@ class replaced_rwlock {
     return 0;
   }
 
-  int rdlock() {
-    return read(EDEADLK, [](Core& core, bool passes) { return core.read(passes); });
-  }
-  int tryrdlock() {
-    return read(EBUSY, [](Core& core, bool passes) { return core.try_read(passes); });
-  }
+  [[gnu::always_inline]] int rdlock() { return reads_at_once() ? 0 : rdlock_slowly(); }
+  [[gnu::always_inline]] int tryrdlock() { return reads_at_once() ? 0 : tryrdlock_slowly(); }
   int clockrdlock(deadline_clock clock, const timespec* deadline) {
     if (!is_known(clock.id) || !is_valid(*deadline)) {
       return EINVAL;
@@ -207,11 +175,11 @@ class replaced_rwlock {
     });
   }
 
-  int wrlock() {
+  [[gnu::always_inline]] int wrlock() {
     // The only reader would wait for itself for ever.
     return is_only_holder() ? EDEADLK : record_writer(core_.write());
   }
-  int trywrlock() { return record_writer(core_.try_write()); }
+  [[gnu::always_inline]] int trywrlock() { return record_writer(core_.try_write()); }
   int clockwrlock(deadline_clock clock, const timespec* deadline) {
     if (!is_known(clock.id) || !is_valid(*deadline)) {
       return EINVAL;
@@ -220,43 +188,29 @@ class replaced_rwlock {
                                            : record_writer(core_.write_until(clock, *deadline));
   }
 
-  int unlock() {
-    if constexpr (Core::shared) {
-      if (!core_.is_written()) {
-        if (core_.is_read()) {
-          read_locks_of_caller.remove(this);
-          core_.unlock_read();
-        }
-        return 0;
-      }
-    } else {
-      if (serial_.load(std::memory_order_relaxed) == 0) {
-        return 0;  // undefined, and harmless in the C library
-      }
-      if (reads_ > 1) {
-        --reads_;
-        return 0;
-      }
-      reads_ = 0;
-    }
-    const bool writers_first = forbids_recursion();
-    owner_.store(0, std::memory_order_relaxed);
-    serial_.store(0, std::memory_order_relaxed);
-    core_.unlock_write(writers_first);
-    return 0;
-  }
+  [[gnu::always_inline]] int unlock() { return unlocks_as_reader() ? 0 : unlock_only_holder(); }
 
  private:
   [[nodiscard]] bool forbids_recursion() const {
-    return (kind_.load(std::memory_order_relaxed) & ~generation_bits) ==
+    return kind_of(kind_.load(std::memory_order_relaxed)) ==
            PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
   }
 
   [[nodiscard]] bool is_held() const {
     if constexpr (Core::shared) {
-      return core_.is_read() || core_.is_written();
+      return core_.is_read() || serial_.load(std::memory_order_relaxed) != 0;
     } else {
       return serial_.load(std::memory_order_relaxed) != 0;
+    }
+  }
+
+  /// For a holder: true if it is a reader.
+  [[nodiscard, gnu::always_inline]] bool is_held_by_readers() const {
+    if constexpr (Core::distributed) {
+      // Cheaper, as a writer inside has stored its serial. unlock_read() accepts a free lock.
+      return serial_.load(std::memory_order_relaxed) == 0;
+    } else {
+      return core_.is_read();
     }
   }
 
@@ -265,18 +219,65 @@ class replaced_rwlock {
     return serial_.load(std::memory_order_relaxed) == native_env::serial();
   }
 
+  /// Returns true if the caller is inside as a reader. A lock that it writes refuses it.
+  [[gnu::always_inline]] bool reads_at_once() {
+    if constexpr (Core::shared) {
+      if (core_.read_at_once()) [[likely]] {
+        reads_of_caller.add(this);
+        count(event::read_locked);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Returns false if the caller is no reader.
+  [[gnu::always_inline]] bool unlocks_as_reader() {
+    if constexpr (Core::shared) {
+      if (is_held_by_readers()) [[likely]] {
+        core_.unlock_read();
+        reads_of_caller.remove(this);  // of the lock, only the address is used
+        return true;
+      }
+    }
+    return false;
+  }
+
+  [[gnu::noinline]] int unlock_only_holder() {
+    if (serial_.load(std::memory_order_relaxed) == 0) {
+      return 0;  // undefined, and harmless in the C library
+    }
+    if (reads_ > 1) {
+      --reads_;
+      return 0;
+    }
+    reads_ = 0;
+    const bool writers_first = forbids_recursion();
+    owner_.store(0, std::memory_order_relaxed);
+    serial_.store(0, std::memory_order_relaxed);
+    core_.unlock_write(writers_first);
+    return 0;
+  }
+
+  [[gnu::noinline]] int rdlock_slowly() {
+    return read(EDEADLK, [](Core& core, bool passes) { return core.read(passes); });
+  }
+
+  [[gnu::noinline]] int tryrdlock_slowly() {
+    return read(EBUSY, [](Core& core, bool passes) { return core.try_read(passes); });
+  }
+
   template <class Enter>
   int read(int writer_error, Enter enter) {
     if (is_only_holder()) {
       return reads_ == 0 ? writer_error : read_again();
     }
-    const bool passes =
-        Core::shared && !forbids_recursion() && read_locks_of_caller.may_contain(this);
+    const bool passes = Core::shared && !forbids_recursion() && reads_of_caller.may_contain(this);
     if (const int refusal = enter(core_, passes); refusal != 0) {
       return refusal;
     }
     if constexpr (Core::shared) {
-      read_locks_of_caller.add(this);
+      reads_of_caller.add(this);
     } else {
       serial_.store(native_env::serial(), std::memory_order_relaxed);
       reads_ = 1;

@@ -12,13 +12,13 @@
 #include "lockwright/rwrows.hpp"
 #include "preload/exclusive_rwlock.hpp"
 #include "preload/replaced_rwlock.hpp"
+#include "preload/rwlock_kind.hpp"
 #include "preload/watch.hpp"
 
 namespace lockwright::preload {
 
 using interpose::deadline_clock;
 using interpose::real;
-using interpose::rwlock_mode;
 using interpose::rwlocks;
 
 namespace {
@@ -26,13 +26,33 @@ namespace {
 template <template <class> class L>
 using shared_rwlock = replaced_rwlock<shared_core<L<environment>>>;
 
-/// Returns call(the lock with its own type).
+/// Returns true for a process-shared lock, which is left to the C library.
+bool is_process_shared(const pthread_rwlock_t* lock) {
+  return __atomic_load_n(&lock->__data.__shared, __ATOMIC_RELAXED) != 0;
+}
+
+/// Returns the algorithm of a lock that is not left to the C library. Gives it one if it has none,
+/// as after a static initialiser: then no thread has used it.
+rwlock_mode ensured_mode(pthread_rwlock_t* lock) {
+  kind_word* word = &lock->__data.__flags;
+  kind_word seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+  while (mode_of(seen) == rwlock_mode::keep) {
+    const kind_word wanted = kind_of(seen) | bits_of(rwlocks.get()) | generation;
+    if (__atomic_compare_exchange_n(word, &seen, wanted, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE)) {
+      return rwlocks.get();
+    }
+  }
+  return mode_of(seen);
+}
+
+/// Returns call(the lock with its own type), for any lock that is not left to the C library.
 template <class Call>
 int with_replaced(pthread_rwlock_t* lock, Call call) {
-  switch (rwlocks.get()) {
+  switch (ensured_mode(lock)) {
 #define LOCKWRIGHT_RWLOCK(name, identifier, ...) \
   case rwlock_mode::identifier:                  \
-    return call(shared_rwlock<identifier##_lock>::of(lock));
+    return call(shared_rwlock<identifier##_lock>::adopted(lock));
 #include "lockwright/rwlocks.def"
 #undef LOCKWRIGHT_RWLOCK
     default: {
@@ -69,9 +89,36 @@ int perform(pthread_rwlock_t* lock, Call call) {
   return result;
 }
 
+/// A function for each algorithm, which saves no more registers than that one needs; for locks of
+/// which fast_mode() is known.
+template <class Replaced, class Call>
+[[gnu::noinline]] int call_fast(pthread_rwlock_t* lock, Call call) {
+  return call(Replaced::of(lock));
+}
+
+template <class Call>
+[[gnu::noinline]] int call_out_of_line(pthread_rwlock_t* lock, Call call) {
+  return call(lock);
+}
+
 struct rwlock_entries {
   static bool is_left_to_library(const pthread_rwlock_t* lock) {
     return rwlocks.get() == rwlock_mode::keep || is_process_shared(lock);
+  }
+
+  // This file is compiled without jump tables: a chain of comparisons of the kind word needs no
+  // further load.
+  template <class Fast, class General>
+  [[gnu::always_inline]] static int dispatch(pthread_rwlock_t* lock, Fast fast, General general) {
+    switch (fast_mode(lock)) {
+#define LOCKWRIGHT_RWLOCK(name, identifier, ...) \
+  case rwlock_mode::identifier:                  \
+    return call_fast<shared_rwlock<identifier##_lock>>(lock, fast);
+#include "lockwright/rwlocks.def"
+#undef LOCKWRIGHT_RWLOCK
+      default:
+        return call_out_of_line(lock, general);
+    }
   }
 
   static void record_library_call(bool) {}
@@ -93,15 +140,15 @@ struct rwlock_entries {
     }
     std::memset(lock, 0, sizeof *lock);
     switch (rwlocks.get()) {
-#define LOCKWRIGHT_RWLOCK(name, identifier, ...)                        \
-  case rwlock_mode::identifier:                                         \
-    ::new (static_cast<void*>(lock))                                    \
-        shared_rwlock<identifier##_lock>(static_cast<kind_word>(kind)); \
+#define LOCKWRIGHT_RWLOCK(name, identifier, ...)                                                 \
+  case rwlock_mode::identifier:                                                                  \
+    ::new (static_cast<void*>(lock))                                                             \
+        shared_rwlock<identifier##_lock>(static_cast<kind_word>(kind) | bits_of(rwlocks.get())); \
     break;
 #include "lockwright/rwlocks.def"
 #undef LOCKWRIGHT_RWLOCK
       default:
-        exclusive_rwlock{lock}.make(static_cast<kind_word>(kind));
+        exclusive_rwlock{lock}.make(static_cast<kind_word>(kind) | bits_of(rwlock_mode::exclusive));
     }
     return 0;
   }

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "interpose/choice.hpp"
 #include "interpose/real.hpp"
 #include "interpose/thread_number.hpp"
 #include "preload/fork.hpp"
@@ -16,6 +17,8 @@ namespace lockwright::preload {
 
 using interpose::find_thread_number;
 using interpose::real;
+using interpose::rwlock_mode;
+using interpose::rwlocks;
 
 namespace {
 
@@ -58,6 +61,9 @@ int init_for_tool(pthread_mutex_t* mutex) {
 
 void rearm_fast_path() {
   if (watched_by.load(std::memory_order_relaxed) == watcher::none && find_thread_number()) {
+    if (rwlocks.get() != rwlock_mode::keep) {
+      fast_path_generation.store(generation / one_generation, std::memory_order_release);
+    }
     fast_path_kind.store(generation, std::memory_order_release);
     one_step_fast_path_kind.store(measures_waits() ? never_set : generation,
                                   std::memory_order_release);

@@ -22,6 +22,10 @@ inline constinit std::atomic<kind_word> fast_path_kind{never_set};
 /// path, see TwoStepLock: never_set while waits are measured.
 inline constinit std::atomic<kind_word> one_step_fast_path_kind{never_set};
 
+/// The generation of the reader-writer locks that take the fast path, in bits 0-15; no generation
+/// while no mutex takes it, and where all of them are the C library's.
+inline constinit std::atomic<std::uint32_t> fast_path_generation{~std::uint32_t{0}};
+
 enum class watcher : std::uint8_t { unknown, none, tool };
 inline constinit std::atomic<watcher> watched_by{watcher::unknown};
 
@@ -38,7 +42,7 @@ inline bool is_watched() {
 bool is_called_by_tool(const void* caller);
 int init_for_tool(pthread_mutex_t* mutex);
 
-/// Sets both kinds anew; called in the child of a fork, whose generation has changed.
+/// Sets the kinds and the generation anew; called in the child of a fork, whose generation has changed.
 void rearm_fast_path();
 
 }  // namespace lockwright::preload

@@ -101,6 +101,11 @@ struct rwlock_entries {
                          : rwlock_words::of(lock).shared != PTHREAD_PROCESS_PRIVATE;
   }
 
+  template <class Fast, class General>
+  static int dispatch(pthread_rwlock_t* lock, Fast, General general) {
+    return general(lock);
+  }
+
   static void record_library_call(bool waits) {
     if (waits) {
       ++slot_for_call().rwlock_calls;

@@ -1,18 +1,20 @@
-// Prints the instructions of an uncontended lock, trylock and unlock of a normal mutex: one line
-// for each call with its name, the file that contains the function, and the offset in that file of
-// every instruction from the first to the return. It steps through the calls by the processor's
-// trap flag, so the output is the executed path.
+// Prints the instructions of an uncontended lock, trylock and unlock of a normal mutex, or, with the
+// argument `rwlock`, of a reader-writer lock by a reader: one line for each call with its name, the
+// file that contains the function, and the offset in that file of every instruction from the first to
+// the return. It steps through the calls by the processor's trap flag, so the output is the executed
+// path.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <ucontext.h>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include "../support/check.hpp"
 
 namespace {
 
-using function = int(pthread_mutex_t*);
+using function = int(void*);
 
 constexpr int most_steps = 10'000;
 std::uintptr_t steps[most_steps];
@@ -29,11 +31,11 @@ void on_trap(int, siginfo_t*, void* context) {
 
 // Not inlined, with only the call between the two asm statements, which push below the red zone to
 // preserve it.
-[[gnu::noinline]] int step_through(function* call, pthread_mutex_t* mutex) {
+[[gnu::noinline]] int step_through(function* call, void* lock) {
   asm volatile(
       "lea -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), %%rsp" ::
           : "memory", "cc");
-  const int result = call(mutex);
+  const int result = call(lock);
   asm volatile(
       "lea -128(%%rsp), %%rsp\n\tpushfq\n\tandq $-0x101, (%%rsp)\n\tpopfq\n\tlea 128(%%rsp), "
       "%%rsp" ::
@@ -64,38 +66,47 @@ void print(const char* name, function* called) {
   check::fail_at(__FILE__, __LINE__, "%s did not return within %d steps", name, most_steps);
 }
 
-function* find(const char* name) {
+struct named_call {
+  const char* name;
+  function* call;
+};
+
+named_call find(const char* name) {
   void* found = dlsym(RTLD_DEFAULT, name);
   CHECK(found != nullptr);
-  return reinterpret_cast<function*>(found);
+  return {name, reinterpret_cast<function*>(found)};
+}
+
+void print_paths(const named_call (&calls)[4], void* lock) {
+  // Excludes the work done once for a thread or a lock.
+  for (int i = 0; i < 3; ++i) {
+    for (const named_call& each : calls) {
+      OK(each.call(lock));
+    }
+  }
+  for (const named_call& each : calls) {
+    recorded = 0;
+    OK(step_through(each.call, lock));
+    print(each.name, each.call);
+  }
 }
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   struct sigaction action{};
   action.sa_sigaction = on_trap;
   action.sa_flags = SA_SIGINFO;
   CHECK(sigaction(SIGTRAP, &action, nullptr) == 0);
 
-  function* const lock = find("pthread_mutex_lock");
-  function* const trylock = find("pthread_mutex_trylock");
-  function* const unlock = find("pthread_mutex_unlock");
+  if (argc > 1 && std::strcmp(argv[1], "rwlock") == 0) {
+    static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+    const named_call unlock = find("pthread_rwlock_unlock");
+    print_paths({find("pthread_rwlock_rdlock"), unlock, find("pthread_rwlock_tryrdlock"), unlock},
+                &lock);
+    return 0;
+  }
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  // Excludes the work done once for a thread or a mutex.
-  for (int i = 0; i < 3; ++i) {
-    OK(lock(&mutex));
-    OK(unlock(&mutex));
-    OK(trylock(&mutex));
-    OK(unlock(&mutex));
-  }
-  const struct {
-    const char* name;
-    function* call;
-  } calls[] = {{"lock", lock}, {"unlock", unlock}, {"trylock", trylock}, {"unlock", unlock}};
-  for (const auto& each : calls) {
-    recorded = 0;
-    OK(step_through(each.call, &mutex));
-    print(each.name, each.call);
-  }
+  const named_call unlock = find("pthread_mutex_unlock");
+  print_paths({find("pthread_mutex_lock"), unlock, find("pthread_mutex_trylock"), unlock}, &mutex);
 }

@@ -4,6 +4,9 @@ recorded by single steps (`steps.cpp`) and compared with the disassembly of the 
 many atomic instructions as the algorithm states, and no call and no jump to an address from memory,
 by which the lock would be chosen at run time. The record covers one path; the other paths are
 checked in the disassembly up to their first call.
+
+A reader of a reader-writer lock has one atomic instruction to enter and one to leave, as in the C
+library. Its algorithm is chosen by comparisons: no call, and no jump to an address from memory.
 """
 
 import os
@@ -14,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from support import harness, locate
-from support.disassembly import Function, function_of
+from support.disassembly import Function, function_of, instructions_of
 
 pytestmark = [
     pytest.mark.skipif(platform.machine() != "x86_64", reason="stepping is for x86-64"),
@@ -23,8 +26,6 @@ pytestmark = [
         reason="objdump and nm are not installed (Debian: binutils)",
     ),
 ]
-
-CALLS = ("lock", "trylock", "unlock")
 
 #: Light too, but its code is the C library's, and it is called through pointers.
 THE_C_LIBRARY = "pthread"
@@ -43,20 +44,29 @@ class CallPath:
     steps: list[int]
 
     def function(self) -> Function:
-        return function_of(self.file, f"pthread_mutex_{self.call}")
+        return function_of(self.file, self.call)
 
 
-def paths_through(library: Path) -> list[CallPath]:
+MUTEX_CALLS = [f"pthread_mutex_{name}" for name in ("lock", "unlock", "trylock", "unlock")]
+READ_CALLS = [f"pthread_rwlock_{name}" for name in ("rdlock", "unlock", "tryrdlock", "unlock")]
+
+
+def paths_through(library: Path, rwlock: str | None = None) -> list[CallPath]:
+    """Return the path of each call for a mutex, or for a reader under `rwlock`."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
-    program = locate.program("posix", "steps")
-    outcome = harness.run([program], {**env, "LD_PRELOAD": str(library)})
+    env["LD_PRELOAD"] = str(library)
+    argv: list[str | Path] = [locate.program("posix", "steps")]
+    if rwlock is not None:
+        env["LOCKWRIGHT_RWLOCK"] = rwlock
+        argv.append("rwlock")
+    outcome = harness.run(argv, env)
     assert outcome.status == 0, outcome.describe()
     found = []
     for line in outcome.stdout.splitlines():
         call, file, *steps = line.split()
         assert library.samefile(file), f"{call} is not the library's"
         found.append(CallPath(call, library, [int(step, 16) for step in steps]))
-    assert [each.call for each in found] == ["lock", "unlock", "trylock", "unlock"]
+    assert [each.call for each in found] == (MUTEX_CALLS if rwlock is None else READ_CALLS)
     return found
 
 
@@ -93,8 +103,29 @@ def test_no_call_and_as_many_atomics_as_needed(lock: str) -> None:
         # As `lock_traits::atomics` states; a trylock is a lock that does not wait.
         stated = locate.traits(lock)["atomics"]
         assert isinstance(stated, list)
-        expected = stated[path.call == "unlock"]
+        expected = stated[path.call == "pthread_mutex_unlock"]
         assert atomics(path, function) == expected, path.call
+
+
+@pytest.mark.parametrize("rwlock", locate.rwlock_names())
+def test_a_reader_has_one_atomic_and_no_call(rwlock: str) -> None:
+    library = locate.preload(THE_C_LIBRARY)
+    for path in paths_through(library, rwlock):
+        steps = [instructions_of(library)[step] for step in path.steps]
+        assert [each.text for each in steps if each.is_call or each.is_indirect] == [], path.call
+        assert sum(each.is_atomic for each in steps) == 1, path.call
+
+
+def test_the_calls_of_a_reader_are_found() -> None:
+    """The C library's lock is called through pointers."""
+    library = locate.preload(THE_C_LIBRARY)
+    for path in paths_through(library, "keep"):
+        steps = [
+            instructions_of(library)[step]
+            for step in path.steps
+            if step in instructions_of(library)
+        ]
+        assert [each for each in steps if each.is_indirect], path.call
 
 
 @pytest.mark.parametrize(
@@ -116,4 +147,4 @@ def test_one_atomic_too_many_is_found() -> None:
 def test_the_fast_path_is_accepted() -> None:
     for path in paths_through(locate.program("posix", "detour_none.so")):
         assert detours(path, path.function()) == []
-        assert atomics(path, path.function()) == (0 if path.call == "unlock" else 1)
+        assert atomics(path, path.function()) == (0 if path.call == "pthread_mutex_unlock" else 1)

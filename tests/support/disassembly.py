@@ -3,6 +3,7 @@
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\t(.+?)\s*(?:#.*)?$")
@@ -106,20 +107,23 @@ def function_of(library: Path, name: str) -> Function:
             break
     else:
         raise LookupError(f"{library} does not define {name}")
-    listing = _output(
-        "objdump",
-        "-d",
-        "--no-show-raw-insn",
-        f"--start-address={start:#x}",
-        f"--stop-address={start + size:#x}",
-        library,
+    found = _disassemble(
+        f"--start-address={start:#x}", f"--stop-address={start + size:#x}", library
     )
-    found = [
-        Instruction(int(m[1], 16), m[2]) for line in listing if (m := _INSTRUCTION.match(line))
-    ]
     if not found or found[0].address != start:
         raise LookupError(f"objdump shows nothing of {name} in {library}")
     return Function(found)
+
+
+@cache
+def instructions_of(library: Path) -> dict[int, Instruction]:
+    """Return all instructions of a library by their addresses."""
+    return {each.address: each for each in _disassemble(library)}
+
+
+def _disassemble(*arguments: str | Path) -> list[Instruction]:
+    listing = _output("objdump", "-d", "--no-show-raw-insn", *arguments)
+    return [Instruction(int(m[1], 16), m[2]) for line in listing if (m := _INSTRUCTION.match(line))]
 
 
 def _output(*argv: str | Path) -> list[str]:

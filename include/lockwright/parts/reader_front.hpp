@@ -57,7 +57,7 @@ class reader_front {
       : word_(word), inner_(inner), indicator_(indicator) {}
 
   /// True if the caller is inside as a reader.
-  bool register_reader() {
+  [[gnu::always_inline]] bool register_reader() {
     // Relaxed: a guess. The second look decides, and acquires from the thread that opened.
     if ((word_.load(std::memory_order_relaxed) & open_) == 0 || !indicator_.enter()) {
       return false;
@@ -67,15 +67,10 @@ class reader_front {
     return (word_.load(std::memory_order_seq_cst) & open_) != 0 || !indicator_.leave();
   }
 
-  void unlock_read() {
-    if (indicator_.leave()) [[likely]] {
-      return;
-    }
-    // The caller's unit is in the inner lock; if that has none, another thread has locked.
-    if (inner_.is_read()) {
-      inner_.unlock_read();
-    } else {
-      indicator_.leave_any();
+  /// Does nothing where no thread reads.
+  [[gnu::always_inline]] void unlock_read() {
+    if (!indicator_.leave()) [[unlikely]] {
+      unlock_other_read();
     }
   }
 
@@ -196,6 +191,15 @@ class reader_front {
   }
 
  private:
+  /// The caller's unit is in the inner lock; if that has none, another thread has locked.
+  [[gnu::noinline]] void unlock_other_read() {
+    if (inner_.is_read()) {
+      inner_.unlock_read();
+    } else {
+      indicator_.leave_any();
+    }
+  }
+
   static constexpr std::uint32_t open_ = 1;
   static constexpr std::uint32_t asleep_ = 2;
   static constexpr std::uint32_t one_writer_ = 4;

@@ -28,7 +28,7 @@ class reader_slots {
 
   reader_slots(slot* all, std::uint32_t count) : all_(all), count_(count) {}
 
-  bool enter() {
+  [[gnu::always_inline]] bool enter() {
     std::uint32_t seen = mine().load(std::memory_order_relaxed);
     while (seen < most_) {
       if (mine().compare_exchange_weak(seen, seen + 1, std::memory_order_seq_cst,
@@ -39,7 +39,7 @@ class reader_slots {
     return false;
   }
 
-  bool leave() { return leave(mine()); }
+  [[gnu::always_inline]] bool leave() { return leave(mine()); }
 
   bool leave_any() {
     for (std::uint32_t i = 0; i < count_; ++i) {
@@ -89,7 +89,7 @@ class reader_slots {
 
   [[nodiscard]] counter& mine() const { return all_[Env::self() & (count_ - 1)].readers; }
 
-  static bool leave(counter& readers) {
+  [[gnu::always_inline]] static bool leave(counter& readers) {
     // Acquire: if there is none, the thread that moved the caller's unit.
     std::uint32_t seen = readers.load(std::memory_order_acquire);
     while (seen != 0) {

@@ -77,11 +77,19 @@ class big_reader {
   /// No deadline.
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
+  /// True if the caller is inside as a reader. False where lock_read() has more to do.
+  [[gnu::always_inline]] bool lock_read_at_once() {
+    if (parts* all = parts_.made()) [[likely]] {
+      return all->over(inner_).register_reader();
+    }
+    return !inner_.is_read() && inner_.try_lock_read(false) == admission::inside;
+  }
+
   admission lock_read(bool passes, std::uint64_t deadline = never) {
-    parts* all = parts_.made();
-    if (all != nullptr && all->over(inner_).register_reader()) [[likely]] {
+    if (lock_read_at_once()) [[likely]] {
       return admission::inside;
     }
+    parts* all = parts_.made();
     if (all == nullptr && inner_.is_read() && !passes) {
       all = made_parts();
     }
@@ -96,10 +104,10 @@ class big_reader {
     return open_by_chance(all, inner_.try_lock_read(passes));
   }
 
-  void unlock_read() {
+  [[gnu::always_inline]] void unlock_read() {
     if (parts* all = parts_.made()) [[likely]] {
       all->over(inner_).unlock_read();
-    } else {
+    } else if (inner_.is_read()) {
       inner_.unlock_read();
     }
   }

@@ -71,10 +71,11 @@ class bravo_readers {
   explicit bravo_readers(void* lock)
       : lock_(lock), entries_(Env::template common<bravo_table<Env>>().entries) {}
 
-  bool enter() {
-    void* seen = mine().load(std::memory_order_relaxed);
-    return seen == nullptr && mine().compare_exchange_strong(seen, lock_, std::memory_order_seq_cst,
-                                                             std::memory_order_relaxed);
+  [[gnu::always_inline]] bool enter() {
+    entry& own = mine();
+    void* seen = own.load(std::memory_order_relaxed);
+    return seen == nullptr && own.compare_exchange_strong(seen, lock_, std::memory_order_seq_cst,
+                                                          std::memory_order_relaxed);
   }
 
   bool leave() { return leave(mine()); }
@@ -122,7 +123,7 @@ class bravo_readers {
     return static_cast<std::uint32_t>(Env::template value<bravo_entries>());
   }
 
-  [[nodiscard]] entry& mine() const {
+  [[nodiscard, gnu::always_inline]] entry& mine() const {
     // Fibonacci hashing of both (Knuth, TAOCP 6.4): 2^64 divided by the golden ratio.
     const std::uint64_t both = reinterpret_cast<std::uintptr_t>(lock_) / 8 +
                                (static_cast<std::uint64_t>(Env::self()) << 32);
@@ -179,8 +180,11 @@ class bravo {
   /// No deadline.
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
+  /// True if the caller is inside as a reader. False where lock_read() has more to do.
+  [[gnu::always_inline]] bool lock_read_at_once() { return over().register_reader(); }
+
   admission lock_read(bool passes, std::uint64_t deadline = never) {
-    if (over().register_reader()) [[likely]] {
+    if (lock_read_at_once()) [[likely]] {
       return admission::inside;
     }
     return set_bias(inner_.lock_read(passes, deadline));
@@ -190,7 +194,7 @@ class bravo {
     return over().register_reader() ? admission::inside : set_bias(inner_.try_lock_read(passes));
   }
 
-  void unlock_read() { over().unlock_read(); }
+  [[gnu::always_inline]] void unlock_read() { over().unlock_read(); }
 
   arrival lock_write() {
     withdraw_bias();

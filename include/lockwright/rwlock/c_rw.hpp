@@ -126,13 +126,19 @@ class c_rw {
   /// No deadline.
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
+  /// True if the caller is inside as a reader. False where lock_read() has more to do.
+  [[gnu::always_inline]] bool lock_read_at_once() {
+    parts* all = parts_.made();
+    return all != nullptr && all->over(inner_).register_reader();
+  }
+
   admission lock_read(bool passes, std::uint64_t deadline = never) {
+    if (lock_read_at_once()) [[likely]] {
+      return admission::inside;
+    }
     parts* all = made_parts();
     if (all == nullptr) [[unlikely]] {
       return inner_.lock_read(passes, deadline);
-    }
-    if (all->over(inner_).register_reader()) [[likely]] {
-      return admission::inside;
     }
     return open(*all, wait_and_read(*all, passes, deadline));
   }
@@ -147,10 +153,10 @@ class c_rw {
                : open(*all, inner_.try_lock_read(passes || is_reader_first(*all)));
   }
 
-  void unlock_read() {
+  [[gnu::always_inline]] void unlock_read() {
     if (parts* all = parts_.held()) [[likely]] {
       all->over(inner_).unlock_read();
-    } else {
+    } else if (inner_.is_read()) {
       inner_.unlock_read();
     }
   }

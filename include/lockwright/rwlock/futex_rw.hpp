@@ -60,9 +60,9 @@ class futex_rw {
     return outcome == admission::refused ? wait_and_read(passes, deadline) : outcome;
   }
 
-  admission try_lock_read(bool passes) {
+  [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    while (is_open(seen, passes)) {
+    while (is_open(seen, passes)) [[likely]] {
       if (inside(seen) == most_) [[unlikely]] {
         return admission::too_many;
       }
@@ -75,7 +75,7 @@ class futex_rw {
     return admission::refused;
   }
 
-  void unlock_read() {
+  [[gnu::always_inline]] void unlock_read() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     std::uint64_t then = 0;
     do {

@@ -85,9 +85,9 @@ class mcs_rw {
     return outcome;
   }
 
-  admission try_lock_read(bool passes) {
+  [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    while ((seen & (written_ | tail_)) == 0 || (passes && seen >= one_reader_)) {
+    while ((seen & (written_ | tail_)) == 0 || (passes && seen >= one_reader_)) [[likely]] {
       if (seen >= most_readers_) [[unlikely]] {
         return admission::too_many;
       }
@@ -100,11 +100,11 @@ class mcs_rw {
     return admission::refused;
   }
 
-  void unlock_read() {
+  [[gnu::always_inline]] void unlock_read() {
     // Release: this section is over. Acquire: the front's store to front_.
     // mutant survives in mcs-rw: acq_rel -> release: as in await_grant().
     const std::uint64_t before = word_.fetch_sub(one_reader_, std::memory_order_acq_rel);
-    if (before < 2 * one_reader_ && (before & awaited_) != 0) [[unlikely]] {
+    if ((before & awaited_) != 0 && before < 2 * one_reader_) [[unlikely]] {
       grant();
     }
   }

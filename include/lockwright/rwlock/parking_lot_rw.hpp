@@ -94,9 +94,9 @@ class parking_lot_rw {
     return outcome == admission::refused ? wait_and_read(passes, deadline) : outcome;
   }
 
-  admission try_lock_read(bool passes) {
+  [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    while (is_open(seen, passes)) {
+    while (is_open(seen, passes)) [[likely]] {
       if (seen / one_reader_ == most_) [[unlikely]] {
         return admission::too_many;
       }
@@ -109,12 +109,11 @@ class parking_lot_rw {
     return admission::refused;
   }
 
-  void unlock_read() {
+  [[gnu::always_inline]] void unlock_read() {
     // Release: this section is over.
     const std::uint32_t before = word_.fetch_sub(one_reader_, std::memory_order_release);
-    if (before / one_reader_ == 1 && (before & drains_) != 0) [[unlikely]] {
-      table::shared().unpark_one(next_address(), Env::template value<fair>(),
-                                 [](const auto&) { return false; });
+    if ((before & drains_) != 0 && before / one_reader_ == 1) [[unlikely]] {
+      wake_draining_writer();
     }
   }
 
@@ -280,6 +279,12 @@ class parking_lot_rw {
       word_.fetch_and(~drains_, std::memory_order_relaxed);
     }
     return true;
+  }
+
+  /// The lock may be destroyed already: only its address is used.
+  [[gnu::noinline]] void wake_draining_writer() {
+    table::shared().unpark_one(next_address(), Env::template value<fair>(),
+                               [](const auto&) { return false; });
   }
 
   static void poll(std::uint64_t number) {

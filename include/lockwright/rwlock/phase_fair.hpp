@@ -96,10 +96,10 @@ class phase_fair {
     }
   }
 
-  admission try_lock_read(bool passes) {
+  [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    while (is_open(seen, passes)) {
-      if (enter(seen)) {
+    while (is_open(seen, passes)) [[likely]] {
+      if (enter(seen)) [[likely]] {
         return admission::inside;
       }
       if (inside(seen) == most_) [[unlikely]] {
@@ -109,11 +109,11 @@ class phase_fair {
     return admission::refused;
   }
 
-  void unlock_read() {
+  [[gnu::always_inline]] void unlock_read() {
     // Release: this section is over. Acquire: the last one to leave lets a writer
     // in, after all readers' sections, and after that writer's store to front_.
     const std::uint64_t before = word_.fetch_sub(one_inside_, std::memory_order_acq_rel);
-    if (inside(before) == 1 && (before & written_) != 0) {
+    if ((before & written_) != 0 && inside(before) == 1) [[unlikely]] {
       grant();
     }
   }
@@ -216,7 +216,7 @@ class phase_fair {
     return (~word & phase_) | word / one_behind_ * one_inside_;
   }
 
-  bool enter(std::uint64_t& seen) {
+  [[gnu::always_inline]] bool enter(std::uint64_t& seen) {
     // Acquire pairs with the release in unlock_write().
     return inside(seen) != most_ &&
            word_.compare_exchange_weak(seen, seen + one_inside_, std::memory_order_acquire,

@@ -65,9 +65,9 @@ class shfl_rw {
     return outcome == admission::refused ? wait_and_read(deadline) : outcome;
   }
 
-  admission try_lock_read(bool passes) {
+  [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    while ((seen & (written_ | waits_)) == 0 || (passes && seen >= one_reader_)) {
+    while ((seen & (written_ | waits_)) == 0 || (passes && seen >= one_reader_)) [[likely]] {
       if (seen / one_reader_ == most_) [[unlikely]] {
         return admission::too_many;
       }
@@ -80,10 +80,10 @@ class shfl_rw {
     return admission::refused;
   }
 
-  void unlock_read() {
+  [[gnu::always_inline]] void unlock_read() {
     // Release: this section is over.
     const std::uint32_t before = word_.fetch_sub(one_reader_, std::memory_order_release);
-    if (before / one_reader_ == 1 && (before & asleep_) != 0) [[unlikely]] {
+    if ((before & asleep_) != 0 && before / one_reader_ == 1) [[unlikely]] {
       Env::wake(word_, 1);
     }
   }

@@ -75,12 +75,12 @@ class ticket_rw {
     return admission::inside;
   }
 
-  admission try_lock_read(bool passes) {
+  [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     return enter_as_reader(seen, passes);
   }
 
-  void unlock_read() {
+  [[gnu::always_inline]] void unlock_read() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
       const bool again = seen >= one_again_;
@@ -176,10 +176,10 @@ class ticket_rw {
 
   // These leave the word in `seen` that refuses the caller, on which it may sleep.
 
-  admission enter_as_reader(std::uint64_t& seen, bool passes) {
+  [[gnu::always_inline]] admission enter_as_reader(std::uint64_t& seen, bool passes) {
     for (;;) {
       std::uint64_t then = 0;
-      if (field(seen, readers_) == field(seen, next_)) {
+      if (field(seen, readers_) == field(seen, next_)) [[likely]] {
         if (drawn(seen) == most_) [[unlikely]] {
           return admission::too_many;
         }

@@ -84,12 +84,12 @@ class ticket_rw_preferring {
     return admission::refused;
   }
 
-  admission try_lock_read(bool passes) {
+  [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     return enter_as_reader(seen, passes, 0);
   }
 
-  void unlock_read() {
+  [[gnu::always_inline]] void unlock_read() {
     change([](std::uint64_t seen) {
       const std::uint64_t then = seen - 1;
       return inside(then) == 0 ? then & ~asleep_ : then;
@@ -194,8 +194,9 @@ class ticket_rw_preferring {
     return false;
   }
 
-  admission enter_as_reader(std::uint64_t& seen, bool passes, std::uint64_t own_waiting) {
-    while (admits_reader(seen, passes)) {
+  [[gnu::always_inline]] admission enter_as_reader(std::uint64_t& seen, bool passes,
+                                                   std::uint64_t own_waiting) {
+    while (admits_reader(seen, passes)) [[likely]] {
       if (inside(seen) == most_) [[unlikely]] {
         if (own_waiting != 0) {
           change([](std::uint64_t now) { return without_waiting_reader(now); });
