@@ -91,7 +91,7 @@ def test_refusals(
     assert not (tmp_path / "study.csv").exists()
 
 
-HIDDEN = {"hot": "one-lock-300-7-1", "cool": "many-locks-8-50-200", "wide": "one-lock-50-0-6"}
+HIDDEN = {"hot": "one-lock-300-7-1", "cool": "many-locks-8-50-200-1", "wide": "one-lock-50-0-6"}
 """Generic programs that made applications are."""
 
 
@@ -128,6 +128,7 @@ def test_skeletons_of_made_data(cli: Cli, made_data: tuple[Path, Path], tmp_path
         text = (folder / file_name(application, 1)).read_text()
         assert f"generic program {name}, fitted to the published throughputs of runs" in text
         assert "sections = 1000\n" in text
+        assert 'machine = "a-64"\nnodes = 8\n' in text
     refused = cli("bench", "skeletons", *words, "--apps", "hott")
     assert (refused.status, "no application 'hott'" in refused.err) == (2, True)
     many = cli("bench", "skeletons", *words, "--fit-locks", "pthread,ttas,ticket,hmcs,mcs-spin")

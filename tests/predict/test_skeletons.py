@@ -1,16 +1,17 @@
 """Skeletons: their files, the fit to made data with a known answer, and their studies."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.predict.skeletons import files, fitting, generic, study
+from lockwright.predict.skeletons import correction, files, fitting, generic, study
 from lockwright.predict.skeletons.files import SHIPPED, file_name
 from lockwright.simulate import machine
-from lockwright.simulate.model import Operation, as_toml, load
+from lockwright.simulate.model import Estimate, Operation, as_toml, load
 
 LOCKS = list(fitting.LOCKS)
 NODES = (1, 4, 8)
@@ -94,10 +95,37 @@ def test_a_fitted_skeleton_states_its_source(tmp_path: Path) -> None:
     path = tmp_path / file_name("made", 1)
     path.write_text(as_toml(model))
     again = files.load(tmp_path)["made"][0]
-    assert "fitted to a made study: pthread, ttas, mcs-spin, hmcs on 1, 8 nodes" in again.source
+    assert "fitted to a made study: pthread, ttas, mcs-stp, hmcs on 1, 8 nodes" in again.source
     assert (again.operation, again.fitted_locks) == (choice.operation, fitting.LOCKS)
     assert fitting.generic_name(again) == name
     assert again.simulator_input() == model.simulator_input()
+
+
+def test_a_skeleton_from_a_profile_states_its_source(tmp_path: Path) -> None:
+    ((model,),) = [
+        models for name, models in generic.library().items() if name == "one-lock-50-7-1"
+    ]
+    profiled = replace(model, source="profile of today")
+    made = fitting.profiled_skeleton("made", profiled, fitting.LOCKS, "a made study")
+    published = {"pthread": 10.0, "ttas": 20.0, "mcs-stp": 10.0, "hmcs": 20.0, "ticket": 1.0}
+    rates = {lock: 1000 * rate for lock, rate in published.items()}
+    made = correction.scaled(made, published, rates, fitting.LOCKS)
+    assert made.source.startswith("from a profile of today; its scale from a made study: pthread,")
+    assert made.operation is not None
+    assert made.operation.rate(10_000.0, 64) == pytest.approx(10)
+
+
+def test_a_correction_is_the_estimate_on_its_machine(tmp_path: Path) -> None:
+    """And a part of the simulated change on another one."""
+    model = generic.library()["one-lock-50-7-1"][0]
+    about = Estimate("a-64", 8, 0.5, {"hmcs": (30.0, 10.0)})
+    path = tmp_path / file_name("made", 1)
+    path.write_text(as_toml(replace(model, title="made", estimate=about)))
+    again = files.load(tmp_path)["made"][0].estimate
+    assert again == about
+    assert again.corrected("hmcs", 10.0) == pytest.approx(30)
+    assert again.corrected("hmcs", 40.0) == pytest.approx(60)
+    assert again.corrected("futex", 40.0) == 40.0
 
 
 def test_generic_programs_are_models(tmp_path: Path) -> None:

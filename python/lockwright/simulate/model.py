@@ -118,11 +118,31 @@ class Operation:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """What is known of a program under some locks beside its model. machine, nodes: where.
+    throughputs: by lock, the estimated operations per second there, and those of the model.
+    weight: the exponent of a change that the model predicts."""
+
+    machine: str
+    nodes: int
+    weight: float
+    throughputs: Mapping[str, tuple[float, float]]
+
+    def corrected(self, lock: str, rate: float) -> float:
+        """Return the operations per second for those that the model has elsewhere; the same under
+        a lock of which nothing is known."""
+        if lock not in self.throughputs:
+            return rate
+        estimated, modelled = self.throughputs[lock]
+        return estimated * float((rate / modelled) ** self.weight)
+
+
+@dataclass(frozen=True)
 class Model:
     """A program. source: where the model is from. unknown: what it lacks, a line each. operation:
     None if the throughput is that of sections. threads_per_processor: threads that the program
     starts for each processor that it is given. fitted_locks: those whose throughputs the model was
-    fitted to."""
+    fitted to. estimate: a correction of its throughputs."""
 
     title: str
     mutexes: tuple[ModelMutex, ...]
@@ -132,6 +152,7 @@ class Model:
     operation: Operation | None = None
     threads_per_processor: float = 1.0
     fitted_locks: tuple[str, ...] = ()
+    estimate: Estimate | None = None
 
     @property
     def threads(self) -> int:
@@ -239,6 +260,8 @@ def as_toml(model: Model) -> str:
             f"sections = {model.operation.sections:.6g}",
             f"parallel_ns = {model.operation.parallel_ns:.6g}",
         ]
+    if model.estimate is not None:
+        lines += _estimate_lines(model.estimate)
     for mutex in model.mutexes:
         lines += ["", "[[mutex]]", f"name = {_text(mutex.name)}", f"instances = {mutex.instances}"]
         if mutex.lock:
@@ -269,6 +292,22 @@ def as_toml(model: Model) -> str:
         lines.append(f"takes = {_rows(role.takes)}")
         lines.append(f"gap_ns = {_rows(role.gap)}")
     return "\n".join(lines) + "\n"
+
+
+def _estimate_lines(estimate: Estimate) -> list[str]:
+    return [
+        "",
+        "[estimate]",
+        f"machine = {_text(estimate.machine)}",
+        f"nodes = {estimate.nodes}",
+        f"weight = {estimate.weight:.6g}",
+        "",
+        "[estimate.throughputs]",
+        *(
+            f"{lock} = [{pair[0]:.6g}, {pair[1]:.6g}]"
+            for lock, pair in estimate.throughputs.items()
+        ),
+    ]
 
 
 def _text(text: str) -> str:
@@ -306,9 +345,11 @@ _MODEL_KEYS = {
     "fitted_locks",
     "threads_per_processor",
     "operation",
+    "estimate",
     "mutex",
     "role",
 }
+_ESTIMATE_KEYS = {"machine", "nodes", "weight", "throughputs"}
 _OPERATION_KEYS = {"sections", "parallel_ns"}
 _MUTEX_KEYS = {
     "name",
@@ -359,6 +400,7 @@ def _checked(document: Mapping[str, Any], label: str) -> Model:
             document.get("threads_per_processor", 1), f"{label}: threads_per_processor", 0.001, 1024
         ),
         _texts(document, "fitted_locks", label),
+        _estimate(document.get("estimate"), f"{label}: estimate"),
     )
 
 
@@ -371,6 +413,29 @@ def _operation(table: object, label: str) -> Operation | None:
     return Operation(
         _number(table.get("sections"), f"{label}: sections", 1e-12, 1e18),
         _number(table.get("parallel_ns", 0), f"{label}: parallel_ns", 0, 1e18),
+    )
+
+
+def _estimate(table: object, label: str) -> Estimate | None:
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise LockwrightError(f"{label} is not a table", "write [estimate] above its keys")
+    _check_keys(table, _ESTIMATE_KEYS, label)
+    rows = table.get("throughputs")
+    if not isinstance(rows, dict):
+        raise LockwrightError(f"{label}: there are no throughputs", f"see {PAGE}")
+    pairs = {}
+    for lock, pair in rows.items():
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise LockwrightError(f"{label}: {lock} has {pair!r}", "write [estimated, modelled]")
+        first, second = (_number(each, f"{label}: {lock}", 1e-18, 1e18) for each in pair)
+        pairs[lock] = first, second
+    return Estimate(
+        _string(table, "machine", label),
+        int(_number(table.get("nodes"), f"{label}: nodes", 1, 65536)),
+        _number(table.get("weight"), f"{label}: weight", 0, 1),
+        pairs,
     )
 
 

@@ -3,14 +3,16 @@
 import math
 import random
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from lockwright.bench.validation import rank_agreement as ranks
-from lockwright.predict.skeletons import fitting
+from lockwright.predict.skeletons import similar
 from lockwright.predict.skeletons.files import Skeletons
+from lockwright.predict.skeletons.fitting import generic_name
 from lockwright.predict.skeletons.generic import family
 from lockwright.predict.skeletons.published import means
 from lockwright.study.dataset import Sample
@@ -21,7 +23,12 @@ OTHER_NAMES = {"memcached": ("memcached-new",), "memcached-new": ("memcached",)}
 """Applications that are called otherwise in the data of another machine."""
 
 SETS = 20
-"""Other sets of locks of a fit."""
+"""Other sets of known locks."""
+
+_USUAL = 0.9
+"""Least share of the applications that were run under each lock of another set."""
+
+_PROFILE = "from a profile"
 
 
 @dataclass(frozen=True)
@@ -134,58 +141,36 @@ def median(values: Sequence[float | None]) -> float | None:
     return statistics.median(defined) if defined else None
 
 
-def other_sets(
-    published: Sample, predicted: pd.DataFrame, skeletons: Skeletons, seed: int = 1
-) -> list[float]:
-    """Return the median tau-b on the machine of the fit for each of SETS other sets of four locks,
-    in the locks that are not in the set. Each application is fitted to them again at its largest
-    number of nodes, choosing among the generic programs of the skeletons. predicted: the lines of a
-    study of the skeletons on the largest number of nodes."""
-    names = {
-        (application, number): fitting.generic_name(model)
-        for application, models in skeletons.items()
-        for number, model in enumerate(models, 1)
-    }
-    keys = zip(predicted.application, predicted.run, strict=True)
-    lines = predicted.assign(application=[names.get(key, "") for key in keys])
-    lines = lines[lines.application != ""]
-    library = fitting.Library(lines.drop_duplicates(["application", "nodes", "lock"]))
+def other_sets(published: Sample, seed: int = 1) -> list[float]:
+    """Return the median tau-b of the estimates of similar.py for each of SETS other sets of four
+    known locks, in the locks that are not in the set."""
     tables = means(published)
+    counts = Counter(lock for table in tables.values() for lock in table.dropna(axis=1).columns)
+    usual = sorted(str(lock) for lock, number in counts.items() if number >= _USUAL * len(tables))
     draw = random.Random(seed)
     found = []
     for _ in range(SETS):
-        four = draw.sample(library.locks_of_all, 4)
+        four = draw.sample(usual, 4)
         taus = []
         for name, part in ranks.at_most_nodes(published.frame).items():
             throughputs, table = ranks.means(part), tables[name]
-            is_complete = set(four) <= set(table.columns) and table[four].tail(1).notna().all(
-                axis=None
-            )
-            if is_complete and ranks.is_sensitive(throughputs):
-                rates = _rates(fitting.fit(name, table.tail(1), library, four), library)
+            has_all = set(four) <= set(table.dropna(axis=1).columns)
+            if has_all and ranks.is_sensitive(throughputs):
+                estimates = similar.estimate(name, tables, four, {})
                 locks = [lock for lock in throughputs if lock not in four]
-                taus.append(ranks.tau_b(rates, throughputs, locks))
+                taus.append(ranks.tau_b(estimates, throughputs, locks))
         if (middle := median(taus)) is not None:
             found.append(middle)
     return found
 
 
-def _rates(fitted: fitting.Fit, library: fitting.Library) -> dict[str, float]:
-    """Return the predicted throughputs at the largest number of nodes."""
-    locks, nodes = library.locks_of_all, fitted.nodes[0]
-    times = library.times(fitted.choice.name, [nodes], locks)
-    if times is None:
-        return {}
-    processors = library.processors[nodes]
-    return {
-        lock: fitted.choice.operation.rate(1 / float(seconds), processors)
-        for lock, seconds in zip(locks, times[0], strict=True)
-    }
-
-
 def families(skeletons: Skeletons) -> dict[str, str]:
-    """Return the family of the generic program of each application's first skeleton."""
-    return {name: family(fitting.generic_name(models[0])) for name, models in skeletons.items()}
+    """Return the family of the generic program of each application's first skeleton, _PROFILE for
+    the model of a profile."""
+    return {
+        name: _PROFILE if "profile" in models[0].source else family(generic_name(models[0]))
+        for name, models in skeletons.items()
+    }
 
 
 def locks_of_fit(skeletons: Skeletons) -> dict[str, tuple[str, ...]]:

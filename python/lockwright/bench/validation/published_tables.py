@@ -10,7 +10,7 @@ from lockwright.bench.validation.published import GOAL, Agreement, median
 
 COLUMNS = [
     Column("application", "a lock-sensitive application of the published data."),
-    Column("skeleton", "the family of its first generic program."),
+    Column("skeleton", "the family of its first generic program, or its profile."),
     Column("nodes", "its largest published number of NUMA nodes."),
     Column("best/worst", "the published throughput of its best lock over that of its worst."),
     Column("locks", "the number of locks that are compared: those of no fit."),
@@ -72,7 +72,7 @@ def sentences(found: Sequence[Agreement], sets: Sequence[float]) -> list[str]:
     ]
     if sets:
         lines.append(
-            f"Fitted to {len(sets)} other sets of four locks: medians of {min(sets):.2f} to "
+            f"Estimated from {len(sets)} other sets of four locks: medians of {min(sets):.2f} to "
             f"{max(sets):.2f}, in the middle {statistics.median(sets):.2f}."
         )
     return lines

@@ -21,7 +21,7 @@ from lockwright.commands.common import skeletons as steps
 @click.option(
     "--other-sets",
     is_flag=True,
-    help="Also fit to 20 other sets of four locks; for the machine of the fit.",
+    help="Also estimate from 20 other sets of four locks; for the machine of the skeletons.",
 )
 @grammar.locks("all of the published study")
 @grammar.seed(1)
@@ -83,7 +83,7 @@ def command(
     found = validation.compare(
         sample.frame, predicted, skeletons, None if beside is None else beside.frame
     )
-    sets = validation.other_sets(sample, predicted, skeletons) if other_sets else []
+    sets = validation.other_sets(sample) if other_sets else []
     console = terminal.output()
     console.print(tables.agreement_table(found, f"{published.stem}, predicted on {machine.name}"))
     console.print(tables.class_table(found))

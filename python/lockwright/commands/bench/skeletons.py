@@ -27,6 +27,14 @@ from lockwright.commands.common import skeletons as steps
     help="Use these simulations of the generic programs, or make them there.  "
     "[default: DIR/library.csv]",
 )
+@click.option(
+    "--models",
+    "models_folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Take the models DIR/APPLICATION.toml, which 'lockwright predict --model' wrote, instead "
+    "of generic programs.",
+)
 @grammar.seed(1)
 @grammar.timeout(600.0)
 @grammar.output_to_folder("the skeletons", default="lockwright-skeletons")
@@ -37,6 +45,7 @@ def command(
     fit_locks: str | None,
     apps: str | None,
     library_file: Path | None,
+    models_folder: Path | None,
     seed: int,
     timeout: float,
     output: Path | None,
@@ -46,7 +55,9 @@ def command(
 
     PUBLISHED is a CSV file of one machine, as 'lockwright study analyse' reads it, with numbers of
     NUMA nodes. A library of generic programs is simulated under the locks of the fit; each
-    application gets those nearest to its throughputs. docs/predicting.md has the protocol.
+    application gets that nearest to its throughputs, or the model of its profile. The throughputs
+    under the other locks are estimated from other applications of the file. docs/predicting.md has
+    the protocol.
 
     Example: lockwright bench skeletons A-64.csv --machine a-64 -o skeletons
     """
@@ -57,15 +68,15 @@ def command(
     from lockwright.base.errors import LockwrightError
     from lockwright.base.files import write
     from lockwright.commands.common.machines import load_machine
-    from lockwright.predict.skeletons import files, fitting, generic, study
+    from lockwright.predict.skeletons import correction, files, fitting, generic, study
     from lockwright.predict.skeletons.published import read_library, read_published
-    from lockwright.simulate.model import as_toml
+    from lockwright.simulate.model import as_toml, load
     from lockwright.simulate.run import choose_locks
 
     wanted = None if fit_locks is None else choose_locks(fit_locks)
     if wanted is not None and len(wanted) > 4:
         raise LockwrightError("--fit-locks names more than four locks", "name at most four")
-    applications = read_published(published)
+    tables = applications = read_published(published)
     if apps is not None:
         names = [name.strip() for name in apps.split(",") if name.strip()]
         for name in names:
@@ -75,6 +86,10 @@ def command(
                     f"choose from {', '.join(sorted(applications))}",
                 )
         applications = {name: applications[name] for name in names}
+    profiled = {}
+    if models_folder is not None:
+        paths = {name: models_folder / f"{name}.toml" for name in applications}
+        profiled = {name: load(path) for name, path in paths.items() if path.exists()}
     of_fit = {name: fitting.locks_of_fit(name, data, wanted) for name, data in applications.items()}
     machine = load_machine(machine_name, timeout)
     folder = steps.made_folder(output or Path("lockwright-skeletons"))
@@ -90,6 +105,29 @@ def command(
     library = fitting.Library(read_library(path))
     fits = [fitting.fit(name, data, library, of_fit[name]) for name, data in applications.items()]
     source = f"the published throughputs of {published.stem}"
+    models = {
+        each.application: fitting.skeleton(each, programs[each.choice.name][0], source)
+        for each in fits
+    }
+    models |= {
+        name: fitting.profiled_skeleton(name, model, of_fit[name], source)
+        for name, model in profiled.items()
+    }
+    places = study.places_by_nodes(machine, [machine.nodes])
+    known = steps.published_locks(tables)
+    alone = {name: (model,) for name, model in models.items()}
+    planned = study.plan(alone, known, places, [seed], None)
+    path = folder / "skeletons.csv"
+    status = steps.simulate_study(path, planned, timeout, resumes and path.exists())
+    if status >= 128:
+        return status
+    frame = read_library(path)
+    rates = correction.modelled(models, frame, machine.processors)
+    for name in profiled:
+        published_rates = applications[name].iloc[-1].to_dict()
+        models[name] = correction.scaled(models[name], published_rates, rates[name], of_fit[name])
+    rates = correction.modelled(models, frame, machine.processors)
+    models = correction.corrected(models, tables, rates, machine.name)
     table = Table(
         title=f"Skeletons fitted to {published.stem}, simulated on {machine.name}",
         title_justify="left",
@@ -98,8 +136,11 @@ def command(
     for heading in ("application", "generic program", "distance", "parallel"):
         table.add_column(heading)
     for each in fits:
-        model = fitting.skeleton(each, programs[each.choice.name][0], source)
+        model = models[each.application]
         write(folder / files.file_name(each.application, 1), as_toml(model), "-o")
+        if each.application in profiled:
+            table.add_row(each.application, "from a profile", "", "")
+            continue
         table.add_row(
             each.application,
             each.choice.name,

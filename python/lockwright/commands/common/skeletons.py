@@ -3,7 +3,7 @@
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,8 @@ import click
 from lockwright.commands.common import grammar
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from lockwright.predict.skeletons.study import Plan, Row
 
 PUBLISHED_LOCKS = [
@@ -87,6 +89,14 @@ def made_folder(path: Path) -> Path:
             f"cannot make {path}: {error.strerror}", "give another directory with -o"
         ) from error
     return path
+
+
+def published_locks(tables: "Mapping[str, DataFrame]") -> list[str]:
+    """Return the locks of published throughputs that can be simulated. tables: by application."""
+    from lockwright.simulate.run import catalogue
+
+    known = {str(lock) for table in tables.values() for lock in table.columns}
+    return [lock for lock in sorted(known) if lock in catalogue().locks]
 
 
 def locks_of_study(names: str | None) -> list[str]:

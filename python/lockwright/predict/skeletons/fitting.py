@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from lockwright.base.errors import LockwrightError
 from lockwright.simulate.model import Model, Operation
 
-LOCKS = ("pthread", "ttas", "mcs-spin", "hmcs")
-"""The locks of a fit: one that parks and barges, one that polls one line, a queue, a hierarchy."""
+LOCKS = ("pthread", "ttas", "mcs-stp", "hmcs")
+"""The locks of a fit: one that parks and barges, one that polls one line, a queue that parks, a
+hierarchy of queues that polls."""
 
 LOCKS_THAT_PARK = ("pthread", "mcs-stp")
 """The locks of a fit for an application that was not run under those of LOCKS that poll."""
@@ -25,7 +26,7 @@ _SCALING_WEIGHT = 0.1
 _SHARES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
 """Tried shares of the parallel work in an operation, at the largest number of nodes."""
 
-_NO_OPERATION = 0.1
+NO_OPERATION = 0.1
 """The rate of a lock under which a simulation saw no section, in that of the slowest other one."""
 
 Vector = NDArray[np.float64]
@@ -82,7 +83,7 @@ class Library:
         if np.isnan(rates).any() or not rates.any(axis=1).all():
             return None
         least = np.where(rates > 0, rates, np.inf).min(axis=1, keepdims=True)
-        seconds: Vector = 1 / np.where(rates > 0, rates, least * _NO_OPERATION)
+        seconds: Vector = 1 / np.where(rates > 0, rates, least * NO_OPERATION)
         return seconds
 
 
@@ -174,6 +175,17 @@ def skeleton(fitted: Fit, generic: Model, source: str) -> Model:
         ),
         operation=choice.operation,
         fitted_locks=fitted.locks,
+    )
+
+
+def profiled_skeleton(application: str, model: Model, locks: Sequence[str], source: str) -> Model:
+    """Return the model of a skeleton's file, from one of a profile. locks: those whose throughputs
+    its scale and its estimates are from; source: the published data."""
+    return replace(
+        model,
+        title=application,
+        source=f"from a {model.source}; its scale from {source}: {', '.join(locks)}",
+        fitted_locks=tuple(locks),
     )
 
 

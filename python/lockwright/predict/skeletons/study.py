@@ -13,7 +13,7 @@ from lockwright.predict.simulations import STEPS, length
 from lockwright.predict.skeletons.files import Skeletons
 from lockwright.simulate.figures import figures
 from lockwright.simulate.machine import Machine
-from lockwright.simulate.model import Model, Operation
+from lockwright.simulate.model import Estimate, Model, Operation
 from lockwright.simulate.run import MODEL, Cell, Job, Line, Orders, run_jobs
 
 COLUMNS = (
@@ -57,6 +57,7 @@ class Row:
     run: int
     operation: Operation
     prediction: str
+    estimate: Estimate | None = None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -68,6 +69,8 @@ class Row:
         outcome, rate = (FAILED if line is None else NO_OPERATION), ""
         if sections > 0:
             operations = self.operation.rate(sections, self.place.machine.processors)
+            if self.estimate is not None:
+                operations = self.estimate.corrected(self.lock, operations)
             outcome, rate = FINISHED, f"{operations:.9g}"
         return [
             name_of(self.place.machine),
@@ -144,7 +147,8 @@ def plan(
                     name = f"{digest} {lock}"
                     jobs.setdefault(name, Job(orders, Cell(lock, threads)))
                     operation = model.operation or Operation()
-                    rows.append(Row(application, lock, place, index + 1, operation, name))
+                    about = (operation, name, model.estimate)
+                    rows.append(Row(application, lock, place, index + 1, *about))
     return Plan(tuple(rows), jobs)
 
 
