@@ -24,7 +24,7 @@ MADE = {f"made{number}": table(1 + number / 10, 1.0) for number in range(-8, 9)}
 @pytest.mark.parametrize("speed", [0.5, 0.9, 1.3])
 def test_a_lock_that_is_like_a_known_one_is_found(speed: float) -> None:
     own = table(speed, 1.0)
-    found = similar.estimate("new", {**MADE, "new": own}, KNOWN, {})
+    found = similar.estimate("new", {**MADE, "new": own}, KNOWN)
     assert found["hmcs"] == own.iloc[-1]["hmcs"]
     assert found["ticket"] == pytest.approx(own.iloc[-1]["ticket"], rel=0.15)
     assert (found["ticket"] > found["pthread"]) == (speed > 1)
@@ -32,7 +32,7 @@ def test_a_lock_that_is_like_a_known_one_is_found(speed: float) -> None:
 
 def test_other_throughputs_of_the_application_are_not_used() -> None:
     found = [
-        similar.estimate("new", {**MADE, "new": table(1.2, other)}, KNOWN, {})
+        similar.estimate("new", {**MADE, "new": table(1.2, other)}, KNOWN)
         for other in (0.01, 100.0)
     ]
     assert found[0] == found[1]
@@ -42,30 +42,21 @@ def test_other_versions_of_the_program_are_not_used() -> None:
     assert similar.same_program("memcached-new") == similar.same_program("memcached-old")
     assert similar.same_program("p_raytrace") != similar.same_program("s_raytrace")
     tables = {**MADE, "new": table(1.2, 1.0)}
-    alone = similar.estimate("new", tables, KNOWN, {})
-    beside = similar.estimate("new", {**tables, "new_ll": table(1.2, 100.0)}, KNOWN, {})
+    alone = similar.estimate("new", tables, KNOWN)
+    beside = similar.estimate("new", {**tables, "new_ll": table(1.2, 100.0)}, KNOWN)
     assert beside == alone
-
-
-def test_a_model_that_is_right_leaves_nothing_to_estimate() -> None:
-    """Where clh is anything, and the model of each application has it."""
-    draw = np.random.default_rng(1)
-    tables = {name: table(1.0, float(draw.uniform(0.3, 3))) for name in [*MADE, "new"]}
-    modelled = {name: each.iloc[-1].to_dict() for name, each in tables.items()}
-    found = similar.estimate("new", tables, KNOWN, modelled)
-    assert found["clh"] == pytest.approx(modelled["new"]["clh"], rel=0.01)
 
 
 def test_an_application_without_the_known_locks_is_left_out() -> None:
     tables = {**MADE, "parks": table(1.2, 50.0).drop(columns=["ttas"]), "new": table(1.2, 1.0)}
-    found = similar.estimate("new", tables, KNOWN, {})
+    found = similar.estimate("new", tables, KNOWN)
     assert found == similar.estimate(
-        "new", {name: each for name, each in tables.items() if name != "parks"}, KNOWN, {}
+        "new", {name: each for name, each in tables.items() if name != "parks"}, KNOWN
     )
 
 
 def test_a_lock_of_few_applications_has_no_estimate() -> None:
     few = {name: each.assign(rare=1.0) for name, each in list(MADE.items())[:4]}
-    found = similar.estimate("new", {**MADE, **few, "new": table(1.2, 1.0)}, KNOWN, {})
+    found = similar.estimate("new", {**MADE, **few, "new": table(1.2, 1.0)}, KNOWN)
     assert "rare" not in found
     assert "clh" in found

@@ -156,7 +156,7 @@ def other_sets(published: Sample, seed: int = 1) -> list[float]:
             throughputs, table = ranks.means(part), tables[name]
             has_all = set(four) <= set(table.dropna(axis=1).columns)
             if has_all and ranks.is_sensitive(throughputs):
-                estimates = similar.estimate(name, tables, four, {})
+                estimates = similar.estimate(name, tables, four)
                 locks = [lock for lock in throughputs if lock not in four]
                 taus.append(ranks.tau_b(estimates, throughputs, locks))
         if (middle := median(taus)) is not None:

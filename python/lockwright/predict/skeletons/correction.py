@@ -60,7 +60,7 @@ def corrected(
         own = rates.get(name, {})
         throughputs = {
             lock: (value, own[lock])
-            for lock, value in estimate(name, tables, model.fitted_locks, rates).items()
+            for lock, value in estimate(name, tables, model.fitted_locks).items()
             if lock in own
         }
         nodes = int(tables[name].index[-1])

@@ -44,7 +44,6 @@ def estimate(
     application: str,
     tables: Tables,
     known: Sequence[str],
-    modelled: Mapping[str, Throughputs],
 ) -> dict[str, float]:
     """Return the throughputs of an application at its largest number of nodes: those under the
     `known` locks from its table, and estimates under those of the other applications. Nothing else
@@ -53,8 +52,7 @@ def estimate(
     Estimated is the logarithm of the ratio to the geometric mean of the known locks, by a linear
     regression with a penalty (ridge regression; Hoerl and Kennard, 1970) over the other
     applications, on the ratios of the known locks and the growth of their mean at all numbers of
-    nodes. modelled: throughputs of models at the largest number of nodes, by application; the
-    regression is of the deviation from them.
+    nodes.
     """
     counts = _counts(tables)
     own = _features(tables[application], known, counts)
@@ -63,20 +61,18 @@ def estimate(
     if own is None:
         return found
     locks = sorted({str(lock) for table in tables.values() for lock in table.columns})
-    rows, deviations = [], []
+    rows, ratios = [], []
     for name, table in tables.items():
         features = _features(table, known, counts)
         if features is not None and same_program(name) != same_program(application):
             rows.append(features)
-            expected = _expected(modelled.get(name), known, locks)
-            deviations.append(_bent_ratios(table.iloc[-1].to_dict(), known, locks) - expected)
-    base = _expected(modelled.get(application), known, locks)
+            ratios.append(_bent_ratios(table.iloc[-1].to_dict(), known, locks))
     level = _level(last.to_dict(), known)
     for index, lock in enumerate(locks):
-        has = [row for row, each in zip(rows, deviations, strict=True) if not np.isnan(each[index])]
-        values = np.array([each[index] for each in deviations if not np.isnan(each[index])])
+        has = [row for row, each in zip(rows, ratios, strict=True) if not np.isnan(each[index])]
+        values = np.array([each[index] for each in ratios if not np.isnan(each[index])])
         if lock not in known and len(values) >= _FEWEST:
-            bent = base[index] + _regression(np.array(has), values, own)
+            bent = _regression(np.array(has), values, own)
             found[lock] = math.exp(level + math.sinh(_BEND * bent) / _BEND)
     return found
 
@@ -103,13 +99,6 @@ def _bent_ratios(throughputs: Throughputs, known: Sequence[str], locks: Sequence
     level = _level(throughputs, known)
     values = [throughputs.get(lock, math.nan) for lock in locks]
     return _bent(np.log(np.array(values)) - level)
-
-
-def _expected(modelled: Throughputs | None, known: Sequence[str], locks: Sequence[str]) -> Vector:
-    """Return the compressed ratios of a model; 0 for a lock that it does not have."""
-    if modelled is None or not all(lock in modelled for lock in known):
-        return np.zeros(len(locks))
-    return np.nan_to_num(_bent_ratios(modelled, known, locks))
 
 
 def _features(table: pd.DataFrame, known: Sequence[str], counts: Sequence[int]) -> Vector | None:
