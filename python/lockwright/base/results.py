@@ -21,7 +21,7 @@ def explain_errors(path: Path, resume: str) -> Iterator[None]:
     """Raise errors of SQLite and files as LockwrightError. resume: how to resume the command."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         code = getattr(error, "sqlite_errorcode", None)
         todo = (

@@ -1,6 +1,7 @@
 """Results in an SQLite file; each run is committed as soon as it has ended."""
 
 import json
+import math
 import sqlite3
 import types
 import typing
@@ -71,13 +72,16 @@ class Comparison:
 
 
 def _of_its_types(kind: Callable[..., _Kind], values: Mapping[str, Any]) -> _Kind:
-    """Return a dataclass of these values. Raises TypeError if one has another type."""
+    """Return a dataclass of these values. Raises TypeError if one has another type, or is a number
+    that is not finite."""
     for name, hint in typing.get_type_hints(kind).items():
         expected = typing.get_origin(hint) or hint
         if expected is types.UnionType:
             expected = hint
-        if not isinstance(values[name], expected):
-            raise TypeError(f"{name} is {str(values[name])[:40]!r}")
+        value = values[name]
+        is_finite = not isinstance(value, float) or math.isfinite(value)
+        if not isinstance(value, expected) or not is_finite:
+            raise TypeError(f"{name} is {str(value)[:40]!r}")
     return kind(**values)
 
 

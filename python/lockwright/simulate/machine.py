@@ -13,6 +13,9 @@ PAGE = "docs/simulation.md"
 
 _BUILT_IN = Path(__file__).parent / "machines"
 
+_LONGEST_NAME = 4096
+"""Characters of a path, as the kernel limits it."""
+
 _SHAPE = ("packages", "nodes_per_package", "caches_per_node", "cores_per_cache", "threads_per_core")
 
 _LEVELS = ("core", "cache", "node", "package", "far", "two_hops")
@@ -209,7 +212,11 @@ def _path(name: str, beside: Path | None = None) -> Path:
         path = Path(name) if beside is None else beside.parent / name
     else:
         path = _BUILT_IN / f"{name}.toml"
-    if not path.is_file():
+    try:
+        is_file = path.is_file()
+    except OSError:  # a name that is too long
+        is_file = False
+    if not is_file:
         if path.parent == _BUILT_IN:
             hint = nearest_hint(name, built_in_names())
             raise LockwrightError(f"no machine is named '{name}'", hint)
@@ -230,7 +237,7 @@ def _merged(path: Path, includers: list[Path]) -> dict[str, Any]:
     like = document.pop("like", None)
     if like is None:
         return document
-    if not isinstance(like, str):
+    if not isinstance(like, str) or len(like) > _LONGEST_NAME:
         raise LockwrightError(f"{path.name}: 'like' is not a name", "name a machine or a file")
     base = _merged(_path(like, path), [*includers, path])
     merged = {**base, **document}

@@ -54,20 +54,18 @@ def paired_ratio(
 ) -> Ratio | None:
     """Return the geometric mean of per-round ratios, with a t interval on their logarithms. values
     and baseline are of the same rounds in the same order. Above 1 is better than the baseline,
-    whether low or high values are good. None if there is no round, or a value is not positive."""
-    if not values or min(*values, *baseline) <= 0:
+    whether low or high values are good. None if there is no round, or a value is not positive or
+    not finite."""
+    if not _are_positive(values, baseline):
         return None
     sign = -1 if lower_is_better else 1
-    logs = [sign * math.log(a / b) for a, b in zip(values, baseline, strict=True)]
+    logs = [sign * (math.log(a) - math.log(b)) for a, b in zip(values, baseline, strict=True)]
     mean = statistics.fmean(logs)
     if len(logs) < 2:
-        return Ratio(math.exp(mean), None, None, None, len(logs))
+        return Ratio(_exp(mean), None, None, None, len(logs))
     deviation = statistics.stdev(logs)
     half = t_quantile(len(logs) - 1) * deviation / math.sqrt(len(logs))
-    # A float cannot hold more, and an interval of that width is of no use.
-    half = min(half, 300.0)
-    low, high = math.exp(mean - half), math.exp(mean + half)
-    return Ratio(math.exp(mean), low, high, deviation, len(logs))
+    return Ratio(_exp(mean), _exp(mean - half), _exp(mean + half), deviation, len(logs))
 
 
 def independent_ratio(
@@ -78,8 +76,8 @@ def independent_ratio(
 ) -> Ratio | None:
     """Return the ratio of the geometric means of runs that are not paired, with Welch's t interval
     on the logarithms (Welch, Biometrika 34, 1947). Above 1 is better than the baseline. None if
-    either has no value, or one that is not positive."""
-    if not values or not baseline or min(*values, *baseline) <= 0:
+    either has no value, or one that is not positive or not finite."""
+    if not _are_positive(values, baseline):
         return None
     sign = -1 if lower_is_better else 1
     logs = [[sign * math.log(value) for value in series] for series in (values, baseline)]
@@ -95,6 +93,11 @@ def independent_ratio(
         )
         half = t_quantile(degrees, confidence) * math.sqrt(sum(errors))
     return Ratio(_exp(mean), _exp(mean - half), _exp(mean + half), None, rounds)
+
+
+def _are_positive(values: Sequence[float], baseline: Sequence[float]) -> bool:
+    """Return whether there are values of both kinds, all of them positive and finite."""
+    return bool(values and baseline) and all(0 < each < math.inf for each in (*values, *baseline))
 
 
 def _exp(logarithm: float) -> float:
