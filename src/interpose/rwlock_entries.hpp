@@ -16,22 +16,23 @@
 #define RWLOCK_SECOND_NAME(name) \
   VERSIONED_OLD(lockwright_rwlock_##name, second, "__pthread_rwlock_" #name, BASE_VERSION)
 
-// A function of a lock without other arguments; waits: whether it blocks while the lock is held.
-// dispatch(lock, fast, general) returns fast(the lock with its own type), if it knows that at once, or
-// general(lock).
-#define RWLOCK_ENTRY(name, waits)                                              \
-  extern "C" int lockwright_rwlock_##name(pthread_rwlock_t* called) noexcept { \
-    return rwlock_entries::dispatch(                                           \
-        called, [](auto& replaced) { return replaced.name(); },                \
-        [caller = LOCKWRIGHT_CALLER](pthread_rwlock_t* lock) {                 \
-          if (rwlock_entries::is_left_to_library(lock)) {                      \
-            rwlock_entries::record_library_call(waits);                        \
-            return lockwright::interpose::real.rwlock_##name(lock);            \
-          }                                                                    \
-          return rwlock_entries::name(lock, caller);                           \
-        });                                                                    \
-  }                                                                            \
-  RWLOCK_NAMES(name);                                                          \
+// A function of a lock without other arguments; waits: whether it blocks while the lock is held;
+// is_of_readers: whether readers call it.
+// dispatch<is_of_readers>(lock, caller, fast, general) returns fast(the lock with its own type), if
+// it knows that at once, or general(lock, caller), where `caller` may be 0 if it is not used.
+#define RWLOCK_ENTRY(name, waits, is_of_readers)                                   \
+  extern "C" int lockwright_rwlock_##name(pthread_rwlock_t* called) noexcept {     \
+    return rwlock_entries::dispatch<is_of_readers>(                                \
+        called, LOCKWRIGHT_CALLER, [](auto& replaced) { return replaced.name(); }, \
+        [](pthread_rwlock_t* lock, std::uint64_t caller) {                         \
+          if (rwlock_entries::is_left_to_library(lock)) {                          \
+            rwlock_entries::record_library_call(waits);                            \
+            return lockwright::interpose::real.rwlock_##name(lock);                \
+          }                                                                        \
+          return rwlock_entries::name(lock, caller);                               \
+        });                                                                        \
+  }                                                                                \
+  RWLOCK_NAMES(name);                                                              \
   RWLOCK_SECOND_NAME(name)
 
 // The two functions with a deadline; side: rdlock or wrlock.
@@ -68,11 +69,11 @@ extern "C" int lockwright_rwlock_init(pthread_rwlock_t* lock,
 }
 RWLOCK_NAMES(init);
 RWLOCK_SECOND_NAME(init);
-RWLOCK_ENTRY(destroy, false);
-RWLOCK_ENTRY(rdlock, true);
-RWLOCK_ENTRY(tryrdlock, false);
-RWLOCK_ENTRY(wrlock, true);
-RWLOCK_ENTRY(trywrlock, false);
-RWLOCK_ENTRY(unlock, false);
+RWLOCK_ENTRY(destroy, false, false);
+RWLOCK_ENTRY(rdlock, true, true);
+RWLOCK_ENTRY(tryrdlock, false, true);
+RWLOCK_ENTRY(wrlock, true, false);
+RWLOCK_ENTRY(trywrlock, false, false);
+RWLOCK_ENTRY(unlock, false, true);
 RWLOCK_DEADLINE_ENTRIES(rdlock);
 RWLOCK_DEADLINE_ENTRIES(wrlock);

@@ -10,9 +10,13 @@
 
 namespace lockwright::preload {
 
-/// The lock in a pthread_rwlock_t that make() has initialised, or a static initialiser.
+/// A pthread_rwlock_t that make() has initialised, or a static initialiser.
 struct exclusive_rwlock {
-  pthread_rwlock_t* lock;
+  pthread_rwlock_t lock;
+
+  static exclusive_rwlock& of(pthread_rwlock_t* lock) {
+    return *reinterpret_cast<exclusive_rwlock*>(lock);
+  }
 
   void make(kind_word kind);
   int destroy();

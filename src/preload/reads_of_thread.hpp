@@ -21,6 +21,22 @@ class read_counts {
     cell -= cell == 0 ? 0 : 1;
   }
 
+  /// A count that is loaded when this is made: before the atomic instruction that enters, for which
+  /// later loads wait.
+  class loaded_count {
+   public:
+    explicit loaded_count(std::uint32_t& cell) : cell_(cell), count_(cell) {}
+
+    /// The same as read_counts::add().
+    void add() { cell_ = count_ + 1; }
+
+   private:
+    std::uint32_t& cell_;
+    std::uint32_t count_;
+  };
+
+  loaded_count loaded(const void* lock) { return loaded_count{cells_[cell_of(lock)]}; }
+
  private:
   // 256 bytes of each thread, of which those are touched that its locks need.
   static constexpr unsigned bits_ = 6;

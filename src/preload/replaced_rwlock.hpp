@@ -101,7 +101,20 @@ class shared_core {
                : ETIMEDOUT;
   }
   [[nodiscard]] bool is_read() const { return lock_.is_read(); }
-  void unlock_read() { lock_.unlock_read(); }
+  /// The caller leaves. Returns true if it then has to wake others, by wake_after_read().
+  [[gnu::always_inline]] bool leave_read() {
+    if constexpr (requires { lock_.leave_read(); }) {
+      return lock_.leave_read();
+    } else {
+      lock_.unlock_read();
+      return false;
+    }
+  }
+  void wake_after_read() {
+    if constexpr (requires { lock_.wake_after_read(); }) {
+      lock_.wake_after_read();
+    }
+  }
   void unlock_write(bool writers_first) { lock_.unlock_write(writers_first); }
   void forget_waiters(bool is_held) { lock_.forget_waiters(is_held); }
 
@@ -188,7 +201,16 @@ class replaced_rwlock {
                                            : record_writer(core_.write_until(clock, *deadline));
   }
 
-  [[gnu::always_inline]] int unlock() { return unlocks_as_reader() ? 0 : unlock_only_holder(); }
+  [[gnu::always_inline]] int unlock() {
+    if constexpr (Core::shared) {
+      if (is_held_by_readers()) [[likely]] {
+        // Before the caller leaves: so no register is needed across it.
+        reads_of_caller.remove(this);
+        return core_.leave_read() ? wake_after_read() : 0;
+      }
+    }
+    return unlock_only_holder();
+  }
 
  private:
   [[nodiscard]] bool forbids_recursion() const {
@@ -222,8 +244,9 @@ class replaced_rwlock {
   /// Returns true if the caller is inside as a reader. A lock that it writes refuses it.
   [[gnu::always_inline]] bool reads_at_once() {
     if constexpr (Core::shared) {
+      auto reads = reads_of_caller.loaded(this);
       if (core_.read_at_once()) [[likely]] {
-        reads_of_caller.add(this);
+        reads.add();
         count(event::read_locked);
         return true;
       }
@@ -231,16 +254,10 @@ class replaced_rwlock {
     return false;
   }
 
-  /// Returns false if the caller is no reader.
-  [[gnu::always_inline]] bool unlocks_as_reader() {
-    if constexpr (Core::shared) {
-      if (is_held_by_readers()) [[likely]] {
-        core_.unlock_read();
-        reads_of_caller.remove(this);  // of the lock, only the address is used
-        return true;
-      }
-    }
-    return false;
+  /// The lock may be destroyed already: only its address is used.
+  [[gnu::noinline]] int wake_after_read() {
+    core_.wake_after_read();
+    return 0;
   }
 
   [[gnu::noinline]] int unlock_only_holder() {

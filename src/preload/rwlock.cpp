@@ -55,10 +55,8 @@ int with_replaced(pthread_rwlock_t* lock, Call call) {
     return call(shared_rwlock<identifier##_lock>::adopted(lock));
 #include "lockwright/rwlocks.def"
 #undef LOCKWRIGHT_RWLOCK
-    default: {
-      exclusive_rwlock replaced{lock};
-      return call(replaced);
-    }
+    default:
+      return call(exclusive_rwlock::of(lock));
   }
 }
 
@@ -89,16 +87,33 @@ int perform(pthread_rwlock_t* lock, Call call) {
   return result;
 }
 
-/// A function for each algorithm, which saves no more registers than that one needs; for locks of
-/// which fast_mode() is known.
+/// A function for each algorithm and call, which saves no more registers than that one needs.
 template <class Replaced, class Call>
-[[gnu::noinline]] int call_fast(pthread_rwlock_t* lock, Call call) {
+[[gnu::noinline]] int call_apart(pthread_rwlock_t* lock, Call call) {
   return call(Replaced::of(lock));
 }
 
+/// Calls that in a function, or without one where `Inlined`.
+template <bool Inlined, class Replaced, class Call>
+[[gnu::always_inline]] inline int call_fast(pthread_rwlock_t* lock, Call call) {
+  if constexpr (Inlined) {
+    return call(Replaced::of(lock));
+  } else {
+    return call_apart<Replaced>(lock, call);
+  }
+}
+
+/// True for algorithms whose readers' paths are part of the entry points: they save no registers.
+constexpr bool is_inlined(rwlock_mode mode) {
+  return mode == rwlock_mode::parking_lot_rw || mode == rwlock_mode::futex_rw ||
+         mode == rwlock_mode::phase_fair || mode == rwlock_mode::shfl_rw;
+}
+
+constexpr std::uint32_t number_of(rwlock_mode mode) { return static_cast<std::uint32_t>(mode); }
+
 template <class Call>
 [[gnu::noinline]] int call_out_of_line(pthread_rwlock_t* lock, Call call) {
-  return call(lock);
+  return call(lock, 0);
 }
 
 struct rwlock_entries {
@@ -106,14 +121,26 @@ struct rwlock_entries {
     return rwlocks.get() == rwlock_mode::keep || is_process_shared(lock);
   }
 
-  // This file is compiled without jump tables: a chain of comparisons of the kind word needs no
-  // further load.
-  template <class Fast, class General>
-  [[gnu::always_inline]] static int dispatch(pthread_rwlock_t* lock, Fast fast, General general) {
-    switch (fast_mode(lock)) {
-#define LOCKWRIGHT_RWLOCK(name, identifier, ...) \
-  case rwlock_mode::identifier:                  \
-    return call_fast<shared_rwlock<identifier##_lock>>(lock, fast);
+  // Comparisons need no further load, unlike a jump table, which this file is compiled without. Each
+  // of the first ones makes the paths of all later ones longer.
+  template <bool IsOfReaders, class Fast, class General>
+  [[gnu::always_inline]] static int dispatch(pthread_rwlock_t* lock, std::uint64_t, Fast fast,
+                                             General general) {
+    const std::uint32_t mode = fast_mode(lock);
+    if (mode == number_of(rwlock_mode::parking_lot_rw)) [[likely]] {
+      return call_fast<IsOfReaders, shared_rwlock<parking_lot_rw_lock>>(lock, fast);
+    }
+    if (mode == number_of(rwlock_mode::futex_rw)) [[likely]] {
+      return call_fast<IsOfReaders, shared_rwlock<futex_rw_lock>>(lock, fast);
+    }
+    switch (mode) {
+      case number_of(rwlock_mode::exclusive):
+        return fast(exclusive_rwlock::of(lock));
+#define LOCKWRIGHT_RWLOCK(name, identifier, ...)                                 \
+  case number_of(rwlock_mode::identifier): {                                     \
+    constexpr bool inlined = IsOfReaders && is_inlined(rwlock_mode::identifier); \
+    return call_fast<inlined, shared_rwlock<identifier##_lock>>(lock, fast);     \
+  }
 #include "lockwright/rwlocks.def"
 #undef LOCKWRIGHT_RWLOCK
       default:
@@ -148,7 +175,8 @@ struct rwlock_entries {
 #include "lockwright/rwlocks.def"
 #undef LOCKWRIGHT_RWLOCK
       default:
-        exclusive_rwlock{lock}.make(static_cast<kind_word>(kind) | bits_of(rwlock_mode::exclusive));
+        exclusive_rwlock::of(lock).make(static_cast<kind_word>(kind) |
+                                        bits_of(rwlock_mode::exclusive));
     }
     return 0;
   }

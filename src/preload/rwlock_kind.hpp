@@ -32,18 +32,12 @@ inline kind_word bits_of(rwlock_mode which) {
   return static_cast<kind_word>(which) << rwlock_mode_shift;
 }
 
-/// Returns the algorithm of a lock that takes the fast path, else rwlock_mode::keep. The two loads
-/// are of one word, which gets its algorithm and its generation in one step.
-[[gnu::always_inline]] inline rwlock_mode fast_mode(const pthread_rwlock_t* lock) {
-  static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
-  const auto* word = reinterpret_cast<const unsigned char*>(&lock->__data.__flags);
+/// Returns the number of the algorithm of a lock that takes the fast path, as in rwlock_mode. For
+/// others that of rwlock_mode::keep, or one that no algorithm has.
+[[gnu::always_inline]] inline std::uint32_t fast_mode(const pthread_rwlock_t* lock) {
   // Acquire: see replaced_rwlock::adopted().
-  const kind_word its_generation =
-      __atomic_load_n(reinterpret_cast<const std::uint16_t*>(word + 2), __ATOMIC_ACQUIRE);
-  if (its_generation == fast_path_generation.load(std::memory_order_acquire)) [[likely]] {
-    return static_cast<rwlock_mode>(__atomic_load_n(word + 1, __ATOMIC_RELAXED));
-  }
-  return rwlock_mode::keep;
+  const kind_word word = __atomic_load_n(&lock->__data.__flags, __ATOMIC_ACQUIRE);
+  return (word >> rwlock_mode_shift) ^ fast_path_generation.load(std::memory_order_acquire);
 }
 
 }  // namespace lockwright::preload

@@ -9,6 +9,7 @@
 #include "interpose/thread_number.hpp"
 #include "preload/fork.hpp"
 #include "preload/metrics.hpp"
+#include "preload/rwlock_kind.hpp"
 
 // Defined by the linker: the first byte of this library in memory.
 extern "C" [[gnu::visibility("hidden")]] const ElfW(Ehdr) __ehdr_start;
@@ -62,7 +63,7 @@ int init_for_tool(pthread_mutex_t* mutex) {
 void rearm_fast_path() {
   if (watched_by.load(std::memory_order_relaxed) == watcher::none && find_thread_number()) {
     if (rwlocks.get() != rwlock_mode::keep) {
-      fast_path_generation.store(generation / one_generation, std::memory_order_release);
+      fast_path_generation.store(generation >> rwlock_mode_shift, std::memory_order_release);
     }
     fast_path_kind.store(generation, std::memory_order_release);
     one_step_fast_path_kind.store(measures_waits() ? never_set : generation,

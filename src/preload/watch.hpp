@@ -22,8 +22,9 @@ inline constinit std::atomic<kind_word> fast_path_kind{never_set};
 /// path, see TwoStepLock: never_set while waits are measured.
 inline constinit std::atomic<kind_word> one_step_fast_path_kind{never_set};
 
-/// The generation of the reader-writer locks that take the fast path, in bits 0-15; no generation
-/// while no mutex takes it, and where all of them are the C library's.
+/// The generation of the reader-writer locks that take the fast path, where a kind word has it
+/// after a shift by rwlock_mode_shift; no generation while no mutex takes it, and where all of them
+/// are the C library's.
 inline constinit std::atomic<std::uint32_t> fast_path_generation{~std::uint32_t{0}};
 
 enum class watcher : std::uint8_t { unknown, none, tool };

@@ -101,9 +101,9 @@ struct rwlock_entries {
                          : rwlock_words::of(lock).shared != PTHREAD_PROCESS_PRIVATE;
   }
 
-  template <class Fast, class General>
-  static int dispatch(pthread_rwlock_t* lock, Fast, General general) {
-    return general(lock);
+  template <bool, class Fast, class General>
+  static int dispatch(pthread_rwlock_t* lock, std::uint64_t caller, Fast, General general) {
+    return general(lock, caller);
   }
 
   static void record_library_call(bool waits) {

@@ -62,28 +62,36 @@ class futex_rw {
 
   [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    while (is_open(seen, passes)) [[likely]] {
-      if (inside(seen) == most_) [[unlikely]] {
-        return admission::too_many;
+    do {
+      // One comparison for almost all readers.
+      if ((seen & (waiting_ | many_)) != 0) [[unlikely]] {
+        if (!is_open(seen, passes)) {
+          return admission::refused;
+        }
+        if (inside(seen) == most_) {
+          return admission::too_many;
+        }
       }
       // Acquire pairs with the release of the last writer.
-      if (word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
-        return admission::inside;
-      }
-    }
-    return admission::refused;
+    } while (!word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
+                                          std::memory_order_relaxed));
+    return admission::inside;
   }
 
   [[gnu::always_inline]] void unlock_read() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     std::uint64_t then = 0;
+    bool wakes = false;
     do {
-      then = inside(seen) == 1 ? released(seen) : seen - 1;
+      then = seen - 1;
+      wakes = (seen & (waiting_ | asleep_)) != 0 && inside(then) == 0;
+      if (wakes) [[unlikely]] {
+        then = released(seen);
+      }
       // Release: this section is over. Nothing is acquired: a woken thread reads the word.
     } while (!word_.compare_exchange_weak(seen, then, std::memory_order_release,
                                           std::memory_order_relaxed));
-    if (inside(then) == 0) {
+    if (wakes) [[unlikely]] {
       wake_after(seen, then);
     }
   }
@@ -129,8 +137,8 @@ class futex_rw {
 
   /// True if any thread reads.
   bool is_read() const {
-    const std::uint64_t readers = inside(word_.load(std::memory_order_relaxed));
-    return readers != 0 && readers != written_;
+    // Unsigned: one comparison also excludes 0.
+    return inside(word_.load(std::memory_order_relaxed)) - 1 < most_;
   }
 
   /// Called by the only thread of the child of a fork: the waiters are gone, and so is the writer,
@@ -143,6 +151,8 @@ class futex_rw {
  private:
   static constexpr std::uint64_t written_ = (std::uint64_t{1} << 31) - 1;
   static constexpr std::uint64_t most_ = written_ - 1;
+  /// The bit that is set where a writer is inside, or more readers than half of most_.
+  static constexpr std::uint64_t many_ = std::uint64_t{1} << 30;
   static constexpr std::uint64_t asleep_ = std::uint64_t{1} << 31;
   static constexpr std::uint64_t one_waiting_ = std::uint64_t{1} << 32;
   static constexpr std::uint64_t waiting_ = 0xffff * one_waiting_;

@@ -96,25 +96,41 @@ class parking_lot_rw {
 
   [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    while (is_open(seen, passes)) [[likely]] {
-      if (seen / one_reader_ == most_) [[unlikely]] {
-        return admission::too_many;
+    do {
+      // One comparison for almost all readers.
+      if ((seen & (written_ | many_)) != 0) [[unlikely]] {
+        if (!is_open(seen, passes)) {
+          return admission::refused;
+        }
+        if (seen / one_reader_ == most_) {
+          return admission::too_many;
+        }
       }
       // Acquire pairs with the releases of a writer that leaves.
-      if (word_.compare_exchange_weak(seen, seen + one_reader_, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
-        return admission::inside;
-      }
-    }
-    return admission::refused;
+    } while (!word_.compare_exchange_weak(seen, seen + one_reader_, std::memory_order_acquire,
+                                          std::memory_order_relaxed));
+    return admission::inside;
   }
 
-  [[gnu::always_inline]] void unlock_read() {
+  void unlock_read() {
+    if (leave_read()) [[unlikely]] {
+      wake_after_read();
+    }
+  }
+
+  /// The first step of unlock_read(). Returns true if the caller has to take the second one,
+  /// wake_after_read().
+  [[gnu::always_inline]] bool leave_read() {
     // Release: this section is over.
     const std::uint32_t before = word_.fetch_sub(one_reader_, std::memory_order_release);
-    if ((before & drains_) != 0 && before / one_reader_ == 1) [[unlikely]] {
-      wake_draining_writer();
-    }
+    return (before & drains_) != 0 && before / one_reader_ == 1;
+  }
+
+  /// Wakes the writer that waits for the last reader. The lock may be destroyed already: only its
+  /// address is used.
+  [[gnu::noinline]] void wake_after_read() {
+    table::shared().unpark_one(next_address(), Env::template value<fair>(),
+                               [](const auto&) { return false; });
   }
 
   arrival lock_write() {
@@ -177,6 +193,8 @@ class parking_lot_rw {
   static constexpr std::uint32_t one_reader_ = 8;
   // Of which an unlock can add as many as there are sleepers.
   static constexpr std::uint32_t most_ = ~std::uint32_t{0} / one_reader_ / 2;
+  /// Bits of which one is set where as many readers as half of most_ are inside.
+  static constexpr std::uint32_t many_ = ~(most_ / 2 * one_reader_ | (one_reader_ - 1));
 
   static bool is_open(std::uint32_t word, bool passes) {
     return (word & written_) == 0 || (passes && word >= one_reader_);
@@ -279,12 +297,6 @@ class parking_lot_rw {
       word_.fetch_and(~drains_, std::memory_order_relaxed);
     }
     return true;
-  }
-
-  /// The lock may be destroyed already: only its address is used.
-  [[gnu::noinline]] void wake_draining_writer() {
-    table::shared().unpark_one(next_address(), Env::template value<fair>(),
-                               [](const auto&) { return false; });
   }
 
   static void poll(std::uint64_t number) {

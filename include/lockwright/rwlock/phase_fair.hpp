@@ -83,11 +83,11 @@ class phase_fair {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
       if (is_open(seen, passes)) {
-        if (enter(seen)) {
-          return admission::inside;
-        }
         if (inside(seen) == most_) [[unlikely]] {
           return admission::too_many;
+        }
+        if (enter(seen)) {
+          return admission::inside;
         }
       } else if (word_.compare_exchange_weak(seen, seen + one_behind_, std::memory_order_relaxed,
                                              std::memory_order_relaxed)) {
@@ -98,15 +98,18 @@ class phase_fair {
 
   [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    while (is_open(seen, passes)) [[likely]] {
-      if (enter(seen)) [[likely]] {
-        return admission::inside;
+    do {
+      // One comparison for almost all readers.
+      if ((seen & (written_ | many_)) != 0) [[unlikely]] {
+        if (!is_open(seen, passes)) {
+          return admission::refused;
+        }
+        if (inside(seen) == most_) {
+          return admission::too_many;
+        }
       }
-      if (inside(seen) == most_) [[unlikely]] {
-        return admission::too_many;
-      }
-    }
-    return admission::refused;
+    } while (!enter(seen));
+    return admission::inside;
   }
 
   [[gnu::always_inline]] void unlock_read() {
@@ -200,6 +203,8 @@ class phase_fair {
   static constexpr std::uint64_t one_inside_ = 16;
   static constexpr std::uint64_t one_behind_ = std::uint64_t{1} << 32;
   static constexpr std::uint64_t most_ = one_behind_ / one_inside_ - 1;
+  /// The bit that is set where more readers than half of most_ are inside.
+  static constexpr std::uint64_t many_ = (most_ / 2 + 1) * one_inside_;
 
   static constexpr std::uint32_t polls_ = 0;
   static constexpr std::uint32_t sleeps_ = 1;
@@ -218,8 +223,7 @@ class phase_fair {
 
   [[gnu::always_inline]] bool enter(std::uint64_t& seen) {
     // Acquire pairs with the release in unlock_write().
-    return inside(seen) != most_ &&
-           word_.compare_exchange_weak(seen, seen + one_inside_, std::memory_order_acquire,
+    return word_.compare_exchange_weak(seen, seen + one_inside_, std::memory_order_acquire,
                                        std::memory_order_relaxed);
   }
 

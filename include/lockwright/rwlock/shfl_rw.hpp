@@ -67,17 +67,20 @@ class shfl_rw {
 
   [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    while ((seen & (written_ | waits_)) == 0 || (passes && seen >= one_reader_)) [[likely]] {
-      if (seen / one_reader_ == most_) [[unlikely]] {
-        return admission::too_many;
+    do {
+      // One comparison for almost all readers.
+      if ((seen & (written_ | waits_ | many_)) != 0) [[unlikely]] {
+        if ((seen & (written_ | waits_)) != 0 && !(passes && seen >= one_reader_)) {
+          return admission::refused;
+        }
+        if (seen / one_reader_ == most_) {
+          return admission::too_many;
+        }
       }
       // Acquire, here and below, pairs with the release of a writer that leaves.
-      if (word_.compare_exchange_weak(seen, seen + one_reader_, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
-        return admission::inside;
-      }
-    }
-    return admission::refused;
+    } while (!word_.compare_exchange_weak(seen, seen + one_reader_, std::memory_order_acquire,
+                                          std::memory_order_relaxed));
+    return admission::inside;
   }
 
   [[gnu::always_inline]] void unlock_read() {
@@ -138,6 +141,8 @@ class shfl_rw {
   static constexpr std::uint32_t asleep_ = 4;
   static constexpr std::uint32_t one_reader_ = 8;
   static constexpr std::uint32_t most_ = ~std::uint32_t{0} / one_reader_;
+  /// The bit that is set where more readers than half of most_ are inside.
+  static constexpr std::uint32_t many_ = (most_ / 2 + 1) * one_reader_;
 
   [[gnu::noinline]] admission wait_and_read(std::uint64_t deadline) {
     if (!lock_queue(deadline)) {

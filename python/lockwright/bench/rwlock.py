@@ -1,6 +1,7 @@
 """Readers and writers of one reader-writer lock, under each of them."""
 
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 from rich.table import Table
 
@@ -9,7 +10,8 @@ from lockwright.bench.report import Column, Report, empty_table, progress, rotat
 from lockwright.preload import locks
 from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
 from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
-from lockwright.stats.spread import format_ratio, spread
+from lockwright.stats.inference import median_interval
+from lockwright.stats.spread import spread
 
 COLUMNS = [
     Column(
@@ -23,7 +25,8 @@ COLUMNS = [
     Column(
         "ratio to libc",
         "sections of readers and writers together, divided by those of libc in the same round; "
-        "median over the rounds. Higher is better.",
+        "median over the rounds, with its 95 % interval (order statistics) where there are six "
+        "rounds or more. Higher is better.",
     ),
     Column("read wait", "milliseconds, the longest that a reader waited in any round."),
     Column("write wait", "the same of a writer."),
@@ -32,7 +35,13 @@ COLUMNS = [
         "nanoseconds of pthread_rwlock_rdlock and pthread_rwlock_unlock while no other thread "
         "uses the lock, the fastest of ten batches; median over the rounds.",
     ),
-    Column("write pair ns", "the same of pthread_rwlock_wrlock."),
+    Column(
+        "read pair ratio",
+        "nanoseconds of that pair, divided by those of libc in the same round; median and "
+        "interval as above. Lower is better.",
+    ),
+    Column("write pair ns", "as read pair ns, of pthread_rwlock_wrlock."),
+    Column("write pair ratio", "as read pair ratio, of pthread_rwlock_wrlock."),
     Column("bytes", "of the lock: in the program's own object + outside it for each lock."),
 ]
 
@@ -116,9 +125,16 @@ def _table(
     reference = outcomes.get((share, threads, LIBC), {})
     for subject in chosen:
         lines = outcomes.get((share, threads, subject.name), {})
-        ratio = spread(
-            [_rate(line) / _rate(reference[n]) for n, line in lines.items() if n in reference]
-        )
+        pairs = [(line, reference[n]) for n, line in lines.items() if n in reference]
+        ratios = {
+            "ratio": [_rate(line) / _rate(libc) for line, libc in pairs],
+            **{
+                f"{each}_ratio": [
+                    number(line, f"{each}_ns") / number(libc, f"{each}_ns") for line, libc in pairs
+                ]
+                for each in ("read_pair", "write_pair")
+            },
+        }
         figures = {each: [number(line, each) for line in lines.values()] for each in _FIGURES}
         row = {each: spread(values) for each, values in figures.items()}
         report.rows.append(
@@ -126,7 +142,8 @@ def _table(
                 "lock": subject.name,
                 "read_percent": share,
                 "threads": threads,
-                "ratio": ratio,
+                **{each: spread(values) for each, values in ratios.items()},
+                **{f"{each}_interval": median_interval(values) for each, values in ratios.items()},
                 "runs_without_figures": lost.get((share, threads, subject.name), 0),
                 **row,
             }
@@ -142,14 +159,25 @@ def _table(
             subject.name,
             plain(reads),
             plain(writes),
-            format_ratio(ratio),
+            _median_text(ratios["ratio"]),
             plain(max(figures["longest_read_wait_ns"]) / 1e6),
             plain(max(figures["longest_write_wait_ns"]) / 1e6),
             f"{read_pair:.2f}",
+            _median_text(ratios["read_pair_ratio"]),
             f"{write_pair:.2f}",
+            _median_text(ratios["write_pair_ratio"]),
             size,
         )
     return table
+
+
+def _median_text(ratios: Sequence[float]) -> str:
+    """Return `median (low to high)` with the median's interval, without one `median`."""
+    if not ratios:
+        return "-"
+    text = f"{median(ratios):.2f}"
+    interval = median_interval(ratios)
+    return text if interval is None else f"{text} ({interval[0]:.2f} to {interval[1]:.2f})"
 
 
 def _rate(line: Mapping[str, object]) -> float:
