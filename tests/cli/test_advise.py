@@ -129,6 +129,13 @@ def test_a_damaged_profile_is_refused(cli: Cli, tmp_path: Path, contended: Path)
         cli("advise", contended).refuses("is not a profile")
 
 
+def test_a_profile_of_another_version_is_refused(cli: Cli, contended: Path) -> None:
+    text = contended.read_text().replace(record.FORMAT, "lockwright profile 2", 1)
+    contended.write_text(text)
+    for words in (["advise"], ["predict"], ["what-if", "--section", "0.5"]):
+        cli(*words, contended).refuses("'lockwright profile 2'", f"reads '{record.FORMAT}'")
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"format": "lockwright profile 1"}', "\x00"])
 def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other.json"

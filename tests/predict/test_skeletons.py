@@ -199,6 +199,11 @@ def test_predictions_of_other_inputs_are_refused(tmp_path: Path) -> None:
         csv.writer(file).writerow(plan.rows[0].fields(None))
     with pytest.raises(LockwrightError, match=r"study.csv:2: predicted from another"):
         study.resume(path, planned(seed=2))
+    fields = plan.rows[0].fields(None)
+    fields[6], fields[8] = "2", "1"
+    path.write_text("".join(",".join(line) + "\n" for line in (study.COLUMNS, fields)))
+    with pytest.raises(LockwrightError, match=r"study.csv:2: predicted from another"):
+        study.resume(path, plan)
     with pytest.raises(LockwrightError, match="there is a file"):
         study.begin(path)
     path.write_text("application,lock\n")

@@ -7,6 +7,7 @@ samples, each of which stands for the acquisitions since the one before it; even
 
 import dataclasses
 import json
+import re
 import types
 import typing
 from dataclasses import dataclass, field, replace
@@ -20,6 +21,7 @@ from lockwright.profile.lock_functions import is_known
 from lockwright.profile.time_lost import lost_share
 
 FORMAT = "lockwright profile 1"
+_ANY_VERSION = r"lockwright profile \d+"
 
 
 @dataclass(frozen=True)
@@ -419,7 +421,10 @@ class Profile:
     def from_json(cls, text: str) -> Self:
         """Return the profile in a text. Raises ValueError for any other text."""
         document = json.loads(text)
-        if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+        found = document.pop("format", None) if isinstance(document, dict) else None
+        if isinstance(found, str) and found != FORMAT and re.fullmatch(_ANY_VERSION, found):
+            raise ValueError(f"it has the format {found!r}, but this version reads {FORMAT!r}")
+        if found != FORMAT:
             raise ValueError("it does not begin like a profile")
         profile = typing.cast(Self, _build(cls, document))
         indices = {span.mutex for span in profile.timeline} | set(profile.deadlock)

@@ -63,24 +63,36 @@ class Row:
     def key(self) -> tuple[str, ...]:
         return (self.application, self.lock, *map(str, (self.place.nodes, self.place.threads)))
 
+    def throughput(self, sections: float) -> str:
+        """Return the field of the throughput. sections: simulated sections per second."""
+        if sections <= 0:
+            return ""
+        operations = self.operation.rate(sections, self.place.machine.processors)
+        if self.estimate is not None:
+            operations = self.estimate.corrected(self.lock, operations)
+        return f"{operations:.9g}"
+
     def fields(self, line: Line | None) -> list[str]:
         """Return the line of the file. line: the simulation's result, None if it failed."""
-        sections = 0.0 if line is None else figures(line)["operations_per_second"]
-        outcome, rate = (FAILED if line is None else NO_OPERATION), ""
-        if sections > 0:
-            operations = self.operation.rate(sections, self.place.machine.processors)
-            if self.estimate is not None:
-                operations = self.estimate.corrected(self.lock, operations)
-            outcome, rate = FINISHED, f"{operations:.9g}"
+        sections = 0.0 if line is None else float(f"{figures(line)['operations_per_second']:.9g}")
+        outcome = FAILED if line is None else FINISHED if sections > 0 else NO_OPERATION
         return [
             name_of(self.place.machine),
             *self.key,
             str(self.run),
-            rate,
+            self.throughput(sections),
             outcome,
             f"{sections:.9g}",
             self.prediction,
         ]
+
+    def is_in(self, fields: Sequence[str]) -> bool:
+        """Return whether the line of a file is this row's prediction, also of its throughput."""
+        *_, throughput, _, sections, prediction = fields
+        try:
+            return (throughput, prediction) == (self.throughput(float(sections)), self.prediction)
+        except ValueError:
+            return False
 
 
 @dataclass(frozen=True)
@@ -188,11 +200,12 @@ def resume(path: Path, planned: Plan) -> set[tuple[str, ...]]:
         )
     if whole != text:
         path.write_text(whole, encoding="utf-8")
-    predictions = {(*row.key, str(row.run)): row.prediction for row in planned.rows}
+    planned_rows = {(*row.key, str(row.run)): row for row in planned.rows}
     done = set()
     for number, row in enumerate(rows, 2):
         key = tuple(row[1:6])
-        if len(row) != len(COLUMNS) or predictions.get(key, row[-1]) != row[-1]:
+        row_of_key = planned_rows.get(key)
+        if len(row) != len(COLUMNS) or not (row_of_key is None or row_of_key.is_in(row)):
             raise LockwrightError(
                 f"{path}:{number}: predicted from another machine, model, seed or length",
                 "give the same options and skeletons, or begin another file with -o",
