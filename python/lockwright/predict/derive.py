@@ -235,7 +235,7 @@ def _telling(mutexes: Sequence[Mutex]) -> list[int]:
 
 def _short(name: str) -> str:
     """Return a name that fits into a line of a table."""
-    shorter = brief(name)
+    shorter = brief(name).rstrip()  # without the space before the callers in parentheses
     return shorter if len(shorter) <= _LONGEST_NAME else f"{shorter[: _LONGEST_NAME - 1]}…"
 
 
