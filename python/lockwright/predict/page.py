@@ -118,9 +118,13 @@ def _best(ranked: Sequence[Prediction]) -> str:
     if not ranked:
         return "No lock has a result."
     best = ranked[0]
-    text = f"With {count_of_threads(best.threads)}, {best.lock} is predicted to be best"
-    if best.ratio is not None and best.lock != BASELINE:
-        text += f": {ranged(best.ratio)} times the throughput of {BASELINE}"
+    text = f"With {count_of_threads(best.threads)}, "
+    if best.lock != BASELINE and any(each.lock == BASELINE and each.first == 1 for each in ranked):
+        text += f"no lock is predicted to be better than {BASELINE} for certain"
+    else:
+        text += f"{best.lock} is predicted to be best"
+        if best.lock != BASELINE and best.ratio is not None:
+            text += f": {ranged(best.ratio)} times the throughput of {BASELINE}"
     return f"{text}. {tied(ranked)}"
 
 
