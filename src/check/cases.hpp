@@ -51,6 +51,9 @@ std::vector<test_case> cases_over() {
     cases.push_back({"in-time", 2, make<in_time<L>>, settings});
     cases.push_back({"timed", 3, make<all_timed<L>>, settings});
   }
+  if constexpr (SignalAwareLock<L>) {
+    cases.push_back({"signals", 3, make<signals<L>>, settings});
+  }
   if (L::traits.numa_aware) {
     model_env::settings one_node = settings;
     one_node.nodes = 1;

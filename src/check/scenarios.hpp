@@ -92,6 +92,18 @@ struct trylock final : one_lock<L> {
   }
 };
 
+/// A holder announces waits for a condition variable while others come.
+template <class L>
+struct signals final : one_lock<L> {
+  void thread(std::uint32_t index) override {
+    this->lock.lock();
+    if (index == 0) {
+      this->lock.expect_signals();
+    }
+    this->change_and_unlock();
+  }
+};
+
 /// A held lock is refused, to its holder too, also while another thread queues.
 template <class L>
 struct refusal final : one_lock<L> {

@@ -32,6 +32,13 @@ class traced_lock {
                   "try_lock_until: too late");
   }
 
+  void expect_signals()
+    requires SignalAwareLock<L>
+  {
+    record(model_env::event::call, "expect_signals");
+    lock_.expect_signals();
+  }
+
   /// Nothing after the call: the lock may be gone.
   void unlock() {
     record(model_env::event::call, "unlock");

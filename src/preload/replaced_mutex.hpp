@@ -201,7 +201,12 @@ class replaced_mutex {
       --self.recursion_;
     } else if (self.owner_.load(std::memory_order_relaxed) != 0) {
       // Waiting with a free mutex is undefined, and harmless in the C library.
-      self.release_lock();
+      self.with_lock([]<class L>(replaced_mutex& mutex, L& lock) {
+        if constexpr (SignalAwareLock<L>) {
+          lock.expect_signals();
+        }
+        mutex.template release_lock<any_type>(lock);
+      });
     }
     return 0;
   }

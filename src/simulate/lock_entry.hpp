@@ -19,6 +19,8 @@ struct lock_entry {
   bool (*lock)(void* lock);
   bool (*try_lock)(void* lock);
   void (*unlock)(void* lock);
+  /// For the holder, before it waits for a condition variable.
+  void (*expect_signals)(void* lock);
   bool parks;
 };
 
@@ -33,6 +35,12 @@ constexpr lock_entry lock_entry_of(const char* name) {
       .lock = [](void* lock) { return static_cast<L*>(lock)->lock() == arrival::contended; },
       .try_lock = [](void* lock) { return static_cast<L*>(lock)->try_lock(); },
       .unlock = [](void* lock) { static_cast<L*>(lock)->unlock(); },
+      .expect_signals =
+          [](void* lock) {
+            if constexpr (SignalAwareLock<L>) {
+              static_cast<L*>(lock)->expect_signals();
+            }
+          },
       .parks = L::traits.parks(),
   };
 }

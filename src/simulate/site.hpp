@@ -26,6 +26,7 @@ class site {
   void lock();
   bool try_lock();
   void unlock();
+  void expect_signals() { entry_.expect_signals(lock_); }
 
   /// Changes the guarded data, and fails if a change of another holder is missing.
   void change_data();

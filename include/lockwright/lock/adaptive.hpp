@@ -13,6 +13,7 @@
 //   reserved_ | 1 bit   | only an aged heir may take the lock
 //   heir_     | 1 bit   | a woken sleeper has neither taken the lock yet nor gone to sleep again
 //   early_    | 2 bits  | heirs in a row that found the lock free, at most 2: advice
+//   signals_  | 1 bit   | a condition variable has been waited for with this mutex: advice
 //   pollers_  | 3 bits  | the number of registered pollers; heirs poll without being counted
 //   stack_    | 42 bits | the last sleeper that came; sleepers are linked by `below`
 //   reserved_ | 1 bit   | the same again, in the high half
@@ -85,6 +86,7 @@ class adaptive {
       .light = true,
       .numa_aware = true,
       .node_bytes = sizeof(node),
+      .yields = true,
       .low_traffic = true,
       .atomics = {.lock = 1, .unlock = 0},
       .suits =
@@ -158,6 +160,17 @@ class adaptive {
                                .model_value = 1'000,
                                .meaning = "the length of a nap",
                                .source = "about what a woken thread takes to run"};
+  static constexpr tunable yields{
+      .name = "yields",
+      .default_value = 16,
+      .counted_in = unit::count,
+      .min = 0,
+      .max = 1 << 20,
+      .model_value = 1,
+      .meaning =
+          "how often a waiter lets other threads run before it sleeps; not on a mutex with a "
+          "condition variable",
+      .source = "`lockwright bench regret`: 12 gain less, and 40 cost more processor time"};
   static constexpr tunable courtesy{
       .name = "courtesy-ns",
       .default_value = 90,
@@ -238,10 +251,10 @@ class adaptive {
       .source =
           "about what a sleep and a wake take (Karlin et al., SOSP 1991); `lockwright bench "
           "park` measures it"};
-  static constexpr tunable_list<14> tunables{
-      &most_pollers, &poll_budget, &suppressed_wakes, &overdue,    &more_heirs,
-      &naps,         &nap,         &courtesy,         &tenure,     &patience,
-      &pace,         &recheck,     &backoff,          &local_depth};
+  static constexpr tunable_list<15> tunables{
+      &most_pollers, &poll_budget, &suppressed_wakes, &overdue,  &more_heirs,
+      &naps,         &nap,         &yields,           &courtesy, &tenure,
+      &patience,     &pace,        &recheck,          &backoff,  &local_depth};
 
   arrival lock() {
     if (try_lock()) [[likely]] {
@@ -258,14 +271,14 @@ class adaptive {
     bool aged = false;
     bool has_polled = false;
     std::uint64_t naps_left = 0;
+    std::uint64_t yields_left = Env::template value<yields>();
     // Without delays, each of many threads that come at once fails to push its node as often as
     // there are threads before it, and the line moves a quadratic number of times.
     std::uint32_t failures = 0;
     growing_delay delay(shortest_backoff_, Env::template value<backoff>());
     for (;;) {
       if (is_free(seen, own)) {
-        const bool waited = record.polled || record.slept;
-        std::uint64_t taken = without(seen, own) | held_ | (waited ? slow_ : 0);
+        std::uint64_t taken = without(seen, own) | held_ | (record.waited() ? slow_ : 0);
         if (own == heir_) {
           if (record.polls) {
             taken &= ~early_;
@@ -275,7 +288,7 @@ class adaptive {
         }
         if (word_.compare_exchange_strong(seen, taken, std::memory_order_acquire,
                                           std::memory_order_relaxed)) {
-          if (waited) {
+          if (record.waited()) {
             learn(record);
           }
           break;
@@ -303,6 +316,15 @@ class adaptive {
           seen = poll(own, record);
           continue;
         }
+      }
+      if (yields_left != 0 && Env::advice((seen & signals_) == 0) && !prefers_another_node(seen)) {
+        record.yielded = true;
+        record.polled_in_vain |= record.polls;
+        const std::uint64_t start = Env::now();
+        Env::yield();
+        yields_left = Env::now() - start < others_run_ ? 0 : yields_left - 1;
+        seen = word_.load(std::memory_order_relaxed);
+        continue;
       }
       if (record.me == nullptr) {
         record.me = Env::template take_node<node>();
@@ -335,6 +357,7 @@ class adaptive {
         }
         continue;
       }
+      yields_left = 0;
       record.slept = true;
       record.polled_in_vain |= record.polls;
       record.polls = false;
@@ -359,7 +382,7 @@ class adaptive {
     if (record.me != nullptr) {
       Env::give_node(record.me);
     }
-    return record.polled || record.slept ? arrival::contended : arrival::uncontended;
+    return record.waited() ? arrival::contended : arrival::uncontended;
   }
 
   // Acquire, here and wherever held_ is set, pairs with the release that freed the lock.
@@ -370,6 +393,15 @@ class adaptive {
       Env::clear_low_byte(word_);
     } else {
       unlock_with_sleepers();
+    }
+  }
+
+  /// For the holder, before it waits for a condition variable. Threads that wait for each other's
+  /// messages switch less often if some sleep, so that those that run handle many messages.
+  void expect_signals() {
+    if ((std::uint64_t{Env::second_byte(word_)} << 8 & signals_) == 0) {
+      // mutant survives: dropped: advice.
+      word_.fetch_or(signals_, std::memory_order_relaxed);
     }
   }
 
@@ -390,8 +422,11 @@ class adaptive {
     bool polls = false;     // since it slept last
     bool polled = false;
     bool polled_in_vain = false;
+    bool yielded = false;
     bool slept = false;
     demand found = demand::unknown;
+
+    bool waited() const { return polled || yielded || slept; }
   };
 
   static constexpr std::uint64_t held_ = 1;
@@ -401,6 +436,7 @@ class adaptive {
   static constexpr std::uint64_t one_early_ = 1 << 9;
   static constexpr std::uint64_t two_early_ = 2 * one_early_;
   static constexpr std::uint64_t early_ = 3 * one_early_;
+  static constexpr std::uint64_t signals_ = 1 << 11;
   static constexpr std::uint64_t one_poller_ = 1 << 12;
   static constexpr std::uint64_t pollers_ = 7 * one_poller_;
   // Nodes are multiples of 64 below 2^48.
@@ -448,6 +484,8 @@ class adaptive {
   static constexpr std::uint64_t looks_of_a_tenure_ = 8;
   static constexpr std::uint64_t max_pause_ = 500'000'000;
   static constexpr std::uint32_t free_failures_ = 3;
+  // Nanoseconds; a yield that finds no other thread to run takes less.
+  static constexpr std::uint64_t others_run_ = 1'000;
   static constexpr std::uint64_t shortest_backoff_ = 1024;
 
   static constexpr std::uint64_t budget_default_ = 16;
@@ -460,6 +498,12 @@ class adaptive {
     return (budget_.get(state) ^ budget_default_) >= budget_default_;
   }
 
+  /// Whether the threads of the preferred node come first. With a condition variable it matters
+  /// which thread runs next, not where.
+  static bool stays_on_node(std::uint64_t word, std::uint64_t state) {
+    return (word & signals_) == 0 && polling_pays(state);
+  }
+
   /// Whether the lock prefers the threads of one NUMA node: `state` then names that node, and not
   /// the holder's processor.
   static bool prefers_node() { return Env::nodes() > 1 && Env::template value<local_depth>() != 0; }
@@ -467,12 +511,18 @@ class adaptive {
   /// The caller's node or processor, plus 1.
   static std::uint64_t here() { return (prefers_node() ? Env::node() : Env::cpu()) % 63 + 1; }
 
+  /// Whether the caller leaves the lock to the threads of another node.
+  bool prefers_another_node(std::uint64_t seen) const {
+    if (!prefers_node()) {
+      return false;
+    }
+    const std::uint64_t state = state_.load(std::memory_order_relaxed);
+    return Env::advice(stays_on_node(seen, state) && place_.get(state) != here());
+  }
+
   bool may_poll(std::uint64_t seen) const {
-    if (prefers_node() && (seen & pollers_) != 0) {
-      const std::uint64_t state = state_.load(std::memory_order_relaxed);
-      if (Env::advice(polling_pays(state) && place_.get(state) != here())) {
-        return false;
-      }
+    if ((seen & pollers_) != 0 && prefers_another_node(seen)) {
+      return false;
     }
     std::uint64_t most = Env::template value<most_pollers>();
     if (most == 0) {
@@ -682,7 +732,7 @@ class adaptive {
         } else {
           state = suppressed_.set(state, 0);
           heir = take_elder(state, top == nullptr);
-          if (heir == nullptr && prefers_node() && Env::advice(polling_pays(state))) {
+          if (heir == nullptr && prefers_node() && Env::advice(stays_on_node(tags, state))) {
             heir = take_local(top, place_.get(state));
           }
           if (heir == nullptr) {
@@ -764,7 +814,7 @@ class adaptive {
       return false;
     }
     bool more = needs_more_heirs(tags);
-    if (more && prefers_node() && polling_pays(state) && next->home != place_.get(state)) {
+    if (more && prefers_node() && stays_on_node(tags, state) && next->home != place_.get(state)) {
       more = false;
       tags &= ~early_;
     }

@@ -41,6 +41,7 @@ class guarded {
   void wait(condvar& cond) {
     preload::wait_with<shipped, guarded, condvar> wait{cond, condvar::waiter(this)};
     cond.enqueue(wait.self, true);
+    site_->expect_signals();
     unlock();
     wait.sleep_until_signalled(true, [&] {
       simulated::wait(wait.self.state, condvar::waiter::waiting);
