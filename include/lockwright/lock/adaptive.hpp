@@ -317,7 +317,7 @@ class adaptive {
           continue;
         }
       }
-      if (yields_left != 0 && Env::advice((seen & signals_) == 0) && !prefers_another_node(seen)) {
+      if (yields_left != 0 && may_yield(seen)) {
         record.yielded = true;
         record.polled_in_vain |= record.polls;
         const std::uint64_t start = Env::now();
@@ -518,6 +518,14 @@ class adaptive {
     }
     const std::uint64_t state = state_.load(std::memory_order_relaxed);
     return Env::advice(stays_on_node(seen, state) && place_.get(state) != here());
+  }
+
+  /// Whether a waiter may yield before it sleeps. Where demand is high it would take the lock from
+  /// its holder too often.
+  bool may_yield(std::uint64_t seen) const {
+    return Env::advice((seen & signals_) == 0 &&
+                       hot_.get(state_.load(std::memory_order_relaxed)) == 0) &&
+           !prefers_another_node(seen);
   }
 
   bool may_poll(std::uint64_t seen) const {
