@@ -133,13 +133,6 @@ concept TimedLock = TryLock<L> && requires(L lock, std::uint64_t deadline) {
   { lock.try_lock_until(deadline) } -> std::same_as<bool>;
 };
 
-/// A lock that waits differently if condition variables are waited for with it: the holder calls
-/// expect_signals() before it releases the lock for such a wait.
-template <class L>
-concept SignalAwareLock = Lock<L> && requires(L lock) {
-  { lock.expect_signals() } -> std::same_as<void>;
-};
-
 /// The class with the constants that an algorithm declares for its tests alone, such as its number
 /// of levels: the lock itself, or the lock in a wrapper, which the wrapper names as `algorithm`.
 template <class L>

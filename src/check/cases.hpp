@@ -51,7 +51,7 @@ std::vector<test_case> cases_over() {
     cases.push_back({"in-time", 2, make<in_time<L>>, settings});
     cases.push_back({"timed", 3, make<all_timed<L>>, settings});
   }
-  if constexpr (SignalAwareLock<L>) {
+  if constexpr (requires(L& lock) { lock.expect_signals(); }) {
     cases.push_back({"signals", 3, make<signals<L>>, settings});
   }
   if (L::traits.numa_aware) {

@@ -33,7 +33,7 @@ class traced_lock {
   }
 
   void expect_signals()
-    requires SignalAwareLock<L>
+    requires requires(L& lock) { lock.expect_signals(); }
   {
     record(model_env::event::call, "expect_signals");
     lock_.expect_signals();

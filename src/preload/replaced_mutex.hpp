@@ -201,8 +201,8 @@ class replaced_mutex {
       --self.recursion_;
     } else if (self.owner_.load(std::memory_order_relaxed) != 0) {
       // Waiting with a free mutex is undefined, and harmless in the C library.
-      self.with_lock([]<class L>(replaced_mutex& mutex, L& lock) {
-        if constexpr (SignalAwareLock<L>) {
+      self.with_lock([](replaced_mutex& mutex, auto& lock) {
+        if constexpr (requires { lock.expect_signals(); }) {
           lock.expect_signals();
         }
         mutex.template release_lock<any_type>(lock);

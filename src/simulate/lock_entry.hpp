@@ -37,7 +37,7 @@ constexpr lock_entry lock_entry_of(const char* name) {
       .unlock = [](void* lock) { static_cast<L*>(lock)->unlock(); },
       .expect_signals =
           [](void* lock) {
-            if constexpr (SignalAwareLock<L>) {
+            if constexpr (requires(L& l) { l.expect_signals(); }) {
               static_cast<L*>(lock)->expect_signals();
             }
           },
