@@ -201,11 +201,11 @@ class replaced_mutex {
       --self.recursion_;
     } else if (self.owner_.load(std::memory_order_relaxed) != 0) {
       // Waiting with a free mutex is undefined, and harmless in the C library.
-      self.with_lock([](replaced_mutex& mutex, auto& lock) {
+      self.with_lock([](replaced_mutex& held, auto& lock) {
         if constexpr (requires { lock.expect_signals(); }) {
           lock.expect_signals();
         }
-        mutex.template release_lock<any_type>(lock);
+        held.template release_lock<any_type>(lock);
       });
     }
     return 0;
