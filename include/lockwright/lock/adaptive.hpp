@@ -400,7 +400,6 @@ class adaptive {
   /// messages switch less often if some sleep, so that those that run handle many messages.
   void expect_signals() {
     if ((std::uint64_t{Env::second_byte(word_)} << 8 & signals_) == 0) {
-      // mutant survives: dropped: advice.
       word_.fetch_or(signals_, std::memory_order_relaxed);
     }
   }
