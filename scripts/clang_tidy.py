@@ -18,8 +18,8 @@ CLANG_TIDY = ROOT / ".venv" / "bin" / "clang-tidy"
 # that the build writes for one lock are in a directory of the same name.
 WITHOUT_ANALYZER = "/tests"
 
-# The analyzer follows every path through thirteen algorithms for each call, for minutes. It sees the
-# algorithms in src/simulate, too.
+# The analyzer follows every path through thirteen algorithms for each call, for minutes. It also
+# sees the algorithms in src/simulate.
 WITH_MANY_PATHS = ROOT / "src" / "preload" / "rwlock.cpp"
 
 
