@@ -94,14 +94,23 @@ def main() -> int:
         default=file_fuzzing.BY_FIELD,
         help=f"the first ({file_fuzzing.BY_FIELD})",
     )
-    parser.add_argument("--reader", default="", help="those with this in their name only (all)")
+    parser.add_argument(
+        "--reader",
+        action="append",
+        default=[],
+        help="those with this in their name only, may be repeated (all)",
+    )
     parser.add_argument(
         "--state",
         type=Path,
         help="a file that keeps the files and seconds of each reader; continues",
     )
     options = parser.parse_args()
-    readers = [each for each in file_fuzzing.READERS if options.reader in each.name]
+    readers = [
+        each
+        for each in file_fuzzing.READERS
+        if not options.reader or any(part in each.name for part in options.reader)
+    ]
     if not readers:
         parser.error(f"choose --reader from: {', '.join(x.name for x in file_fuzzing.READERS)}")
     efforts = _load(options.state)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -67,8 +68,25 @@ class Cells:
 
     def at(self, point: str) -> "Cells":
         """Return the cells at one of POINTS, a row per application."""
-        counts = self.counts(point)
-        return self._changed(lambda frame: _pick(frame, counts))
+        return self._at[point]
+
+    @cached_property
+    def _at(self) -> dict[str, "Cells"]:
+        return {point: self._picked(self.counts(point)) for point in POINTS}
+
+    def _picked(self, counts: pd.DataFrame) -> "Cells":
+        """Return the cell of each application and lock at its count; NaN where that is NaN."""
+        of_cells = counts.to_numpy()
+        lines, columns = np.nonzero(~np.isnan(of_cells))
+        keys = zip(counts.index[lines], of_cells[lines, columns].astype(int), strict=True)
+        rows = self.mean.index.get_indexer(list(keys)) if len(lines) else []
+
+        def pick(frame: pd.DataFrame) -> pd.DataFrame:
+            values = np.full(of_cells.shape, np.nan)
+            values[lines, columns] = frame.to_numpy()[rows, columns]
+            return pd.DataFrame(values, counts.index, counts.columns)
+
+        return self._changed(pick)
 
     def counts(self, point: str) -> pd.DataFrame:
         """Return the count of each application and lock at a point; NaN where it was not run."""
@@ -90,23 +108,6 @@ def _best_count(by_count: pd.DataFrame) -> pd.Series:
     ran = by_count.dropna(axis=1, how="all")
     best[ran.columns] = ran.idxmax().astype(float)
     return best
-
-
-def _pick(frame: pd.DataFrame, counts_of_applications: pd.DataFrame) -> pd.DataFrame:
-    lines = []
-    for application, counts in counts_of_applications.iterrows():
-        part = frame.loc[application]
-        ran = ~np.isnan(counts.to_numpy(dtype=float))
-        line = np.full(len(counts), np.nan)
-        positions = part.index.get_indexer(counts.to_numpy()[ran].astype(int))
-        line[ran] = part.to_numpy()[positions, np.flatnonzero(ran)]
-        lines.append(line)
-    return pd.DataFrame(
-        lines,
-        index=counts_of_applications.index,
-        columns=counts_of_applications.columns,
-        dtype=float,
-    )
 
 
 def condense(sample: Sample) -> Cells:
