@@ -19,9 +19,9 @@ from PIL import Image
 from support import harness, locate
 from support.processes import captured
 
-#: The C library's mutex, and locks of each `waiting` trait, except FIFO locks that poll: with more
-#: threads than processors they take minutes.
-LOCKS = [harness.LIBC, "pthread", "futex", "mcs-stp", "ttas", "backoff"]
+#: The C library's mutex, the default lock, and locks of each `waiting` trait, except FIFO locks
+#: that poll: with more threads than processors they take minutes.
+LOCKS = [harness.LIBC, "adaptive", "pthread", "futex", "mcs-stp", "ttas", "backoff"]
 if locate.LONG:
     LOCKS += [name for name in locate.lock_names() if locate.traits(name)["parking"]]
 BUILT = [lock for lock in dict.fromkeys(LOCKS) if lock in [harness.LIBC, *locate.lock_names()]]

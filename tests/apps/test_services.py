@@ -1,5 +1,5 @@
-"""Tests of servers, databases and runtimes under a lock of every category, and of programs with
-reader-writer locks under each of these."""
+"""Tests of servers, databases and runtimes under a lock of every category, the default lock among
+them, and of programs with reader-writer locks under each of these."""
 
 import tempfile
 from pathlib import Path
@@ -25,7 +25,7 @@ PROGRAMS = [
 PROGRAMS += ["python-pools", "python-processes"] if locate.LONG else []
 PLAN = """
 endings = true
-locks = ["pthread", "futex", "mcs-stp", "c-bo-mcs-stp", "malth-stp"]
+locks = ["pthread", "futex", "mcs-stp", "c-bo-mcs-stp", "adaptive"]
 threads_per_processor = [4]
 runs = 1
 most_runs = 1

@@ -5,8 +5,9 @@ runs more of them.
 import pytest
 from support import fuzzing, harness, locate
 
-#: A lock of each `waiting` trait, and locks that implement timed locking.
-LOCKS = ["ttas", "backoff", "ticket", "futex", "mcs-stp", "mcs-try", "malth-stp", "pthread"]
+#: The default lock, a lock of each `waiting` trait, and locks that implement timed locking.
+LOCKS = ["adaptive", "ttas", "backoff", "ticket", "futex", "mcs-stp", "mcs-try", "malth-stp"]
+LOCKS += ["pthread"]
 SEEDS = range(1, 5)
 STEPS = 150
 

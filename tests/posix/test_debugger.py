@@ -10,8 +10,8 @@ from support import harness, locate
 from support.harness import Setting
 from support.processes import captured
 
-#: The C library's mutex, and one lock of each category and `waiting` trait.
-CHOSEN = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "malth-stp"]
+#: The C library's mutex, and one lock of each category and `waiting` trait, the default among them.
+CHOSEN = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "adaptive"]
 LOCKS = [harness.LIBC, *(lock for lock in CHOSEN if lock in locate.lock_names())]
 
 HELD = r"""

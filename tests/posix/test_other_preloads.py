@@ -10,8 +10,8 @@ from support import harness, locate
 from support.harness import RunUnder, Setting
 from support.processes import captured
 
-#: The C library's mutex, and one lock of each category.
-CATEGORIES = ["pthread", "futex", "mcs-stp", "c-bo-mcs-stp", "malth-stp"]
+#: The C library's mutex, and one lock of each category, the default among them.
+CATEGORIES = ["pthread", "futex", "mcs-stp", "c-bo-mcs-stp", "adaptive"]
 LOCKS = [lock for lock in CATEGORIES if lock in locate.lock_names()]
 #: The position of the other library in LD_PRELOAD.
 ORDERS = ["before", "after"]

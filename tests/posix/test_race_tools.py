@@ -13,8 +13,8 @@ from support import harness, locate
 from support.harness import RunUnder
 from support.processes import captured
 
-#: The C library's mutex, and one lock of each category and `waiting` trait.
-LOCKS = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "malth-stp"]
+#: The C library's mutex, and one lock of each category and `waiting` trait, the default among them.
+LOCKS = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "adaptive"]
 BUILT = [lock for lock in LOCKS if lock in locate.lock_names()]
 #: Settings of the other locks: the C library's, the mutex under test, or Lockwright's.
 C_LIBRARY: dict[str, str] = {}

@@ -13,8 +13,9 @@ EMULATOR = locate.emulator()
 
 SEED = 3
 
-#: A lock of each category; all locks in an emulator, where `lockwright torture` does not run.
-CLEAN = locate.lock_names() if EMULATOR else ["pthread", "futex", "mcs-stp", "hmcs", "malth-stp"]
+#: A lock of each category, the default lock among them; all locks in an emulator, where `lockwright
+#: torture` does not run.
+CLEAN = locate.lock_names() if EMULATOR else ["pthread", "futex", "mcs-stp", "hmcs", "adaptive"]
 
 #: Phases without a meaning in an emulator, whose own memory grows.
 EXCLUDED_PHASES = ["memory"] if EMULATOR else []
