@@ -22,7 +22,10 @@ std::int64_t run_queue::zero(const thread* running) const {
   if (running != nullptr) {
     add(*running);
   }
-  return count == 0 ? floor_ : floor_ + (is_cfs() ? least : sum / count);
+  if (count == 0) {
+    return floor_;
+  }
+  return is_cfs() ? std::max(floor_, floor_ + least) : floor_ + sum / count;
 }
 
 void run_queue::charge(thread& running, picoseconds ran) {
@@ -95,6 +98,14 @@ void run_queue::leave(thread& running, bool moves) {
   s.slice_left = moves ? slice_left(running) : 0;
 }
 
+void run_queue::forget(thread& sleeper) const {
+  share& s = sleeper.fairness;
+  if (is_cfs() && s.left == this) {
+    s.lag = floor_ - s.runtime;
+  }
+  s.left = nullptr;
+}
+
 std::size_t run_queue::first(const thread* running) const {
   if (!is_fair() || waiting_.empty()) {
     return 0;
@@ -139,7 +150,11 @@ bool run_queue::preempts(const thread& woken, const thread& running, picoseconds
     return running.fairness.runtime - woken.fairness.runtime >
            static_cast<std::int64_t>(all_->wake_preempts);
   }
-  return ran >= all_->wake_preempts && (!is_fair() || waiting_[first(&running)] == &woken);
+  if (ran < all_->wake_preempts || !is_fair()) {
+    return ran >= all_->wake_preempts;
+  }
+  const std::size_t next = first(&running);
+  return next != waiting_.size() && waiting_[next] == &woken;
 }
 
 bool run_queue::has_movable(picoseconds now) const {

@@ -1,6 +1,7 @@
 // The threads that wait for one processor, in the order in which its scheduler takes them: FIFO, or
 // that of Linux's fair schedulers for threads of one weight. Of CFS: the least run time first
-// (kernel/sched/fair.c of Linux 3.13: place_entity, wakeup_preempt_entity). Of EEVDF: the earliest
+// (kernel/sched/fair.c of Linux 3.13: place_entity, wakeup_preempt_entity, update_min_vruntime,
+// task_waking_fair). Of EEVDF: the earliest
 // deadline first, of those threads that have not run for longer than the average of the queue
 // (kernel/sched/fair.c of Linux 6.12: place_entity, pick_eevdf, update_deadline, yield_task_fair,
 // PLACE_REL_DEADLINE).
@@ -34,6 +35,9 @@ class run_queue {
   void make_first(thread& t);
   /// Called before the running thread goes to sleep or moves to another queue.
   void leave(thread& running, bool moves);
+  /// Called when a thread that sleeps here is woken for another queue. Under CFS it takes along what
+  /// it lacks now; under EEVDF what it lacked when it went to sleep.
+  void forget(thread& sleeper) const;
 
   /// What a thread has used of its slice when it is taken: under CFS and FIFO it begins a new one.
   [[nodiscard]] picoseconds used_slice(const thread& t) const;
@@ -56,7 +60,8 @@ class run_queue {
   [[nodiscard]] bool may_move(const thread& t, picoseconds now) const {
     return !t.bound && (t.ran_until == 0 || now - t.ran_until >= all_->cache_hot);
   }
-  /// What lags are relative to: the least run time under CFS, the average under EEVDF.
+  /// What lags are relative to: the least run time under CFS, which never decreases (min_vruntime);
+  /// the average under EEVDF.
   [[nodiscard]] std::int64_t zero(const thread* running) const;
   [[nodiscard]] std::int64_t slice_left(const thread& t) const;
   [[nodiscard]] std::int64_t placed(const thread& t, const thread* running) const;

@@ -169,6 +169,9 @@ picoseconds scheduler::wake(thread& t, const thread* waker) {
   const std::uint32_t to = choose(t, waker);
   if (to != t.processor) {
     ++counts_.migrations;
+    processor_state& last = processors_[t.processor];
+    settle(last);
+    last.queue.forget(t);
   }
   processor_state& p = processors_[to];
   t.processor = to;

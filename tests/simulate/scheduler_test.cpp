@@ -187,6 +187,60 @@ TEST(Scheduler, AFairSchedulerPrefersAThreadThatHasSlept) {
   EXPECT_EQ(woken, (std::vector<std::uint64_t>{15'000, 21'100}));
 }
 
+/// Returns a machine of two processors under CFS: a woken thread is placed 3000 behind at most, and
+/// preempts one that is 2500 ahead.
+figures two_fair_processors() {
+  figures f = round_figures();
+  f.nodes_per_package = f.caches_per_node = 1;
+  f.fair = 1;
+  f.slice = 1'000 * ns;
+  f.period = 6'000 * ns;
+  f.wake_preempts = 2'500 * ns;
+  return f;
+}
+
+TEST(Scheduler, AThreadWokenForAnotherQueueTakesAlongWhatItLacks) {
+  scenario s(two_fair_processors());
+  s.sleeper_on(0);
+  for (int i = 0; i < 2; ++i) {
+    s.on(0, [&] { s.sim->spend(90'000 * ns); });
+  }
+  s.on(1, [&] {
+    s.sim->spend(40'000 * ns);
+    s.sim->wake(s.word, 1);
+    s.sim->spend(50'000 * ns);
+    s.note("waker");
+  });
+  s.run();
+  // Two threads share processor 0 when it is woken at 40000, so that it is ready on the waker's, at
+  // 45000. It slept while each of them ran for more than 3000, and preempts the waker.
+  EXPECT_EQ(s.times, (times{{"woken", 45'000}, {"waker", 91'500}}));
+}
+
+TEST(Scheduler, AWokenThreadDoesNotPreemptOneWokenBefore) {
+  figures f = two_fair_processors();
+  f.slice = 20'000 * ns;
+  scenario s(f);
+  for (const char* name : {"first", "second"}) {
+    s.on(0, [&s, name] {
+      s.sim->move_to(0);
+      s.sim->sleep(s.word, 0, ~std::uint64_t{0});
+      s.sim->spend(10'000 * ns);
+      s.note(name);
+    });
+  }
+  s.on(0, [&] { s.sim->spend(50'000 * ns); });
+  s.on(1, [&] {
+    s.sim->spend(30'000 * ns);
+    s.sim->wake(s.word, 2);
+    s.sim->spend(90'000 * ns);
+  });
+  s.run();
+  // Both are ready on processor 0 at 35000, 3000 behind the thread that runs: the first preempts it,
+  // and the second has its turn when the first has ended.
+  EXPECT_EQ(s.times, (times{{"first", 45'000}, {"second", 55'000}}));
+}
+
 TEST(Scheduler, WorkTakesLongerOnASlowCore) {
   figures f = round_figures();
   f.slow_cores = 1;
