@@ -20,6 +20,7 @@
 #include "../programs/json_line.hpp"
 #include "lock_entry.hpp"
 #include "machine.hpp"
+#include "published.hpp"
 #include "report.hpp"
 #include "rwlocks.hpp"
 #include "settings.hpp"
@@ -68,7 +69,15 @@ const Entry& find_named(const std::string& name, const std::vector<const Entry*>
   refuse("no lock '" + name + "'; 'lockwright-simulate list' shows them");
 }
 
-const lock_entry& lock_named(const std::string& name) { return find_named(name, locks()); }
+/// The locks of the registry, and those that a run may name although no list shows them.
+std::vector<const lock_entry*> all_locks() {
+  std::vector<const lock_entry*> all = locks();
+  const std::vector<const lock_entry*> published = published_layouts();
+  all.insert(all.end(), published.begin(), published.end());
+  return all;
+}
+
+const lock_entry& lock_named(const std::string& name) { return find_named(name, all_locks()); }
 
 /// The lock that the options name: one of `all`, or `symbol` of the library to load.
 template <class Entry>
@@ -122,13 +131,15 @@ int list() {
   return 0;
 }
 
-/// Where thread `index` begins: node after node, or on all nodes in turn; where all processors have
-/// one, on a random one: Linux's first wake-ups left six of eight threads on one of two processors.
-std::uint32_t first_processor(const machine& on, std::uint64_t index, bool spread,
+/// Where thread `index` begins: node after node, or on all nodes in turn. Where all processors have
+/// one, on a random one: Linux's first wake-ups left six of eight threads on one of two processors;
+/// or evenly, as Linux's load balancing leaves them within a second.
+std::uint32_t first_processor(const machine& on, std::uint64_t index, const settings& given,
                               random_source& random) {
+  const bool in_turn = index < on.processors() || given.count("balanced") != 0;
   const auto place =
-      static_cast<std::uint32_t>(index < on.processors() ? index : random.below(on.processors()));
-  if (!spread) {
+      static_cast<std::uint32_t>(in_turn ? index % on.processors() : random.below(on.processors()));
+  if (given.count("spread") == 0) {
     return place;
   }
   const std::uint32_t per_node = on.cores() / on.nodes();
@@ -153,7 +164,7 @@ int run(settings given) {
   if (about.of_rwlocks) {
     rwlock = &find_lock(given, rwlocks(), "lockwright_simulated_rwlock");
   } else {
-    lock = &find_lock(given, locks(), "lockwright_simulated_lock");
+    lock = &find_lock(given, all_locks(), "lockwright_simulated_lock");
     const std::string& of_readers = given.word("rwlock");
     rwlock = &find_named(of_readers.empty() ? "pthread" : of_readers, rwlocks());
   }
@@ -196,7 +207,7 @@ int run(settings given) {
   bool has_released = false;
   random_source placing(given.count("seed"));
   for (std::uint32_t i = 0; i < done.size(); ++i) {
-    in.add(first_processor(on, i, given.count("spread") != 0, placing), [&, i] {
+    in.add(first_processor(on, i, given, placing), [&, i] {
       // Threads do not begin at the same time.
       constexpr picoseconds max_offset = 1'000'000;
       in.spend(in.caller()->random.below(max_offset));

@@ -1,5 +1,6 @@
 #include "site.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace lockwright::simulate {
@@ -52,6 +53,10 @@ void site::entered(picoseconds called, bool contended) {
   called_ = called;
   entered_ = simulation_.time.now;
   const std::uint32_t core = simulation_.core_of(*me);
+  if (simulation_.measures() || simulation_.is_over()) {
+    const picoseconds until = std::min(entered_, simulation_.ends_at());
+    record_.longest_wait = std::max(record_.longest_wait, until - std::min(called, until));
+  }
   if (simulation_.measures()) {
     counts& all = simulation_.counted;
     ++all.acquisitions;

@@ -14,6 +14,7 @@ namespace lockwright::simulate {
 struct record {
   std::vector<std::uint32_t> holders;  ///< each acquisition's thread, in their order
   std::vector<std::uint64_t> waits;    ///< each acquisition's duration in ps
+  picoseconds longest_wait = 0;        ///< counts a wait that has not ended up to the end
   std::uint64_t taken = 0;             ///< acquisitions in all, also before and after
 };
 

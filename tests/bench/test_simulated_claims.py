@@ -31,7 +31,7 @@ except LockwrightError as problem:
 def test_each_claim_is_simulated_or_has_a_reason() -> None:
     """A simulated claim has a workload of the simulator, with its parameters."""
     known = catalogue().workloads
-    common = {"warm-up"}
+    common = {"warm-up", "balanced"}
     for claim, experiment in zip(CLAIMS, experiments(CLAIMS), strict=True):
         reason = experiment.claim.elsewhere
         assert (experiment.machine is None) == bool(inexpressible(claim)) == bool(reason)
@@ -60,6 +60,12 @@ def test_the_machine_and_the_threads_are_those_of_the_paper(
     simulations = jobs(experiments(choose(name)), 1)
     assert {job.orders.machine.name for job in simulations} == {machine}
     assert {job.cell.threads for job in simulations} == threads
+
+
+def test_the_mutable_lock_has_its_published_layout() -> None:
+    simulations = jobs(experiments(choose("short-short-mutable")), 1)
+    locks = {case.lock: job.cell.lock for job, cases in simulations.items() for case in cases}
+    assert locks == {"mutable": "mutable-published", "ttas": "ttas"}
 
 
 def test_the_figures_of_a_simulation_are_those_of_a_measurement() -> None:

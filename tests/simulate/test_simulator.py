@@ -51,7 +51,7 @@ def test_every_lock_on_every_size(lock: str, processors: int, tmp_path: Path) ->
     assert again.stdout == done.stdout
 
 
-@pytest.mark.parametrize("lock", locate.lock_names())
+@pytest.mark.parametrize("lock", [*locate.lock_names(), "mutable-published"])
 def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
     """Threads are preempted between any two steps, and the lock is destroyed soon."""
     path = machine_file(tmp_path)
@@ -85,6 +85,18 @@ def test_another_seed_is_another_run(tmp_path: Path) -> None:
     words += ["--seconds", "0.001"]
     outputs = {run(path, *words, "--seed", str(seed)).stdout for seed in (1, 2, 1)}
     assert len(outputs) == 2
+
+
+def test_surplus_threads_begin_randomly_or_balanced(tmp_path: Path) -> None:
+    """There are two threads for each processor, which hardly contend."""
+    path = machine_file(tmp_path)
+    words = ["--lock", "ttas", "--workload", "lockbench", "--threads", "128", "--seconds", "0.096"]
+    words += ["--section-max-ns", "0", "--gap-max-ns", "200000"]
+    ratios = []
+    for balanced in "10":
+        operations = json.loads(run(path, *words, "--balanced", balanced).stdout)["per_thread"]
+        ratios.append(max(operations) / min(operations))
+    assert ratios[0] < 2 < ratios[1]
 
 
 @pytest.mark.long

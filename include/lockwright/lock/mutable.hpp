@@ -32,6 +32,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
@@ -76,7 +77,8 @@ class doubling_oracle {
   typename Env::template plain<std::uint8_t> since_change_{};
 };
 
-template <class Env, template <class> class Oracle>
+/// Apart: the least alignment of permits, and of what only the holder writes.
+template <class Env, template <class> class Oracle, std::size_t Apart = 1>
 class mutable_window {
  public:
   static constexpr lock_traits traits{
@@ -211,10 +213,10 @@ class mutable_window {
   }
 
   typename Env::template atomic<std::uint64_t> state_{};
-  typename Env::template atomic<std::uint32_t> permits_{};
-  typename Env::template plain<std::int16_t> owed_{};
   ttas<Env> turn_;
-  Oracle<Env> oracle_;
+  alignas(Apart) alignas(Oracle<Env>) Oracle<Env> oracle_;
+  typename Env::template plain<std::int16_t> owed_{};
+  alignas(Apart) alignas(std::uint32_t) typename Env::template atomic<std::uint32_t> permits_{};
 };
 
 }  // namespace lockwright

@@ -166,7 +166,7 @@ def choose_workload(name: str, words: Sequence[str]) -> dict[str, str]:
     return parameters
 
 
-_COMMON = ("warm-up", "window", "spread", "interrupt-every", "data-lines")
+_COMMON = ("warm-up", "window", "spread", "balanced", "interrupt-every", "data-lines")
 
 
 def run(

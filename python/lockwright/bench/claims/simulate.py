@@ -22,6 +22,12 @@ from lockwright.simulate.run import Cell, Job, Line, Orders, catalogue, run_jobs
 _NAMES = {"mutexes": "locks"}
 """Options of the measuring program that have another name in the simulator."""
 
+_PUBLISHED = {"mutable": "mutable-published"}
+"""Locks that are simulated in the memory layout of their authors' library."""
+
+_LONG_RUN = {"balanced": "1"}
+"""The papers' runs last seconds, after which Linux has balanced the run queues."""
+
 _METERS = ("latency", "admissions")
 """Options that switch meters on; the simulator always has these figures."""
 
@@ -84,9 +90,10 @@ def _job(case: Case, machine: machines.Machine, seed: int) -> Job:
     options = dict(case.options)
     threads = int(options.pop("threads", "1"))
     seconds = float(options.pop("seconds"))
-    parameters = {_NAMES.get(name, name): value for name, value in options.items()}
+    parameters = _LONG_RUN | {_NAMES.get(name, name): value for name, value in options.items()}
     orders = Orders(machine, case.workload, parameters, seconds, seed)
-    return Job(orders, Cell(case.lock, threads), dict(case.environment))
+    lock = _PUBLISHED.get(case.lock, case.lock)
+    return Job(orders, Cell(lock, threads), dict(case.environment))
 
 
 def simulate(

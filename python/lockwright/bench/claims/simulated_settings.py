@@ -15,6 +15,9 @@ _SLICES = 0.06
 _LONG_SECTIONS = 0.08
 """Simulated seconds with sections or gaps of more than 100 µs: some hundred of them."""
 
+_PREEMPTED_HOLDERS = 0.5
+"""Simulated seconds with both: holders lose their processors some ten times a second."""
+
 _LONG_NS = 100_000
 
 
@@ -26,7 +29,8 @@ class Setting:
     "" if it does not. threads: the paper's numbers of threads for a number of the claim such as
     `16/cpu`, each of which is a point; numbers without an entry are multiplied by the processors.
     seconds: simulated time of each run; None for a time by its threads and lengths. warm_up:
-    simulated time before that, None for a tenth.
+    simulated time before that, None for a tenth. gap_cycles: of work after each section, for each
+    of several threads.
     """
 
     machine: str
@@ -34,6 +38,7 @@ class Setting:
     threads: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     seconds: float | None = None
     warm_up: float | None = None
+    gap_cycles: int = 0
 
 
 _STUDY = Setting("a-64")
@@ -43,7 +48,11 @@ _T5 = Setting(
     {"16/cpu": (32,), "8/cpu": (32,)},
     0.1,
 )
-_ENERGY = Setting("xeon-e5-2680v2x2")
+_ENERGY = Setting(
+    "xeon-e5-2680v2x2",
+    # DEFAULT_FAIR_DELAY of bmarks/stress_one_in.c and stress_test_in.c of the authors' lockin.
+    gap_cycles=30,
+)
 _MUTABLE_20 = Setting("xeon-e5-2640v4x2")
 _MUTABLE_48 = Setting(
     "xeon-8260x2",
@@ -119,6 +128,9 @@ def for_machine(claim: Claim, setting: Setting, processors: int) -> Claim:
             options = [{**point, **side.options} for side in sides if side is not None]
             seconds = setting.seconds or max(_seconds(each, processors) for each in options)
             timed: dict[str, object] = {**point, "seconds": seconds}
+            threads = int(str(point.get("threads", 1)))
+            if setting.gap_cycles and threads > 1:
+                timed["gap-cycles"] = setting.gap_cycles * threads
             if setting.warm_up is not None:
                 timed["warm-up"] = setting.warm_up
             points.append(timed)
@@ -141,8 +153,7 @@ def _resolved(options: Options, setting: Setting, processors: int) -> list[Optio
 def _seconds(options: Options, processors: int) -> float:
     lengths = [int(str(value)) for name, value in options.items() if name.endswith("-max-ns")]
     crowded = int(str(options.get("threads", 1))) > processors
-    return max(
-        _SHORTEST,
-        _SLICES if crowded else 0,
-        _LONG_SECTIONS if any(length > _LONG_NS for length in lengths) else 0,
-    )
+    is_long = any(length > _LONG_NS for length in lengths)
+    if crowded and is_long:
+        return _PREEMPTED_HOLDERS
+    return max(_SHORTEST, _SLICES if crowded else 0, _LONG_SECTIONS if is_long else 0)
