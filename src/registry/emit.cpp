@@ -6,6 +6,7 @@
 
 #include "lockwright/env/native.hpp"
 #include "lockwright/registry.hpp"
+#include "lockwright/rwlock_uses.hpp"
 #include "lockwright/rwrows.hpp"
 
 namespace {
@@ -97,6 +98,22 @@ const char* name_of(lockwright::use_case when) {
   return "";
 }
 
+const char* name_of(lockwright::rwlock_use_case when) {
+  switch (when) {
+    case lockwright::rwlock_use_case::none:
+      return "";
+    case lockwright::rwlock_use_case::crowded:
+      return "crowded";
+    case lockwright::rwlock_use_case::starved_writers:
+      return "starved writers";
+    case lockwright::rwlock_use_case::mostly_read:
+      return "mostly read";
+    case lockwright::rwlock_use_case::read_and_written:
+      return "read and written";
+  }
+  return "";
+}
+
 const char* name_of(lockwright::unit unit) {
   switch (unit) {
     case lockwright::unit::count:
@@ -134,10 +151,11 @@ void emit_tunables(const char* lock) {
   }
 }
 
-void emit(const lockwright::suit_list& suits) {
+template <class Suitability>
+void emit(const Suitability (&cases)[4]) {
   const char* separator = "";
-  for (const lockwright::suitability& each : suits.all) {
-    if (each.when != lockwright::use_case::none) {
+  for (const Suitability& each : cases) {
+    if (*each.why != '\0') {
       std::printf("%s\n   {\"case\": \"%s\", \"rank\": %u, \"why\": \"%s\"}", separator,
                   name_of(each.when), each.rank, each.why);
       separator = ",";
@@ -171,7 +189,7 @@ void emit(const char* name, const char* header, bool first) {
       text(traits.survives_oversubscription || traits.parks()), traits.atomics.lock,
       traits.atomics.unlock);
   std::printf("  \"suits\": [");
-  emit(traits.suits);
+  emit(traits.suits.all);
   std::printf("],\n");
   std::printf("  \"is_default\": %s, \"patents\": \"%s\",\n", text(traits.is_default),
               traits.patents);
@@ -196,7 +214,9 @@ void emit_rwlock(const char* name, const char* header, bool first) {
       "  \"bytes_in_place\": %zu, \"bytes_per_lock_outside\": %llu, \"bytes_per_node\": %u,\n",
       sizeof(L), static_cast<unsigned long long>(lockwright::bytes_outside<L>()),
       traits.node_bytes);
-  std::printf("  \"suits\": \"%s\", \"patents\": \"%s\",\n", traits.suits, traits.patents);
+  std::printf("  \"use_cases\": [");
+  emit(lockwright::uses_of<L>().cases);
+  std::printf("],\n  \"suits\": \"%s\", \"patents\": \"%s\",\n", traits.suits, traits.patents);
   std::printf("  \"tunables\": [");
   emit_tunables<L>(name);
   std::printf("],\n  \"reference\": \"%s\",\n  \"summary\": \"%s\"}", traits.reference,

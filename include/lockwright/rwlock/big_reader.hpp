@@ -29,6 +29,7 @@
 #include "lockwright/parts/reader_slots.hpp"
 #include "lockwright/rwlock.hpp"
 #include "lockwright/rwlock/phase_fair.hpp"
+#include "lockwright/rwlock_uses.hpp"
 
 namespace lockwright {
 
@@ -69,6 +70,8 @@ class big_reader {
           "Readers count themselves by thread, each in its own cache line, until a writer comes; "
           "then readers and writers alternate as in phase-fair. Reads scale with the processors; "
           "a write after reads looks at every counter."};
+  static constexpr rwlock_uses uses{
+      .cases = {{rwlock_use_case::mostly_read, 1, "readers write different cache lines"}}};
 
   static constexpr auto tunables = inner_lock::tunables;
 

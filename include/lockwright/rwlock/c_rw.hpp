@@ -43,6 +43,7 @@
 #include "lockwright/parts/try_lock_for.hpp"
 #include "lockwright/rwlock.hpp"
 #include "lockwright/rwlock/phase_fair.hpp"
+#include "lockwright/rwlock_uses.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -115,6 +116,11 @@ class c_rw {
                 "a writer is inside. Made for several NUMA nodes; writers may wait long."
               : "A cohort lock among writers; readers count themselves by thread, and enter when "
                 "no writer waits. Made for several NUMA nodes; readers may wait long."};
+  static constexpr rwlock_uses uses =
+      Kind == preference::writers ? rwlock_uses{.cases = {{rwlock_use_case::mostly_read, 2,
+                                                           "readers write a cache line of their "
+                                                           "NUMA node, and writers come first"}}}
+                                  : rwlock_uses{};
 
   static constexpr auto tunables = join(cohort_lock::tunables, tunable_list<1>{&c_rw_patience});
 

@@ -34,8 +34,10 @@
 #include <atomic>
 #include <cstdint>
 
+#include "lockwright/parts/reader_entry.hpp"
 #include "lockwright/parts/wait.hpp"
 #include "lockwright/rwlock.hpp"
+#include "lockwright/rwlock_uses.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -51,6 +53,12 @@ class futex_rw {
       .summary =
           "One word counts the readers inside and the writers that wait; a waiting writer holds "
           "new readers back. Waiters poll for a while and then sleep."};
+  static constexpr rwlock_uses uses{
+      .cases = {{rwlock_use_case::starved_writers, 2,
+                 "a waiting writer comes before later readers"},
+                {rwlock_use_case::read_and_written, 2,
+                 "one word, and a waiting writer comes before later readers"}},
+      .reader_path = reader_path::second};
   static constexpr tunable_list<1> tunables{&spin_bound};
   /// No deadline.
   static constexpr std::uint64_t never = ~std::uint64_t{0};
@@ -61,21 +69,12 @@ class futex_rw {
   }
 
   [[gnu::always_inline]] admission try_lock_read(bool passes) {
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    do {
-      // One comparison for almost all readers.
-      if ((seen & (waiting_ | many_)) != 0) [[unlikely]] {
-        if (!is_open(seen, passes)) {
-          return admission::refused;
-        }
-        if (inside(seen) == most_) {
-          return admission::too_many;
-        }
-      }
-      // Acquire pairs with the release of the last writer.
-    } while (!word_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire,
-                                          std::memory_order_relaxed));
-    return admission::inside;
+    return enter_as_reader(word_, std::uint64_t{1}, waiting_ | many_,
+                           [passes](std::uint64_t seen) __attribute__((always_inline)) {
+                             return !is_open(seen, passes)  ? admission::refused
+                                    : inside(seen) == most_ ? admission::too_many
+                                                            : admission::inside;
+                           });
   }
 
   [[gnu::always_inline]] void unlock_read() {

@@ -39,7 +39,9 @@
 #include <cstdint>
 
 #include "lockwright/parts/parking_table.hpp"
+#include "lockwright/parts/reader_entry.hpp"
 #include "lockwright/rwlock.hpp"
+#include "lockwright/rwlock_uses.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -60,6 +62,11 @@ class parking_lot_rw {
           "One word; waiters sleep in a table that all locks share, and compete when they are "
           "woken, except that one in a while they are handed the lock. A waiting writer holds "
           "back new readers."};
+  static constexpr rwlock_uses uses{
+      .cases = {{rwlock_use_case::crowded, 1,
+                 "its waiters sleep; threads outnumber the processors"},
+                {rwlock_use_case::read_and_written, 1, "few steps for writers"}},
+      .reader_path = reader_path::first};
 
   static constexpr tunable spins{
       .name = "spins",
@@ -95,21 +102,12 @@ class parking_lot_rw {
   }
 
   [[gnu::always_inline]] admission try_lock_read(bool passes) {
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    do {
-      // One comparison for almost all readers.
-      if ((seen & (written_ | many_)) != 0) [[unlikely]] {
-        if (!is_open(seen, passes)) {
-          return admission::refused;
-        }
-        if (seen / one_reader_ == most_) {
-          return admission::too_many;
-        }
-      }
-      // Acquire pairs with the releases of a writer that leaves.
-    } while (!word_.compare_exchange_weak(seen, seen + one_reader_, std::memory_order_acquire,
-                                          std::memory_order_relaxed));
-    return admission::inside;
+    return enter_as_reader(word_, one_reader_, written_ | many_,
+                           [passes](std::uint32_t seen) __attribute__((always_inline)) {
+                             return !is_open(seen, passes)        ? admission::refused
+                                    : seen / one_reader_ == most_ ? admission::too_many
+                                                                  : admission::inside;
+                           });
   }
 
   void unlock_read() {

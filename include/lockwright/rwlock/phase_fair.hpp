@@ -55,9 +55,11 @@
 #include <cstdint>
 #include <new>
 
+#include "lockwright/parts/reader_entry.hpp"
 #include "lockwright/parts/three_state.hpp"
 #include "lockwright/parts/wait.hpp"
 #include "lockwright/rwlock.hpp"
+#include "lockwright/rwlock_uses.hpp"
 #include "lockwright/tunable.hpp"
 
 namespace lockwright {
@@ -73,6 +75,9 @@ class phase_fair {
       .summary =
           "Phases of readers and writers alternate, so that a reader waits for one writer "
           "at most. Waiters poll for a while and then sleep."};
+  static constexpr rwlock_uses uses{.cases = {{rwlock_use_case::starved_writers, 1,
+                                               "a writer waits for one phase of readers only"}},
+                                    .reader_path = reader_path::inlined};
   static constexpr tunable_list<1> tunables{&spin_bound};
   /// No deadline.
   static constexpr std::uint64_t never = ~std::uint64_t{0};
@@ -97,19 +102,12 @@ class phase_fair {
   }
 
   [[gnu::always_inline]] admission try_lock_read(bool passes) {
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    do {
-      // One comparison for almost all readers.
-      if ((seen & (written_ | many_)) != 0) [[unlikely]] {
-        if (!is_open(seen, passes)) {
-          return admission::refused;
-        }
-        if (inside(seen) == most_) {
-          return admission::too_many;
-        }
-      }
-    } while (!enter(seen));
-    return admission::inside;
+    return enter_as_reader(word_, one_inside_, written_ | many_,
+                           [passes](std::uint64_t seen) __attribute__((always_inline)) {
+                             return !is_open(seen, passes)  ? admission::refused
+                                    : inside(seen) == most_ ? admission::too_many
+                                                            : admission::inside;
+                           });
   }
 
   [[gnu::always_inline]] void unlock_read() {

@@ -34,8 +34,10 @@
 #include <new>
 
 #include "lockwright/lock/shfllock.hpp"
+#include "lockwright/parts/reader_entry.hpp"
 #include "lockwright/parts/try_lock_for.hpp"
 #include "lockwright/rwlock.hpp"
+#include "lockwright/rwlock_uses.hpp"
 
 namespace lockwright {
 
@@ -54,6 +56,9 @@ class shfl_rw {
       .summary =
           "One word counts the readers; threads that have to wait queue in ShflLock, which brings "
           "those of a NUMA node together. Compact and NUMA-aware; all readers write one word."};
+  static constexpr rwlock_uses uses{
+      .cases = {{rwlock_use_case::crowded, 2, "gained with more threads than processors"}},
+      .reader_path = reader_path::inlined};
 
   static constexpr auto tunables = queue_lock::tunables;
 
@@ -66,21 +71,12 @@ class shfl_rw {
   }
 
   [[gnu::always_inline]] admission try_lock_read(bool passes) {
-    std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    do {
-      // One comparison for almost all readers.
-      if ((seen & (written_ | waits_ | many_)) != 0) [[unlikely]] {
-        if ((seen & (written_ | waits_)) != 0 && !(passes && seen >= one_reader_)) {
-          return admission::refused;
-        }
-        if (seen / one_reader_ == most_) {
-          return admission::too_many;
-        }
-      }
-      // Acquire, here and below, pairs with the release of a writer that leaves.
-    } while (!word_.compare_exchange_weak(seen, seen + one_reader_, std::memory_order_acquire,
-                                          std::memory_order_relaxed));
-    return admission::inside;
+    return enter_as_reader(word_, one_reader_, written_ | waits_ | many_,
+                           [passes](std::uint32_t seen) __attribute__((always_inline)) {
+                             return !is_open(seen, passes)        ? admission::refused
+                                    : seen / one_reader_ == most_ ? admission::too_many
+                                                                  : admission::inside;
+                           });
   }
 
   [[gnu::always_inline]] void unlock_read() {
@@ -143,6 +139,10 @@ class shfl_rw {
   static constexpr std::uint32_t most_ = ~std::uint32_t{0} / one_reader_;
   /// The bit that is set where more readers than half of most_ are inside.
   static constexpr std::uint32_t many_ = (most_ / 2 + 1) * one_reader_;
+
+  static bool is_open(std::uint32_t word, bool passes) {
+    return (word & (written_ | waits_)) == 0 || (passes && word >= one_reader_);
+  }
 
   [[gnu::noinline]] admission wait_and_read(std::uint64_t deadline) {
     if (!lock_queue(deadline)) {

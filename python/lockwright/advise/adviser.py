@@ -1,5 +1,7 @@
 """The advice on a profile, assembled from its parts."""
 
+from collections.abc import Mapping
+
 from lockwright.advise import ranking, thresholds, traits
 from lockwright.advise.advice import Advice, Diagnosis, Evidence
 from lockwright.advise.bottlenecks import contention, diagnose
@@ -11,6 +13,7 @@ from lockwright.advise.steps import ask_questions
 from lockwright.advise.tail_latency import tail_latency
 from lockwright.base.numbers import with_unit
 from lockwright.preload import locks
+from lockwright.preload.rwlocks import RwLock
 from lockwright.profile.record import Profile
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
@@ -19,10 +22,14 @@ SHORTLIST = 5
 
 
 def advise(
-    profile: Profile, *, registry: locks.Registry | None = None, size: int = SHORTLIST
+    profile: Profile,
+    *,
+    registry: locks.Registry | None = None,
+    rwlocks: Mapping[str, RwLock] | None = None,
+    size: int = SHORTLIST,
 ) -> Advice:
-    """Return the advice on a profile. registry: the locks to choose from, by default those of the
-    build; size: of the shortlist. Raises LockwrightError without a registry."""
+    """Return the advice on a profile. registry, rwlocks: the locks to choose from, by default those
+    of the build; size: of the shortlist. Raises LockwrightError without a registry."""
     registered = list(registry or locks.registry())
     figures = ProfileFigures(profile)
     diagnoses = diagnose(figures)
@@ -45,7 +52,7 @@ def advise(
         if can_gain
         else ()
     )
-    on_rwlocks = advise_on_rwlocks(figures)
+    on_rwlocks = advise_on_rwlocks(figures, rwlocks)
     names = [lock.lock for lock in candidates]
     rwlocks_first = bool(on_rwlocks.shortlist) and not can_gain and not profile.deadlock
     no_lock = "No other mutex" if rwlocks_first else "No lock"

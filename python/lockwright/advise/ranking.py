@@ -1,10 +1,14 @@
 """The ranking of the locks that the steps leave, by the papers' results."""
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from lockwright.advise.advice import Candidate
 from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.preload.locks import BASELINE, Lock
+from lockwright.preload.rwlocks import RwLock
+
+_L = TypeVar("_L", Lock, RwLock)
 
 CHANGES = 0.001
 """Share of a mutex's acquisitions after another thread held it, below which the mutex counts as
@@ -27,19 +31,24 @@ def shortlist(
     candidates = [lock for lock in left if lock.name != BASELINE]
     # Locks that state nothing on a use case stay sorted by size.
     candidates.sort(key=lambda lock: (lock.bytes_per_mutex_outside, lock.bytes_per_node))
-    ranked: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for case in _cases(figures, set(fired), level, nodes):
-        ranked_locks = [
-            (lock, suitability) for lock in candidates if (suitability := lock.suitability(case))
-        ]
-        for lock, suitability in sorted(ranked_locks, key=lambda pair: pair[1].rank):
-            ranked.setdefault(lock.name, suitability.why)
+        for lock, why in ranked(candidates, case):
+            reasons.setdefault(lock.name, why)
     for lock in candidates:
-        ranked.setdefault(
+        reasons.setdefault(
             lock.name, "satisfies the steps; nothing more is known of it for this use case"
         )
     survives = {lock.name: lock.survives_oversubscription for lock in candidates}
-    return tuple(Candidate(name, why, survives[name]) for name, why in list(ranked.items())[:size])
+    return tuple(Candidate(name, why, survives[name]) for name, why in list(reasons.items())[:size])
+
+
+def ranked(locks: Iterable[_L], case: str) -> list[tuple[_L, str]]:
+    """Return the locks that are recommended for a use case, each with the reason: by their rank,
+    and of equal rank in the order in which they are given."""
+    stated = [(lock, each) for lock in locks for each in lock.use_cases if each.case == case]
+    stated.sort(key=lambda pair: pair[1].rank)
+    return [(lock, suitability.why) for lock, suitability in stated]
 
 
 def _cases(

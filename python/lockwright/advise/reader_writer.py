@@ -1,14 +1,16 @@
 """The advice on the reader-writer locks of a profile. Shares are from 0 to 1, times in
 nanoseconds."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lockwright.advise import thresholds
+from lockwright.advise import ranking, thresholds
 from lockwright.advise.advice import Candidate, Change, Evidence
 from lockwright.advise.evidence import all_met, at_least, at_most
 from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.base import numbers
-from lockwright.preload.rwlocks import KEEP, MUTEX
+from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
+from lockwright.preload.rwlocks import RwLock as Algorithm
 from lockwright.profile.record import RwLock
 
 MOSTLY_READ = 0.95
@@ -44,12 +46,16 @@ class RwLockAdvice:
     changes: tuple[Change, ...] = ()
 
 
-def advise_on_rwlocks(figures: ProfileFigures) -> RwLockAdvice:
+def advise_on_rwlocks(
+    figures: ProfileFigures, registry: Mapping[str, Algorithm] | None = None
+) -> RwLockAdvice:
     """Return the advice on the reader-writer locks, all of which `--rwlock` replaces alike. It
-    follows the lock that costs most."""
-    rwlocks = figures.profile.rwlocks
-    if not rwlocks:
+    follows the lock that costs most. registry: the algorithms to choose from, by default those of
+    the build. Raises LockwrightError without a registry."""
+    profiled = figures.profile.rwlocks
+    if not profiled:
         return RwLockAdvice()
+    known = (rwlocks() if registry is None else registry).values()
     lost = at_least(
         "time lost waiting for reader-writer locks",
         figures.lost_share_of(figures.profile.rwlocks_lost),
@@ -57,14 +63,16 @@ def advise_on_rwlocks(figures: ProfileFigures) -> RwLockAdvice:
         "share",
         "as for mutexes",
     )
-    worst = rwlocks[0]
+    worst = profiled[0]
     starved = [
-        (each.name, change) for each in rwlocks if (change := _starved_writers(each)) is not None
+        (each.name, change) for each in profiled if (change := _starved_writers(each)) is not None
     ]
-    as_mutex = [change for each in rwlocks if (change := _mutex_instead(figures, each)) is not None]
+    as_mutex = [
+        change for each in profiled if (change := _mutex_instead(figures, each)) is not None
+    ]
     changes = [*(change for _, change in starved), *as_mutex]
     if lost.met:
-        shortlist = _shortlist(figures, worst, bool(starved), bool(as_mutex))
+        shortlist = _shortlist(figures, known, worst, bool(starved), bool(as_mutex))
         names = " or ".join(candidate.lock for candidate in shortlist[:2])
         share = numbers.share(lost.value or 0.0)
         sentence = (
@@ -74,7 +82,7 @@ def advise_on_rwlocks(figures: ProfileFigures) -> RwLockAdvice:
         )
         return RwLockAdvice(sentence, (lost,), shortlist, tuple(changes))
     if starved:
-        shortlist = _shortlist(figures, worst, True, False)
+        shortlist = _shortlist(figures, known, worst, True, False)
         names = ", ".join(name for name, _ in starved)
         sentence = f"Writers of {names} wait far longer than any section lasts."
         return RwLockAdvice(sentence, (lost,), shortlist, tuple(changes))
@@ -82,37 +90,36 @@ def advise_on_rwlocks(figures: ProfileFigures) -> RwLockAdvice:
 
 
 def _shortlist(
-    figures: ProfileFigures, worst: RwLock, starves: bool, suits_mutex: bool
+    figures: ProfileFigures,
+    registry: Iterable[Algorithm],
+    worst: RwLock,
+    starves: bool,
+    suits_mutex: bool,
 ) -> tuple[Candidate, ...]:
     """Return the reader-writer locks to try, the best first."""
-    share = f"{numbers.share(worst.read_share)} of the acquisitions are reads"
-    chosen: list[Candidate] = []
+    chosen: dict[str, str] = {}
     if suits_mutex:
-        chosen.append(Candidate(MUTEX, f"readers hardly meet; {share}"))
+        share = numbers.share(worst.read_share)
+        chosen[MUTEX] = f"readers hardly meet; {share} of the acquisitions are reads"
+    candidates = sorted(
+        registry, key=lambda lock: (lock.bytes_per_lock_outside, lock.bytes_per_node)
+    )
+    for case in _cases(figures, worst, starves):
+        for lock, why in ranking.ranked(candidates, case):
+            chosen.setdefault(lock.name, why)
+    return tuple(Candidate(name, why) for name, why in chosen.items())[:_MOST]
+
+
+def _cases(figures: ProfileFigures, worst: RwLock, starves: bool) -> Iterable[str]:
+    """Yield the use cases, by their names in the registry, the most important first."""
     if starves:
-        chosen += [
-            Candidate("phase-fair", "a writer waits for one phase of readers only"),
-            Candidate("futex-rw", "a waiting writer comes before later readers"),
-        ]
+        yield "starved writers"
     if figures.crowded:
-        chosen += [
-            Candidate("parking-lot-rw", "its waiters sleep; threads outnumber the processors"),
-            Candidate("shfl-rw", "the other one that gained with more threads than processors"),
-        ]
+        yield "crowded"
     elif worst.read_share >= MOSTLY_READ:
-        chosen += [
-            Candidate("big-reader", f"readers write different cache lines; {share}"),
-            Candidate("c-rw-wp", "the same by NUMA node, with writers first"),
-        ]
+        yield "mostly read"
     else:
-        chosen += [
-            Candidate("parking-lot-rw", f"few steps for writers; {share}"),
-            Candidate("futex-rw", "one word, and a waiting writer before later readers"),
-        ]
-    distinct: dict[str, Candidate] = {}
-    for each in chosen:
-        distinct.setdefault(each.lock, each)
-    return tuple(distinct.values())[:_MOST]
+        yield "read and written"
 
 
 def _starved_writers(rwlock: RwLock) -> Change | None:

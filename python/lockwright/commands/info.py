@@ -7,11 +7,13 @@ import click
 from lockwright.commands.common import complete
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
     from rich.table import Table
 
     from lockwright.machine.calibration import Setting
-    from lockwright.preload.locks import Tunable
+    from lockwright.preload.locks import Suitability, Tunable
     from lockwright.preload.rwlocks import RwLock
 
 _PARAMETERS = "\nParameters, each set by an environment variable:"
@@ -62,10 +64,7 @@ def command(name: str) -> None:
         ("category", lock.category),
         ("waiting", lock.waiting),
         ("properties", ", ".join(lock.properties()) or "none"),
-        (
-            "suited to",
-            ", ".join(f"{suit.case} ({suit.why})" for suit in lock.suits) or "not stated",
-        ),
+        ("suited to", _use_cases(lock.suits)),
         ("over-subscription", _OVERSUBSCRIPTION[lock.survives_oversubscription]),
         ("real-time threads", _REALTIME[lock.realtime]),
         ("trylock", lock.trylock),
@@ -91,6 +90,10 @@ def command(name: str) -> None:
     console.print(f"\nUse it: lockwright run --lock {lock.name} -- COMMAND")
 
 
+def _use_cases(stated: "Sequence[Suitability]") -> str:
+    return ", ".join(f"{each.case} ({each.why})" for each in stated) or "not stated"
+
+
 def _describe_rwlock(lock: "RwLock") -> None:
     from lockwright.base.terminal import output
 
@@ -100,6 +103,7 @@ def _describe_rwlock(lock: "RwLock") -> None:
         ("waiting", lock.waiting),
         ("properties", ", ".join(lock.properties()) or "none"),
         ("suited to", lock.suits),
+        ("use cases", _use_cases(lock.use_cases)),
         ("bytes in place", str(lock.bytes_in_place)),
         ("bytes outside", f"{lock.bytes_per_lock_outside} for each lock in use"),
         ("bytes per node", f"{lock.bytes_per_node} for each waiting thread"),

@@ -116,9 +116,10 @@ class Lock:
     reference: str
     summary: str
 
-    def suitability(self, case: str) -> Suitability | None:
-        """Return the lock's statement about a case, or None."""
-        return next((each for each in self.suits if each.case == case), None)
+    @property
+    def use_cases(self) -> tuple[Suitability, ...]:
+        """The lock's statements about use cases."""
+        return self.suits
 
     def properties(self) -> list[str]:
         """Return the names of this lock's yes/no properties."""
@@ -145,8 +146,8 @@ class Registry:
         known = {field.name for field in fields(Lock)}
         # A later build may write fields that this code does not read.
         self._locks = {
-            str(row["name"]): Lock(**{k: v for k, v in row.items() if k in known})  # type: ignore[arg-type]
-            for row in map(_with_parts, rows)
+            row["name"]: Lock(**{k: v for k, v in row.items() if k in known})
+            for row in (with_parts(row, "suits") for row in rows)
         }
 
     def __iter__(self) -> Iterator[Lock]:
@@ -283,11 +284,12 @@ def check_plan_replacements(environment: Mapping[str, str], instead: str) -> Non
             )
 
 
-def _with_parts(row: Mapping[str, Any]) -> dict[str, object]:
+def with_parts(row: Mapping[str, Any], use_cases: str) -> dict[str, Any]:
+    """Return a row of a registry with its use cases and parameters as objects. use_cases: the key
+    of the use cases."""
     return {
         **row,
-        "atomics": tuple(row["atomics"]),
-        "suits": tuple(Suitability(**each) for each in row["suits"]),
+        use_cases: tuple(Suitability(**each) for each in row[use_cases]),
         "tunables": tuple(Tunable(**each) for each in row["tunables"]),
     }
 

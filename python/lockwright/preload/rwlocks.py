@@ -44,7 +44,7 @@ def compare_options(names: Iterable[str]) -> list[str]:
 @dataclass(frozen=True)
 class RwLock:
     """A reader-writer lock: a row of rwlocks.json. Sizes are in bytes. preference: "readers",
-    "writers", "FIFO", "alternating" or "none"."""
+    "writers", "FIFO", "alternating" or "none". suits: the load that it is for, in words."""
 
     name: str
     header: str
@@ -56,6 +56,7 @@ class RwLock:
     bytes_in_place: int
     bytes_per_lock_outside: int
     bytes_per_node: int
+    use_cases: tuple[locks.Suitability, ...]
     suits: str
     patents: str
     tunables: tuple[locks.Tunable, ...]
@@ -78,12 +79,10 @@ def rwlocks(folder: Path | None = None) -> dict[str, RwLock]:
     known = {field.name for field in fields(RwLock)}
 
     def convert(rows: list[dict[str, Any]]) -> dict[str, RwLock]:
-        found = {}
-        for row in rows:
-            tunables = tuple(locks.Tunable(**each) for each in row["tunables"])
-            # A later build may write fields that this code does not read.
-            known_fields = {key: value for key, value in row.items() if key in known}
-            found[row["name"]] = RwLock(**{**known_fields, "tunables": tunables})
-        return found
+        # A later build may write fields that this code does not read.
+        return {
+            row["name"]: RwLock(**{key: value for key, value in row.items() if key in known})
+            for row in (locks.with_parts(row, "use_cases") for row in rows)
+        }
 
     return locks.read_rows((folder or locks.directory()) / "rwlocks.json", convert)
