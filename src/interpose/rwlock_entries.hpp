@@ -1,4 +1,4 @@
-// The entry points pthread_rwlock_*, their names and their versions; to be included behind a class
+// The entry points pthread_rwlock_*, their names and their versions; to be included after a class
 // `rwlock_entries` with the functions that they call.
 #pragma once
 
@@ -12,8 +12,8 @@
 #define RWLOCK_NAMES(name)                                                            \
   VERSIONED_DEFAULT(lockwright_rwlock_##name, "pthread_rwlock_" #name, "GLIBC_2.34"); \
   VERSIONED_OLD(lockwright_rwlock_##name, old, "pthread_rwlock_" #name, BASE_VERSION)
-// The C library's second names, which old programs are bound to.
-#define RWLOCK_SECOND_NAME(name) \
+// The C library's aliases, which old programs are bound to.
+#define RWLOCK_ALIAS(name) \
   VERSIONED_OLD(lockwright_rwlock_##name, second, "__pthread_rwlock_" #name, BASE_VERSION)
 
 // A function of a lock without other arguments; waits: whether it blocks while the lock is held;
@@ -25,7 +25,7 @@
     return rwlock_entries::dispatch<is_of_readers>(                                \
         called, LOCKWRIGHT_CALLER, [](auto& replaced) { return replaced.name(); }, \
         [](pthread_rwlock_t* lock, std::uint64_t caller) {                         \
-          if (rwlock_entries::is_left_to_library(lock)) {                          \
+          if (rwlock_entries::is_left_to_library(lock, caller)) {                  \
             rwlock_entries::record_library_call(waits);                            \
             return lockwright::interpose::real.rwlock_##name(lock);                \
           }                                                                        \
@@ -33,7 +33,7 @@
         });                                                                        \
   }                                                                                \
   RWLOCK_NAMES(name);                                                              \
-  RWLOCK_SECOND_NAME(name)
+  RWLOCK_ALIAS(name)
 
 // The two functions with a deadline; side: rdlock or wrlock.
 #define RWLOCK_DEADLINE_ENTRIES(side)                                                             \
@@ -41,7 +41,7 @@
                                                const timespec* deadline) noexcept {               \
     using namespace lockwright::interpose;                                                        \
     const deadline_clock clock = clock_of(timed::rwlock_clock##side, id);                         \
-    return rwlock_entries::is_left_to_library(lock)                                               \
+    return rwlock_entries::is_left_to_library(lock, LOCKWRIGHT_CALLER)                            \
                ? rwlock_entries::library_until(clock, deadline,                                   \
                                                [lock, id](const timespec* until) {                \
                                                  return real.rwlock_clock##side(lock, id, until); \
@@ -52,7 +52,7 @@
                                                const timespec* deadline) noexcept {               \
     using namespace lockwright::interpose;                                                        \
     const deadline_clock clock = clock_of(timed::rwlock_timed##side, CLOCK_REALTIME);             \
-    return rwlock_entries::is_left_to_library(lock)                                               \
+    return rwlock_entries::is_left_to_library(lock, LOCKWRIGHT_CALLER)                            \
                ? rwlock_entries::library_until(clock, deadline,                                   \
                                                [lock](const timespec* until) {                    \
                                                  return real.rwlock_timed##side(lock, until);     \
@@ -68,7 +68,7 @@ extern "C" int lockwright_rwlock_init(pthread_rwlock_t* lock,
   return rwlock_entries::init(lock, attributes, LOCKWRIGHT_CALLER);
 }
 RWLOCK_NAMES(init);
-RWLOCK_SECOND_NAME(init);
+RWLOCK_ALIAS(init);
 RWLOCK_ENTRY(destroy, false, false);
 RWLOCK_ENTRY(rdlock, true, true);
 RWLOCK_ENTRY(tryrdlock, false, true);

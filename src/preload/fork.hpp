@@ -16,7 +16,7 @@ namespace lockwright::preload {
 inline constinit std::uint32_t number_before_fork = 0;
 inline constinit std::uint32_t number_after_fork = 0;
 
-/// Held while an object of an earlier generation is repaired.
+/// Held while an object is repaired, or a reader-writer lock gets its algorithm by a plan.
 inline constinit three_state<environment> adopting{};
 /// The same for semaphores, with all signals blocked, since a handler may post.
 inline constinit three_state<environment> adopting_semaphore{};

@@ -1,17 +1,18 @@
-// pthread_rwlock_*: the entry points. They call the C library unless LOCKWRIGHT_RWLOCK is set, and
-// always for process-shared locks.
+// pthread_rwlock_*: the entry points. They call the C library for locks without an algorithm, and
+// always for process-shared ones.
 #include <pthread.h>
 #include <time.h>
 
 #include <cstring>
 #include <new>
 
-#include "interpose/choice.hpp"
 #include "interpose/export.hpp"
 #include "interpose/real.hpp"
+#include "lockwright/rwlock_uses.hpp"
 #include "lockwright/rwrows.hpp"
 #include "preload/exclusive_rwlock.hpp"
 #include "preload/replaced_rwlock.hpp"
+#include "preload/rwlock_choice.hpp"
 #include "preload/rwlock_kind.hpp"
 #include "preload/watch.hpp"
 
@@ -19,7 +20,6 @@ namespace lockwright::preload {
 
 using interpose::deadline_clock;
 using interpose::real;
-using interpose::rwlocks;
 
 namespace {
 
@@ -31,25 +31,10 @@ bool is_process_shared(const pthread_rwlock_t* lock) {
   return __atomic_load_n(&lock->__data.__shared, __ATOMIC_RELAXED) != 0;
 }
 
-/// Returns the algorithm of a lock that is not left to the C library. Gives it one if it has none,
-/// as after a static initialiser: then no thread has used it.
-rwlock_mode ensured_mode(pthread_rwlock_t* lock) {
-  kind_word* word = &lock->__data.__flags;
-  kind_word seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-  while (mode_of(seen) == rwlock_mode::keep) {
-    const kind_word wanted = kind_of(seen) | bits_of(rwlocks.get()) | generation;
-    if (__atomic_compare_exchange_n(word, &seen, wanted, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE)) {
-      return rwlocks.get();
-    }
-  }
-  return mode_of(seen);
-}
-
 /// Returns call(the lock with its own type), for any lock that is not left to the C library.
 template <class Call>
 int with_replaced(pthread_rwlock_t* lock, Call call) {
-  switch (ensured_mode(lock)) {
+  switch (mode_of(*lock)) {
 #define LOCKWRIGHT_RWLOCK(name, identifier, ...) \
   case rwlock_mode::identifier:                  \
     return call(shared_rwlock<identifier##_lock>::adopted(lock));
@@ -103,48 +88,52 @@ template <bool Inlined, class Replaced, class Call>
   }
 }
 
-/// True for algorithms whose readers' paths are part of the entry points: they save no registers.
-constexpr bool is_inlined(rwlock_mode mode) {
-  return mode == rwlock_mode::parking_lot_rw || mode == rwlock_mode::futex_rw ||
-         mode == rwlock_mode::phase_fair || mode == rwlock_mode::shfl_rw;
-}
-
 constexpr std::uint32_t number_of(rwlock_mode mode) { return static_cast<std::uint32_t>(mode); }
 
 template <class Call>
-[[gnu::noinline]] int call_out_of_line(pthread_rwlock_t* lock, Call call) {
-  return call(lock, 0);
+[[gnu::noinline]] int call_out_of_line(pthread_rwlock_t* lock, std::uint64_t caller, Call call) {
+  return call(lock, caller);
 }
 
 struct rwlock_entries {
-  static bool is_left_to_library(const pthread_rwlock_t* lock) {
-    return rwlocks.get() == rwlock_mode::keep || is_process_shared(lock);
+  static bool is_left_to_library(pthread_rwlock_t* lock, std::uint64_t caller) {
+    return is_process_shared(lock) ||
+           ensured_mode(lock, reinterpret_cast<const void*>(caller)) == rwlock_mode::keep;
   }
 
-  // Comparisons need no further load, unlike a jump table, which this file is compiled without. Each
-  // of the first ones makes the paths of all later ones longer.
+  // Comparisons need no further load, unlike a jump table, which this file is compiled without.
   template <bool IsOfReaders, class Fast, class General>
   [[gnu::always_inline]] static int dispatch(pthread_rwlock_t* lock, std::uint64_t, Fast fast,
                                              General general) {
     const std::uint32_t mode = fast_mode(lock);
-    if (mode == number_of(rwlock_mode::parking_lot_rw)) [[likely]] {
-      return call_fast<IsOfReaders, shared_rwlock<parking_lot_rw_lock>>(lock, fast);
-    }
-    if (mode == number_of(rwlock_mode::futex_rw)) [[likely]] {
-      return call_fast<IsOfReaders, shared_rwlock<futex_rw_lock>>(lock, fast);
-    }
+#define LOCKWRIGHT_COMPARE(place, identifier)                                      \
+  if constexpr (uses_of<identifier##_lock<environment>>().reader_path == place) {  \
+    if (mode == number_of(rwlock_mode::identifier)) [[likely]] {                   \
+      return call_fast<IsOfReaders, shared_rwlock<identifier##_lock>>(lock, fast); \
+    }                                                                              \
+  }
+#define LOCKWRIGHT_RWLOCK(name, identifier, ...) LOCKWRIGHT_COMPARE(reader_path::first, identifier)
+#include "lockwright/rwlocks.def"
+#undef LOCKWRIGHT_RWLOCK
+#define LOCKWRIGHT_RWLOCK(name, identifier, ...) LOCKWRIGHT_COMPARE(reader_path::second, identifier)
+#include "lockwright/rwlocks.def"
+#undef LOCKWRIGHT_RWLOCK
+#undef LOCKWRIGHT_COMPARE
     switch (mode) {
       case number_of(rwlock_mode::exclusive):
         return fast(exclusive_rwlock::of(lock));
-#define LOCKWRIGHT_RWLOCK(name, identifier, ...)                                 \
-  case number_of(rwlock_mode::identifier): {                                     \
-    constexpr bool inlined = IsOfReaders && is_inlined(rwlock_mode::identifier); \
-    return call_fast<inlined, shared_rwlock<identifier##_lock>>(lock, fast);     \
+#define LOCKWRIGHT_RWLOCK(name, identifier, ...)                                        \
+  case number_of(rwlock_mode::identifier): {                                            \
+    constexpr bool inlined =                                                            \
+        IsOfReaders &&                                                                  \
+        uses_of<identifier##_lock<environment>>().reader_path != reader_path::function; \
+    return call_fast<inlined, shared_rwlock<identifier##_lock>>(lock, fast);            \
   }
 #include "lockwright/rwlocks.def"
 #undef LOCKWRIGHT_RWLOCK
       default:
-        return call_out_of_line(lock, general);
+        // Not the parameter: that would be loaded on every path.
+        return call_out_of_line(lock, LOCKWRIGHT_CALLER, general);
     }
   }
 
@@ -155,22 +144,29 @@ struct rwlock_entries {
     return interpose::library_until(clock, deadline, call);
   }
 
-  static int init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attributes, std::uint64_t) {
+  static int init(pthread_rwlock_t* lock, const pthread_rwlockattr_t* attributes,
+                  std::uint64_t caller) {
     int shared = PTHREAD_PROCESS_PRIVATE;
     int kind = PTHREAD_RWLOCK_DEFAULT_NP;
     if (attributes != nullptr) {
       pthread_rwlockattr_getpshared(attributes, &shared);
       pthread_rwlockattr_getkind_np(attributes, &kind);
     }
-    if (rwlocks.get() == rwlock_mode::keep || shared != PTHREAD_PROCESS_PRIVATE) {
+    if (shared != PTHREAD_PROCESS_PRIVATE) {
       return real.rwlock_init(lock, attributes);
     }
+    const rwlock_mode mode = mode_at_init(lock, reinterpret_cast<const void*>(caller));
+    if (mode == rwlock_mode::keep) {
+      const int result = real.rwlock_init(lock, attributes);
+      keep(*lock);
+      return result;
+    }
     std::memset(lock, 0, sizeof *lock);
-    switch (rwlocks.get()) {
-#define LOCKWRIGHT_RWLOCK(name, identifier, ...)                                                 \
-  case rwlock_mode::identifier:                                                                  \
-    ::new (static_cast<void*>(lock))                                                             \
-        shared_rwlock<identifier##_lock>(static_cast<kind_word>(kind) | bits_of(rwlocks.get())); \
+    switch (mode) {
+#define LOCKWRIGHT_RWLOCK(name, identifier, ...)                                        \
+  case rwlock_mode::identifier:                                                         \
+    ::new (static_cast<void*>(lock))                                                    \
+        shared_rwlock<identifier##_lock>(static_cast<kind_word>(kind) | bits_of(mode)); \
     break;
 #include "lockwright/rwlocks.def"
 #undef LOCKWRIGHT_RWLOCK

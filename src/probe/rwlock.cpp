@@ -96,7 +96,7 @@ bool is_time(clockid_t clock, const timespec* deadline) {
 bool is_replaced() { return interpose::rwlocks.get() == interpose::rwlock_mode::exclusive; }
 
 struct rwlock_entries {
-  static bool is_left_to_library(pthread_rwlock_t* lock) {
+  static bool is_left_to_library(pthread_rwlock_t* lock, std::uint64_t) {
     return is_replaced() ? exclusive::of(lock).depth == of_library
                          : rwlock_words::of(lock).shared != PTHREAD_PROCESS_PRIVATE;
   }

@@ -157,7 +157,9 @@ def test_the_gain_of_a_mechanism() -> None:
 
 def test_locks_far_behind_are_dropped_after_two_rounds() -> None:
     records = runs(tested=[100.0] * 2, pthread=[10.0] * 2, slow=[40.0] * 2, once=[40.0, 60.0])
-    remaining = measure.still_in(CELL, contest("slow", "once"), BOUND_MS, records, round_number=2)
+    remaining = measure.remaining_contenders(
+        CELL, contest("slow", "once"), BOUND_MS, records, round_number=2
+    )
     assert [each.name for each in remaining] == ["tested", "pthread", "once"]
 
 
@@ -165,7 +167,9 @@ def test_a_starving_lock_drops_no_other() -> None:
     records = runs(tested=[100.0] * 2, pthread=[100.0] * 2, fair=[90.0] * 2)
     for round_number in range(2):
         records.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
-    remaining = measure.still_in(CELL, contest("fair", "greedy"), BOUND_MS, records, round_number=2)
+    remaining = measure.remaining_contenders(
+        CELL, contest("fair", "greedy"), BOUND_MS, records, round_number=2
+    )
     assert "fair" in {each.name for each in remaining}
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lockwright.preload.rwlocks import rwlocks
 from lockwright.profile import record
 
 from .conftest import Cli, Program, Result
@@ -173,6 +174,25 @@ def test_the_rank_of_a_profile(cli: Cli, program: Program, plan: PlanFile, tmp_p
     cli("run", "--plan", plan(table.format(3)), "--", several, "1").refuses("2 mutexes", "rank 3")
 
 
+def test_the_rank_of_a_reader_writer_lock(
+    cli: Cli, program: Program, plan: PlanFile, tmp_path: Path
+) -> None:
+    several = program("several_rwlocks", "-g")
+    names = subprocess.run(["nm", several], capture_output=True, text=True, check=True).stdout
+    address = re.search(r"^(\S+) D shown$", names.replace(" B ", " D "), re.M)
+    assert address is not None
+    place = record.Place(record.OBJECT, record.Frame(str(several), int(address[1], 16)))
+    rwlock = record.RwLock("", place, 0, 1, 2, _mutex(), _mutex())
+    document = record.Profile((), 1, "", "preload", record.Process(), (), rwlocks=(rwlock,))
+    (tmp_path / "p.json").write_text(document.to_json())
+    table = '[[rwlock]]\nlock = "mcs-rw"\nprofile = "p.json"\nrank = {}\n'
+    result = cli("run", "--plan", plan(table.format(1)), "--", several)
+    assert algorithms(result)["shown"] == "mcs-rw", result.err
+    cli("run", "--plan", plan(table.format(2)), "--", several).refuses(
+        "1 reader-writer locks", "rank 2"
+    )
+
+
 def _mutex() -> record.Mutex:
     nothing = record.Distribution()
     place = record.Place(record.OBJECT, record.Frame("", 0))
@@ -208,6 +228,11 @@ BAD_PLANS = {
         "1 (symbol shown) and 2",
         "same mutex",
     ),
+    '[[rwlock]]\nlock = "phasefair"\nsymbol = "shown"': ("'phasefair'", "'phase-fair'"),
+    '[[rwlock]]\nlock = "mutex"\nsymbol = "shown"': ("[[rwlock]] 1", "none of them", "'keep'"),
+    '[[rwlock]]\nlock = "keep"\n[[rwlock]]\nlock = "keep"': ("[[rwlock]] 2", "the second"),
+    '[[rwlock]]\nsymbol = "shown"': ("[[rwlock]] 1 has no lock", "phase-fair"),
+    "[[rwlock]]\nlock = 3": ("[[rwlock]] 1: lock must be a string",),
 }
 
 
@@ -231,6 +256,82 @@ def test_the_reader_writer_lock_of_a_plan(
     assert (done.status, done.out.split()) == (0, [found]), done.err
     cli("run", "--plan", plan('rwlock = "phasefair"'), "--", "true").refuses("'phase-fair'")
     cli("run", "--plan", plan('rwlock = "mutex"'), "--", "true").refuses("--rwlock mutex")
+
+
+def algorithms(result: Result) -> dict[str, str]:
+    """Return the algorithm of each lock of several_rwlocks by its number in the kind word."""
+    names = ["keep", "mutex", *rwlocks()]
+    pairs = (line.split() for line in result.out.splitlines())
+    return {lock: names[int(number)] for lock, number in pairs}
+
+
+def test_each_kind_of_entry_of_reader_writer_locks(
+    cli: Cli, program: Program, plan: PlanFile
+) -> None:
+    """Each lock has the algorithm of its entry, the C library's too, and is counted once."""
+    several = program("several_rwlocks", "-g", "-pthread")
+    text = """
+        [[rwlock]]
+        lock = "parking-lot-rw"
+        [[rwlock]]
+        lock = "futex-rw"
+        symbol = "shown"
+        [[rwlock]]
+        lock = "keep"
+        symbol = "hidden"
+        [[rwlock]]
+        lock = ["phase-fair", "shfl-rw"]
+        site = "make"
+        [[rwlock]]
+        lock = "mcs-rw"
+        site = "take"
+        ordinal = 0
+        [[rwlock]]
+        lock = "big-reader"
+        site = "take_with_deadline"
+        [[mutex]]
+        lock = "ttas"
+        library = "libc.so.6"
+        """
+    result = cli("run", "--stats", "--plan", plan(text), "--", several)
+    assert result.status == 0, result.err
+    assert algorithms(result) == {
+        "shown": "futex-rw",
+        "hidden": "keep",
+        "raced": "mcs-rw",
+        "first": "phase-fair",
+        "second": "shfl-rw",
+        "of_child": "big-reader",
+    }
+    of_mutexes, title, of_rwlocks = result.err.partition("  reader-writer locks by the plan\n")
+    assert title, result.err
+    assert "no mutex matched" in of_mutexes
+    found = re.findall(r"^    (\S.*?) +(\d+)  (.+)$", of_rwlocks, re.MULTILINE)
+    assert found == [
+        ("parking-lot-rw", "0", "all others"),
+        ("futex-rw", "1", "symbol shown"),
+        ("keep", "1", "symbol hidden"),
+        ("phase-fair, shfl-rw", "2", "site make"),
+        ("mcs-rw", "1", "site take, ordinal 0"),
+        ("big-reader", "1", "site take_with_deadline"),
+    ]
+
+
+def test_reader_writer_locks_without_an_entry(cli: Cli, program: Program, plan: PlanFile) -> None:
+    """They stay the C library's, unless an option or the plan names another lock for them."""
+    several = program("several_rwlocks", "-g", "-pthread")
+    path = plan('[[rwlock]]\nlock = "futex-rw"\nsymbol = "shown"\n')
+    result = cli("run", "--plan", path, "--", several)
+    assert result.status == 0, result.err
+    others = {"hidden", "raced", "first", "second", "of_child"}
+    assert algorithms(result) == {"shown": "futex-rw", **dict.fromkeys(others, "keep")}
+    result = cli("run", "--plan", path, "--rwlock", "phase-fair", "--", several)
+    assert algorithms(result) == {"shown": "futex-rw", **dict.fromkeys(others, "phase-fair")}
+    # The locks of a child count too.
+    path = plan('[[rwlock]]\nlock = "futex-rw"\nsymbol = "shown"\nordinal = 1\n')
+    result = cli("run", "--plan", path, "--", several)
+    message = f"lockwright: {path}: no reader-writer lock matched symbol shown, ordinal 1\n"
+    assert (result.status, result.err) == (0, message)
 
 
 def test_options_that_exclude_each_other(cli: Cli, plan: PlanFile) -> None:

@@ -88,7 +88,9 @@ class Choice:
     def plan(self) -> Plan:
         """Return the choice as a plan."""
         symbols = (("bench::mutex_of_all", self.crowd), ("bench::mutex_of_two", self.exchange))
-        entries = [Entry(n, (lock,), symbol=symbol) for n, (symbol, lock) in enumerate(symbols, 1)]
+        entries = [
+            Entry("mutex", n, (lock,), symbol=symbol) for n, (symbol, lock) in enumerate(symbols, 1)
+        ]
         return Plan(Path(PLAN), (self.quiet,), tuple(entries))
 
     @property

@@ -15,7 +15,7 @@ from lockwright.commands.common import complete, grammar
 from lockwright.commands.common.options import other_lock_options, setting_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from lockwright.plan.read import Entry, Plan
     from lockwright.preload.counters import Counts
@@ -116,7 +116,7 @@ def command(
         environment = environment | subject.compile_plan(program)
     if settings:
         environment = _apply(settings, program, list(arguments), environment, subject.path)
-    if stats or subject.entries:
+    if stats or (subject.plan is not None and subject.plan.entries):
         return _run_counted(subject, program, list(arguments), environment, stats)
     from lockwright.run.foreground import PYTHON_IGNORES
 
@@ -161,16 +161,14 @@ def _apply(
 @dataclass
 class _Subject:
     """The lock or plan to put in place. locks: their names; path: that of the preloaded library;
-    plan: None for a single lock; entries: those of the compiled plan in the order of its counts."""
+    plan: None for a single lock; entries: those of the compiled plan in the order of its counts,
+    None for a default entry."""
 
     name: str
     locks: list[str]
     path: Path
     plan: "Plan | None" = None
-    entries: "Sequence[Entry]" = ()
-
-    def number(self, index: int) -> int:
-        return self.entries[index].number
+    entries: "Sequence[Entry | None]" = ()
 
     def compile_plan(self, program: Path) -> dict[str, str]:
         """Compile the plan for the program, and return its environment variable."""
@@ -237,43 +235,50 @@ def _run_counted(
     elif reason := counters.why_unused(counts, argv[0], end.process):
         explain(reason)
     else:
-        _show(subject, counts)
+        _show(subject, counts, environment)
     return foreground.end_as(end.status)
 
 
 def _print_unused_entries(subject: _Subject, counts: "Counts") -> None:
     """Print a line with the entries that apply to no mutex, if there are any."""
-    pairs = zip(subject.entries, counts.by_entry[1:], strict=False)
-    unmatched = sorted((e for e, count in pairs if count == 0), key=lambda entry: entry.number)
-    if unmatched:
-        descriptions = "; ".join(entry.description for entry in unmatched)
+    unmatched: dict[str, list[Entry]] = {}
+    for entry, count in zip(subject.entries, counts.by_entry, strict=False):
+        if entry is not None and count == 0:
+            unmatched.setdefault(entry.subject, []).append(entry)
+    for what, entries in unmatched.items():
+        entries.sort(key=lambda entry: entry.number)
+        descriptions = "; ".join(entry.description for entry in entries)
         with contextlib.suppress(OSError):
-            print(f"lockwright: {subject.name}: no mutex matched {descriptions}", file=sys.stderr)
+            print(f"lockwright: {subject.name}: no {what} matched {descriptions}", file=sys.stderr)
 
 
-def _plan_lines(subject: _Subject, counts: "Counts") -> list[str]:
-    """Return a line for the mutexes without an entry, and for each entry in the plan's order."""
+def _plan_lines(subject: _Subject, counts: "Counts", environment: "Mapping[str, str]") -> list[str]:
+    """Return the lines on the mutexes, and on the reader-writer locks if the plan has entries for
+    them: for those without an entry, and for each entry in the plan's order."""
+    from lockwright.plan.read import SUBJECTS
+    from lockwright.preload.locks import RWLOCK
+
     if subject.plan is None:
         return []
-    names_and_labels = [
-        (subject.plan.locks, "all others"),
-        *((e.locks, e.description) for e in subject.entries),
-    ]
-    rows = [
-        (", ".join(names), f"{number:,}", label)
-        for (names, label), number in zip(names_and_labels, counts.by_entry, strict=False)
-    ]
-    order = [0, *(1 + i for i in sorted(range(len(subject.entries)), key=subject.number))]
-    width = max(len(names) for names, _, _ in rows)
-    return ["  mutexes by the plan"] + [
-        f"    {names:<{width}} {number:>9}  {label}"
-        + ("  (no mutex matched)" if number == "0" and index else "")
-        for index in order
-        for names, number, label in [rows[index]]
-    ]
+    defaults = iter([subject.plan.locks, (environment.get(RWLOCK) or "keep",)])
+    lines = []
+    counted = list(zip(subject.entries, counts.by_entry, strict=False))
+    starts = [index for index, (entry, _) in enumerate(counted) if entry is None]
+    for start, end, table in zip(starts, [*starts[1:], None], SUBJECTS, strict=False):
+        what, plural = SUBJECTS[table]
+        rows = [(0, ", ".join(next(defaults)), counted[start][1], "all others")]
+        for entry, count in counted[start + 1 : end]:
+            assert entry is not None
+            remark = "" if count else f"  (no {what} matched)"
+            rows.append((entry.number, ", ".join(entry.locks), count, entry.description + remark))
+        rows.sort()
+        width = max(len(names) for _, names, _, _ in rows)
+        lines.append(f"  {plural} by the plan")
+        lines += [f"    {names:<{width}} {count:>9,}  {label}" for _, names, count, label in rows]
+    return lines
 
 
-def _show(subject: _Subject, counts: "Counts") -> None:
+def _show(subject: _Subject, counts: "Counts", environment: "Mapping[str, str]") -> None:
     share = (
         f" ({numbers.percent(counts.contended / counts.acquisitions, 1)})"
         if counts.acquisitions
@@ -298,7 +303,7 @@ def _show(subject: _Subject, counts: "Counts") -> None:
     other_rows = [(label, f"{number:,}") for label, number in other_locks.items() if number]
     lines = [f"lockwright: {subject.name}"]
     lines += [f"  {label:<24} {value}" for label, value in (*rows, *other_rows)]
-    lines += _plan_lines(subject, counts)
+    lines += _plan_lines(subject, counts, environment)
     if counts.unresolved:
         lines.append(
             f"  {counts.unresolved} names of the locking API did not resolve to the lock:"

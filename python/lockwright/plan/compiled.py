@@ -18,25 +18,30 @@ _MOST = 120_000
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled plan. text: of the variable; entries: in the order of the text, counted from 1."""
+    """A compiled plan. text: of the variable; entries: those of the text by their index there; None
+    for the default entry of mutexes, the first, and of reader-writer locks."""
 
     plan: Plan
     text: str
-    entries: tuple[Entry, ...]
+    entries: tuple[Entry | None, ...]
 
 
 def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
-    """Return the compiled plan. Raises LockwrightError if two entries apply to the same mutex, or
-    if the text is too long."""
+    """Return the compiled plan. Raises LockwrightError if two entries apply to the same mutex or
+    reader-writer lock, or if the text is too long."""
     for index, rule in enumerate(rules):
         for other in rules[:index]:
             if rule.overlaps(other):
                 raise LockwrightError(
-                    f"{plan.path}: [[mutex]] {other.entry.number} ({other.entry.description}) and "
-                    f"{rule.entry.number} ({rule.entry.description}) are about the same mutex",
+                    f"{plan.path}: {other.entry.title} ({other.entry.description}) and "
+                    f"{rule.entry.number} ({rule.entry.description}) are about the same"
+                    f" {rule.entry.subject}",
                     "leave one of them out, or tell them apart by ordinal",
                 )
-    ordered = sorted(rules, key=lambda rule: (rule.precedence, rule.ordinal is None))
+    ordered = sorted(
+        rules, key=lambda rule: (rule.entry.table, rule.precedence, rule.ordinal is None)
+    )
+    entries: list[Entry | None] = [None]
     modules: dict[str, int] = {}
     for rule in ordered:
         for addresses in rule.ranges:
@@ -45,20 +50,26 @@ def compiled(plan: Plan, rules: Sequence[Rule]) -> Compiled:
     lines = [f"M {name}" for name in modules]
     lines.append(" ".join(["D", *plan.locks]))
     for rule in ordered:
+        is_for_rwlocks = rule.entry.table == "rwlock"
+        if is_for_rwlocks and "d" not in lines:
+            lines.append("d")
+            entries.append(None)
+        entries.append(rule.entry)
         ordinal = "-" if rule.ordinal is None else f"{rule.ordinal:x}"
-        lines.append(" ".join([f"E {rule.by:x} {ordinal}", *rule.entry.locks]))
+        record = "e" if is_for_rwlocks else "E"
+        lines.append(" ".join([f"{record} {rule.by:x} {ordinal}", *rule.entry.locks]))
         lines += [
             f"R {modules[name]:x} {addresses.begin:x} {addresses.end:x}"
             for addresses in rule.ranges
             for name in addresses.names
         ]
     text = "\n".join([*lines, ""])
-    if len(text) > _MOST or len(rules) >= max_entries():
+    if len(text) > _MOST or len(entries) > max_entries():
         raise LockwrightError(
             f"{plan.path} is too long: {len(rules)} entries for {len(text):,} bytes of addresses",
             "name fewer mutexes, or let one entry stand for many, as a library does",
         )
-    return Compiled(plan, text, tuple(rule.entry for rule in ordered))
+    return Compiled(plan, text, tuple(entries))
 
 
 def compile_for(plan: Plan, program: Path) -> Compiled:

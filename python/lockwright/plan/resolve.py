@@ -6,7 +6,7 @@ from pathlib import Path
 from lockwright.base.errors import LockwrightError
 from lockwright.elf.debug_files import file_with_lines
 from lockwright.plan.program_files import File, Program, nearest_name
-from lockwright.plan.read import Entry, Plan, entry_context
+from lockwright.plan.read import SUBJECTS, Entry, Plan
 from lockwright.plan.rules import (
     BY_ANY,
     BY_FIRST_USE,
@@ -32,7 +32,7 @@ def resolve(plan: Plan, program: Path) -> list[Rule]:
     """Return a rule for each entry, in the plan's order. Raises LockwrightError if the program has
     no such variable, function, line or library."""
     files = Program(program)
-    return [_rule(entry_context(plan.path, entry.number), entry, files) for entry in plan.entries]
+    return [_rule(f"{plan.path}, {entry.title}", entry, files) for entry in plan.entries]
 
 
 def _rule(context: str, entry: Entry, program: Program) -> Rule:
@@ -140,16 +140,18 @@ def _rule_of_rank(context: str, entry: Entry) -> Rule:
     assert entry.profile is not None
     assert entry.rank is not None
     profile = record.read(entry.profile)
-    if entry.rank > len(profile.mutexes):
+    profiled = profile.rwlocks if entry.table == "rwlock" else profile.mutexes
+    if entry.rank > len(profiled):
         raise LockwrightError(
-            f"{context}: {entry.profile.name} has {len(profile.mutexes)} mutexes, and none of rank "
-            f"{entry.rank}",
+            f"{context}: {entry.profile.name} has {len(profiled)} {SUBJECTS[entry.table][1]}, and"
+            f" none of rank {entry.rank}",
             "the rank of the one that costs most is 1",
         )
-    place = profile.mutexes[entry.rank - 1].place
+    place = profiled[entry.rank - 1].place
     if not place.frame.module:
         raise LockwrightError(
-            f"{context}: the profile does not say where the mutex of rank {entry.rank} comes from",
+            f"{context}: the profile does not say where the {entry.subject} of rank {entry.rank}"
+            " comes from",
             "name it by its symbol or site",
         )
     match = {record.OBJECT: BY_VARIABLE, record.CREATED: BY_INITIALISER}.get(

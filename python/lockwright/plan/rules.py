@@ -38,8 +38,10 @@ class Rule:
         return next(level for level, bits in enumerate(order) if self.by & bits)
 
     def overlaps(self, other: "Rule") -> bool:
-        """Return whether both rules may match the same mutex and neither is more specific."""
-        if self.precedence != other.precedence or self.ordinal != other.ordinal:
+        """Return whether both rules may match the same lock and neither is more specific."""
+        if self.entry.table != other.entry.table or self.precedence != other.precedence:
+            return False
+        if self.ordinal != other.ordinal:
             return False
         if self.by == other.by == BY_ANY:
             return True

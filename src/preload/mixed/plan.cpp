@@ -27,17 +27,41 @@ constexpr row algorithms[] = {
 #undef LOCKWRIGHT_LOCK
 };
 
-/// Returns the algorithm called `name`; unchosen if there is none.
-algorithm algorithm_named(const char* name) {
+/// No number of an algorithm.
+constexpr std::uint8_t unknown = 0xff;
+
+/// The names of a rwlock_mode, by its number.
+constexpr const char* rwlock_names[] = {
+    "keep",
+    "mutex",
+#define LOCKWRIGHT_RWLOCK(name, ...) name,
+#include "lockwright/rwlocks.def"
+#undef LOCKWRIGHT_RWLOCK
+};
+
+/// Returns the number of the reader-writer lock called `name`; unknown if there is none.
+std::uint8_t rwlock_named(const char* name) {
+  std::uint8_t number = 0;
+  for (const char* each : rwlock_names) {
+    if (strcmp(name, each) == 0) {
+      return number;
+    }
+    ++number;
+  }
+  return unknown;
+}
+
+/// Returns the number of the algorithm called `name`; unknown if there is none.
+std::uint8_t algorithm_named(const char* name) {
   if (strcmp(name, "pthread") == 0) {
-    return algorithm::c_library;
+    return static_cast<std::uint8_t>(algorithm::c_library);
   }
   for (const row& each : algorithms) {
     if (strcmp(name, each.name) == 0) {
-      return each.number;
+      return static_cast<std::uint8_t>(each.number);
     }
   }
-  return algorithm::unchosen;
+  return unknown;
 }
 
 /// The first plan that was read. One that another thread reads at the same time is dropped:
@@ -102,7 +126,7 @@ class plan::reader {
     constexpr std::size_t gap = alignof(plan) - 1;  // may precede each object
     static_assert(gap + 1 >= alignof(entry) && gap + 1 >= alignof(range));
     // Each name of an algorithm has at least one character, and a space before it.
-    const std::size_t names = length_ / 2 * sizeof(algorithm);
+    const std::size_t names = length_ / 2;
     return sizeof(plan) + length_ + gap + modules_ * sizeof(char*) + gap +
            entries_ * (sizeof(entry) + gap) + ranges_ * (sizeof(range) + gap) + names;
   }
@@ -151,7 +175,10 @@ class plan::reader {
     while (*position_ != '\0') {
       const char what = *position_++;
       ended_line_ = false;
-      if (!(what == 'M' ? read_module() : what == 'R' ? read_range() : read_entry(what))) {
+      if (!(what == 'M'   ? read_module()
+            : what == 'R' ? read_range()
+            : what == 'd' ? read_rwlock_default()
+                          : read_entry(what))) {
         return false;
       }
     }
@@ -163,12 +190,25 @@ class plan::reader {
     return plan_->modules_[plan_->module_number_ - 1] != nullptr;
   }
 
+  bool read_rwlock_default() {
+    if (plan_->entry_number_ == 0 || plan_->entry_number_ == max_entries ||
+        plan_->rwlock_default_ != 0) {
+      return false;
+    }
+    plan_->rwlock_default_ = plan_->entry_number_++;
+    plan_->entries_[plan_->rwlock_default_].is_for_rwlocks = true;
+    return *position_ == '\0' || *position_++ == '\n';
+  }
+
   bool read_entry(char what) {
     const bool is_default = plan_->entry_number_ == 0;
-    if (plan_->entry_number_ == max_entries || what != (is_default ? 'D' : 'E')) {
+    const bool is_for_rwlocks = what == 'e' && plan_->rwlock_default_ != 0;
+    if (plan_->entry_number_ == max_entries ||
+        (!is_for_rwlocks && what != (is_default ? 'D' : 'E'))) {
       return false;
     }
     entry& added = plan_->entries_[plan_->entry_number_++];
+    added.is_for_rwlocks = is_for_rwlocks;
     std::uint64_t by = 0;
     if (!is_default) {
       if (!number(by)) {
@@ -182,14 +222,16 @@ class plan::reader {
         return false;
       }
     }
-    added.algorithms = allocate<algorithm>(0);
+    added.algorithms = allocate<std::uint8_t>(0);
     while (!ended_line_) {
       const char* name = word();
-      const algorithm which = name == nullptr ? algorithm::unchosen : algorithm_named(name);
-      if (which == algorithm::unchosen) {
+      const std::uint8_t which = name == nullptr  ? unknown
+                                 : is_for_rwlocks ? rwlock_named(name)
+                                                  : algorithm_named(name);
+      if (which == unknown) {
         return false;
       }
-      *allocate<algorithm>(1) = which;
+      *allocate<std::uint8_t>(1) = which;
       ++added.algorithm_number;
     }
     added.ranges = allocate<range>(0);
@@ -254,9 +296,9 @@ bool plan::entry::covers(const init_site& site) const {
     return true;
   }
   for (std::uint32_t i = 0; i < range_number; ++i) {
-    const bool lies = ranges[i].contains(site.mutex);
+    const bool lies = ranges[i].contains(site.lock);
     const bool called = ranges[i].contains(site.call);
-    const bool lies_in_none = site.mutex.module == position::nowhere;
+    const bool lies_in_none = site.lock.module == position::nowhere;
     if (((by & by_variable) != 0 && lies) ||
         ((by & by_initialiser) != 0 && called && site.is_initialised) ||
         ((by & by_first_use) != 0 && called && !site.is_initialised) ||
@@ -268,29 +310,39 @@ bool plan::entry::covers(const init_site& site) const {
 }
 
 algorithm plan::choose(const init_site& site) {
-  std::uint32_t chosen = 0;
+  return static_cast<algorithm>(choose_entry(site, 0).next_algorithm());
+}
+
+rwlock_mode plan::choose_rwlock(const init_site& site) {
+  entry& chosen = choose_entry(site, rwlock_default_);
+  return chosen.algorithm_number == 0 ? interpose::rwlocks.get()
+                                      : static_cast<rwlock_mode>(chosen.next_algorithm());
+}
+
+plan::entry& plan::choose_entry(const init_site& site, std::uint32_t otherwise) {
+  std::uint32_t chosen = otherwise;
   for (std::uint32_t i = 1; i < entry_number_; ++i) {
     entry& each = entries_[i];
-    if (!each.covers(site)) {
+    if (i == rwlock_default_ || each.is_for_rwlocks != (otherwise != 0) || !each.covers(site)) {
       continue;
     }
-    // Counted whichever entry is chosen, because the ordinal counts all mutexes of the site.
+    // Counted whichever entry is chosen, because the ordinal counts all locks of the site.
     const std::uint64_t ordinal = each.covered.fetch_add(1, std::memory_order_relaxed);
-    if (chosen == 0 && (each.ordinal == all || each.ordinal == ordinal)) {
+    if (chosen == otherwise && (each.ordinal == all || each.ordinal == ordinal)) {
       chosen = i;
     }
   }
   if (stats_ != nullptr) {
     stats_->chosen[chosen].fetch_add(1, std::memory_order_relaxed);
   }
-  return entries_[chosen].next_algorithm();
+  return entries_[chosen];
 }
 
-init_site plan::locate(const new_mutex& candidate) const {
+init_site plan::locate(const new_lock& candidate) const {
   if (entry_number_ == 1) {
     return {{position::nowhere, 0}, {position::nowhere, 0}, candidate.is_initialised};
   }
-  return {locate(candidate.mutex), locate(static_cast<const char*>(candidate.caller) - 1),
+  return {locate(candidate.address), locate(static_cast<const char*>(candidate.caller) - 1),
           candidate.is_initialised};
 }
 
