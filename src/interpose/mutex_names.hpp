@@ -1,4 +1,4 @@
-// The exported names and versions of the functions lockwright_mutex_*; to be included behind their
+// The exported names and versions of the functions lockwright_mutex_*; to be included after their
 // definitions.
 #pragma once
 
@@ -15,7 +15,7 @@ VERSIONED_OLD(lockwright_mutex_timedlock, old, "pthread_mutex_timedlock", BASE_V
 VERSIONED_DEFAULT(lockwright_mutex_clocklock, "pthread_mutex_clocklock", "GLIBC_2.34");
 VERSIONED_OLD(lockwright_mutex_clocklock, old, "pthread_mutex_clocklock", "GLIBC_2.30");
 
-// The C library's second names for the same functions, which old programs and
+// The C library's aliases of the same functions, which old programs and
 // some language runtimes are bound to.
 VERSIONED_OLD(lockwright_mutex_init, second, "__pthread_mutex_init", BASE_VERSION);
 VERSIONED_OLD(lockwright_mutex_destroy, second, "__pthread_mutex_destroy", BASE_VERSION);

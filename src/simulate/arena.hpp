@@ -18,7 +18,7 @@ class arena {
   static constexpr std::size_t line_bytes = 64;
   static constexpr std::size_t capacity = std::size_t{1} << 36;
 
-  /// Maps it; no memory is there before it is written to. Ends the program where it cannot be had.
+  /// Maps the arena, which takes memory only as it is written. Ends the program if that fails.
   void open();
 
   /// Zeroed, at a multiple of `alignment`. Ends the program when all is used.

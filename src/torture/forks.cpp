@@ -54,7 +54,7 @@ struct fork_state {
 // In the child, which is the only thread of its process. Ends with a verdict.
 [[noreturn]] void check_in_child(phase_run& on, fork_state& state, pid_t parent,
                                  std::uint64_t held) {
-  if (!follow(parent)) {
+  if (!end_with(parent)) {
     std::_Exit(orphan);
   }
   const timespec soon = at(now() + ms);

@@ -127,7 +127,7 @@ int run(const settings& given) {
 
 int main(int argc, char** argv) {
   const torture::settings given = torture::read_settings(argc, argv);
-  if (given.parent != 0 && !torture::follow(given.parent)) {
+  if (given.parent != 0 && !torture::end_with(given.parent)) {
     return EXIT_FAILURE;
   }
   // Read before any thread is pinned.

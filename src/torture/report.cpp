@@ -84,7 +84,7 @@ void catch_crashes(bool (*is_ours)(const void* address)) {
   }
 }
 
-bool follow(int parent) {
+bool end_with(int parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   return getppid() == parent;
 }

@@ -23,7 +23,7 @@ void announce(const settings* given, const phase* current, const phase_run* on);
 void catch_crashes(bool (*is_ours)(const void* address));
 
 // Has the kernel kill this process when its parent ends. False if the parent has ended already.
-bool follow(int parent);
+bool end_with(int parent);
 
 class line : public lockwright::programs::json_line {
  public:

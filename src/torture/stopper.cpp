@@ -70,7 +70,7 @@ std::uint64_t stopper::stops() const { return shared_->stops.load(); }
 void stopper::work(shared& with, int target, pid_t parent, std::uint64_t seed) {
   // No process stays stopped for ever: the stopped process is killed when its parent ends, and this
   // one when the stopped process ends.
-  if (!follow(parent)) {
+  if (!end_with(parent)) {
     std::_Exit(0);
   }
   dice draw(seed);

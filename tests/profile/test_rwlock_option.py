@@ -21,7 +21,7 @@ def profiled(tmp_path: Path, *words: str | Path) -> record.Profile:
     return record.read(path)
 
 
-@pytest.mark.parametrize("case", ["deadlines", "forks", "second names"])
+@pytest.mark.parametrize("case", ["deadlines", "forks", "aliases"])
 def test_readers_can_acquire_the_lock_again(tmp_path: Path, case: str) -> None:
     """The program checks the results of the calls, and the threads in the section."""
     profile = profiled(tmp_path, "--rwlock", "mutex", locate.program("posix", "rwlocks"), case)
@@ -42,7 +42,7 @@ def test_process_shared_ones_are_only_counted(tmp_path: Path, words: list[str]) 
 
 
 @pytest.mark.parametrize("words", [["--rwlock", "keep"], []])
-@pytest.mark.parametrize("case", ["recursive reads", "deadlines", "second names"])
+@pytest.mark.parametrize("case", ["recursive reads", "deadlines", "aliases"])
 def test_others_are_profiled_as_what_they_are(tmp_path: Path, words: list[str], case: str) -> None:
     profile = profiled(tmp_path, *words, locate.program("posix", "rwlocks"), case)
     assert profile.process.rwlock_calls == 0

@@ -141,11 +141,11 @@ TYPED_TEST(Hierarchy, exclusion_across_nodes) {
 TYPED_TEST(Hierarchy, trylock_across_nodes) {
   typename TestFixture::lock_type lock;
   for (std::uint32_t holder : {0u, 1u}) {
-    for (std::uint32_t trier : {0u, 1u}) {
+    for (std::uint32_t caller : {0u, 1u}) {
       my_node = holder;
       lock.lock();
       bool taken = true;
-      test_thread{[&] { taken = lock.try_lock(); }, trier}.join();
+      test_thread{[&] { taken = lock.try_lock(); }, caller}.join();
       EXPECT_FALSE(taken);
       lock.unlock();
       test_thread{[&] {
@@ -154,7 +154,7 @@ TYPED_TEST(Hierarchy, trylock_across_nodes) {
                       lock.unlock();
                     }
                   },
-                  trier}
+                  caller}
           .join();
       EXPECT_TRUE(taken);
     }

@@ -25,11 +25,11 @@ struct copied_list : with_one_mutex {
         : index{number},
           random{number},
           writes{given.real("update-percent") / 100},
-          gone{w.threads} {}
+          retired{w.threads} {}
     std::size_t index;
     random_source random;
     double writes;
-    retired_nodes<elements> gone;
+    retired_nodes<elements> retired;
   };
 
   template <class Meter>
@@ -47,7 +47,7 @@ struct copied_list : with_one_mutex {
 
   template <class Meter>
   void change_one(thread_state& me, Meter& meter) {
-    elements* copy = me.gone.take();
+    elements* copy = me.retired.take();
     meter.lock(shared);
     elements* const old = current.load(std::memory_order_relaxed);
     if (copy == nullptr) {
@@ -58,7 +58,7 @@ struct copied_list : with_one_mutex {
     ++written;
     current.store(copy, std::memory_order_release);
     meter.unlock(shared);
-    me.gone.put(old);
+    me.retired.put(old);
   }
 
   static elements* make(std::size_t count) { return std::make_unique<elements>(count).release(); }

@@ -17,7 +17,7 @@ class random_source {
     return state_ * 0x2545f4914f6cdd1du;
   }
 
-  // 0 to n - 1, all alike as long as n is far below 2^32; 0 where n is 0.
+  // 0 to n - 1, uniform as long as n is far below 2^32; 0 where n is 0.
   std::uint64_t below(std::uint64_t n) { return ((next() >> 32) * n) >> 32; }
 
   // True with probability `share`.

@@ -36,7 +36,7 @@ struct set_of_lists {
           random{number},
           range{given.count("range", 1)},
           updates{given.real("update-percent") / 100},
-          gone{w.threads} {}
+          retired{w.threads} {}
     // Each thread adds its sum when it ends.
     ~thread_state() { all.changes.fetch_add(changed); }
     thread_state(const thread_state&) = delete;
@@ -47,7 +47,7 @@ struct set_of_lists {
     random_source random;
     std::uint64_t range;
     double updates;
-    retired_nodes<lazy_list::node> gone;
+    retired_nodes<lazy_list::node> retired;
     // In turn, as Synchrobench does: the number put in is the next one taken out.
     bool takes_out = false;
     std::int64_t last = 0;
@@ -61,7 +61,7 @@ struct set_of_lists {
       read_only(bucket(key).has(key));
     } else if (me.takes_out) {
       if (lazy_list::node* const out = bucket(me.last).remove(me.last, meter)) {
-        me.gone.put(out);
+        me.retired.put(out);
         --me.changed;
       }
       me.takes_out = false;
@@ -87,7 +87,7 @@ struct set_of_lists {
 
   // A mutex that others may have waited for is not destroyed.
   static lazy_list::node* reuse(thread_state& me) {
-    lazy_list::node* const old = me.gone.take();
+    lazy_list::node* const old = me.retired.take();
     return old != nullptr ? old : make_node();
   }
 

@@ -27,5 +27,5 @@ int main(int argc, char** argv) {
                      {"forks", forks},
                      {"between processes", between_processes},
                      {"classes of C++", cpp_classes},
-                     {"second names", second_names}});
+                     {"aliases", aliases}});
 }

@@ -1,4 +1,4 @@
-// The C library's second names of the same functions, which programs linked long ago are bound to.
+// The C library's aliases of the same functions, which programs linked long ago are bound to.
 #include "common.hpp"
 #include "parts.hpp"
 
@@ -21,7 +21,7 @@ SECOND(unlock, pthread_rwlock_t*);
 
 namespace rwlocks {
 
-std::string second_names() {
+std::string aliases() {
   pthread_rwlock_t lock;
   OK(second_init(&lock, nullptr));
   OK(second_rdlock(&lock));

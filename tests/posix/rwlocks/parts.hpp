@@ -29,6 +29,6 @@ std::string forks();
 std::string between_processes();
 std::string cpp_classes();
 
-std::string second_names();
+std::string aliases();
 
 }  // namespace rwlocks

@@ -43,7 +43,7 @@ def measure(
     with progress.Display(_count(cells, contest, runs, rounds), 0) as display:
         for round_number in range(rounds):
             for cell in cells:
-                remaining = still_in(cell, contest, bound_ms, runs, round_number)
+                remaining = remaining_contenders(cell, contest, bound_ms, runs, round_number)
                 random.Random(f"{cell.name} {round_number}").shuffle(remaining)
                 missing = [
                     each
@@ -78,10 +78,11 @@ def _count(cells: Sequence[Cell], contest: Contest, runs: Runs, rounds: int) -> 
     )
 
 
-def still_in(
+def remaining_contenders(
     cell: Cell, contest: Contest, bound_ms: float, runs: Runs, round_number: int
 ) -> list[Contender]:
-    """Return the contenders that run in that round: they survive the cell, and are not far behind.
+    """Return the contenders that run in that round: those that have not given up in the
+    cell, and are not far behind.
 
     The lock under test, with and without its mechanisms, and the first other, which is the
     baseline, run in all rounds.
@@ -121,7 +122,7 @@ def _seconds_left(
     to_do = [
         (cell.name,)
         for cell in cells
-        for each in still_in(cell, contest, bound_ms, runs, round_number + 1)
+        for each in remaining_contenders(cell, contest, bound_ms, runs, round_number + 1)
         for _ in range(rounds - len(runs.made(cell.name, each.name)))
     ]
     return progress.remaining_seconds(done, to_do)
