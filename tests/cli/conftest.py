@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import shutil
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -34,6 +35,19 @@ class Result:
 
 Cli = Callable[..., Result]
 Program = Callable[..., Path]
+
+
+def count_runs(base: Path) -> int:
+    """Return the number of runs in the results file."""
+    if not base.exists():
+        return 0
+    connection = sqlite3.connect(base, timeout=20)
+    try:
+        return int(connection.execute("SELECT count(*) FROM run").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
 
 
 def on_a_terminal(

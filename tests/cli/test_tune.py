@@ -18,7 +18,7 @@ from lockwright.profile.record import OBJECT, Frame, Place
 from lockwright.tune.per_mutex import Layout, lock_of_other_mutexes, search_layout
 from support.processes import captured, shell_script, wait_until
 
-from .conftest import Cli, Program
+from .conftest import Cli, Program, count_runs
 
 RATE = ["--metric", r"rate: (\d+)", "--unit", "ops"]
 Picky = Callable[[str], Path]
@@ -150,19 +150,6 @@ def test_an_interrupted_race_states_its_result_and_can_be_resumed(
     with sqlite3.connect(base) as connection:
         rows_ = connection.execute("SELECT count(*), count(finished) FROM comparison")
         assert rows_.fetchone() == (1, 1)
-
-
-def count_runs(base: Path) -> int:
-    """Return the number of runs in the results file."""
-    if not base.exists():
-        return 0
-    connection = sqlite3.connect(base, timeout=20)
-    try:
-        return int(connection.execute("SELECT count(*) FROM run").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
-    finally:
-        connection.close()
 
 
 def profile(folder: Path, waited: float) -> Path:

@@ -14,7 +14,7 @@ import pytest
 from lockwright.run.settings import processors_of
 from support.processes import captured, shell_script, wait_until
 
-from .conftest import Cli, Program, Result
+from .conftest import Cli, Program, Result, count_runs
 
 RATE = ["--metric", r"rate: (\d+)", "--unit", "ops"]
 Picky = Callable[[str], Path]
@@ -113,19 +113,6 @@ def test_settings_of_processors_and_policy_reach_the_program(
     processor = processors_of("compact:1")[0]
     assert result.out.splitlines()[-1] == f"  taskset -c {processor} chrt --batch 0 {script}"
     assert "uses 1 processor only" in result.out
-
-
-def count_runs(base: Path) -> int:
-    """Return the number of runs in the results file."""
-    if not base.exists():
-        return 0
-    connection = sqlite3.connect(base, timeout=20)
-    try:
-        return int(connection.execute("SELECT count(*) FROM run").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
-    finally:
-        connection.close()
 
 
 @pytest.mark.parametrize("runs", [3, 14])

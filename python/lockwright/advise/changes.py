@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from lockwright.advise import thresholds
 from lockwright.advise.advice import Change, Diagnosis, Evidence
-from lockwright.advise.evidence import all_met, at_least, at_most, informs
+from lockwright.advise.evidence import all_met, at_least, at_most, costs_time, informs
 from lockwright.advise.profile_figures import ProfileFigures, time_share_of_longest
 from lockwright.base import numbers
 from lockwright.profile.record import Mutex, Site
@@ -191,13 +191,7 @@ def _sharding(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | Non
         return Change("sharding", index, _SHARDING, polled)
     total = figures.profile.lost
     evidence = (
-        at_least(
-            "time lost waiting for it",
-            figures.lost_share_of(mutex.lost),
-            thresholds.LOST,
-            "share",
-            "it counts",
-        ),
+        costs_time(figures.lost_share_of(mutex.lost)),
         at_least(
             "time lost waiting for it, of that for all mutexes",
             mutex.lost / total if total else 0.0,
@@ -220,13 +214,7 @@ def _reader_writer(figures: ProfileFigures, index: int, mutex: Mutex) -> Change 
         return None
     site, share = dominant
     evidence = (
-        at_least(
-            "time lost waiting for it",
-            figures.lost_share_of(mutex.lost),
-            thresholds.LOST,
-            "share",
-            "it counts",
-        ),
+        costs_time(figures.lost_share_of(mutex.lost)),
         at_least(
             "median of its sections (hold p50)",
             mutex.holding.p50,

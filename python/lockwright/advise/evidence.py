@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from lockwright.advise import thresholds
 from lockwright.advise.advice import Evidence
 
 
@@ -29,6 +30,12 @@ def at_most(
 def informs(quantity: str, value: float | None, unit: str, source: str = "") -> Evidence:
     """Return evidence that decides nothing."""
     return Evidence(quantity, value, None, unit, source, None)
+
+
+def costs_time(lost_share: float | None) -> Evidence:
+    """Return evidence that is met if the time lost waiting for one lock counts."""
+    name = "time lost waiting for it"
+    return at_least(name, lost_share, thresholds.LOST, "share", "it counts")
 
 
 def most_first(indices: Iterable[int], figure: Callable[[int], float]) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lockwright.advise import ranking, thresholds
 from lockwright.advise.advice import Candidate, Change, Evidence
-from lockwright.advise.evidence import all_met, at_least, at_most
+from lockwright.advise.evidence import all_met, at_least, at_most, costs_time
 from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.base import numbers
 from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
@@ -179,13 +179,7 @@ def _mutex_instead(figures: ProfileFigures, rwlock: RwLock) -> Change | None:
         at_most(
             "share of reads", rwlock.read_share, MOSTLY_WRITTEN, "share", "most sections exclude"
         ),
-        at_least(
-            "time lost waiting for it",
-            figures.lost_share_of(rwlock.lost),
-            thresholds.LOST,
-            "share",
-            "it counts",
-        ),
+        costs_time(figures.lost_share_of(rwlock.lost)),
     )
     for reason, figures_of in (
         ("readers hardly ever meet", evidence),

@@ -19,7 +19,6 @@ _PAGE, _COUNTS, _CALLERS = "metrics_page", "wait_counts", "callers"
 _MAGIC = b"LWWAITS\0"
 _NAME = b"/memfd:lockwright-metrics"
 _LIBRARY = re.compile(rb"/liblockwright-([a-z0-9-]+)\.so$", re.MULTILINE)
-_BYTES_OF_NUMBER = 8
 
 
 @dataclass(frozen=True)

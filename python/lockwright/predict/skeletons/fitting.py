@@ -56,8 +56,7 @@ class Fit:
 class Library:
     """The simulated sections per second of generic programs.
 
-    frame: the columns application, nodes, threads, lock and sections_per_second. locks_of_all:
-    those under which each program was simulated.
+    frame: the columns application, nodes, threads, lock and sections_per_second.
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
@@ -71,7 +70,6 @@ class Library:
             int(nodes): int(part.threads.min()) for nodes, part in frame.groupby("nodes")
         }
         self.locks = set(table.columns)
-        self.locks_of_all = sorted(table.columns[table.notna().all()])
 
     def times(self, name: str, nodes: Sequence[int], locks: Sequence[str]) -> Vector | None:
         """Return the seconds for each section, a row for each number of nodes; None if the program
