@@ -22,11 +22,11 @@ from lockwright.run.bench_program import (
     LIBC,
     Outcome,
     Subject,
+    calls_served_by_others,
     metered,
     number,
     run,
     seconds_used,
-    unserved_calls,
 )
 
 
@@ -75,7 +75,7 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     meters: Meters | None = None
     meter_rows: list[dict[str, object]] = field(default_factory=list)
-    _unserved_calls: dict[str, None] = field(default_factory=dict)
+    _calls_served_by_others: dict[str, None] = field(default_factory=dict)
 
     def record(self, subject: Subject, round_number: int, outcome: Outcome, **more: object) -> None:
         """Store one run's lines, and its failure if it has one."""
@@ -91,7 +91,9 @@ class Report:
                 "meters": dict(outcome.meters),
             }
         )
-        self._unserved_calls |= dict.fromkeys(unserved_calls(subject, outcome.lines))
+        self._calls_served_by_others |= dict.fromkeys(
+            calls_served_by_others(subject, outcome.lines)
+        )
         if outcome.failure and not outcome.timed_out:
             where = ", ".join(filter(None, [subject.name, labels_text(more)]))
             self.failures.append(f"{where}: {outcome.failure}")
@@ -106,7 +108,7 @@ class Report:
 
     def remarks(self) -> list[str]:
         """Return the remarks on the other libraries and on the meters."""
-        return [*self._unserved_calls, *(self.meters.notes() if self.meters else [])]
+        return [*self._calls_served_by_others, *(self.meters.notes() if self.meters else [])]
 
     def write(self, path: Path) -> None:
         """Write all results as one JSON document."""

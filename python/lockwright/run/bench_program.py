@@ -223,7 +223,7 @@ def _check_origin(subject: Subject, library: Path | None, lines: Sequence[Line])
             )
 
 
-def unserved_calls(subject: Subject, lines: Sequence[Line]) -> list[str]:
+def calls_served_by_others(subject: Subject, lines: Sequence[Line]) -> list[str]:
     """Return a sentence for each kind of call that the subject's library does not serve."""
     if not subject.is_other_library or subject.plain is None:
         return []

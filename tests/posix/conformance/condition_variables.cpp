@@ -165,7 +165,7 @@ void destroy_after_broadcast() {
 }
 
 // Other threads try a recursive mutex that was locked twice and whose owner waits.
-void wait_with_a_depth_of_two() {
+void wait_in_a_recursive_lock() {
   group = "cond with mutex recursive locked twice";
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);

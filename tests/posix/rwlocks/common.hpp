@@ -7,7 +7,7 @@ namespace rwlocks {
 
 /// What is promised beyond POSIX: `none` by the C library, that readers exclude each other, or the
 /// preference of a reader-writer lock.
-enum class Promise : std::uint8_t {
+enum class Guarantee : std::uint8_t {
   none,
   exclusive,
   readers,
@@ -17,23 +17,23 @@ enum class Promise : std::uint8_t {
   unordered
 };
 
-inline Promise promised() {
+inline Guarantee guarantee() {
   const char* text = std::getenv("LOCKWRIGHT_TEST_RWLOCK");
-  if (text == nullptr) return Promise::none;
+  if (text == nullptr) return Guarantee::none;
   const std::string word = text;
-  if (word == "exclusive") return Promise::exclusive;
-  if (word == "readers") return Promise::readers;
-  if (word == "writers") return Promise::writers;
-  if (word == "FIFO") return Promise::fifo;
-  if (word == "alternating") return Promise::alternating;
+  if (word == "exclusive") return Guarantee::exclusive;
+  if (word == "readers") return Guarantee::readers;
+  if (word == "writers") return Guarantee::writers;
+  if (word == "FIFO") return Guarantee::fifo;
+  if (word == "alternating") return Guarantee::alternating;
   CHECK(word == "none");
-  return Promise::unordered;
+  return Guarantee::unordered;
 }
 
 /// True if no reader that comes later passes a waiting writer.
 inline bool writers_hold_readers_back() {
-  return promised() == Promise::writers || promised() == Promise::fifo ||
-         promised() == Promise::alternating;
+  return guarantee() == Guarantee::writers || guarantee() == Guarantee::fifo ||
+         guarantee() == Guarantee::alternating;
 }
 
 inline constexpr int kinds[] = {PTHREAD_RWLOCK_PREFER_READER_NP, PTHREAD_RWLOCK_PREFER_WRITER_NP,
@@ -151,7 +151,7 @@ inline std::string exclusion_with(pthread_rwlock_t* lock, int threads) {
         writers.fetch_sub(1);
       } else {
         const int others = readers.fetch_add(1);
-        if (promised() == Promise::exclusive) CHECK_EQ(0, others);
+        if (guarantee() == Guarantee::exclusive) CHECK_EQ(0, others);
         CHECK_EQ(0, writers.load());
         const long value = first;
         if (random.below(8) == 0) sched_yield();

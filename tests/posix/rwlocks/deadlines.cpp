@@ -70,7 +70,7 @@ std::string deadlines() {
 // A writer that gives up admits the waiters behind it, also with readers that were
 // admitted while it waited, repeatedly.
 std::string a_writer_gives_up() {
-  if (promised() == Promise::exclusive) return "(readers exclude each other)";
+  if (guarantee() == Guarantee::exclusive) return "(readers exclude each other)";
   for (const int kind : kinds) {
     pthread_rwlock_t lock;
     init(&lock, kind);

@@ -28,7 +28,7 @@ std::string readers_together() {
   for (const int kind : kinds) {
     pthread_rwlock_t lock;
     init(&lock, kind);
-    if (promised() == Promise::exclusive) {
+    if (guarantee() == Guarantee::exclusive) {
       OK(pthread_rwlock_rdlock(&lock));
       CHECK_RC(EBUSY, try_read_in_thread(&lock));
       OK(pthread_rwlock_unlock(&lock));
@@ -102,7 +102,7 @@ std::string tries() {
     init(&lock, kind);
     OK(pthread_rwlock_tryrdlock(&lock));
     CHECK_RC(EBUSY, try_write_in_thread(&lock));
-    CHECK_RC(promised() == Promise::exclusive ? EBUSY : 0, try_read_in_thread(&lock));
+    CHECK_RC(guarantee() == Guarantee::exclusive ? EBUSY : 0, try_read_in_thread(&lock));
     CHECK_RC(EBUSY, pthread_rwlock_trywrlock(&lock));
     OK(pthread_rwlock_unlock(&lock));
     OK(pthread_rwlock_trywrlock(&lock));

@@ -7,8 +7,8 @@ namespace rwlocks {
 namespace {
 
 void check_writers_come_first(pthread_rwlock_t* lock) {
-  if (promised() != Promise::none && promised() != Promise::writers &&
-      promised() != Promise::alternating) {
+  if (guarantee() != Guarantee::none && guarantee() != Guarantee::writers &&
+      guarantee() != Guarantee::alternating) {
     return;
   }
   Holder reader(lock, Holder::reads);
@@ -48,7 +48,8 @@ std::string writers_first() {
 
 // A reader enters beside readers while a writer waits, or does not.
 std::string a_reader_beside_a_waiting_writer() {
-  if (promised() == Promise::exclusive || promised() == Promise::unordered) return "(no promise)";
+  if (guarantee() == Guarantee::exclusive || guarantee() == Guarantee::unordered)
+    return "(no promise)";
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   Holder reader(&lock, Holder::reads);
   reader.wait_until_inside();
@@ -62,7 +63,7 @@ std::string a_reader_beside_a_waiting_writer() {
 
 // Readers and writers alternate: neither waits for more than one phase of the others.
 std::string phases() {
-  if (promised() != Promise::alternating) return "(not promised)";
+  if (guarantee() != Guarantee::alternating) return "(not promised)";
   for (const int kind : {PTHREAD_RWLOCK_PREFER_READER_NP, PTHREAD_RWLOCK_PREFER_WRITER_NP}) {
     pthread_rwlock_t lock;
     init(&lock, kind);
@@ -101,7 +102,8 @@ std::string phases() {
 
 // While a thread always reads, a writer acquires; while a thread always writes, a reader does.
 std::string no_starvation() {
-  if (promised() != Promise::alternating && promised() != Promise::fifo) return "(not promised)";
+  if (guarantee() != Guarantee::alternating && guarantee() != Guarantee::fifo)
+    return "(not promised)";
   for (const bool many_write : {false, true}) {
     pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
     std::atomic<bool> over{false};

@@ -93,7 +93,7 @@ void fork_while_held(pthread_rwlock_t* lock, bool to_write) {
   Holder writer(lock, Holder::writes);
   writer.wait_until_blocked();
   std::optional<Holder> reader;
-  if (to_write || promised() != Promise::readers) {
+  if (to_write || guarantee() != Guarantee::readers) {
     reader.emplace(lock, Holder::reads);
     reader->wait_until_blocked();
   }
@@ -120,7 +120,7 @@ std::string forks() {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   for (int round = 0; round < 10; ++round) {
     // In the C library the parent's waiters, and its writer, block the child.
-    if (promised() != Promise::none) {
+    if (guarantee() != Guarantee::none) {
       fork_while_held(&lock, true);
       fork_while_held(&lock, false);
     }
