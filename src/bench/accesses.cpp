@@ -133,11 +133,11 @@ double read_array(std::uint64_t words) {
   random_source random(3);
   constexpr std::size_t reads = 100'000;
   for (std::size_t i = 0; i < reads; ++i) {
-    read_only(array[random.below(words)]);
+    do_not_optimize(array[random.below(words)]);
   }
   const std::uint64_t began = now_ns();
   for (std::size_t i = 0; i < reads; ++i) {
-    read_only(array[random.below(words)]);
+    do_not_optimize(array[random.below(words)]);
   }
   return static_cast<double>(now_ns() - began) / reads;
 }

@@ -32,7 +32,7 @@ struct counts {
   std::uint64_t running = 0;
   std::uint64_t pausing = 0;
   std::uint64_t idle = 0;
-  std::uint64_t deep = 0;
+  std::uint64_t deep = 0;  ///< in a deep idle state
 };
 
 }  // namespace lockwright::simulate

@@ -43,9 +43,9 @@ class pages_of {
   T* first_;
 };
 
-// Reads it; the compiler must not remove the read.
+// Uses a value, so that the compiler does not remove its computation.
 template <class T>
-void read_only(const T& value) {
+void do_not_optimize(const T& value) {
   asm volatile("" : : "r"(value));
 }
 

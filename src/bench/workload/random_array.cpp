@@ -13,7 +13,7 @@ using words = pages_of<std::uint32_t>;
 
 void read_some(words& array, std::uint64_t count, random_source& random) {
   for (std::uint64_t i = 0; i < count; ++i) {
-    read_only(array[random.below(array.size())]);
+    do_not_optimize(array[random.below(array.size())]);
   }
 }
 

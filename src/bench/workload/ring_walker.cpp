@@ -46,7 +46,7 @@ class ring {
     for (std::uint64_t i = 0; i < steps; ++i) {
       here_ = here_->next;
     }
-    read_only(here_);
+    do_not_optimize(here_);
   }
 
  private:

@@ -58,7 +58,7 @@ struct set_of_lists {
     auto key = static_cast<std::int64_t>(me.random.below(me.range));
     threads.begins(me.index);
     if (!me.random.chance(me.updates)) {
-      read_only(bucket(key).has(key));
+      do_not_optimize(bucket(key).has(key));
     } else if (me.takes_out) {
       if (lazy_list::node* const out = bucket(me.last).remove(me.last, meter)) {
         me.retired.put(out);
