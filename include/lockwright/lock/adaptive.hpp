@@ -7,36 +7,8 @@
 // Sleepers last come first, and wakes suppressed for a thread on its way: D. Dice, HotSpot's
 // ObjectMonitor, and "Malthusian Locks", EuroSys 2017.
 //
-//   word, from its low byte up
-//   held_     | 1 bit   | a thread is inside
-//   slow_     | 1 bit   | the holder came by wait_and_lock(); on one node `state` has its processor
-//   reserved_ | 1 bit   | only an aged heir may take the lock
-//   heir_     | 1 bit   | a woken sleeper has neither taken the lock yet nor gone to sleep again
-//   early_    | 2 bits  | heirs in a row that found the lock free, at most 2: advice
-//   signals_  | 1 bit   | a condition variable has been waited for with this mutex: advice
-//   pollers_  | 3 bits  | the number of registered pollers; heirs poll without being counted
-//   stack_    | 42 bits | the last sleeper that came; sleepers are linked by `below`
-//   reserved_ | 1 bit   | the same again, in the high half
-//   owed_     | 1 bit   | an aged sleeper is on the stack: the next unlock hands it the lock
-//   elders_   | 1 bit   | the list of elders is not empty
-//
-// The low byte is 0 when the lock is free. The high half is 0 when an unlock need not look further:
-// no thread sleeps and none has reserved the lock.
-//
-//   state  | meaning; only the holder writes it
-//   elders | sleepers taken off the stack in a batch: a list from the oldest to the youngest
-//   advice | the other bits: the poll budget, wakes suppressed in a row, the holder's processor
-//          | or the preferred node, a count of contended acquisitions, whether demand is high,
-//          | whether an elder is due
-//
-//   node     | meaning
-//   below    | the sleeper that came before
-//   above    | of an elder: the elder that came after
-//   last     | of the oldest elder: the youngest elder
-//   due      | of the oldest elder: when it has to be served; the next one `interval` later
-//   aged     | woken because it was due
-//   home     | its NUMA node, if there are several
-//   grant    | what the cell's grant means: the lock, or leave to compete for it
+// adaptive/layout.hpp describes the two words, adaptive/sleepers.hpp the nodes, and
+// adaptive/tunables.hpp the numbers.
 //
 // Invariants
 //   EXCLUSION    only the thread that set held_, or was granted the lock, is inside.
@@ -55,28 +27,19 @@
 #include <cstdint>
 
 #include "lockwright/lock.hpp"
+#include "lockwright/lock/adaptive/layout.hpp"
+#include "lockwright/lock/adaptive/sleepers.hpp"
+#include "lockwright/lock/adaptive/tunables.hpp"
 #include "lockwright/parts/growing_delay.hpp"
-#include "lockwright/parts/wait.hpp"
-#include "lockwright/tunable.hpp"
 
 namespace lockwright {
 
 template <class Env>
-class adaptive {
+class adaptive : public adaptive_tunables, private adaptive_layout {
   enum : std::uint8_t { come_, lock_ };  // grant
 
-  struct alignas(64) node {
-    typename Env::template plain<node*> below{};
-    typename Env::template plain<node*> above{};
-    typename Env::template plain<node*> last{};
-    typename Env::template plain<std::uint64_t> due{};
-    typename Env::template plain<std::uint64_t> interval{};
-    typename Env::template plain<std::uint64_t> suppressed_since{};
-    typename Env::template plain<bool> aged{};
-    typename Env::template plain<std::uint8_t> grant{};
-    typename Env::template plain<std::uint8_t> home{};
-    spin_then_park<Env> cell;
-  };
+  using sleepers = adaptive_sleepers<Env>;
+  using node = typename sleepers::node;
 
  public:
   static constexpr lock_traits traits{
@@ -100,161 +63,6 @@ class adaptive {
       .summary =
           "Takes a free lock at once, polls as long as that pays, and sleeps last come first, with "
           "a bound in time for the oldest. Adapts to its load, to be used without choosing."};
-
-  static constexpr tunable most_pollers{
-      .name = "pollers",
-      .default_value = 0,
-      .counted_in = unit::count,
-      .min = 0,
-      .max = 7,
-      .model_value = 1,
-      .meaning = "how many threads may poll at a time; 0: one, or two from 8 processors on",
-      .source = "the Go runtime's mutex polls with one (Go 1.24, lock_spinbit.go)"};
-  static constexpr tunable suppressed_wakes{
-      .name = "suppressed-wakes",
-      .default_value = 8,
-      .counted_in = unit::count,
-      .min = 0,
-      .max = 15,
-      .model_value = 1,
-      .meaning =
-          "after how many unlocks in a row that rely on a thread on its way the clock is read; 0: "
-          "every unlock wakes a sleeper",
-      .source = "a reading costs as much as a few unlocks"};
-  static constexpr tunable overdue{
-      .name = "overdue-ns",
-      .default_value = 1'000'000,
-      .counted_in = unit::nanoseconds,
-      .min = 0,
-      .max = std::uint64_t{1} << 40,
-      .model_value = 1,
-      .meaning = "after which time a thread that is on its way counts as preempted",
-      .source = "several times as long as one that runs polls and naps"};
-  static constexpr tunable naps{
-      .name = "naps",
-      .default_value = 3,
-      .counted_in = unit::count,
-      .min = 0,
-      .max = 1'000,
-      .model_value = 1,
-      .meaning =
-          "how often a woken thread that has polled in vain sleeps for `nap-ns`, and polls again, "
-          "before it goes back to the stack, from where an unlock has to wake it",
-      .source = "a wake costs the holder several microseconds, and a nap nothing"};
-  static constexpr tunable more_heirs{
-      .name = "more-heirs",
-      .default_value = 8,
-      .counted_in = unit::count,
-      .min = 0,
-      .max = 1 << 20,
-      .model_value = 1,
-      .meaning =
-          "from how many processors on an unlock wakes a sleeper although another is on its way, "
-          "if the last two found the lock free; 0: never",
-      .source = "a wake takes as long as tens of short sections, in which other processors idle"};
-  static constexpr tunable nap{.name = "nap-ns",
-                               .default_value = 50'000,
-                               .counted_in = unit::nanoseconds,
-                               .min = 1,
-                               .max = std::uint64_t{1} << 40,
-                               .model_value = 1'000,
-                               .meaning = "the length of a nap",
-                               .source = "about what a woken thread takes to run"};
-  static constexpr tunable yields{
-      .name = "yields",
-      .default_value = 16,
-      .counted_in = unit::count,
-      .min = 0,
-      .max = 1 << 20,
-      .model_value = 1,
-      .meaning =
-          "how often a waiter lets other threads run before it sleeps; not on a mutex with a "
-          "condition variable",
-      .source = "`lockwright bench regret`: 12 gain less, and 40 cost more processor time"};
-  static constexpr tunable courtesy{
-      .name = "courtesy-ns",
-      .default_value = 90,
-      .counted_in = unit::nanoseconds,
-      .min = 0,
-      .max = std::uint64_t{1} << 40,
-      .model_value = 1,
-      .meaning = "how long a lock in high demand has to stay free before a waiter takes it at once",
-      .source = "longer than a transfer of the line to a thread that takes the lock again"};
-  static constexpr tunable tenure{
-      .name = "tenure-ns",
-      .default_value = 60'000,
-      .counted_in = unit::nanoseconds,
-      .min = 0,
-      .max = std::uint64_t{1} << 40,
-      .model_value = 8,
-      .meaning = "how long a waiter leaves a lock in high demand to its holder",
-      .source = "some 100 times what a handover between processors costs"};
-  static constexpr tunable patience{
-      .name = "patience-ns",
-      .default_value = 4'000'000,
-      .counted_in = unit::nanoseconds,
-      .min = 0,
-      .max = std::uint64_t{1} << 40,
-      .model_value = 1'000,
-      .meaning = "within which time a batch of sleepers is served, one after the other",
-      .source = "about a time slice of the kernel's scheduler"};
-  static constexpr tunable pace{
-      .name = "pace-ns",
-      .default_value = 500'000,
-      .counted_in = unit::nanoseconds,
-      .min = 0,
-      .max = std::uint64_t{1} << 40,
-      .model_value = 1'000,
-      .meaning = "the shortest time between two sleepers that are served because they are due",
-      .source = "many times what a sleep and a wake cost, so that they cost a few per cent"};
-  static constexpr tunable recheck{
-      .name = "recheck-ns",
-      .default_value = 1'000'000,
-      .counted_in = unit::nanoseconds,
-      .min = 1'000,
-      .max = 1'000'000'000,
-      .model_value = 1'000'000,
-      .meaning = "how long the first sleeper sleeps before it looks again, at first",
-      .source = "less than a time slice of the kernel's scheduler"};
-  static constexpr tunable local_depth{
-      .name = "local-depth",
-      .default_value = 16,
-      .counted_in = unit::count,
-      .min = 0,
-      .max = 1'000,
-      .model_value = 2,
-      .meaning =
-          "how many of the last sleepers an unlock searches for one of the NUMA node that the "
-          "lock prefers, if there are several nodes; 0: it prefers none",
-      .source = "about the processors of a node"};
-  static constexpr tunable backoff{
-      .name = "backoff",
-      .default_value = 1 << 19,
-      .counted_in = unit::turns,
-      .min = 0,
-      .max = 1 << 30,
-      .model_value = 1,
-      .meaning =
-          "the longest delay between two attempts to push a node, after some that failed; delays "
-          "double up to it; 0: none",
-      .source = "hundreds of threads that each move a line between processors"};
-  static constexpr tunable poll_budget{
-      .name = "poll-ns",
-      .default_value = 10'000,
-      .counted_in = unit::nanoseconds,
-      .min = 0,
-      .max = std::uint64_t{1} << 40,
-      .model_value = 0,
-      .meaning =
-          "how long a waiter polls before it sleeps, to begin with; the lock adapts it "
-          "between an eighth of that and twice as much",
-      .source =
-          "about what a sleep and a wake take (Karlin et al., SOSP 1991); `lockwright bench "
-          "park` measures it"};
-  static constexpr tunable_list<15> tunables{
-      &most_pollers, &poll_budget, &suppressed_wakes, &overdue,  &more_heirs,
-      &naps,         &nap,         &yields,           &courtesy, &tenure,
-      &patience,     &pace,        &recheck,          &backoff,  &local_depth};
 
   arrival lock() {
     if (try_lock()) [[likely]] {
@@ -428,55 +236,7 @@ class adaptive {
     bool waited() const { return polled || yielded || slept; }
   };
 
-  static constexpr std::uint64_t held_ = 1;
-  static constexpr std::uint64_t slow_ = 2;
-  static constexpr std::uint64_t low_byte_ = 0xff;
-  static constexpr std::uint64_t heir_ = 1 << 8;
-  static constexpr std::uint64_t one_early_ = 1 << 9;
-  static constexpr std::uint64_t two_early_ = 2 * one_early_;
-  static constexpr std::uint64_t early_ = 3 * one_early_;
-  static constexpr std::uint64_t signals_ = 1 << 11;
-  static constexpr std::uint64_t one_poller_ = 1 << 12;
-  static constexpr std::uint64_t pollers_ = 7 * one_poller_;
-  // Nodes are multiples of 64 below 2^48.
-  static constexpr unsigned stack_shift_ = 10;
-  static constexpr std::uint64_t stack_ = ((std::uint64_t{1} << 42) - 1) << 16;
-  static constexpr std::uint64_t tags_ = ~stack_;
-  static constexpr std::uint64_t reserved_ = std::uint64_t{1} << 60 | 4;
-  static constexpr std::uint64_t owed_ = std::uint64_t{1} << 61;
-  static constexpr std::uint64_t elders_ = std::uint64_t{1} << 62;
-
-  static node* stack_of(std::uint64_t word) {
-    return reinterpret_cast<node*>((word & stack_) >> stack_shift_);
-  }
-  static std::uint64_t word_of(node* top, std::uint64_t tags) {
-    return reinterpret_cast<std::uint64_t>(top) << stack_shift_ | tags;
-  }
-
-  /// Without a thread's own tags: one_poller_ or heir_, and reserved_.
-  static std::uint64_t without(std::uint64_t word, std::uint64_t own) {
-    return (word - (own & one_poller_)) & ~(own & (heir_ | reserved_));
-  }
-  static bool is_free(std::uint64_t word, std::uint64_t own) {
-    return (word & low_byte_ & ~own) == 0;
-  }
-
-  // `state` has the oldest elder where the word has the stack, and advice in these bits.
-  struct field {
-    unsigned shift;
-    std::uint64_t mask;
-    std::uint64_t get(std::uint64_t state) const { return state >> shift & mask; }
-    std::uint64_t set(std::uint64_t state, std::uint64_t to) const {
-      return (state & ~(mask << shift)) | to << shift;
-    }
-  };
-  static constexpr field budget_{0, 31};   // 16ths of poll_budget, with its highest bit turned
-  static constexpr field is_timed_{5, 1};  // suppressed_since of the next sleeper is valid
-  static constexpr field suppressed_{6, 15};
-  static constexpr field is_due_{10, 1};
-  static constexpr field acquisitions_{11, 7};
-  static constexpr field hot_{14, 3};     // above 0: demand has been high
-  static constexpr field place_{58, 63};  // see here(); 0: unknown
+  static node* stack_of(std::uint64_t word) { return sleepers::stack_of(word); }
 
   // In that many polls a release that is under way becomes visible.
   static constexpr std::uint32_t watch_polls_ = 8;
@@ -716,7 +476,7 @@ class adaptive {
       state = place_.set(state, 0);
     }
     if ((seen & owed_) == 0 && stack_of(state) == nullptr) {
-      state = with_batch(state, stack_of(seen));
+      state = sleepers::with_batch(state, stack_of(seen));
     }
     node* heir = nullptr;  // an elder, to be woken
     bool counted = false;
@@ -738,9 +498,9 @@ class adaptive {
           }
         } else {
           state = suppressed_.set(state, 0);
-          heir = take_elder(state, top == nullptr);
+          heir = sleepers::take_elder(state, top == nullptr);
           if (heir == nullptr && prefers_node() && Env::advice(stays_on_node(tags, state))) {
-            heir = take_local(top, place_.get(state));
+            heir = sleepers::take_local(top, place_.get(state));
           }
           if (heir == nullptr) {
             state_.store(state, std::memory_order_relaxed);
@@ -769,28 +529,6 @@ class adaptive {
         return;
       }
     }
-  }
-
-  /// Takes the first sleeper of the preferred node off the stack, if it is among the first ones and
-  /// not `top`.
-  static node* take_local(node* top, std::uint64_t place) {
-    if (Env::advice(top->home == place)) {
-      return nullptr;
-    }
-    node* above = top;
-    for (std::uint64_t left = Env::template value<local_depth>(); left != 0; --left) {
-      node* each = above->below;
-      if (each == nullptr) {
-        return nullptr;
-      }
-      if (Env::advice(each->home == place)) {
-        node* rest = each->below;
-        above->below = rest;
-        return each;
-      }
-      above = each;
-    }
-    return nullptr;
   }
 
   /// Whether an unlock may leave the sleepers to a thread that is on its way to the lock.
@@ -859,67 +597,6 @@ class adaptive {
   static void grant(node* to, std::uint8_t what) {
     to->grant = what;
     to->cell.grant();
-  }
-
-  /// Makes elders of all sleepers but the one that came last. Called when there are no elders.
-  static std::uint64_t with_batch(std::uint64_t state, node* top) {
-    if (top == nullptr || top->below == nullptr) {
-      return state;
-    }
-    node* youngest = top->below;
-    top->below = nullptr;
-    youngest->above = nullptr;
-    std::uint64_t count = 1;
-    node* oldest = youngest;
-    while (oldest->below != nullptr) {
-      node* before = oldest->below;
-      before->above = oldest;
-      oldest = before;
-      ++count;
-    }
-    const std::uint64_t share = Env::template value<patience>() / count;
-    const std::uint64_t least = Env::template value<pace>();
-    oldest->last = youngest;
-    // mutant survives: dropped: it decides when elders are served, a matter of fairness.
-    oldest->interval = share > least ? share : least;
-    // mutant survives: dropped: as above.
-    oldest->due = Env::now() + oldest->interval;
-    return word_of(oldest, state & tags_);
-  }
-
-  /// Takes the elder that is to be woken off the list: the oldest if it is due, the youngest if no
-  /// other thread sleeps (`alone`), or null.
-  static node* take_elder(std::uint64_t& state, bool alone) {
-    node* oldest = stack_of(state);
-    if (oldest == nullptr) {
-      return nullptr;
-    }
-    const std::uint64_t now = Env::now();
-    if (Env::advice(is_due_.get(state) != 0 || oldest->due <= now)) {
-      node* rest = oldest->above;
-      if (rest != nullptr) {
-        rest->last = oldest->last;
-        rest->interval = oldest->interval;
-        // mutant survives: dropped: fairness.
-        rest->due = now + rest->interval;
-      }
-      // mutant survives: dropped: as that of `aged` in wait_and_lock().
-      oldest->aged = true;
-      state = is_due_.set(word_of(rest, state & tags_), 0);
-      return oldest;
-    }
-    if (!alone) {
-      return nullptr;
-    }
-    node* youngest = oldest->last;
-    if (youngest == oldest) {
-      state = word_of(nullptr, state & tags_);
-    } else {
-      node* before = youngest->below;
-      before->above = nullptr;
-      oldest->last = before;
-    }
-    return youngest;
   }
 
   /// Takes the aged sleeper off the stack, to be handed the lock; null if the stack has changed
