@@ -36,10 +36,10 @@ def test_each_claim_is_simulated_or_has_a_reason() -> None:
         reason = experiment.claim.elsewhere
         assert (experiment.machine is None) == bool(inexpressible(claim)) == bool(reason)
     for job in jobs(experiments(CLAIMS), 1):
-        assert job.orders.workload in known
-        assert set(job.orders.parameters) <= set(known[job.orders.workload].parameters) | common
+        assert job.setup.workload in known
+        assert set(job.setup.parameters) <= set(known[job.setup.workload].parameters) | common
         assert job.cell.threads >= 1
-        assert job.orders.seconds > 0
+        assert job.setup.seconds > 0
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_machine_and_the_threads_are_those_of_the_paper(
     name: str, machine: str, threads: set[int]
 ) -> None:
     simulations = jobs(experiments(choose(name)), 1)
-    assert {job.orders.machine.name for job in simulations} == {machine}
+    assert {job.setup.machine.name for job in simulations} == {machine}
     assert {job.cell.threads for job in simulations} == threads
 
 

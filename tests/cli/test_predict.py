@@ -11,7 +11,7 @@ import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
 from lockwright.simulate import machine
-from predict import made
+from predict import examples
 
 from .conftest import Cli, Program
 
@@ -27,7 +27,7 @@ MACHINE = ("--machine", "xeon-8260x2", *SHORT)
 @pytest.fixture
 def profile(tmp_path: Path) -> Path:
     path = tmp_path / "profile.json"
-    path.write_text(made.two_workers().to_json())
+    path.write_text(examples.two_workers().to_json())
     return path
 
 
@@ -75,12 +75,12 @@ def test_the_same_options_give_the_same_files(cli: Cli, profile: Path, tmp_path:
 
 def test_changes(cli: Cli, tmp_path: Path) -> None:
     """Of a mutex that is always held: shorter sections and several mutexes help."""
-    one = made.mutex(
+    one = examples.mutex(
         "hot", acquisitions=200_000, section=4900, users=(1, 2, 3, 4), contended=190_000, wait=14e3
     )
-    threads = [made.thread(n, 50_000, 47_500, on_processor=0.3) for n in (1, 2, 3, 4)]
+    threads = [examples.thread(n, 50_000, 47_500, on_processor=0.3) for n in (1, 2, 3, 4)]
     path = tmp_path / "profile.json"
-    path.write_text(made.profile([one], threads).to_json())
+    path.write_text(examples.profile([one], threads).to_json())
     files = {name: tmp_path / f"out.{name}" for name in ("json", "csv", "html")}
     options = [word for name, file in files.items() for word in (f"--{name}", file)]
     words = ("--mutex", "hot", "--section", "0.5", "--shards", "8", "--atomic", "--threads", "8")
@@ -102,12 +102,12 @@ def test_changes(cli: Cli, tmp_path: Path) -> None:
 @pytest.fixture
 def contended(tmp_path: Path) -> Path:
     """Write a profile of four threads that mostly wait for a mutex with long sections."""
-    one = made.mutex(
+    one = examples.mutex(
         "hot", acquisitions=40_000, section=24_900, users=(1, 2, 3, 4), contended=38_000, wait=7e4
     )
-    threads = [made.thread(n, 10_000, 9_500, on_processor=0.3) for n in (1, 2, 3, 4)]
+    threads = [examples.thread(n, 10_000, 9_500, on_processor=0.3) for n in (1, 2, 3, 4)]
     path = tmp_path / "contended.json"
-    path.write_text(made.profile([one], threads, cpu_user=1.2e9).to_json())
+    path.write_text(examples.profile([one], threads, cpu_user=1.2e9).to_json())
     return path
 
 
@@ -160,14 +160,14 @@ def test_bad_requests(cli: Cli, profile: Path, tmp_path: Path) -> None:
     ):
         cli("what-if", profile, *MACHINE, *options).refuses(reason)
     for unfit, reason in (
-        (made.without_waiting(), "no thread of the profile waited"),
-        (made.of_an_earlier_version(), "earlier version"),
-        (dataclasses.replace(made.two_workers(), mechanism="attached"), "--pid"),
+        (examples.without_waiting(), "no thread of the profile waited"),
+        (examples.of_an_earlier_version(), "earlier version"),
+        (dataclasses.replace(examples.two_workers(), mechanism="attached"), "--pid"),
     ):
         profile.write_text(unfit.to_json())
         for command in ("predict", "what-if"):
             cli(command, profile, *MACHINE, *(["--threads", "4"])).refuses(reason)
-    profile.write_text(made.two_workers().to_json().replace("profile 1", "profile 2"))
+    profile.write_text(examples.two_workers().to_json().replace("profile 1", "profile 2"))
     cli("predict", profile, *MACHINE).refuses("is not a profile")
     cli("simulate", "--workload", "model").refuses("--workload model:FILE")
     cli("simulate", "--workload", f"model:{profile}").refuses("is not TOML")

@@ -10,7 +10,7 @@ from lockwright.profile.record import Profile
 from lockwright.simulate import machine
 from lockwright.simulate.model import mean
 
-from . import made
+from . import examples
 
 
 def with_gains(profile: Profile, advice: Advice) -> Advice:
@@ -38,26 +38,26 @@ def changed(profile: Profile, kind: str) -> Advice:
 )
 def test_what_is_not_simulated_saves_time_of_the_profile(kind: str, gained: float) -> None:
     """Half of a second of processor time is in the kernel, in one second with two threads."""
-    profile = made.two_workers(cpu_user=5e8, cpu_system=5e8, minor_faults=10**9)
+    profile = examples.two_workers(cpu_user=5e8, cpu_system=5e8, minor_faults=10**9)
     (gain,) = with_gains(profile, changed(profile, kind)).predicted.gains  # type: ignore[union-attr]
     assert gain.throughput == pytest.approx(gained)
 
 
 def test_what_nothing_limits_has_no_gain() -> None:
-    profile = made.two_workers()
+    profile = examples.two_workers()
     (gain,) = with_gains(profile, changed(profile, "less memory")).predicted.gains  # type: ignore[union-attr]
     assert (gain.throughput, gain.reason) == (None, "the model lacks it")
 
 
 def test_a_profile_without_a_model_has_a_reason() -> None:
-    profile = dataclasses.replace(made.two_workers(), threads=())
+    profile = dataclasses.replace(examples.two_workers(), threads=())
     predicted = with_gains(profile, changed(profile, "batch")).predicted
     assert predicted is not None
     assert "earlier version" in predicted.reason
 
 
 def test_one_acquisition_for_several_sections() -> None:
-    model = derive(made.two_workers(), None).model
+    model = derive(examples.two_workers(), None).model
     change = changes.batch(8)
     after = change.apply(model)
     assert mean(after.mutexes[0].section) == pytest.approx(8000)

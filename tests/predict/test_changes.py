@@ -6,12 +6,12 @@ from lockwright.predict import changes
 from lockwright.predict.derive import derive
 from lockwright.simulate.model import Model, mean
 
-from . import made
+from . import examples
 
 
 @pytest.fixture
 def model() -> Model:
-    return derive(made.two_workers(), None).model
+    return derive(examples.two_workers(), None).model
 
 
 def test_a_shorter_section_saves_the_work_or_moves_it(model: Model) -> None:
@@ -35,11 +35,11 @@ def test_other_changes_are_of_one_mutex(model: Model) -> None:
 
 def test_a_mutex_is_found_by_rank_name_or_site() -> None:
     mutexes = [
-        made.mutex("cache", acquisitions=500, section=10, users=(1, 2), contended=9, wait=9),
-        made.mutex("queue_in", acquisitions=300, section=10, users=(1, 2)),
-        made.mutex("queue_out", acquisitions=300, section=10, users=(1, 2)),
+        examples.mutex("cache", acquisitions=500, section=10, users=(1, 2), contended=9, wait=9),
+        examples.mutex("queue_in", acquisitions=300, section=10, users=(1, 2)),
+        examples.mutex("queue_out", acquisitions=300, section=10, users=(1, 2)),
     ]
-    profile = made.profile(mutexes, [made.thread(1, 550), made.thread(2, 550)])
+    profile = examples.profile(mutexes, [examples.thread(1, 550), examples.thread(2, 550)])
     indices = derive(profile, None).indices
     assert changes.find_mutex(profile, indices, "1") == 0
     assert changes.find_mutex(profile, indices, "cache") == 0

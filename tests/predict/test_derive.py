@@ -9,12 +9,12 @@ from lockwright.profile.record import Profile
 from lockwright.simulate import machine
 from lockwright.simulate.model import mean
 
-from . import made
+from . import examples
 
 
 def test_sections_and_gaps_have_the_means_of_the_profile() -> None:
     """Two active seconds: 0.4 in sections, 0.02 waiting, the rest in 400,000 gaps."""
-    model = derive(made.two_workers(), None).model
+    model = derive(examples.two_workers(), None).model
     (role,) = model.roles
     assert (role.threads, role.takes) == (2, ((0, 1.0),))
     assert mean(model.mutexes[0].section) == pytest.approx(1000)
@@ -25,7 +25,7 @@ def test_the_cost_of_calls_is_not_part_of_the_gap() -> None:
     """The simulator adds it: two read-modify-writes; of the tenth that is contended a wake call, of
     which half find a sleeper."""
     of = machine.load("xeon-8260x2")
-    profile = made.two_workers(voluntary=20_000)
+    profile = examples.two_workers(voluntary=20_000)
     without, with_machine = (mean(derive(profile, each).model.roles[0].gap) for each in (None, of))
     figures = of.figures
     calls = 2 * figures["hit.rmw_cycles"] / figures["clock.ghz"]
@@ -35,18 +35,18 @@ def test_the_cost_of_calls_is_not_part_of_the_gap() -> None:
 
 
 def test_the_rate_is_that_of_the_profile() -> None:
-    assert derive(made.two_workers(), None).rate == pytest.approx(400_000)
+    assert derive(examples.two_workers(), None).rate == pytest.approx(400_000)
 
 
 def test_threads_that_take_other_mutexes_have_another_role() -> None:
     """The acquisitions of a shared mutex are divided by those of its threads."""
     mutexes = [
-        made.mutex("a", acquisitions=300, section=10, users=(1, 2), contended=5, wait=10),
-        made.mutex("b", acquisitions=200, section=10, users=(3,)),
-        made.mutex("both", acquisitions=250, section=10, users=(1, 2, 3)),
+        examples.mutex("a", acquisitions=300, section=10, users=(1, 2), contended=5, wait=10),
+        examples.mutex("b", acquisitions=200, section=10, users=(3,)),
+        examples.mutex("both", acquisitions=250, section=10, users=(1, 2, 3)),
     ]
-    threads = [made.thread(1, 250), made.thread(2, 250), made.thread(3, 250)]
-    model = derive(made.profile(mutexes, threads), None).model
+    threads = [examples.thread(1, 250), examples.thread(2, 250), examples.thread(3, 250)]
+    model = derive(examples.profile(mutexes, threads), None).model
     pair, single = model.roles
     assert (pair.threads, pair.scales) == (2, True)
     assert (single.threads, single.scales) == (1, False)
@@ -55,17 +55,19 @@ def test_threads_that_take_other_mutexes_have_another_role() -> None:
 
 
 def test_threads_that_are_slower_have_another_role() -> None:
-    one = made.mutex("a", acquisitions=1100, section=10, users=(1, 2), contended=5, wait=10)
-    threads = [made.thread(1, 1000), made.thread(2, 100)]
-    fast, slow = derive(made.profile([one], threads), None).model.roles
+    one = examples.mutex("a", acquisitions=1100, section=10, users=(1, 2), contended=5, wait=10)
+    threads = [examples.thread(1, 1000), examples.thread(2, 100)]
+    fast, slow = derive(examples.profile([one], threads), None).model.roles
     assert mean(fast.gap) == pytest.approx(mean(slow.gap) / 10, rel=0.01)
 
 
 def test_time_off_the_processor_is_a_sleep() -> None:
     """Half of the time, in 1000 sleeps beside the contended acquisitions."""
-    one = made.mutex("a", acquisitions=20_000, section=1000, users=(1, 2), contended=10, wait=10)
-    threads = [made.thread(n, 10_000, 5, on_processor=0.5) for n in (1, 2)]
-    model = derive(made.profile([one], threads, voluntary=1010), None).model
+    one = examples.mutex(
+        "a", acquisitions=20_000, section=1000, users=(1, 2), contended=10, wait=10
+    )
+    threads = [examples.thread(n, 10_000, 5, on_processor=0.5) for n in (1, 2)]
+    model = derive(examples.profile([one], threads, voluntary=1010), None).model
     (role,) = model.roles
     assert role.block_share == pytest.approx(0.05)
     assert role.block_ns * role.block_share == pytest.approx(1e9 / 20_000, rel=0.01)
@@ -73,7 +75,7 @@ def test_time_off_the_processor_is_a_sleep() -> None:
 
 
 def test_what_is_unknown_is_named() -> None:
-    model = derive(made.two_workers(cond_waits=5000, rwlock_calls=77, runnable=4.0), None).model
+    model = derive(examples.two_workers(cond_waits=5000, rwlock_calls=77, runnable=4.0), None).model
     text = "\n".join(model.unknown)
     for part in ("5,000 waits are sleeps", "77 calls of reader-writer", "more threads than"):
         assert part in text, text
@@ -81,29 +83,31 @@ def test_what_is_unknown_is_named() -> None:
 
 def test_sections_fit_into_the_time_of_the_threads() -> None:
     """Two active seconds of two threads, of which the samples state three in sections."""
-    one = made.mutex("a", acquisitions=1000, section=3e6, users=(1, 2), contended=10, wait=1e6)
-    derived = derive(made.profile([one], [made.thread(n, 500, 5) for n in (1, 2)]), None)
+    one = examples.mutex("a", acquisitions=1000, section=3e6, users=(1, 2), contended=10, wait=1e6)
+    derived = derive(examples.profile([one], [examples.thread(n, 500, 5) for n in (1, 2)]), None)
     assert mean(derived.model.mutexes[0].section) == pytest.approx((2e9 - 1e7) / 1000)
 
 
 def test_holders_that_sleep() -> None:
     """A second in sections, with 0.1 s of processor time, and no other thread to run."""
-    one = made.mutex("a", acquisitions=1000, section=1e6, users=(1, 2), contended=10, wait=1e6)
-    threads = [made.thread(n, 500, 5, on_processor=0.05) for n in (1, 2)]
-    (mutex,) = derive(made.profile([one], threads), None).model.mutexes
+    one = examples.mutex("a", acquisitions=1000, section=1e6, users=(1, 2), contended=10, wait=1e6)
+    threads = [examples.thread(n, 500, 5, on_processor=0.05) for n in (1, 2)]
+    (mutex,) = derive(examples.profile([one], threads), None).model.mutexes
     assert mutex.asleep == pytest.approx(0.9)
 
 
 def test_a_short_run_has_the_processor_time_of_all_threads() -> None:
     """No sample saw a thread: half of two active seconds, so the rest is sleep."""
-    one = made.mutex("a", acquisitions=20_000, section=1000, users=(1, 2), contended=10, wait=10)
-    threads = [made.thread(n, 10_000, 5, on_processor=None) for n in (1, 2)]
-    model = derive(made.profile([one], threads, cpu_user=1e9, voluntary=1010), None).model
+    one = examples.mutex(
+        "a", acquisitions=20_000, section=1000, users=(1, 2), contended=10, wait=10
+    )
+    threads = [examples.thread(n, 10_000, 5, on_processor=None) for n in (1, 2)]
+    model = derive(examples.profile([one], threads, cpu_user=1e9, voluntary=1010), None).model
     assert model.roles[0].block_share == pytest.approx(0.05)
 
 
 def test_threads_that_try_again_and_again() -> None:
-    one = made.mutex(
+    one = examples.mutex(
         "a",
         acquisitions=1000,
         section=1000,
@@ -112,16 +116,18 @@ def test_threads_that_try_again_and_again() -> None:
         wait=1,
         failed_trylocks=9000,
     )
-    threads = [made.thread(n, 500) for n in (1, 2)]
-    assert derive(made.profile([one], threads), None).model.mutexes[0].polls
+    threads = [examples.thread(n, 500) for n in (1, 2)]
+    assert derive(examples.profile([one], threads), None).model.mutexes[0].polls
 
 
 def test_time_in_which_others_ran_is_no_sleep() -> None:
     """The kernel took the processor away for a time slice, 300 times; the rate is of the rest."""
-    one = made.mutex("a", acquisitions=20_000, section=1000, users=(1, 2), contended=10, wait=10)
-    threads = [made.thread(n, 10_000, 5, on_processor=0.5) for n in (1, 2)]
+    one = examples.mutex(
+        "a", acquisitions=20_000, section=1000, users=(1, 2), contended=10, wait=10
+    )
+    threads = [examples.thread(n, 10_000, 5, on_processor=0.5) for n in (1, 2)]
     used = {"cpu_user": 1e9, "voluntary": 10, "involuntary": 300}
-    derived = derive(made.profile([one], threads, **used), None)
+    derived = derive(examples.profile([one], threads, **used), None)
     (role,) = derived.model.roles
     assert role.block_share == 0
     assert derived.rate == pytest.approx(40_000)
@@ -131,10 +137,10 @@ def test_time_in_which_others_ran_is_no_sleep() -> None:
 @pytest.mark.parametrize(
     ("profile", "reason"),
     [
-        (made.without_waiting(), "waited"),
-        (made.of_an_earlier_version(), "earlier version"),
-        (dataclasses.replace(made.two_workers(), mechanism="attached"), "--pid"),
-        (made.profile([], []), "no mutex"),
+        (examples.without_waiting(), "waited"),
+        (examples.of_an_earlier_version(), "earlier version"),
+        (dataclasses.replace(examples.two_workers(), mechanism="attached"), "--pid"),
+        (examples.profile([], []), "no mutex"),
     ],
 )
 def test_a_profile_that_does_not_suffice_is_refused(profile: Profile, reason: str) -> None:

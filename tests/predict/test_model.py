@@ -18,7 +18,7 @@ from lockwright.simulate.model import (
     scaled,
 )
 
-from . import made
+from . import examples
 
 MODEL = Model(
     'a program\'s "name"',
@@ -60,7 +60,7 @@ def test_the_rate_of_operations() -> None:
 
 def test_a_derived_model_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "model.toml"
-    model = derive(made.two_workers(), None).model
+    model = derive(examples.two_workers(), None).model
     path.write_text(as_toml(model))
     assert mean(load(path).roles[0].gap) == pytest.approx(mean(model.roles[0].gap), rel=1e-5)
 

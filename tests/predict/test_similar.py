@@ -1,4 +1,4 @@
-"""Estimates of an application's throughputs from others, on made applications."""
+"""Estimates of an application's throughputs from others, on made-up applications."""
 
 import numpy as np
 import pandas as pd

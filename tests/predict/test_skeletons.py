@@ -1,4 +1,4 @@
-"""Skeletons: their files, the fit to made data with a known answer, and their studies."""
+"""Skeletons: their files, the fit to made-up data with a known answer, and their studies."""
 
 import csv
 from dataclasses import replace
@@ -21,7 +21,7 @@ RATES = {
     "one-lock-b": [[9e6, 8e6, 9e6, 7e6], [7e6, 6e6, 5e6, 4e6], [8e6, 6e6, 2e6, 1e6]],
     "barrier-c": [[5e6, 5e6, 5e6, 5e6], [1e6, 3e6, 1e6, 2e6], [1e5, 2e6, 3e5, 8e5]],
 }
-"""Sections per second of made programs: a row for each number of nodes."""
+"""Sections per second of made-up programs: a row for each number of nodes."""
 
 
 def library(rates: dict[str, list[list[float]]] = RATES) -> fitting.Library:
@@ -36,7 +36,7 @@ def library(rates: dict[str, list[list[float]]] = RATES) -> fitting.Library:
 
 
 def published(name: str, sections: float, parallel: float) -> pd.DataFrame:
-    """The throughput of an application that is a made program, with work beside it in seconds."""
+    """The throughput of an application: a made-up program, and work beside it in seconds."""
     processors = np.array([[8.0 * nodes] for nodes in NODES])
     rates = 1 / (sections / np.array(RATES[name]) + parallel / processors)
     return pd.DataFrame(rates, index=list(NODES), columns=LOCKS)
@@ -91,11 +91,11 @@ def test_a_fitted_skeleton_states_its_source(tmp_path: Path) -> None:
     name = next(iter(programs))
     choice = fitting.Choice(name, 0.5, Operation(1000.0, 2e6))
     fitted = fitting.Fit("made", fitting.LOCKS, (8, 1), choice)
-    model = fitting.skeleton(fitted, programs[name][0], "a made study")
+    model = fitting.skeleton(fitted, programs[name][0], "a made-up study")
     path = tmp_path / file_name("made", 1)
     path.write_text(as_toml(model))
     again = files.load(tmp_path)["made"][0]
-    assert "fitted to a made study: pthread, ttas, mcs-stp, hmcs on 1, 8 nodes" in again.source
+    assert "fitted to a made-up study: pthread, ttas, mcs-stp, hmcs on 1, 8 nodes" in again.source
     assert (again.operation, again.fitted_locks) == (choice.operation, fitting.LOCKS)
     assert fitting.generic_name(again) == name
     assert again.simulator_input() == model.simulator_input()
@@ -106,11 +106,13 @@ def test_a_skeleton_from_a_profile_states_its_source(tmp_path: Path) -> None:
         models for name, models in generic.library().items() if name == "one-lock-50-7-1"
     ]
     profiled = replace(model, source="profile of today")
-    made = fitting.profiled_skeleton("made", profiled, fitting.LOCKS, "a made study")
+    made = fitting.profiled_skeleton("made", profiled, fitting.LOCKS, "a made-up study")
     published = {"pthread": 10.0, "ttas": 20.0, "mcs-stp": 10.0, "hmcs": 20.0, "ticket": 1.0}
     rates = {lock: 1000 * rate for lock, rate in published.items()}
     made = correction.scaled(made, published, rates, fitting.LOCKS)
-    assert made.source.startswith("from a profile of today; its scale from a made study: pthread,")
+    assert made.source.startswith(
+        "from a profile of today; its scale from a made-up study: pthread,"
+    )
     assert made.operation is not None
     assert made.operation.rate(10_000.0, 64) == pytest.approx(10)
 

@@ -48,7 +48,7 @@ from lockwright.study.campaign import plan as studies
 from lockwright.study.campaign.run_record import RunRecord, Slot
 from lockwright.study.campaign.store import Store
 from lockwright.study.program.trial import Result
-from predict import made
+from predict import examples
 
 from support.made_profile import made_profile
 
@@ -196,11 +196,11 @@ def _simulator_input(path: Path) -> str:
 
 
 def _write_worked_profile(path: Path) -> None:
-    path.write_text(made.two_workers().to_json())
+    path.write_text(examples.two_workers().to_json())
 
 
 def _write_model(path: Path) -> None:
-    path.write_text(models.as_toml(derive(made.two_workers(), None).model))
+    path.write_text(models.as_toml(derive(examples.two_workers(), None).model))
 
 
 def _write_comparison(path: Path) -> None:

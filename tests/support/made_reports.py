@@ -192,10 +192,10 @@ def regret(folder: Path) -> Path:
 def simulation(folder: Path, threads: tuple[int, ...] = (1, 8, 64)) -> Path:
     """Write the report of `lockwright simulate` on A-64; the last lock has no result."""
     from lockwright.simulate import machine, page, report
-    from lockwright.simulate.run import Cell, Orders, Results
+    from lockwright.simulate.run import Cell, Results, Setup
 
     draw = random.Random(1)
-    orders = Orders(machine.load("a-64"), "single-lock", {}, 0.01, 1)
+    setup = Setup(machine.load("a-64"), "single-lock", {}, 0.01, 1)
     results = Results()
     for index, lock in enumerate(LOCKS[:-1]):
         for count in threads:
@@ -218,16 +218,16 @@ def simulation(folder: Path, threads: tuple[int, ...] = (1, 8, 64)) -> Path:
             }
     failures = [f"{LOCKS[-1]} with 64 threads: two holders at once"]
     path = folder / "simulation.html"
-    path.write_text(page.as_page(orders, results, report.table_rows(results), failures))
+    path.write_text(page.as_page(setup, results, report.table_rows(results), failures))
     return path
 
 
 def simulation_of_rwlocks(folder: Path) -> Path:
     """Write the report of `lockwright simulate --workload rwlock` on A-64, without writers."""
     from lockwright.simulate import machine, page, report
-    from lockwright.simulate.run import Cell, Orders, Results
+    from lockwright.simulate.run import Cell, Results, Setup
 
-    orders = Orders(machine.load("a-64"), "rwlock", {}, 0.01, 1, of_rwlocks=True)
+    setup = Setup(machine.load("a-64"), "rwlock", {}, 0.01, 1, of_rwlocks=True)
     results = Results()
     for index, lock in enumerate(("pthread", "big-reader", "futex-rw")):
         for count in (1, 8, 64):
@@ -245,7 +245,7 @@ def simulation_of_rwlocks(folder: Path) -> Path:
                 "longest_write_wait_ps": 0,
             }
     path = folder / "simulation-of-rwlocks.html"
-    path.write_text(page.as_page(orders, results, report.table_rows(results), []))
+    path.write_text(page.as_page(setup, results, report.table_rows(results), []))
     return path
 
 
@@ -260,9 +260,9 @@ def _predicted() -> "Header":
     from lockwright.predict.estimate import Estimate
     from lockwright.predict.show import Header
     from lockwright.simulate import machine
-    from predict import made
+    from predict import examples
 
-    derived = derive(made.two_workers(), None)
+    derived = derive(examples.two_workers(), None)
     return Header("server", machine.load("a-64"), derived, Estimate(1.02, 0.97, 1.06))
 
 

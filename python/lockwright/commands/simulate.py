@@ -145,7 +145,7 @@ def command(
         own_lock = None
         if header is not None:
             own_lock = compiled(Path(header), type_, Path(folder), of_rwlocks)
-        orders = runs.Orders(
+        setup = runs.Setup(
             machine,
             workload,
             parameters,
@@ -163,10 +163,10 @@ def command(
                 raise LockwrightError(
                     "--sensitivity needs one number of threads", "give one with --threads"
                 )
-            rounds = 1 + len(sensitivity.FACTORS) * len(sensitivity.varied(orders))
+            rounds = 1 + len(sensitivity.FACTORS) * len(sensitivity.varied(setup))
             with simulations(rounds * len(cells)) as advance:
-                effects = sensitivity.examine(orders, cells, timeout, lambda _: advance())
-            console.print(sensitivity.table(orders, effects))
+                effects = sensitivity.examine(setup, cells, timeout, lambda _: advance())
+            console.print(sensitivity.table(setup, effects))
             return 0
         stopped = False
         results = None
@@ -174,8 +174,8 @@ def command(
         ends = len(machine.range_ends())
         try:
             with simulations((1 + ends) * len(cells)) as advance:
-                results = runs.run(orders, cells, timeout, lambda _: advance())
-                open_pairs.simulate_ends(orders, cells, timeout, lambda _: advance(), at_ends)
+                results = runs.run(setup, cells, timeout, lambda _: advance())
+                open_pairs.simulate_ends(setup, cells, timeout, lambda _: advance(), at_ends)
         except runs.Interrupted as interrupt:
             cause = interrupt.__cause__
             if isinstance(cause, LockwrightError) or not isinstance(cause, KeyboardInterrupt):
@@ -184,7 +184,7 @@ def command(
     rows = report.table_rows(results)
     for count in dict.fromkeys(counts):
         if any(row["threads"] == count for row in rows):
-            console.print(report.table(orders, rows, count))
+            console.print(report.table(setup, rows, count))
     pairs = open_pairs.open_pairs(results, at_ends)
     if at_ends:
         for line in open_pairs.summary(pairs, ends):
@@ -200,11 +200,11 @@ def command(
     for text in failures:
         console.print(f"FAILED: {text}", style="bold red", soft_wrap=True)
     if json_file is not None:
-        write(json_file, report.as_json(orders, results, rows, not stopped, pairs), "--json")
+        write(json_file, report.as_json(setup, results, rows, not stopped, pairs), "--json")
     if csv_file is not None:
-        write(csv_file, report.as_csv(orders, rows), "--csv")
+        write(csv_file, report.as_csv(setup, rows), "--csv")
     if html_file is not None:
-        write(html_file, page.as_page(orders, results, rows, failures, pairs), "--html")
+        write(html_file, page.as_page(setup, results, rows, failures, pairs), "--html")
     if stopped:
         simulated = sum(len(ended.lines) for ended in (results, *at_ends.values()))
         click.echo(f"Stopped after {simulated} of {(1 + ends) * len(cells)} simulations.")

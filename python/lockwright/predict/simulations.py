@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from lockwright.predict.derive import Variant
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Model, Role, mean
-from lockwright.simulate.run import MODEL, Cell, Job, Line, Orders, run_jobs
+from lockwright.simulate.run import MODEL, Cell, Job, Line, Setup, run_jobs
 
 STEPS = 20_000
 """Sections of all threads in a simulation, if these fit into its limits."""
@@ -103,8 +103,8 @@ def job(point: Point, model: Model, cell: Cell, seconds: float | None, steps: in
     take."""
     simulated = seconds or length(model.with_threads(cell.threads), point.machine, steps)
     parameters = {"data-lines": str(point.variant.data_lines)}
-    orders = Orders(point.machine, MODEL, parameters, simulated, point.seed % 2**53, model=model)
-    return Job(orders, cell)
+    setup = Setup(point.machine, MODEL, parameters, simulated, point.seed % 2**53, model=model)
+    return Job(setup, cell)
 
 
 def simulate(

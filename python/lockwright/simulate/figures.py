@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lockwright.simulate.run import Line, Orders
+from lockwright.simulate.run import Line, Setup
 
 BASELINE = "pthread"
 
@@ -48,9 +48,9 @@ RWLOCK_FIGURES = {
 """The figures of a workload of reader-writer locks."""
 
 
-def columns(orders: Orders) -> Mapping[str, Figure]:
+def columns(setup: Setup) -> Mapping[str, Figure]:
     """Return the figures of the workload."""
-    return RWLOCK_FIGURES if orders.of_rwlocks else FIGURES
+    return RWLOCK_FIGURES if setup.of_rwlocks else FIGURES
 
 
 def figures(line: Line) -> dict[str, float]:

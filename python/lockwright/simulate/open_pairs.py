@@ -6,11 +6,11 @@ from itertools import combinations
 
 from lockwright.simulate import report
 from lockwright.simulate.report import OpenPair
-from lockwright.simulate.run import Cell, Interrupted, Orders, Results, run
+from lockwright.simulate.run import Cell, Interrupted, Results, Setup, run
 
 
 def simulate_ends(
-    orders: Orders,
+    setup: Setup,
     cells: Sequence[Cell],
     timeout: float,
     on_end: Callable[[Cell], None],
@@ -18,8 +18,8 @@ def simulate_ends(
 ) -> None:
     """Simulate the cells at each end of each range of the machine, and add the results, also those
     before an interrupt, to `results` by the end's label."""
-    for label, machine in orders.machine.range_ends():
-        at_end = replace(orders, machine=machine, trace=None)
+    for label, machine in setup.machine.range_ends():
+        at_end = replace(setup, machine=machine, trace=None)
         try:
             results[label] = run(at_end, cells, timeout, on_end)
         except Interrupted as interrupt:

@@ -8,7 +8,7 @@ from lockwright.page.rows import Row, number
 from lockwright.simulate.figures import BASELINE, columns, integers
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.report import OpenPair, as_float, formatted, heading
-from lockwright.simulate.run import Cell, Orders, Results
+from lockwright.simulate.run import Cell, Results, Setup
 
 DISTANCES = (
     "same core",
@@ -25,14 +25,14 @@ _MOST_SHOWN = 12
 
 
 def as_page(
-    orders: Orders,
+    setup: Setup,
     results: Results,
     rows: Sequence[Mapping[str, object]],
     failures: Sequence[str],
     open_pairs: Sequence[OpenPair] = (),
 ) -> str:
     """Return the page of a simulation. rows: those of report.table_rows."""
-    figures = columns(orders)
+    figures = columns(setup)
     table_lines = []
     for row in rows:
         cells = [(str(row["lock"]), str(row["lock"])), (str(row["threads"]), str(row["threads"]))]
@@ -42,18 +42,18 @@ def as_page(
         table_lines.append(Row(cells))
     return templates.fill(
         "simulate/page/page.html",
-        _plotted(orders, results, rows),
-        title=heading(orders),
+        _plotted(setup, results, rows),
+        title=heading(setup),
         verdict=verdict(rows),
         most_threads=max((cell.threads for cell in results.lines), default=0),
-        has_handovers=not orders.of_rwlocks,
+        has_handovers=not setup.of_rwlocks,
         failures=failures,
-        ranges=len(orders.machine.ranges),
+        ranges=len(setup.machine.ranges),
         open_pairs=[pair.text for pair in open_pairs],
         columns=["Lock", "threads", *(figure.heading for figure in figures.values())],
         rows=table_lines,
         meanings={figure.heading: figure.meaning for figure in figures.values()},
-        sources=sources(orders.machine),
+        sources=sources(setup.machine),
     )
 
 
@@ -78,14 +78,14 @@ def verdict(rows: Sequence[Mapping[str, object]]) -> str:
 
 
 def _plotted(
-    orders: Orders, results: Results, rows: Sequence[Mapping[str, object]]
+    setup: Setup, results: Results, rows: Sequence[Mapping[str, object]]
 ) -> dict[str, object]:
     """Return what the plots show: rates by threads, and moves of lines and of the lock by
     distance with most threads."""
     counts = sorted({cell.threads for cell in results.lines})
     ranked = [str(row["lock"]) for row in rows if counts and row["threads"] == counts[-1]]
     locks = list(dict.fromkeys([*ranked, *(str(row["lock"]) for row in rows)]))
-    always = {BASELINE, orders.own.name if orders.own is not None else BASELINE}
+    always = {BASELINE, setup.own.name if setup.own is not None else BASELINE}
     rates: dict[str, list[float | None]] = {lock: [None] * len(counts) for lock in locks}
     for row in rows:
         rate = as_float(row["operations_per_second"])

@@ -12,7 +12,7 @@ from rich.table import Table
 from lockwright import version
 from lockwright.base import numbers
 from lockwright.simulate.figures import BASELINE, columns, figures
-from lockwright.simulate.run import Cell, Orders, Results
+from lockwright.simulate.run import Cell, Results, Setup
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,12 @@ def formatted(name: str, value: float) -> str:
     return "-" if value != value else _FORMATTERS.get(name, numbers.plain)(value)
 
 
-def heading(orders: Orders) -> str:
+def heading(setup: Setup) -> str:
     """Return a line that describes the simulation."""
-    options = " ".join(f"{name}={value}" for name, value in orders.parameters.items())
-    name = orders.workload if orders.model is None else f"model of {orders.model.title}"
+    options = " ".join(f"{name}={value}" for name, value in setup.parameters.items())
+    name = setup.workload if setup.model is None else f"model of {setup.model.title}"
     workload = f"{name} {options}".strip()
-    return f"Simulated, not measured: {workload} on {orders.machine.title}"
+    return f"Simulated, not measured: {workload} on {setup.machine.title}"
 
 
 def empty_table(title: str, first_column: str) -> Table:
@@ -97,39 +97,39 @@ def empty_table(title: str, first_column: str) -> Table:
     return table
 
 
-def table(orders: Orders, rows: Sequence[Mapping[str, object]], threads: int) -> Table:
+def table(setup: Setup, rows: Sequence[Mapping[str, object]], threads: int) -> Table:
     """Return a table of the cells with that number of threads."""
-    cells = empty_table(f"{heading(orders)}, {threads} threads", "Lock")
-    for figure in columns(orders).values():
+    cells = empty_table(f"{heading(setup)}, {threads} threads", "Lock")
+    for figure in columns(setup).values():
         cells.add_column(figure.heading, justify="right", no_wrap=True)
     for row in rows:
         if row["threads"] == threads:
-            values = [formatted(name, as_float(row[name])) for name in columns(orders)]
+            values = [formatted(name, as_float(row[name])) for name in columns(setup)]
             cells.add_row(str(row["lock"]), *values)
     return cells
 
 
-def as_csv(orders: Orders, rows: Sequence[Mapping[str, object]]) -> str:
+def as_csv(setup: Setup, rows: Sequence[Mapping[str, object]]) -> str:
     """Return the figures as CSV, a line for each cell."""
     text = io.StringIO()
-    names = ["simulated", "machine", "workload", "lock", "threads", *columns(orders)]
+    names = ["simulated", "machine", "workload", "lock", "threads", *columns(setup)]
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        fixed = {"simulated": 1, "machine": orders.machine.name, "workload": orders.workload}
+        fixed = {"simulated": 1, "machine": setup.machine.name, "workload": setup.workload}
         writer.writerow({**fixed, **row})
     return text.getvalue()
 
 
 def as_json(
-    orders: Orders,
+    setup: Setup,
     results: Results,
     rows: Sequence[Mapping[str, object]],
     complete: bool,
     open_pairs: Sequence[OpenPair] = (),
 ) -> str:
     """Return all results as JSON, with the machine and its sources."""
-    machine = orders.machine
+    machine = setup.machine
     document = {
         "simulated": True,
         "complete": complete,
@@ -142,11 +142,11 @@ def as_json(
             "ranges": dict(machine.ranges),
             "sources": dict(machine.sources),
         },
-        "workload": orders.workload,
-        "parameters": dict(orders.parameters),
-        "seconds": orders.seconds,
-        "seed": orders.seed,
-        "figures": {name: figure.meaning for name, figure in columns(orders).items()},
+        "workload": setup.workload,
+        "parameters": dict(setup.parameters),
+        "seconds": setup.seconds,
+        "seed": setup.seed,
+        "figures": {name: figure.meaning for name, figure in columns(setup).items()},
         "rows": [_finite(row) for row in rows],
         "open": [asdict(pair) for pair in open_pairs],
         "runs": [dict(line) for line in results.lines.values()],

@@ -53,7 +53,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Orders:
+class Setup:
     """The options that all cells of a run share. parameters: of the workload. of_rwlocks: the
     locks are reader-writer locks. model: the program that the workload MODEL runs."""
 
@@ -72,7 +72,7 @@ class Orders:
 class Job:
     """A simulation. environment: variables that set parameters of its lock."""
 
-    orders: Orders
+    setup: Setup
     cell: Cell
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -170,7 +170,7 @@ _COMMON = ("warm-up", "window", "spread", "balanced", "interrupt-every", "data-l
 
 
 def run(
-    orders: Orders,
+    setup: Setup,
     cells: Sequence[Cell],
     timeout: float,
     on_end: Callable[[Cell], None] = lambda cell: None,
@@ -187,7 +187,7 @@ def run(
         on_end(job.cell)
 
     try:
-        run_jobs([Job(orders, cell) for cell in cells], timeout, store)
+        run_jobs([Job(setup, cell) for cell in cells], timeout, store)
     except BaseException as interrupt:
         raise Interrupted(results) from interrupt
     finally:
@@ -232,12 +232,12 @@ class _Inputs:
 
     def options(self, job: Job) -> list[str]:
         """Return the options of a job that name its files."""
-        orders, threads = job.orders, job.cell.threads
-        machine = self._path((id(orders.machine), 0), orders.machine.simulator_input)
+        setup, threads = job.setup, job.cell.threads
+        machine = self._path((id(setup.machine), 0), setup.machine.simulator_input)
         words = ["--machine", str(machine)]
-        if orders.model is not None:
-            of_threads = orders.model.with_threads(threads)
-            model = self._path((id(orders.model), threads), of_threads.simulator_input)
+        if setup.model is not None:
+            of_threads = setup.model.with_threads(threads)
+            model = self._path((id(setup.model), threads), of_threads.simulator_input)
             words += ["--model", str(model)]
         return words
 
@@ -261,20 +261,20 @@ class _Failed(Exception):
 
 
 def _simulate(job: Job, inputs: list[str], timeout: float) -> Line:
-    orders, cell = job.orders, job.cell
+    setup, cell = job.setup, job.cell
     command = [str(program()), "run", *inputs]
-    command += ["--workload", orders.workload, "--threads", str(cell.threads)]
-    command += ["--seconds", f"{orders.seconds:.12f}", "--seed", str(orders.seed)]
-    if orders.own is not None and cell.lock == orders.own.name:
-        command += ["--load", str(orders.own.shared_object)]
+    command += ["--workload", setup.workload, "--threads", str(cell.threads)]
+    command += ["--seconds", f"{setup.seconds:.12f}", "--seed", str(setup.seed)]
+    if setup.own is not None and cell.lock == setup.own.name:
+        command += ["--load", str(setup.own.shared_object)]
     else:
         command += ["--lock", cell.lock]
-    if "warm-up" not in orders.parameters:
-        command += ["--warm-up", f"{orders.seconds / 10:.12f}"]
-    for name, value in orders.parameters.items():
+    if "warm-up" not in setup.parameters:
+        command += ["--warm-up", f"{setup.seconds / 10:.12f}"]
+    for name, value in setup.parameters.items():
         command += [f"--{name}", value]
-    if orders.trace is not None:
-        command += ["--trace", str(orders.trace)]
+    if setup.trace is not None:
+        command += ["--trace", str(setup.trace)]
     try:
         done = subprocess.run(
             command,

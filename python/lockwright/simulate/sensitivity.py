@@ -7,7 +7,7 @@ from rich.table import Table
 
 from lockwright.base.errors import LockwrightError
 from lockwright.simulate import report
-from lockwright.simulate.run import Cell, Orders, run
+from lockwright.simulate.run import Cell, Setup, run
 
 _FIXED = (
     "shape.",
@@ -33,31 +33,31 @@ class Effect:
     taus: tuple[float, ...]
 
 
-def varied(orders: Orders) -> list[str]:
+def varied(setup: Setup) -> list[str]:
     """Return the names of the figures to vary."""
     return [
         name
-        for name, value in orders.machine.figures.items()
+        for name, value in setup.machine.figures.items()
         if value != 0 and not name.startswith(_FIXED)
     ]
 
 
 def examine(
-    orders: Orders, cells: Sequence[Cell], timeout: float, on_end: Callable[[Cell], None]
+    setup: Setup, cells: Sequence[Cell], timeout: float, on_end: Callable[[Cell], None]
 ) -> list[Effect]:
     """Return the effect of each figure on the ranking of the cells, the strongest first. Raises
     LockwrightError if fewer than three cells can be ranked."""
-    base = report.rates(run(orders, cells, timeout, on_end))
+    base = report.rates(run(setup, cells, timeout, on_end))
     if len(base) < 3:
         raise LockwrightError("fewer than three locks can be ranked", "give more with --locks")
     effects = []
-    for name in varied(orders):
-        value = orders.machine.figures[name]
+    for name in varied(setup):
+        value = setup.machine.figures[name]
         taus = []
         for factor in FACTORS:
-            figures = {**orders.machine.figures, name: value * factor}
-            machine = replace(orders.machine, figures=figures)
-            results = run(replace(orders, machine=machine), cells, timeout, on_end)
+            figures = {**setup.machine.figures, name: value * factor}
+            machine = replace(setup.machine, figures=figures)
+            results = run(replace(setup, machine=machine), cells, timeout, on_end)
             taus.append(_tau(base, report.rates(results)))
         effects.append(Effect(name, value, tuple(taus)))
     return sorted(effects, key=lambda effect: min(effect.taus))
@@ -71,9 +71,9 @@ def _tau(base: dict[Cell, float], varied: dict[Cell, float]) -> float:
     return float(tau)
 
 
-def table(orders: Orders, effects: Sequence[Effect]) -> Table:
+def table(setup: Setup, effects: Sequence[Effect]) -> Table:
     """Return a table with a line for each figure."""
-    title = f"{report.heading(orders)}: Kendall's tau with the ranking as it is"
+    title = f"{report.heading(setup)}: Kendall's tau with the ranking as it is"
     lines = report.empty_table(title, "Figure")
     for column in ("value", "at half", "at twice"):
         lines.add_column(column, justify="right")

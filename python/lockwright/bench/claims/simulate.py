@@ -17,7 +17,7 @@ from lockwright.machine.meters import TOTAL, WINDOWED, joules_key
 from lockwright.run.bench_program import Outcome
 from lockwright.simulate import machine as machines
 from lockwright.simulate.figures import figures as figures_of
-from lockwright.simulate.run import Cell, Job, Line, Orders, catalogue, run_jobs
+from lockwright.simulate.run import Cell, Job, Line, Setup, catalogue, run_jobs
 
 _NAMES = {"mutexes": "locks"}
 """Options of the measuring program that have another name in the simulator."""
@@ -91,9 +91,9 @@ def _job(case: Case, machine: machines.Machine, seed: int) -> Job:
     threads = int(options.pop("threads", "1"))
     seconds = float(options.pop("seconds"))
     parameters = _LONG_RUN | {_NAMES.get(name, name): value for name, value in options.items()}
-    orders = Orders(machine, case.workload, parameters, seconds, seed)
+    setup = Setup(machine, case.workload, parameters, seconds, seed)
     lock = _PUBLISHED.get(case.lock, case.lock)
-    return Job(orders, Cell(lock, threads), dict(case.environment))
+    return Job(setup, Cell(lock, threads), dict(case.environment))
 
 
 def simulate(
@@ -109,7 +109,7 @@ def simulate(
 
     def store(job: Job, line: Line | None, failure: str) -> None:
         cases = wanted[job]
-        machine, seed = job.orders.machine.name, job.orders.seed
+        machine, seed = job.setup.machine.name, job.setup.seed
         if line is None:
             results.failures.append(f"{machine}, {cases[0].label()}, seed {seed}: {failure}")
         else:

@@ -9,7 +9,7 @@ from lockwright.bench.regret.grid import Cell
 from lockwright.bench.regret.runs import Run
 from lockwright.simulate import run as simulator
 from lockwright.simulate.machine import Machine
-from lockwright.simulate.run import Job, Line, Orders
+from lockwright.simulate.run import Job, Line, Setup
 
 _SECTIONS = 300
 """Least number of sections that fit into a run."""
@@ -55,7 +55,7 @@ class Simulated:
     seconds: float
     timeout: float | None = None
 
-    def orders(self, cell: Cell, round_number: int) -> Orders:
+    def setup(self, cell: Cell, round_number: int) -> Setup:
         """Return the simulation of a cell; the round is the seed."""
         ghz = self.machine.figures["clock.ghz"]
         section, gap = cell.option("section-ns"), cell.option("gap-ns")
@@ -71,7 +71,7 @@ class Simulated:
                 "capacity": f"{cell.option('queue'):.0f}",
                 "consumers": str(cell.threads // 2),
             }
-        return Orders(self.machine, workload, parameters, seconds, round_number + 1)
+        return Setup(self.machine, workload, parameters, seconds, round_number + 1)
 
     def run(
         self,
@@ -81,10 +81,10 @@ class Simulated:
         show: Callable[[str], None],
     ) -> Iterator[Run]:
         """Yield the runs, several of which are made at a time."""
-        orders = self.orders(cell, round_number)
+        setup = self.setup(cell, round_number)
         threads = cell.threads - (cell.threads // 2 if cell.option("queue") else 0)
         names = {
-            Job(orders, simulator.Cell(each.subject.name, threads), each.environment): each.name
+            Job(setup, simulator.Cell(each.subject.name, threads), each.environment): each.name
             for each in contenders
         }
         runs: list[Run] = []

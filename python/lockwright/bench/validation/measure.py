@@ -11,7 +11,7 @@ from lockwright.run.bench_program import Subject, number, run
 from lockwright.simulate.figures import figures
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Cell as SimulatedCell
-from lockwright.simulate.run import Job, Line, Orders, run_jobs
+from lockwright.simulate.run import Job, Line, Setup, run_jobs
 
 REAL, SIMULATED = "real", "simulated"
 
@@ -87,10 +87,10 @@ def simulate(
     parameters = {"warm-up": f"{lengths.warm_up:.12f}"}
     jobs = {}
     for cell in cells:
-        orders = Orders(machine, cell.workload, parameters, lengths.seconds, 1)
+        setup = Setup(machine, cell.workload, parameters, lengths.seconds, 1)
         for lock in locks:
             if not rates.has(SIMULATED, cell, lock, 0):
-                jobs[Job(orders, SimulatedCell(lock, cell.threads))] = cell
+                jobs[Job(setup, SimulatedCell(lock, cell.threads))] = cell
     with progress("simulator: simulations", len(jobs)) as steps:
 
         def store(job: Job, line: Line | None, failure: str) -> None:

@@ -7,7 +7,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.bench.report import progress
 from lockwright.simulate import machine as machines
 from lockwright.simulate.machine import Machine
-from lockwright.simulate.run import Cell, Job, Line, Orders, catalogue, run_jobs
+from lockwright.simulate.run import Cell, Job, Line, Setup, catalogue, run_jobs
 
 SECONDS = 0.01
 """Simulated seconds of each simulation."""
@@ -62,7 +62,7 @@ def measure(timeout: float) -> list[Speed]:
 
 
 def _timed(title: str, goal: float, machine: Machine, cells: list[Cell], timeout: float) -> Speed:
-    orders = Orders(machine, "single-lock", {}, SECONDS, 1)
+    setup = Setup(machine, "single-lock", {}, SECONDS, 1)
     began = time.monotonic()
     with progress("simulator: speed", len(cells)) as steps:
 
@@ -71,5 +71,5 @@ def _timed(title: str, goal: float, machine: Machine, cells: list[Cell], timeout
             if line is None:
                 raise LockwrightError(f"{job.cell.lock} was not simulated: {failure}", "see above")
 
-        run_jobs([Job(orders, cell) for cell in cells], timeout, ended)
+        run_jobs([Job(setup, cell) for cell in cells], timeout, ended)
     return Speed(title, goal, time.monotonic() - began)

@@ -14,7 +14,7 @@ from lockwright.predict.skeletons.files import Skeletons
 from lockwright.simulate.figures import figures
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Estimate, Model, Operation
-from lockwright.simulate.run import MODEL, Cell, Job, Line, Orders, run_jobs
+from lockwright.simulate.run import MODEL, Cell, Job, Line, Setup, run_jobs
 
 COLUMNS = (
     "machine",
@@ -141,7 +141,7 @@ def plan(
     """Return the plan of a study. seconds: simulated; None for a number that suits the model."""
     rows: list[Row] = []
     jobs: dict[str, Job] = {}
-    shared: dict[tuple[str, int, int], tuple[str, Orders]] = {}
+    shared: dict[tuple[str, int, int], tuple[str, Setup]] = {}
     for application, models in skeletons.items():
         for place in places:
             for index, (model, seed) in enumerate((m, s) for m in models for s in seeds):
@@ -151,13 +151,13 @@ def plan(
                 key = (text, id(place.machine), seed)
                 if key not in shared:
                     simulated = seconds or _length(of_threads, place.machine)
-                    orders = Orders(place.machine, MODEL, {}, simulated, seed, model=of_threads)
+                    setup = Setup(place.machine, MODEL, {}, simulated, seed, model=of_threads)
                     inputs = f"{place.machine.simulator_input()}\n{text}\n{simulated!r} {seed}"
-                    shared[key] = (hashlib.sha256(inputs.encode()).hexdigest()[:16], orders)
-                digest, orders = shared[key]
+                    shared[key] = (hashlib.sha256(inputs.encode()).hexdigest()[:16], setup)
+                digest, setup = shared[key]
                 for lock in locks:
                     name = f"{digest} {lock}"
-                    jobs.setdefault(name, Job(orders, Cell(lock, threads)))
+                    jobs.setdefault(name, Job(setup, Cell(lock, threads)))
                     operation = model.operation or Operation()
                     about = (operation, name, model.estimate)
                     rows.append(Row(application, lock, place, index + 1, *about))
