@@ -199,7 +199,7 @@ figures two_fair_processors() {
   return f;
 }
 
-TEST(Scheduler, AThreadWokenForAnotherQueueTakesAlongWhatItLacks) {
+TEST(Scheduler, AThreadWokenForAnotherQueueKeepsItsLag) {
   scenario s(two_fair_processors());
   s.sleeper_on(0);
   for (int i = 0; i < 2; ++i) {
