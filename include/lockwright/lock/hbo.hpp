@@ -74,7 +74,7 @@ class hbo {
       .source = "four times that on the holder's node"};
   static constexpr tunable_list<4> tunables{&shortest, &longest, &remote_shortest, &remote_longest};
 
-  // Inlined, or the call would cost as much as the rest of the fast path in.
+  // Inlined, or the call would cost as much as the rest of the fast path.
   [[gnu::always_inline]] arrival lock() {
     const std::uint32_t here = Env::node() + 1;
     std::uint32_t holder = free_;
