@@ -128,6 +128,8 @@ def test_a_simulated_machine(cli: Any, tmp_path: Path) -> None:
         f"single/100ns/{gap}/2" for gap in ("none", "1x", "10x")
     }
     assert {row["simulated"] for row in document["cells"]} == {1}
+    # Two threads that poll use two processors.
+    assert max(run["processors"] for run in stored_runs(folder)) == pytest.approx(2, rel=0.01)
 
 
 def test_an_interrupt_leaves_the_finished_runs(command: list[str], tmp_path: Path) -> None:

@@ -122,5 +122,5 @@ def run_of(line: Line, cell: str, contender: str, round_number: int, wall_time: 
         rate=integer("operations") / seconds,
         longest=integer("wait_max_ps") / 1e12 if all(per_thread) else seconds,
         seconds=wall_time,
-        processors=(integer("running_ps") + integer("pausing_ps")) / 1e12 / seconds,
+        processors=integer("running_ps") / 1e12 / seconds,
     )
