@@ -121,7 +121,7 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
         has_polled = true;
         if (own != 0) {
           record.polled = record.polls = true;
-          seen = poll(own, record);
+          seen = poll(seen, own, record);
           continue;
         }
       }
@@ -142,7 +142,7 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
         --naps_left;
         me->cell.arm();
         me->cell.park_until(Env::now() + Env::template value<nap>());
-        seen = poll(own, record);
+        seen = poll(seen, own, record);
         continue;
       }
       me->below = stack_of(seen);
@@ -362,15 +362,16 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
 
   /// Returns the word once the lock is to be taken, or polling has lasted too long, or the holder
   /// cannot run because this thread does. Where demand is high, the caller leaves the lock to the
-  /// holder for a while first: handing it over would take longer than the sections.
-  std::uint64_t poll(std::uint64_t own, waiting_record& record) {
+  /// holder for a while first: handing it over would take longer than the sections. Not with a
+  /// condition variable: a thread that passes messages on does so only while it has the lock.
+  std::uint64_t poll(std::uint64_t seen, std::uint64_t own, waiting_record& record) {
     constexpr std::uint32_t polls_per_clock = 16;
     std::uint64_t state = state_.load(std::memory_order_relaxed);
     bool looks_twice = (own & reserved_) == 0 &&
-                       Env::advice(hot_.get(state) != 0 || acquisitions_.get(state) == 0);
+                       Env::advice((seen & signals_) == 0 &&
+                                   (hot_.get(state) != 0 || acquisitions_.get(state) == 0));
     std::uint64_t end = 0;
     for (;;) {
-      std::uint64_t seen = 0;
       for (std::uint32_t i = 0; i < polls_per_clock; ++i) {
         seen = word_.load(std::memory_order_relaxed);
         if (is_free(seen, own)) {
