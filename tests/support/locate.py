@@ -103,10 +103,24 @@ def is_fifo(lock: str) -> bool:
 
 
 @cache
+def _with_included(header: str) -> frozenset[str]:
+    """Return the path below include/ of a header and of those that it includes. Those of the
+    environment are left out: every algorithm includes them."""
+    text = (ROOT / "include" / header).read_text()
+    included = re.findall(r'^#include "(lockwright/(?!env/)[^"]+)"', text, re.MULTILINE)
+    return frozenset({header}.union(*map(_with_included, included)))
+
+
+@cache
 def reads_topology(lock: str) -> bool:
-    """Return whether NUMA nodes matter to the algorithm: its library has code to read them."""
-    path = preload_dir() / f"liblockwright-{lock}.so"
-    return path.exists() and b"LOCKWRIGHT_TOPOLOGY" in path.read_bytes()
+    """Return whether NUMA nodes matter to the algorithm: its source asks for them. Its
+    library is no evidence, for it has the reader-writer locks as well."""
+    row = rf'^LOCKWRIGHT_LOCK\("{lock}", \w+, "([^"]+)"'
+    registry = (ROOT / "include/lockwright/registry.def").read_text()
+    found = re.search(row, registry, re.MULTILINE)
+    assert found is not None, lock
+    headers = (ROOT / "include" / header for header in _with_included(found[1]))
+    return any(re.search(r"\bEnv::nodes?\(", header.read_text()) for header in headers)
 
 
 def preload(lock: str, *, counting: bool = False) -> Path:
