@@ -51,6 +51,11 @@ def test_each_claim_is_simulated_or_has_a_reason() -> None:
         ("mcs-is-best", "xeon-e5-2680v2x2", {40}),
         ("timeout-throughput", "xeon-e5-2680v2x2", {20}),
         ("short-short-mutable", "xeon-e5-2640v4x2", {20}),
+        (
+            "best-lock-long-long",
+            "xeon-e5-2640v4x2",
+            {1, 2, 5, 8, 10, 12, 15, 18, 20, 24, 28, 30, 40},
+        ),
         ("lockbench-shared-ttas", "xeon-8260x2", {52, 58, 60, 70, 80, 90}),
     ],
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from lockwright.bench.cases import PER_PROCESSOR
 from lockwright.bench.claims.claim import Claim, Options, Side
+from lockwright.bench.claims.mutable_locks import COMBINATIONS
 
 _SHORTEST = 0.01
 """Simulated seconds of a run: some thousand acquisitions."""
@@ -55,6 +56,11 @@ _ENERGY = Setting(
     gap_cycles=30,
 )
 _MUTABLE_20 = Setting("xeon-e5-2640v4x2")
+_AVERAGES_20 = replace(
+    _MUTABLE_20,
+    # script/thread_conf/20.conf of the authors' lockbench, up to twice as many as processors.
+    threads={"1/cpu": (1, 2, 5, 8, 10, 12, 15, 18, 20), "2/cpu": (24, 28, 30, 40)},
+)
 _MUTABLE_48 = Setting(
     "xeon-8260x2",
     # script/thread_conf/48.conf of the authors' lockbench, up to twice as many as processors.
@@ -79,6 +85,11 @@ _OWN: dict[str, Setting] = {
     # The queue of 10,000 messages has to be full before the producers wait.
     "fast-flow": replace(_T5, seconds=0.5, warm_up=1.0),
     "fast-flow-throughput": replace(_T5, seconds=0.5, warm_up=1.0),
+    **{
+        f"{claim}-{lengths}": _AVERAGES_20
+        for claim in ("best-lock", "better-than-chance")
+        for lengths in COMBINATIONS
+    },
     **{
         f"timeout-{name}": replace(_ENERGY, threads={"4/cpu": (20,)}, seconds=0.2)
         for name in ("throughput", "costs-throughput", "short", "longest-wait")
