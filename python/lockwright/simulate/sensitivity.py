@@ -14,8 +14,10 @@ _FIXED = (
     "hybrid.",
     "model.skip_polls",
     "line.directory",
+    "line.migratory",
     "data.of_node",
     "kernel.wake_in_bucket",
+    "kernel.fair",
     "smt.",
     "energy.",
 )
