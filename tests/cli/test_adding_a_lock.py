@@ -19,28 +19,6 @@ from support import harness, locate
 from support.processes import captured
 
 PAGE = (locate.ROOT / "docs/adding-a-lock.md").read_text()
-RWLOCK_HEADER = """
-#pragma once
-
-#include "lockwright/rwlock/futex_rw.hpp"
-
-namespace lockwright {
-
-template <class Env>
-class my_rw : public futex_rw<Env> {
- public:
-  static constexpr rwlock_traits traits{.preference = preference::writers,
-                                        .waiting = waiting::spin_then_park,
-                                        .suits = "an example",
-                                        .reference = "",
-                                        .summary = ""};
-  static constexpr rwlock_uses uses{
-      .cases = {{rwlock_use_case::starved_writers, 1, "an example"}}};
-};
-
-}  // namespace lockwright
-"""
-RWLOCK_ROW = 'LOCKWRIGHT_RWLOCK("my-rw", my_rw, "lockwright/rwlock/my_rw.hpp", my_rw<Env>)\n'
 HEADER, ROW = re.findall(r"^```cpp\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -54,7 +32,7 @@ def commands_below(title: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy the sources of a build, and add the lock of the page and a reader-writer lock."""
+    """Copy the sources of a build, and add the lock of the page."""
     folder = tmp_path_factory.mktemp("tree")
     for name in ("include", "src", "cmake", "CMakeLists.txt", "CMakePresets.json", "README.md"):
         source = locate.ROOT / name
@@ -62,10 +40,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / ".venv/bin").mkdir(parents=True)
     (folder / ".venv/bin/lockwright").symlink_to(locate.lockwright())
     (folder / "include/lockwright/lock/my_lock.hpp").write_text(HEADER)
-    (folder / "include/lockwright/rwlock/my_rw.hpp").write_text(RWLOCK_HEADER)
-    for file, row in (("registry.def", ROW), ("rwlocks.def", RWLOCK_ROW)):
-        with (folder / "include/lockwright" / file).open("a") as rows:
-            rows.write(row)
+    with (folder / "include/lockwright/registry.def").open("a") as registry:
+        registry.write(ROW)
     return folder
 
 
@@ -169,24 +145,6 @@ def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries:
     assert "backoff" in [each.lock for each in candidates.advised_candidates((), examples.LOCKS)]
 
 
-def test_a_reader_writer_lock_is_found_by_advise(libraries: Path) -> None:
-    """It is recommended only in the case that it states."""
-    known = rwlocks(libraries)
-    assert list(known)[-1] == "my-rw"
-
-    def advised(waited: float) -> list[str]:
-        """Return the locks advised where a writer waits that long (ns) for readers of 20 us."""
-        readers = examples.mutex(entries=9000, held=20_000, contended=100, waited=0.5e9)
-        writers = examples.mutex(entries=1000, held=20_000, contended=100, waited=100 * waited)
-        lock = RwLock("table", readers.place, readers.address, 1, 2, readers, writers)
-        profile = replace(examples.profile(), rwlocks=(lock,))
-        return [each.lock for each in advise(profile, rwlocks=known).rwlocks]
-
-    # Locks of equal rank stay in the order of the registry.
-    assert advised(20e6)[:3] == ["phase-fair", "my-rw", "futex-rw"]
-    assert "my-rw" not in advised(1e6)
-
-
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -213,7 +171,11 @@ def with_rwlock(tree: Path, libraries: Path) -> Path:
     """Add a reader-writer lock of one header and one row, build, and return the libraries."""
     headers = tree / "include/lockwright"
     text = (headers / "rwlock/futex_rw.hpp").read_text().replace("futex_rw", "my_rw")
-    (headers / "rwlock/my_rw.hpp").write_text(text.replace("few writers, which", "my load, which"))
+    text = text.replace("few writers, which", "my load, which")
+    text = text.replace("starved_writers, 2", "starved_writers, 1").replace(
+        "read_and_written", "crowded"
+    )
+    (headers / "rwlock/my_rw.hpp").write_text(text)
     with (headers / "rwlocks.def").open("a") as rows:
         rows.write('LOCKWRIGHT_RWLOCK("my-rw", my_rw, "lockwright/rwlock/my_rw.hpp", my_rw<Env>)\n')
     build = run(tree, "cmake --build --preset release", CXXFLAGS="-Werror")
@@ -242,6 +204,24 @@ def test_commands_take_a_reader_writer_lock_from_its_row(
     result = run(tree, f".venv/bin/lockwright {command}", LOCKWRIGHT_LIBDIR=str(with_rwlock))
     assert result.returncode == 0, result.stdout + result.stderr
     assert finding in result.stdout, result.stdout
+
+
+def test_a_reader_writer_lock_is_found_by_advise(with_rwlock: Path) -> None:
+    """It is recommended only in the case that it states."""
+    known = rwlocks(with_rwlock)
+    assert list(known)[-1] == "my-rw"
+
+    def advised(waited: float) -> list[str]:
+        """Return the locks advised where a writer waits that long (ns) for readers of 20 us."""
+        readers = examples.mutex(entries=9000, held=20_000, contended=100, waited=0.5e9)
+        writers = examples.mutex(entries=1000, held=20_000, contended=100, waited=100 * waited)
+        lock = RwLock("table", readers.place, readers.address, 1, 2, readers, writers)
+        profile = replace(examples.profile(), rwlocks=(lock,))
+        return [each.lock for each in advise(profile, rwlocks=known).rwlocks]
+
+    # Locks of equal rank stay in the order of the registry.
+    assert advised(20e6)[:3] == ["phase-fair", "my-rw", "futex-rw"]
+    assert "my-rw" not in advised(1e6)
 
 
 def test_a_program_runs_under_a_reader_writer_lock_of_a_header_and_a_row(
