@@ -110,6 +110,8 @@ def _write_plan(path: Path) -> None:
     path.write_text(
         'lock = "pthread"\n[[mutex]]\nsymbol = "cache_lock"\nlock = "pthread"\n'
         '[[mutex]]\nlibrary = "libx.so"\nordinal = 2\nlock = ["pthread"]\n'
+        '[[rwlock]]\nsite = "cache.c:120"\nlock = ["futex-rw", "keep"]\n'
+        '[[rwlock]]\nlock = "shfl-rw"\n'
     )
 
 
