@@ -97,7 +97,7 @@ template <class Call>
 
 struct rwlock_entries {
   static bool is_left_to_library(pthread_rwlock_t* lock, std::uint64_t caller) {
-    return is_process_shared(lock) ||
+    return all_are_kept.load(std::memory_order_relaxed) || is_process_shared(lock) ||
            ensured_mode(lock, reinterpret_cast<const void*>(caller)) == rwlock_mode::keep;
   }
 

@@ -10,7 +10,11 @@ namespace lockwright::preload {
 
 [[gnu::weak]] rwlock_mode ensured_mode(pthread_rwlock_t* lock, const void*) {
   const rwlock_mode mode = interpose::rwlocks.get();
-  return mode == rwlock_mode::keep ? mode : give_mode(lock, mode);
+  if (mode == rwlock_mode::keep) {
+    all_are_kept.store(true, std::memory_order_relaxed);
+    return mode;
+  }
+  return give_mode(lock, mode);
 }
 
 }  // namespace lockwright::preload

@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include <atomic>
+
 #include "preload/generation.hpp"
 #include "preload/rwlock_kind.hpp"
 
@@ -13,6 +15,10 @@ namespace lockwright::preload {
 /// Returns the algorithm for a lock that the program initialises. `caller`: the return address of
 /// the call.
 rwlock_mode mode_at_init(const pthread_rwlock_t* lock, const void* caller);
+
+/// True once all locks are known to be left to the C library, which the entry points then call.
+// Relaxed everywhere: nothing depends on who finds it out, nor when.
+inline std::atomic<bool> all_are_kept{false};
 
 /// Returns the algorithm of a lock; rwlock_mode::keep if it is left to the C library. Gives it one
 /// if it has none, as after a static initialiser.

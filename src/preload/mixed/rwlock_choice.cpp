@@ -38,7 +38,11 @@ rwlock_mode ensured_mode(pthread_rwlock_t* lock, const void* caller) {
   plan& current = current_plan();
   if (!current.assigns_rwlocks()) {
     const rwlock_mode mode = interpose::rwlocks.get();
-    return mode == rwlock_mode::keep ? mode : give_mode(lock, mode);
+    if (mode == rwlock_mode::keep) {
+      all_are_kept.store(true, std::memory_order_relaxed);
+      return mode;
+    }
+    return give_mode(lock, mode);
   }
   // Before the lock is taken: may wait for the dynamic linker, and may allocate, thus lock, thus
   // recurse.
