@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from lockwright.compare.plan import Plan, Slot
+from lockwright.compare.verdict import Verdict
 from lockwright.preload import locks
 from lockwright.preload.rwlocks import parts_of
 from lockwright.run.record import FAILED, FINISHED, TIMEOUT, Record
@@ -164,12 +165,16 @@ EMPTY = Preparation(())
 
 
 def verdict(seconds: Mapping[str, Sequence[float]], preparation: Preparation = EMPTY) -> str:
+    return decided(seconds, preparation).sentence
+
+
+def decided(seconds: Mapping[str, Sequence[float]], preparation: Preparation = EMPTY) -> Verdict:
     others = [lock for lock in seconds if lock != "pthread"]
     race_plan = plan(*others)
     field = RaceRuns(race_plan, 0, runs(seconds))
     ended = field.ended(field.standing())
     result = outcome(race_plan, runs(seconds), 0, race.TIME_UP if ended is None else ended)
-    return decide(race_plan, [result], preparation).sentence
+    return decide(race_plan, [result], preparation)
 
 
 def test_a_gain_is_stated_with_its_interval() -> None:
@@ -209,6 +214,16 @@ def test_an_undecided_race_names_the_most_promising_lock() -> None:
     assert "no lock is shown to be better than pthread" in text
     assert "the most promising is ttas" in text
     assert "a larger --budget can tell" in text
+    assert "With more threads than processors ttas may lose most of its throughput" in text
+
+
+def test_an_undecided_race_offers_to_settle_the_safest_of_the_tied_locks() -> None:
+    times = [0.7, 1.0, 0.9]
+    found = decided({"pthread": [1.0, 1.1, 1.2], "ttas": times, "futex": times})
+    assert found.command is not None
+    assert "--locks pthread,futex" in found.command
+    assert "futex is the safest of these" in found.sentence
+    assert "With more threads than processors" not in found.sentence
 
 
 def test_an_insensitive_program_is_known_from_its_profile() -> None:

@@ -35,11 +35,12 @@ def tied_with(best: Summary, rows: Sequence[Summary], lower_is_better: bool) -> 
 
 
 def is_near(row: Summary, best: Summary) -> bool:
-    """Return whether a lock is shown to be better than the baseline, with at least NEAR of the best
-    lock's ratio."""
+    """Return whether a lock has at least NEAR of the best lock's ratio, and is shown to be better
+    than the baseline if the best one is."""
     if row.ratio is None or best.ratio is None:
         return False
-    return row.ratio.better and row.ratio.value >= NEAR * best.ratio.value
+    is_shown = row.ratio.better or not best.ratio.better
+    return is_shown and row.ratio.value >= NEAR * best.ratio.value
 
 
 def _is_worse(row: Summary, best: Summary, lower_is_better: bool) -> bool:

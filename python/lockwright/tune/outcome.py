@@ -161,15 +161,14 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) ->
         default=None,
     )
     use = None
-    if chosen is not None and chosen.best is not None and gains:
+    if chosen is not None and chosen.best is not None:
         known = safest.known_locks()
         tied = _tied(chosen, chosen.best)
-        recommended = safest.safest(chosen.best, tied, known)
-        use = verdict.run_command(plan, recommended)
-        texts.append(safest.reason(recommended, chosen.best, tied, known))
-        texts.append(safest.caution(recommended, known))
-    elif chosen is not None and chosen.best is not None:
-        use = verdict.settling_command(plan, chosen.best)
+        candidate = safest.safest(chosen.best, tied, known)
+        texts.append(safest.reason(candidate, chosen.best, tied, known))
+        texts.append(safest.caution(candidate, known))
+        command = verdict.run_command if gains else verdict.settling_command
+        use = command(plan, candidate)
     sentences = [
         f"{text[:1].upper()}{text[1:]}." if number else f"{text}."
         for number, text in enumerate(filter(None, texts))
