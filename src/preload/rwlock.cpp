@@ -106,11 +106,11 @@ struct rwlock_entries {
   [[gnu::always_inline]] static int dispatch(pthread_rwlock_t* lock, std::uint64_t, Fast fast,
                                              General general) {
     const std::uint32_t mode = fast_mode(lock);
-#define LOCKWRIGHT_COMPARE(place, identifier)                                      \
-  if constexpr (uses_of<identifier##_lock<environment>>().reader_path == place) {  \
-    if (mode == number_of(rwlock_mode::identifier)) [[likely]] {                   \
-      return call_fast<IsOfReaders, shared_rwlock<identifier##_lock>>(lock, fast); \
-    }                                                                              \
+#define LOCKWRIGHT_COMPARE(place, identifier)                                       \
+  if constexpr (uses_of<identifier##_lock<environment>>().reader_path == (place)) { \
+    if (mode == number_of(rwlock_mode::identifier)) [[likely]] {                    \
+      return call_fast<IsOfReaders, shared_rwlock<identifier##_lock>>(lock, fast);  \
+    }                                                                               \
   }
 #define LOCKWRIGHT_RWLOCK(name, identifier, ...) LOCKWRIGHT_COMPARE(reader_path::first, identifier)
 #include "lockwright/rwlocks.def"
