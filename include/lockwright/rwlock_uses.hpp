@@ -1,5 +1,5 @@
-// What a reader-writer lock is for, besides its traits: `lockwright advise` and `tune` rank the locks by
-// it, and the preload libraries arrange their readers' fast paths.
+// What a reader-writer lock is for, besides its traits: `lockwright advise` and `tune` rank the
+// locks by it, and the preload libraries arrange their readers' fast paths.
 #pragma once
 
 #include <cstdint>

@@ -158,7 +158,9 @@ struct rwlock_entries {
     const rwlock_mode mode = mode_at_init(lock, reinterpret_cast<const void*>(caller));
     if (mode == rwlock_mode::keep) {
       const int result = real.rwlock_init(lock, attributes);
-      keep(*lock);
+      if (!all_are_kept.load(std::memory_order_relaxed)) {
+        keep(*lock);
+      }
       return result;
     }
     std::memset(lock, 0, sizeof *lock);

@@ -1,6 +1,6 @@
-// The algorithm of a reader-writer lock that has none yet: that of LOCKWRIGHT_RWLOCK, in the library of
-// several algorithms that of the plan. A C library's lock to which the plan gives no other has a mark in
-// a word that the C library does not use.
+// The algorithm of a reader-writer lock that has none yet: that of LOCKWRIGHT_RWLOCK, or of the plan
+// in the library of several algorithms. A lock that a plan leaves to the C library has a mark in a
+// word that the C library does not use.
 #pragma once
 
 #include <pthread.h>
@@ -17,8 +17,17 @@ namespace lockwright::preload {
 rwlock_mode mode_at_init(const pthread_rwlock_t* lock, const void* caller);
 
 /// True once all locks are known to be left to the C library, which the entry points then call.
-// Relaxed everywhere: nothing depends on who finds it out, nor when.
+// Relaxed everywhere: a thread that still reads false asks again and gets the same answer.
 inline std::atomic<bool> all_are_kept{false};
+
+/// Returns the algorithm of all locks, where no plan assigns them.
+inline rwlock_mode mode_without_plan() {
+  const rwlock_mode mode = interpose::rwlocks.get();
+  if (mode == rwlock_mode::keep) {
+    all_are_kept.store(true, std::memory_order_relaxed);
+  }
+  return mode;
+}
 
 /// Returns the algorithm of a lock; rwlock_mode::keep if it is left to the C library. Gives it one
 /// if it has none, as after a static initialiser.
@@ -30,8 +39,11 @@ inline rwlock_mode mode_of(const pthread_rwlock_t& lock) {
 }
 
 /// Gives a lock that has no algorithm this one, unless another thread has given it one. Returns the
-/// algorithm that it has then.
+/// algorithm that it has then. rwlock_mode::keep changes nothing.
 inline rwlock_mode give_mode(pthread_rwlock_t* lock, rwlock_mode mode) {
+  if (mode == rwlock_mode::keep) {
+    return mode;
+  }
   kind_word* word = &lock->__data.__flags;
   kind_word seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
   while (mode_of(seen) == rwlock_mode::keep) {

@@ -1,10 +1,9 @@
 // The threads that wait for one processor, in the order in which its scheduler takes them: FIFO, or
 // that of Linux's fair schedulers for threads of one weight. Of CFS: the least run time first
 // (kernel/sched/fair.c of Linux 3.13: place_entity, wakeup_preempt_entity, update_min_vruntime,
-// task_waking_fair). Of EEVDF: the earliest
-// deadline first, of those threads that have not run for longer than the average of the queue
-// (kernel/sched/fair.c of Linux 6.12: place_entity, pick_eevdf, update_deadline, yield_task_fair,
-// PLACE_REL_DEADLINE).
+// task_waking_fair). Of EEVDF: the earliest deadline first, of those threads that have not run for
+// longer than the average of the queue (kernel/sched/fair.c of Linux 6.12: place_entity, pick_eevdf,
+// update_deadline, yield_task_fair, PLACE_REL_DEADLINE).
 #pragma once
 
 #include <cstddef>

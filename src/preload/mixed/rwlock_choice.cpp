@@ -17,7 +17,6 @@ rwlock_mode choose(pthread_rwlock_t* lock, const init_site& site) {
   const rwlock_mode chosen = current_plan().choose_rwlock(site);
   if (chosen == rwlock_mode::keep) {
     keep(*lock);
-    return chosen;
   }
   return give_mode(lock, chosen);
 }
@@ -27,7 +26,7 @@ rwlock_mode choose(pthread_rwlock_t* lock, const init_site& site) {
 rwlock_mode mode_at_init(const pthread_rwlock_t* lock, const void* caller) {
   plan& current = current_plan();
   return current.assigns_rwlocks() ? current.choose_rwlock(current.locate({lock, caller, true}))
-                                   : interpose::rwlocks.get();
+                                   : mode_without_plan();
 }
 
 rwlock_mode ensured_mode(pthread_rwlock_t* lock, const void* caller) {
@@ -37,12 +36,7 @@ rwlock_mode ensured_mode(pthread_rwlock_t* lock, const void* caller) {
   }
   plan& current = current_plan();
   if (!current.assigns_rwlocks()) {
-    const rwlock_mode mode = interpose::rwlocks.get();
-    if (mode == rwlock_mode::keep) {
-      all_are_kept.store(true, std::memory_order_relaxed);
-      return mode;
-    }
-    return give_mode(lock, mode);
+    return give_mode(lock, mode_without_plan());
   }
   // Before the lock is taken: may wait for the dynamic linker, and may allocate, thus lock, thus
   // recurse.
