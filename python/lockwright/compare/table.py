@@ -90,14 +90,18 @@ def legend(plan: Plan) -> list[tuple[str, str]]:
         ("=", "within 5 % of the best median"),
         ("rel. sd", "standard deviation of the runs, in per cent of their mean"),
         ("ratio", f"{ratio_definition(plan)}; above 1 is better than {plan.reference}"),
-        ("95 % CI", f"{_interval(plan)}; if it contains 1, the difference may be chance"),
+        ("95 % CI", _interval(plan)),
     ]
 
 
 def _interval(plan: Plan) -> str:
-    if plan.budget is None:
-        return "confidence interval of the ratio"
-    return "confidence interval of all ratios together, valid at any time"
+    if plan.budget is not None:
+        text = "confidence interval of all ratios together, valid at any time"
+        return f"{text}; if it contains 1, the difference may be chance"
+    return (
+        "confidence interval of the ratio; if it contains 1, the difference may be chance; with"
+        " many locks the conclusion below asks for more, since one of them may exclude 1 by chance"
+    )
 
 
 def show(console: Console, report: "Report") -> None:
