@@ -145,7 +145,7 @@ def test_the_race_recommends_the_safest_of_the_remaining_locks() -> None:
 
 @pytest.mark.parametrize("judge", [compared, tuned])
 def test_what_may_be_chance_is_settled_and_not_used(judge: object) -> None:
-    """Neither has a command that uses a lock, nor words that recommend it."""
+    """Neither has a command that uses a lock. Both say what happens to one whose waiters spin."""
     assert callable(judge)
     rates = judge is compared
     values = {
@@ -161,6 +161,20 @@ def test_what_may_be_chance_is_settled_and_not_used(judge: object) -> None:
     assert verdict.command.startswith("lockwright compare --runs ")
     assert " --locks pthread,spins " in verdict.command
     assert "safest" not in verdict.sentence
+    assert "With more threads than processors spins may lose most of its" in verdict.sentence
+
+
+@pytest.mark.parametrize("judge", [compared, tuned])
+def test_the_safest_of_the_tied_locks_is_settled(judge: object) -> None:
+    assert callable(judge)
+    slow = [13.0, 14.0, 12.0]
+    values = {"pthread": [10.0, 14.0, 8.0], "spins": slow, "parks": slow}
+    if judge is tuned:
+        values = {lock: [1 / value for value in each] for lock, each in values.items()}
+    verdict = judge(values)
+    assert verdict.heading == "To settle it:"
+    assert " --locks pthread,parks " in verdict.command
+    assert "parks is the safest of these: its waiters park" in verdict.sentence
     assert "With more threads" not in verdict.sentence
 
 

@@ -21,9 +21,9 @@ def known_locks() -> Locks:
 
 
 def tied_with(best: Summary, rows: Sequence[Summary], lower_is_better: bool) -> list[Summary]:
-    """Return the other locks that are shown to be better than the baseline, have at least NEAR of
-    the best lock's ratio, and are not shown to be worse than it by the rounds of both. rows: of one
-    number of threads, of which complete ones have a value for each round."""
+    """Return the other locks that are near the best (is_near) and not shown to be worse than it by
+    the rounds of both. rows: of one number of threads, of which complete ones have a value for each
+    round."""
     return [
         row
         for row in rows

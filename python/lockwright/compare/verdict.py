@@ -64,12 +64,17 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
     if others:
         text = "; ".join(others)
         sentences.append(text[:1].upper() + text[1:])
-    if not gains and (candidate := _most_promising(tables)) is not None:
+    if not gains and (promising := _most_promising(tables)) is not None:
         sentences.append(
-            f"The most promising is {candidate.lock}{at_threads(candidate.threads)}: "
-            f"{measure(plan, candidate)}, which may be chance"
+            f"The most promising is {promising.lock}{at_threads(promising.threads)}: "
+            f"{measure(plan, promising)}, which may be chance"
         )
-        command = settling_command(plan, candidate)
+        known = safest.known_locks()
+        table = next(table for table in tables if promising in table)
+        tied = safest.tied_with(promising, table, plan.lower_is_better)
+        chosen = safest.safest(promising, tied, known)
+        command = settling_command(plan, chosen)
+        sentences += [safest.reason(chosen, promising, tied, known), safest.caution(chosen, known)]
     return Verdict(" ".join(f"{text}." for text in sentences if text), command, bool(gains))
 
 
