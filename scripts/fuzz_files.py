@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support import file_fuzzing  # noqa: E402  (needs the path above)
+from support import file_faults, file_fuzzing  # noqa: E402  (needs the path above)
 
 #: Files that one reader reads before the next reader's turn.
 _TURN = 100
@@ -91,8 +91,8 @@ def main() -> int:
     parser.add_argument(
         "--seed",
         type=int,
-        default=file_fuzzing.BY_FIELD,
-        help=f"the first ({file_fuzzing.BY_FIELD})",
+        default=file_faults.PLAUSIBLE,
+        help=f"the first ({file_faults.PLAUSIBLE})",
     )
     parser.add_argument(
         "--reader",

@@ -1,15 +1,22 @@
 """Files with faults are read or refused in one line; `./dev fuzz-files` reads more of them."""
 
+import json
 import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lockwright import cli
 from lockwright.elf.file import load
-from support import file_fuzzing
+from support import file_faults, file_fuzzing
+from support.made_profile import made_profile
 
-SEEDS = (*range(1, 21), *range(file_fuzzing.BY_FIELD, file_fuzzing.BY_FIELD + 20))
+SEEDS = [
+    first + number
+    for first in (1, file_faults.BY_FIELD, file_faults.PLAUSIBLE)
+    for number in range(15)
+]
 
 
 @pytest.mark.parametrize("reader", file_fuzzing.READERS, ids=lambda reader: reader.name)
@@ -21,8 +28,6 @@ def test_file_with_faults(reader: file_fuzzing.Reader, tmp_path: Path) -> None:
 
 #: Files that once ended a reader with an exception, a warning, or not at all.
 FOUND = (
-    ("profile exported to .html", 1_000_063),
-    ("profile exported to .perfetto.json", 123),
     ("data set", 67),
     ("database", 100369),
     ("comparison resumed", 132),
@@ -33,6 +38,9 @@ FOUND = (
     ("program", 450),
     ("program", 100825),
     ("counts", 5),
+    ("source lines", 20_000_000_000),
+    ("source lines", 20_000_000_007),
+    ("source lines", 20_000_000_117),
 )
 
 
@@ -42,6 +50,21 @@ def test_file_that_found_a_fault(name: str, seed: int, tmp_path: Path) -> None:
     folder.mkdir()
     (reader,) = (each for each in file_fuzzing.READERS if each.name == name)
     assert file_fuzzing.problem_of(reader, folder, seed) == ""
+
+
+def test_a_number_for_the_name_of_a_thread(tmp_path: Path) -> None:
+    profile = json.loads(made_profile().to_json())
+    profile["thread_names"]["2"] = float("nan")
+    (tmp_path / "p.json").write_text(json.dumps(profile))
+    assert cli.main(["export", str(tmp_path / "p.json"), "-o", str(tmp_path / "p.html")]) == 2
+
+
+def test_a_span_that_begins_after_its_end(tmp_path: Path) -> None:
+    profile = json.loads(made_profile().to_json())
+    profile["timeline"][-1]["begin"] = 2**31
+    (tmp_path / "p.json").write_text(json.dumps(profile))
+    status = cli.main(["export", str(tmp_path / "p.json"), "-o", str(tmp_path / "p.perfetto.json")])
+    assert status == 2
 
 
 def test_a_pipe_in_the_place_of_a_program(tmp_path: Path) -> None:

@@ -6,21 +6,20 @@ the folder, and programs executed.
 """
 
 import contextlib
-import copy
 import gc
 import io
 import json
 import os
-import random
 import shutil
 import signal
-import sqlite3
 import struct
+import subprocess
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from lockwright.compare.plan import Plan
 from lockwright.compare.store import Store as ComparisonStore
 from lockwright.elf import file as elf
 from lockwright.elf.debug_files import build_id, debug_file
+from lockwright.elf.lines import addresses_of
 from lockwright.elf.symbols import SymbolTable
 from lockwright.machine import calibration
 from lockwright.metrics import exposition, segment
@@ -50,25 +50,12 @@ from lockwright.study.campaign.store import Store
 from lockwright.study.program.trial import Result
 from predict import examples
 
+from support.file_faults import mutate
 from support.made_profile import made_profile
 
 #: Seconds of processor time, and of all time, after which a reader counts as hung. The second is
 #: long, for a machine may stop a process for minutes.
 LIMIT, LONG_LIMIT = 60, 900
-
-#: From this seed on, changes of JSON documents select a field at each level, so that fields of
-#: small and of large parts change equally often. Smaller seeds select among all values; they
-#: include those that once found a fault.
-BY_FIELD = 1_000_000
-
-_VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 2**31, 2**70, -0.5, 1e308, float("inf"), float("nan"), "", "x" * 5000,
-    "../../../../etc/passwd", "/dev/null", "\x1b[31m", "\0", "\ud800", [], [[]], {}, {"x": 1},
-)  # fmt: skip
-_WORDS = (
-    b"-1", b"0", b"nan", b"inf", b"99999999999999999999", b"1e308", b'""', b'"../../x"', b"[]",
-    b"{}", b"true", b"null", b"1979-05-27", b'"\\u0000"', b"[[[[", b"\xff\xfe", b"\x00",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -103,7 +90,17 @@ def _load_calibration(path: Path) -> None:
 
 
 def _write_profile(path: Path) -> None:
-    path.write_text(made_profile().to_json())
+    """Write a profile with few mutexes and spans, which is read ten times as fast."""
+    whole = made_profile()
+    spans = [span for span in whole.timeline if span.mutex < 3]
+    small = replace(whole, mutexes=whole.mutexes[:3], timeline=tuple(spans[::40]))
+    path.write_text(small.to_json())
+
+
+@cache
+def _registry() -> locks.Registry:
+    """Return the locks, which take longer to read than a plan."""
+    return locks.registry()
 
 
 def _write_plan(path: Path) -> None:
@@ -227,6 +224,24 @@ def _write_program(path: Path) -> None:
     path.write_bytes(Path(shutil.which("true") or sys.executable).read_bytes())
 
 
+def _write_program_with_lines(path: Path) -> None:
+    source = path.with_name("lines.c")
+    source.write_text(
+        "static int twice(int x)\n{\n    return 2 * x;\n}\n"
+        "int main(int count, char **words)\n{\n"
+        "    if (count > 3)\n        return words[1][0];\n    return twice(count);\n}\n"
+    )
+    compiler = os.environ.get("CC", "cc")
+    subprocess.run([compiler, "-g", "-O1", "-o", path, source], check=True)
+
+
+def _read_lines(path: Path) -> None:
+    """Read what a plan with a line of the source needs, and symbols."""
+    _read_program(path)
+    for line in (3, 9):
+        print(addresses_of(path, "lines.c", line))
+
+
 def _read_program(path: Path) -> None:
     """Read all that the command wants to know about a program or a library."""
     file = elf.load(path)
@@ -288,9 +303,7 @@ READERS = (
         )
         for end in (".html", ".pb.gz", ".folded", ".firefox.json", ".perfetto.json")
     ),
-    Reader(
-        "plan", "p.toml", _write_plan, _function(lambda path: plans.read(path, locks.registry()))
-    ),
+    Reader("plan", "p.toml", _write_plan, _function(lambda path: plans.read(path, _registry()))),
     Reader("machine", "m.toml", _write_machine, _function(lambda path: machine.load(str(path)))),
     Reader(
         "model", "w.toml", _write_model, _function(lambda path: models.load(path).simulator_input())
@@ -303,6 +316,7 @@ READERS = (
     ),
     Reader("comparison resumed", "c.sqlite", _write_comparison, _function(_resume_comparison)),
     Reader("program", "program.elf", _write_program, _function(_read_program)),
+    Reader("source lines", "lines.elf", _write_program_with_lines, _function(_read_lines)),
     Reader("counts", "counts.bin", _write_counts, _function(counters.read)),
     Reader("segment", "segment.bin", _write_segment, _function(_read_segment)),
     Reader("calibration", "c.json", _write_calibration, _function(_load_calibration)),
@@ -311,126 +325,6 @@ READERS = (
     Reader("database", "s.sqlite", _write_database, _command("study", "analyse", "FILE")),
     Reader("data set", "d.csv", _write_csv, _command("study", "analyse", "FILE")),
 )
-
-
-def _nodes(document: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the container and the key of every value in a JSON document."""
-    pairs = document.items() if isinstance(document, dict) else enumerate(document)
-    for key, value in list(pairs):
-        yield document, key
-        if isinstance(value, dict | list):
-            yield from _nodes(value)
-
-
-def _field(document: Any, draw: random.Random) -> tuple[Any, Any]:
-    """Return the container and the key of a value: a random child, or a descendant of it."""
-    container = document
-    while True:
-        key = draw.choice(list(container) if isinstance(container, dict) else range(len(container)))
-        value = container[key]
-        if not isinstance(value, dict | list) or not value or draw.random() < 0.15:
-            return container, key
-        container = value
-
-
-def _changed_json(text: str, draw: random.Random, by_field: bool) -> str:
-    document = json.loads(text)
-    if not isinstance(document, dict | list):
-        return json.dumps(draw.choice(_VALUES))
-    for _ in range(draw.choice((1, 1, 1, 3))):
-        if not document:
-            break
-        container, key = _field(document, draw) if by_field else draw.choice(list(_nodes(document)))
-        if draw.random() < 0.2:
-            del container[key]
-        else:
-            container[key] = copy.deepcopy(draw.choice(_VALUES))
-    return json.dumps(document)
-
-
-def _changed_bytes(data: bytes, draw: random.Random) -> bytes:
-    for _ in range(draw.choice((1, 1, 2, 8))):
-        begin = draw.randrange(len(data) + 1)
-        end = min(len(data), begin + draw.choice((0, 1, 1, 4, 100)))
-        fault = draw.randrange(5)
-        if fault == 0:
-            data = data[:begin]
-        elif fault == 1:
-            data = data[:begin] + bytes(draw.randrange(256) for _ in range(3)) + data[end:]
-        elif fault == 2:
-            data = data[:begin] + draw.choice(_WORDS) + data[end:]
-        elif fault == 3:
-            data = data[:end] + data[begin:]
-        else:
-            data = data[:begin] + b"[" * draw.choice((1, 100_000)) + data[end:]
-    return data
-
-
-def _changed_line(data: bytes, draw: random.Random) -> bytes:
-    """Replace a value after `=` or a comma, or move a line."""
-    lines = data.split(b"\n")
-    number = draw.randrange(len(lines))
-    separator = b"=" if b"=" in lines[number] else b","
-    fields = lines[number].split(separator)
-    if draw.random() < 0.7 and len(fields) > 1:
-        fields[draw.randrange(1, len(fields))] = b" " + draw.choice(_WORDS)
-        lines[number] = separator.join(fields)
-    else:
-        lines.insert(draw.randrange(len(lines)), lines.pop(number))
-    return b"\n".join(lines)
-
-
-def _changed_numbers(data: bytes, draw: random.Random) -> bytes:
-    """Replace numbers of binary tables: most where the file begins, where an ELF file has its
-    header, or in the table of sections at its end."""
-    changed = bytearray(data)
-    for _ in range(draw.choice((1, 2, 4))):
-        size = draw.choice((1, 2, 4, 8))
-        begin = draw.choice((0, 0, max(0, len(data) - 2048), draw.randrange(len(data))))
-        place = min(begin + draw.randrange(1024), len(data) - size)
-        value = draw.choice((0, 1, 2 ** (8 * size) - 1, 2 ** (8 * size - 1), draw.getrandbits(16)))
-        changed[place : place + size] = (value % 2 ** (8 * size)).to_bytes(size, "little")
-    return bytes(changed)
-
-
-def _change_cell(path: Path, draw: random.Random, by_field: bool) -> None:
-    connection = sqlite3.connect(path)
-    tables = [
-        row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")
-    ]
-    table = draw.choice(tables)
-    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-    column = draw.choice(columns)
-    rows = connection.execute(f"SELECT rowid, {column} FROM {table} ORDER BY rowid").fetchall()
-    with contextlib.suppress(sqlite3.Error, UnicodeEncodeError, OverflowError):
-        if not rows or draw.random() < 0.1:
-            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        else:
-            number, value = draw.choice(rows)
-            if isinstance(value, str) and value.startswith("{") and draw.random() < 0.8:
-                value = _changed_json(value, draw, by_field)
-            else:
-                plain = [each for each in _VALUES if not isinstance(each, list | dict)]
-                value = draw.choice(plain)
-            connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, number))
-        # SQLite may refuse a change only here.
-        connection.commit()
-    connection.close()
-
-
-def mutate(path: Path, draw: random.Random, by_field: bool) -> None:
-    """Change a valid file at random. by_field: see BY_FIELD."""
-    data = path.read_bytes()
-    if path.suffix == ".sqlite" and draw.random() < 0.8:
-        _change_cell(path, draw, by_field)
-    elif path.suffix in (".elf", ".bin") and draw.random() < 0.9:
-        path.write_bytes(_changed_numbers(data, draw))
-    elif path.suffix == ".json" and draw.random() < 0.7:
-        path.write_bytes(_changed_json(data.decode(), draw, by_field).encode())
-    elif path.suffix in (".toml", ".csv") and draw.random() < 0.6:
-        path.write_bytes(_changed_line(data, draw))
-    else:
-        path.write_bytes(_changed_bytes(data, draw))
 
 
 def _name(file: Any) -> str:
@@ -500,7 +394,7 @@ def _child(reader: Reader, valid: bytes, path: Path, seeds: Sequence[int], repor
             for earlier in path.parent.glob(f"{path.name}*"):
                 earlier.unlink()
             path.write_bytes(valid)
-            mutate(path, random.Random(f"{reader.name} {seed}"), seed >= BY_FIELD)
+            mutate(path, reader.name, seed)
             if number == 0:
                 _watch(path.parent, events)
             problem = _problem(reader, path, events)

@@ -57,7 +57,6 @@ def _lines(answered: list[str]) -> list[Line]:
 def addresses_of(path: Path, source: str, line: int) -> list[tuple[int, int]]:
     """Return the ranges of addresses in the file that come from a source line. source: the last
     parts of the path of the source file, or all of it."""
-    from elftools.common.exceptions import DWARFError, ELFError
     from elftools.elf.elffile import ELFFile
 
     parts = Path(source).parts
@@ -72,8 +71,10 @@ def addresses_of(path: Path, source: str, line: int) -> list[tuple[int, int]]:
                 ]
                 if files:
                     ranges += _ranges(program, set(files), line)
-    except (OSError, ELFError, DWARFError):
-        return ranges
+    except Exception:
+        # For damaged debug information pyelftools raises, besides its own errors, KeyError,
+        # OverflowError, AssertionError and others, depending on the byte.
+        return sorted(set(ranges))
     return sorted(set(ranges))
 
 
