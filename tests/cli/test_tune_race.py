@@ -209,6 +209,19 @@ def test_no_gain_is_stated_with_its_bound() -> None:
     assert text.startswith("no gain: ttas is not better than pthread by more than ")
 
 
+def test_a_bound_below_an_interval_of_the_table_says_where_it_comes_from() -> None:
+    """The bound is from the scatter of all runs, the interval of futex from its three."""
+    seconds = {"pthread": around(1.0, 9), "ttas": around(1.0, 9, 3), "futex": [1.2, 0.8, 1.1]}
+    result = outcome(plan("ttas", "futex"), runs(seconds), 0, race.TIME_UP)
+    ratio = result.row("futex").ratio
+    assert ratio is not None
+    assert ratio.high is not None
+    assert result.bound is not None
+    assert ratio.high > result.bound
+    assert "(from the scatter of all locks' runs; " in verdict(seconds)
+    assert "scatter" not in verdict({name: seconds[name] for name in ("pthread", "ttas")})
+
+
 def test_an_undecided_race_names_the_most_promising_lock() -> None:
     text = verdict({"pthread": [1.0, 1.1, 1.2], "ttas": [0.7, 1.0, 0.9]})
     assert "no lock is shown to be better than pthread" in text

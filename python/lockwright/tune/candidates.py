@@ -86,7 +86,9 @@ def advised_candidates(
         if family_of(lock) not in families:
             doubt = "in case the advice is wrong: " if advised else ""
             description = family_of(lock).description
-            others.append(Candidate(lock.name, FAMILY, f"{doubt}one of its family, {description}"))
+            others.append(
+                Candidate(lock.name, FAMILY, f"{doubt}stands for its family: {description}")
+            )
     return (*advised, *others[:most])
 
 

@@ -229,7 +229,7 @@ def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
     rivals = [row.lock for row in result.rows if row.lock != result.reference]
     none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{' '.join(rivals)} is not"
     bound = result.bound
-    by = "" if bound is None or bound < 1.0005 else f" by more than {numbers.percent(bound - 1, 1)}"
+    by = "" if bound is None or bound < 1.0005 else f" by more than {_excess(result, bound)}"
     if no_gain(plan, result):
         return f"no gain{where}: {none} better than {result.reference}{by}"
     if not preparation.sensitive and (few_runs := _few_runs_text(plan, result)):
@@ -242,6 +242,19 @@ def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
     if result.ending in (race.TIME_UP, race.ROUNDS_UP):
         text += f"; {plan.precision_advice} can tell"
     return text
+
+
+def _excess(result: Outcome, bound: float) -> str:
+    """Return a bound of ratios as text, and where it comes from if the table seems to contradict
+    it."""
+    ends = [row.ratio.high for row in result.rows if row.ratio is not None]
+    text = numbers.percent(bound - 1, 1)
+    if all(end is None or end <= bound for end in ends):
+        return text
+    return (
+        f"{text} (from the scatter of all locks' runs; an interval in the table is from the runs of"
+        " its lock alone)"
+    )
 
 
 def _few_runs_text(plan: Plan, result: Outcome) -> str:
