@@ -116,7 +116,7 @@ def test_each_bottleneck_is_named_with_its_mutex() -> None:
 
 def test_the_limit_of_a_figure_has_no_second_unit() -> None:
     text = printed(examples.profile(examples.mutex(entries=3e6), lock_calls=3e6), every=False)
-    assert "acquisitions: 1,500,000 a second of processor time; counts from 1,000,000\n" in text
+    assert "acquisitions: 1,500,000 a second of processor time; relevant from 1,000,000\n" in text
 
 
 def test_without_activity_nothing_is_lost() -> None:

@@ -55,7 +55,7 @@ def advise(
     on_rwlocks = advise_on_rwlocks(figures, rwlocks)
     names = [lock.lock for lock in candidates]
     rwlocks_first = bool(on_rwlocks.shortlist) and not can_gain and not profile.deadlock
-    no_lock = "No other mutex" if rwlocks_first else "No lock"
+    no_lock = "No lock for the mutexes" if rwlocks_first else "No lock"
     sentences = [_sentence(figures, fired, can_gain, names, no_lock), on_rwlocks.sentence]
     if rwlocks_first:
         sentences.reverse()

@@ -77,7 +77,7 @@ def advise_on_rwlocks(
         share = numbers.share(lost.value or 0.0)
         sentence = (
             f"Try --rwlock {names}: threads lost {share} of the time in which they ran or waited"
-            f" for reader-writer locks, most of it for {worst.name}"
+            f" for reader-writer locks, most of it for '{worst.name}'"
             f" ({numbers.share(worst.read_share)} reads)."
         )
         return RwLockAdvice(sentence, (lost,), shortlist, tuple(changes))

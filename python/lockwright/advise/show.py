@@ -169,7 +169,7 @@ def figure_text(evidence: Evidence) -> str:
     if evidence.threshold is None or evidence.value is None:
         return text
     limit = with_short_unit(evidence.threshold, evidence.unit)
-    return f"{text}; counts {_FROM[evidence.sense]} {limit}"
+    return f"{text}; relevant {_FROM[evidence.sense]} {limit}"
 
 
 def evidence_text(evidence: Evidence) -> str:
