@@ -235,7 +235,7 @@ def test_an_undecided_race_offers_to_settle_the_safest_of_the_tied_locks() -> No
     found = decided({"pthread": [1.0, 1.1, 1.2], "ttas": times, "futex": times})
     assert found.command is not None
     assert "--locks pthread,futex" in found.command
-    assert "futex is the safest of these" in found.sentence
+    assert "Not shown to be worse is futex, which is safer" in found.sentence
     assert "With more threads than processors" not in found.sentence
 
 

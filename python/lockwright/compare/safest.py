@@ -111,9 +111,10 @@ def reason(chosen: Summary, best: Summary, tied: Sequence[Summary], known: Locks
     if lock is None or chosen is best:
         return ""
     traits = _traits(lock) if rwlock is None else _rwlock_traits(rwlock)
+    if len(tied) == 1:
+        return f"Not shown to be worse is {chosen.lock}, which is safer: {traits}"
     named = ", ".join(row.lock for row in tied)
-    worse = f"{named} {'is' if len(tied) == 1 else 'are'} not shown to be worse"
-    return f"{worse}; {chosen.lock} is the safest of these: {traits}"
+    return f"Not shown to be worse are {named}; {chosen.lock} is the safest of these: {traits}"
 
 
 def _traits(lock: Lock) -> str:
