@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "../programs/json_line.hpp"
 #include "lock_entry.hpp"
 #include "machine.hpp"
+#include "main_thread.hpp"
 #include "published.hpp"
 #include "report.hpp"
 #include "rwlocks.hpp"
@@ -205,12 +207,19 @@ int run(settings given) {
     }
   };
   bool has_released = false;
+  std::optional<main_thread> starter;
+  if (given.count("main-thread") != 0) {
+    starter.emplace(in, static_cast<std::uint32_t>(done.size()), warm_up);
+  }
   random_source placing(given.count("seed"));
   for (std::uint32_t i = 0; i < done.size(); ++i) {
     in.add(first_processor(on, i, given, placing), [&, i] {
       // Threads do not begin at the same time.
       constexpr picoseconds max_offset = 1'000'000;
       in.spend(in.caller()->random.below(max_offset));
+      if (starter) {
+        starter->pass();
+      }
       while (!in.is_over()) {
         done[i] += work->step(i);
       }
@@ -219,6 +228,9 @@ int run(settings given) {
         work->release_waiters();
       }
     });
+  }
+  if (starter) {
+    in.add(0, [&] { starter->run(); });
   }
   in.run(warm_up, length);
   if (const char* wrong = work->find_fault()) {

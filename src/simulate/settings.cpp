@@ -27,6 +27,8 @@ const std::vector<parameter>& common() {
       {"window", 1000, "acquisitions for which the threads are counted (LWSS)"},
       {"spread", 0, "1: threads begin on all nodes in turn; 0: node after node"},
       {"balanced", 0, "1: threads beyond one for each processor begin on all in turn; 0: randomly"},
+      {"main-thread", 0,
+       "1: a further thread wakes the others at a gate, and wakes up when the measurement begins"},
       {"interrupt-every", 0,
        "steps of a thread until one of up to 20 us comes in between; 0: none"},
       {"data-lines", 1, "cache lines that a section changes"},

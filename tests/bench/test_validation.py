@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.bench import machine_file
-from lockwright.bench.validation import agreement, cells, store
+from lockwright.bench.validation import agreement, cells, store, tables
 from lockwright.bench.validation.cells import Cell, Rate, Rates
 from lockwright.machine.procfs import Tree
 from lockwright.machine.shape import Shape, read
@@ -142,11 +142,38 @@ def test_ratios_to_pthread_are_near_within_the_factor() -> None:
         {"pthread": 1, "x": 2.9, "y": 3.1, "z": 0.5},
     )
     runs.add(Rate("real", CELL.workload, CELL.threads, "dead", 0, 0.0, "killed after 3 s"))
-    result = agreement.agreement(runs, [CELL, Cell("lockbench", 2)], [*"xyz", "pthread", "dead"])
+    result = agreement.agreement(runs, [CELL, Cell("lockbench", 2)], [*"xyz", "pthread", "dead"], 1)
     assert [ratio.is_near for ratio in result.ratios] == [True, False, True]
     assert result.share_near == pytest.approx(2 / 3)
     assert len(result.cells) == 1
     assert [run.lock for run in runs.failures("real")] == ["dead"]
+
+
+def test_simulations_count_by_their_median_up_to_the_last_seed() -> None:
+    runs = rates({"pthread": [10, 10], "x": [20, 20]}, {"pthread": 1, "x": 9})
+    for seed, rate in ((2, 2.1), (3, 1.9)):
+        runs.add(Rate("simulated", CELL.workload, CELL.threads, "x", seed - 1, rate))
+    ratios = [
+        agreement.agreement(runs, [CELL], ["pthread", "x"], seeds).ratios[0].simulated
+        for seeds in (1, 2, 3)
+    ]
+    assert ratios == pytest.approx([9, 5.55, 2.1])
+
+
+def test_ratios_of_rounds_that_disagree_are_told_apart() -> None:
+    """y is 2 and 3.2 times as fast as pthread, x is 2 times as fast in both rounds."""
+    runs = rates({"pthread": [10, 5], "x": [20, 10], "y": [20, 16]}, {"pthread": 1, "x": 2, "y": 9})
+    found = agreement.agreement(runs, [CELL], ["pthread", "x", "y"], 1)
+    assert {ratio.lock: ratio.spread for ratio in found.ratios} == pytest.approx({"x": 1, "y": 1.6})
+    assert [ratio.lock for ratio in found.repeatable] == ["x"]
+    repeated = agreement.repeatability(runs, [CELL], ["pthread", "x", "y"])
+    text = " ".join(tables.sentences(found, repeated))
+    assert "50 % of 2" in text
+    assert (
+        "Of the 1 ratios whose real rounds are within a factor of 1.5 of each other, 100 %" in text
+    )
+    assert tables.workloads_table(found, repeated).row_count == 1
+    assert tables.cells_table(found, repeated).row_count == 1
 
 
 def test_each_round_is_compared_with_the_others() -> None:

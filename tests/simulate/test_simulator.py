@@ -99,6 +99,19 @@ def test_surplus_threads_begin_randomly_or_balanced(tmp_path: Path) -> None:
     assert ratios[0] < 2 < ratios[1]
 
 
+def test_a_main_thread_sleeps_until_the_measurement_ends(tmp_path: Path) -> None:
+    """Threads under a spin lock never sleep themselves."""
+    path = machine_file(tmp_path)
+    words = ["--lock", "ticket", "--workload", "lockbench", "--threads", "4", "--seconds", "0.001"]
+    without, beside = (
+        json.loads(run(path, *words, "--main-thread", given).stdout) for given in "01"
+    )
+    assert [without["sleeps"], beside["sleeps"]] == [0, 1]
+    assert len(beside["per_thread"]) == 4
+    # They begin when the gate opens, so all of them run.
+    assert min(beside["per_thread"]) > 0
+
+
 @pytest.mark.long
 def test_a_simulator_built_by_clang_gives_the_same_bytes(tmp_path: Path) -> None:
     """Every lock is simulated by both programs."""

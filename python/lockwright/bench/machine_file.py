@@ -20,8 +20,9 @@ from lockwright.stats.spread import Spread, spread
 IDLE_US = (10, 100, 1000, 10_000)
 """Microseconds that a processor is idle before a wake."""
 
-BUSY_US = (10, 30, 100, 300, 1000, 1600, 2400, 3200, 5000)
-"""Microseconds that a thread has run before a thread is woken on its processor."""
+BUSY_US = (3, 10, 30, 100, 300, 1000, 1600, 2400, 3200, 5000)
+"""Microseconds from the moment at which a thread goes to sleep, and another takes its processor,
+to its wake. Falling asleep takes some 2 of them."""
 
 PAIRS = 6
 """Pairs of processors, at most, that are measured at each distance."""

@@ -166,7 +166,15 @@ def choose_workload(name: str, words: Sequence[str]) -> dict[str, str]:
     return parameters
 
 
-_COMMON = ("warm-up", "window", "spread", "balanced", "interrupt-every", "data-lines")
+_COMMON = (
+    "warm-up",
+    "window",
+    "spread",
+    "balanced",
+    "main-thread",
+    "interrupt-every",
+    "data-lines",
+)
 
 
 def run(

@@ -1,7 +1,7 @@
 """The agreement of simulated with real ranks: the metric of docs/simulation.md."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -16,12 +16,15 @@ FACTOR = 1.5
 
 @dataclass(frozen=True)
 class Ratio:
-    """The throughput of a lock over that of pthread in a cell, real and simulated."""
+    """The throughput of a lock over that of pthread in a cell, real and simulated.
+
+    spread: the largest ratio of a real round over the smallest, at least 1."""
 
     cell: Cell
     lock: str
     real: float
     simulated: float
+    spread: float = 1.0
 
     @property
     def factor(self) -> float:
@@ -32,6 +35,16 @@ class Ratio:
     def is_near(self) -> bool:
         """True if the factor is at most FACTOR in either direction."""
         return 1 / FACTOR <= self.factor <= FACTOR
+
+    @property
+    def is_repeatable(self) -> bool:
+        """True if the ratios of the real rounds are within FACTOR of each other."""
+        return self.spread <= FACTOR
+
+
+def share_near(ratios: Sequence[Ratio]) -> float | None:
+    """Return the share of the ratios that are near; None if there are none."""
+    return sum(ratio.is_near for ratio in ratios) / len(ratios) if ratios else None
 
 
 @dataclass(frozen=True)
@@ -64,8 +77,16 @@ class Agreement:
     @property
     def share_near(self) -> float | None:
         """The share of all ratios that are near."""
-        ratios = self.ratios
-        return sum(ratio.is_near for ratio in ratios) / len(ratios) if ratios else None
+        return share_near(self.ratios)
+
+    @property
+    def repeatable(self) -> list[Ratio]:
+        """The ratios of locks whose real rounds agree."""
+        return [ratio for ratio in self.ratios if ratio.is_repeatable]
+
+    def of_workload(self, workload: str) -> "Agreement":
+        """Return the agreement in the cells of one workload."""
+        return Agreement(tuple(each for each in self.cells if each.cell.workload == workload))
 
 
 def is_shown(first: Sequence[float], second: Sequence[float]) -> bool:
@@ -94,14 +115,29 @@ def kendall(
     return (total / shown if shown else None), len(pairs), shown
 
 
-def agreement(rates: Rates, cells: Sequence[Cell], locks: Sequence[str]) -> Agreement:
-    """Return the agreement in the cells that have real and simulated runs."""
+def agreement(rates: Rates, cells: Sequence[Cell], locks: Sequence[str], seeds: int) -> Agreement:
+    """Return the agreement in the cells that have real and simulated runs: that of the medians over
+    the real rounds with those over the seeds 1 to `seeds`."""
     by_cell = []
     for cell in cells:
         real = {lock: runs for lock in locks if (runs := rates.of(REAL, cell, lock))}
-        simulated = {lock: runs[0] for lock in locks if (runs := rates.of(SIMULATED, cell, lock))}
-        by_cell += _of_cell(cell, real, simulated, locks)
+        simulated = {
+            lock: statistics.median(runs)
+            for lock in locks
+            if (runs := rates.of(SIMULATED, cell, lock, rounds=seeds))
+        }
+        by_cell += _of_cell(cell, real, simulated, locks, _spreads(rates, cell))
     return Agreement(tuple(by_cell))
+
+
+def _spreads(rates: Rates, cell: Cell) -> dict[str, float]:
+    """Return the largest ratio to pthread of a real round over the smallest, by lock."""
+    ratios: dict[str, list[float]] = {}
+    for of_round in rates.by_round(REAL, cell).values():
+        if BASELINE in of_round:
+            for lock, rate in of_round.items():
+                ratios.setdefault(lock, []).append(rate / of_round[BASELINE])
+    return {lock: max(several) / min(several) for lock, several in ratios.items()}
 
 
 def repeatability(rates: Rates, cells: Sequence[Cell], locks: Sequence[str]) -> Agreement:
@@ -125,6 +161,7 @@ def _of_cell(
     real: dict[str, list[float]],
     simulated: dict[str, float],
     locks: Sequence[str],
+    spreads: Mapping[str, float] | None = None,
 ) -> list[CellAgreement]:
     both = [lock for lock in locks if lock in real and lock in simulated]
     if not both:
@@ -135,7 +172,13 @@ def _of_cell(
         medians = {lock: statistics.median(real[lock]) for lock in both}
         bases = medians[BASELINE], simulated[BASELINE]
         ratios = [
-            Ratio(cell, lock, medians[lock] / bases[0], simulated[lock] / bases[1])
+            Ratio(
+                cell,
+                lock,
+                medians[lock] / bases[0],
+                simulated[lock] / bases[1],
+                (spreads or {}).get(lock, 1.0),
+            )
             for lock in both
             if lock != BASELINE
         ]

@@ -40,7 +40,7 @@ class Cell:
 class Rate:
     """The throughput of a lock in a cell, of one real or simulated run.
 
-    rate: operations per second; 0 if the run failed. round: 0 for a simulation.
+    rate: operations per second; 0 if the run failed. round: of a simulation, its seed less one.
     """
 
     source: str
@@ -69,10 +69,14 @@ class Rates:
         """Return True if the run was made."""
         return round_number in self.runs.get((source, cell, lock), {})
 
-    def of(self, source: str, cell: Cell, lock: str) -> list[float]:
-        """Return the rates of the runs that did not fail."""
+    def of(self, source: str, cell: Cell, lock: str, *, rounds: int | None = None) -> list[float]:
+        """Return the rates of the runs that did not fail, of the first rounds or of all."""
         runs = self.runs.get((source, cell, lock), {})
-        return [run.rate for run in runs.values() if run.rate > 0]
+        return [
+            run.rate
+            for number, run in runs.items()
+            if run.rate > 0 and (rounds is None or number < rounds)
+        ]
 
     def by_round(self, source: str, cell: Cell) -> dict[int, dict[str, float]]:
         """Return the rates of a cell by round and lock, of the runs that did not fail."""

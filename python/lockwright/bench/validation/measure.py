@@ -15,13 +15,29 @@ from lockwright.simulate.run import Job, Line, Setup, run_jobs
 
 REAL, SIMULATED = "real", "simulated"
 
+SETUP_SECONDS = {"keymap": 0.7}
+"""Time that a real run may take before its measurement: keymap inserts ten million keys."""
+
+SIMULATION_LIMIT = 1800.0
+"""Wall seconds of a simulation. It is far above what one takes, so that other work on the machine
+removes none."""
+
+SIMULATED_SHARES = {"uncontested": 0.125, "many-locks": 0.125}
+"""Share of --seconds and --warm-up that is simulated, if not all. The threads of these workloads
+never meet, so that their throughput does not depend on the time, and a simulation of 100 ms makes
+many million acquisitions."""
+
+_AS_MEASURED = {"main-thread": "1"}
+"""The real runs have a main thread, whose wakes preempt others."""
+
 _Add = Callable[[Rate], None]
 
 
 @dataclass(frozen=True)
 class RunLengths:
     """The lengths of all runs in seconds. loops_per_us: speed of the busy work on this machine.
-    minutes: time after which no further run begins; None for all runs."""
+    timeout: of a real run, beside its setup. minutes: time after which no further real run begins;
+    None for all runs."""
 
     seconds: float
     warm_up: float
@@ -65,7 +81,8 @@ def _real_run(round_number: int, cell: Cell, subject: Subject, lengths: RunLengt
         "warm-up": lengths.warm_up,
         "loops-per-us": lengths.loops_per_us,
     }
-    outcome = run(subject, cell.workload, options, timeout=lengths.timeout)
+    timeout = lengths.timeout + SETUP_SECONDS.get(cell.workload, 0.0)
+    outcome = run(subject, cell.workload, options, timeout=timeout)
     line = outcome.line("measured")
     rate = 0.0
     # Threads that poll in a queue may end late after the measurement.
@@ -79,18 +96,21 @@ def simulate(
     machine: Machine,
     cells: Sequence[Cell],
     locks: Sequence[str],
+    seeds: int,
     lengths: RunLengths,
     rates: Rates,
     add: _Add,
 ) -> None:
-    """Make the missing simulations."""
-    parameters = {"warm-up": f"{lengths.warm_up:.12f}"}
+    """Make the missing simulations with the seeds 1 to `seeds`, seed after seed."""
     jobs = {}
-    for cell in cells:
-        setup = Setup(machine, cell.workload, parameters, lengths.seconds, 1)
-        for lock in locks:
-            if not rates.has(SIMULATED, cell, lock, 0):
-                jobs[Job(setup, SimulatedCell(lock, cell.threads))] = cell
+    for seed in range(1, seeds + 1):
+        for cell in cells:
+            share = SIMULATED_SHARES.get(cell.workload, 1.0)
+            parameters = {**_AS_MEASURED, "warm-up": f"{share * lengths.warm_up:.12f}"}
+            setup = Setup(machine, cell.workload, parameters, share * lengths.seconds, seed)
+            for lock in locks:
+                if not rates.has(SIMULATED, cell, lock, seed - 1):
+                    jobs[Job(setup, SimulatedCell(lock, cell.threads))] = cell
     with progress("simulator: simulations", len(jobs)) as steps:
 
         def store(job: Job, line: Line | None, failure: str) -> None:
@@ -98,6 +118,7 @@ def simulate(
             steps.step(f"{job.cell.lock}, {cell.name}")
             rate = 0.0 if line is None else figures(line)["operations_per_second"]
             failure = failure or ("" if rate > 0 else "no operation")
-            add(Rate(SIMULATED, cell.workload, cell.threads, job.cell.lock, 0, rate, failure))
+            number = job.setup.seed - 1
+            add(Rate(SIMULATED, cell.workload, cell.threads, job.cell.lock, number, rate, failure))
 
-        run_jobs(list(jobs), lengths.timeout * 20, store)
+        run_jobs(list(jobs), SIMULATION_LIMIT, store)

@@ -3,7 +3,7 @@
 from rich.table import Table
 
 from lockwright.bench.report import Column, empty_table
-from lockwright.bench.validation.agreement import FACTOR, Agreement
+from lockwright.bench.validation.agreement import FACTOR, Agreement, share_near
 
 COLUMNS = [
     Column(
@@ -21,6 +21,23 @@ COLUMNS = [
         f"the share of the locks whose throughput over that of pthread is within a factor of "
         f"{FACTOR:g} of the real one.",
     ),
+    Column(
+        "real round",
+        "the last two columns with a real round in the simulator's place, against the other "
+        "rounds: what a perfect simulator of one run would reach. tau: the median over the rounds; "
+        "it needs three.",
+    ),
+]
+
+BY_WORKLOAD = [
+    Column("workload", "as above."),
+    Column("tau", "the number of threads, and tau with it."),
+    Column("within 1.5", "the share, and the number of ratios."),
+    Column(
+        "rounds agree",
+        f"the same of the locks whose real ratios are within a factor of {FACTOR:g} in all rounds.",
+    ),
+    Column("real round", "the share with a real round in the simulator's place."),
 ]
 
 WORST = [
@@ -36,19 +53,45 @@ GOAL_TAU = 0.8
 GOAL_SHARE = 0.9
 
 
-def cells_table(found: Agreement) -> Table:
-    """Return the table of the cells."""
+def cells_table(found: Agreement, repeated: Agreement) -> Table:
+    """Return the table of the cells. repeated: the agreement of each real round with the others."""
     table = empty_table("Simulated against real, by cell", COLUMNS)
     for each in found.cells:
-        near = sum(ratio.is_near for ratio in each.ratios)
+        rounds = Agreement(tuple(one for one in repeated.cells if one.cell == each.cell))
         table.add_row(
             each.cell.workload,
             str(each.cell.threads),
-            "-" if each.tau is None else f"{each.tau:.2f}",
+            _tau(each.tau),
             f"{each.shown} of {each.pairs}",
-            f"{100 * near / len(each.ratios):.0f} %" if each.ratios else "-",
+            _percent(share_near(each.ratios)),
+            f"{_tau(rounds.median_tau)}, {_percent(rounds.share_near)}",
         )
     return table
+
+
+def workloads_table(found: Agreement, repeated: Agreement) -> Table:
+    """Return the table of the workloads. repeated: as for `cells_table`."""
+    table = empty_table("Simulated against real, by workload", BY_WORKLOAD)
+    for workload in dict.fromkeys(each.cell.workload for each in found.cells):
+        part = found.of_workload(workload)
+        table.add_row(
+            workload,
+            ", ".join(f"{each.cell.threads}: {_tau(each.tau)}" for each in part.cells),
+            _percent(part.share_near, len(part.ratios)),
+            _percent(share_near(part.repeatable), len(part.repeatable)),
+            _percent(repeated.of_workload(workload).share_near),
+        )
+    return table
+
+
+def _tau(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _percent(share: float | None, of: int | None = None) -> str:
+    if share is None:
+        return "-"
+    return f"{100 * share:.0f} %" + ("" if of is None else f" of {of}")
 
 
 def worst_table(found: Agreement, most: int) -> Table:
@@ -79,6 +122,13 @@ def sentences(found: Agreement, repeated: Agreement) -> list[str]:
         f"{len(found.ratios)}; the goal is {100 * GOAL_SHARE:.0f} % "
         f"({'met' if share >= GOAL_SHARE else 'not met'}).",
     ]
+    among = found.repeatable
+    near = share_near(among)
+    if near is not None:
+        lines.append(
+            f"Of the {len(among)} ratios whose real rounds are within a factor of {FACTOR:g} of "
+            f"each other, {100 * near:.0f} % are."
+        )
     of_tau, of_share = repeated.median_tau, repeated.share_near
     if of_share is not None:
         text = "a tau needs three rounds" if of_tau is None else f"a median tau of {of_tau:.2f}"

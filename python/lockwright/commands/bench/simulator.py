@@ -25,7 +25,8 @@ PARTS = ("real", "simulated", "speed")
             "simulator with the machine file of 'lockwright calibrate --machine here'. The metric "
             "is that of docs/simulation.md. It also prints the simulator's run time. Ctrl-C ends "
             "it with the results so far.",
-            definitions(tables.COLUMNS, "Columns:"),
+            definitions(tables.COLUMNS, "Columns by cell:"),
+            definitions(tables.BY_WORKLOAD, "Columns by workload:"),
         ]
     ),
 )
@@ -41,6 +42,14 @@ PARTS = ("real", "simulated", "speed")
     help="The machine file that the simulator uses.",
 )
 @grammar.runs(2, of="each lock in each cell", least=2)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Simulate with the seeds 1 to N, and compare the medians over them.",
+)
 @grammar.seconds(0.05, of=" in each run, real and simulated")
 @grammar.warm_up(0.01)
 @grammar.timeout(3.0)
@@ -57,6 +66,7 @@ def command(
     minutes: float | None,
     worst: int,
     runs: int,
+    seeds: int,
     seconds: float,
     warm_up: float,
     timeout: float,
@@ -108,18 +118,19 @@ def command(
                 named = [each for each in subjects(",".join(chosen), None) if each.lock is not None]
                 is_complete = measure.measure_real(chosen_cells, named, runs, lengths, rates, add)
             if "simulated" in wanted:
-                measure.simulate(machine, chosen_cells, chosen, lengths, rates, add)
+                measure.simulate(machine, chosen_cells, chosen, seeds, lengths, rates, add)
             if "speed" in wanted:
                 speeds = speed.measure(600.0)
     except interrupts.Stopped as signal:
         stopped = signal
-    found = agreement.agreement(rates, chosen_cells, chosen)
+    found = agreement.agreement(rates, chosen_cells, chosen, seeds)
+    repeated = agreement.repeatability(rates, chosen_cells, chosen)
     console = terminal.output()
     if found.cells:
-        console.print(tables.cells_table(found))
+        console.print(tables.cells_table(found, repeated))
+        console.print(tables.workloads_table(found, repeated))
         if worst:
             console.print(tables.worst_table(found, worst))
-    repeated = agreement.repeatability(rates, chosen_cells, chosen)
     lines = tables.sentences(found, repeated) if rates.runs else []
     for source in (measure.REAL, measure.SIMULATED):
         failures = rates.failures(source)
