@@ -113,12 +113,16 @@ def changed_json(text: str, draw: random.Random) -> str:
     return json.dumps(document)
 
 
+def _number(text: str) -> int | float:
+    return float(text) if re.search("[.eE]", text) else int(text)
+
+
 def _other_token(token: str, draw: random.Random) -> str:
     if token.startswith('"'):
         return json.dumps(near(token[1:-1], draw), ensure_ascii=False)
     if token in ("true", "false"):
         return "false" if token == "true" else "true"
-    return str(near(float(token) if re.search("[.eE]", token) else int(token), draw))
+    return str(near(_number(token), draw))
 
 
 def changed_toml(text: str, draw: random.Random) -> str:
@@ -137,7 +141,7 @@ def changed_toml(text: str, draw: random.Random) -> str:
 def _other_cell(cell: str, draw: random.Random) -> str:
     if _NUMBER.fullmatch(cell) is None:
         return str(near(cell, draw))
-    return str(near(float(cell) if "." in cell else int(cell), draw))
+    return str(near(_number(cell), draw))
 
 
 def changed_csv(text: str, draw: random.Random) -> str:
