@@ -20,8 +20,10 @@ std::string enter(Rwlock& rwlock, bool writes, int how) {
           writes ? pthread_rwlock_clockwrlock(&rwlock.object, CLOCK_MONOTONIC, &deadline)
                  : pthread_rwlock_clockrdlock(&rwlock.object, CLOCK_MONOTONIC, &deadline));
     default:
-      return result_of("timedlock", writes ? pthread_rwlock_timedwrlock(&rwlock.object, &deadline)
-                                           : pthread_rwlock_timedrdlock(&rwlock.object, &deadline));
+      // One that waits for as long as it takes may change places with one that waits in `lock`.
+      return result_of(how == 4 ? "lock" : "timedlock",
+                       writes ? pthread_rwlock_timedwrlock(&rwlock.object, &deadline)
+                              : pthread_rwlock_timedrdlock(&rwlock.object, &deadline));
   }
 }
 
