@@ -3,15 +3,18 @@
 import http.server
 import os
 import shutil
+import struct
 import subprocess
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from lockwright.elf import debug_files, lines
-from lockwright.elf.file import load
+from lockwright.elf.file import ElfFile, load
 from lockwright.elf.symbols import SymbolTable
 from lockwright.profile import record
 from support import locate
@@ -82,6 +85,13 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Built:
     run("strip", library)
     identity = debug_files.build_id(load(library))
     return Built(library, folder / "main", debug, identity, int(line.split()[0], 16))
+
+
+@pytest.mark.parametrize(("size", "digits"), [(20, 40), (64, 128), (65, 0), (1 << 31, 0)])
+def test_a_damaged_build_id_is_none(size: int, digits: int) -> None:
+    note = struct.pack("<III4s", 4, size, 3, b"GNU") + bytes(1000)
+    file = cast("ElfFile", SimpleNamespace(order="<", section=lambda _name, _most: note))
+    assert len(debug_files.build_id(file)) == digits
 
 
 def by_build_id(built: Built, root: Path) -> Path:

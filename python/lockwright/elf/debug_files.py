@@ -30,6 +30,9 @@ _SECONDS = 30
 """Time limit for a download; after one that exceeds it, no other is begun."""
 
 _NOTE_BUILD_ID = 3
+_LONGEST_BUILD_ID = 64
+"""Bytes; linkers write 8 to 20, and a file name has room for 124."""
+
 _CHUNK = 1 << 20
 
 
@@ -60,13 +63,13 @@ _client = _Client()
 
 
 def build_id(file: ElfFile) -> str:
-    """Return the build-id in hexadecimal; "" if the file has none."""
+    """Return the build-id in hexadecimal; "" if the file has none, or one that is too long."""
     note = file.section(".note.gnu.build-id", _CHUNK)
     while len(note) >= 12:
         name_size, size, kind = struct.unpack_from(f"{file.order}III", note)
         begin = 12 + _aligned(name_size)
         if kind == _NOTE_BUILD_ID and note[12 : 12 + name_size] == b"GNU\0":
-            return note[begin : begin + size].hex()
+            return note[begin : begin + size].hex() if size <= _LONGEST_BUILD_ID else ""
         note = note[begin + _aligned(size) :]
     return ""
 
