@@ -41,17 +41,6 @@ def _nodes(document: Any) -> Iterator[tuple[Any, Any]]:
             yield from _nodes(value)
 
 
-def _field(document: Any, draw: random.Random) -> tuple[Any, Any]:
-    """Return the container and the key of a value: a random child, or a descendant of it."""
-    container = document
-    while True:
-        key = draw.choice(list(container) if isinstance(container, dict) else range(len(container)))
-        value = container[key]
-        if not isinstance(value, dict | list) or not value or draw.random() < 0.15:
-            return container, key
-        container = value
-
-
 def _changed_json(text: str, draw: random.Random, by_field: bool) -> str:
     document = json.loads(text)
     if not isinstance(document, dict | list):
@@ -59,7 +48,11 @@ def _changed_json(text: str, draw: random.Random, by_field: bool) -> str:
     for _ in range(draw.choice((1, 1, 1, 3))):
         if not document:
             break
-        container, key = _field(document, draw) if by_field else draw.choice(list(_nodes(document)))
+        container, key = (
+            plausible_faults.random_field(document, draw, stop=0.15)
+            if by_field
+            else draw.choice(list(_nodes(document)))
+        )
         if draw.random() < 0.2:
             del container[key]
         else:

@@ -87,13 +87,14 @@ def _other_object(values: dict[str, Any], draw: random.Random) -> dict[str, Any]
     return changed
 
 
-def _field(document: Any, draw: random.Random) -> tuple[Any, Any]:
-    """Return the container and the key of a value, often deep in the document."""
+def random_field(document: Any, draw: random.Random, stop: float = 0.1) -> tuple[Any, Any]:
+    """Return the container and the key of a value: a random child, or a descendant of it. stop:
+    probability of a value that has children itself, at each level."""
     container = document
     while True:
         key = draw.choice(list(container) if isinstance(container, dict) else range(len(container)))
         value = container[key]
-        if not isinstance(value, dict | list) or not value or draw.random() < 0.1:
+        if not isinstance(value, dict | list) or not value or draw.random() < stop:
             return container, key
         container = value
 
@@ -104,9 +105,9 @@ def changed_json(text: str, draw: random.Random) -> str:
     for _ in range(draw.choice((1, 1, 2, 5))):
         if not isinstance(document, dict | list) or not document:
             break
-        container, key = _field(document, draw)
+        container, key = random_field(document, draw)
         if draw.random() < 0.15:
-            other, other_key = _field(document, draw)
+            other, other_key = random_field(document, draw)
             container[key] = copy.deepcopy(other[other_key])
         else:
             container[key] = near(container[key], draw)

@@ -55,11 +55,9 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
     if gains:
         # Locks differ most at the largest number of threads.
         table, best = max(gains, key=lambda gain: gain[0][0].threads)
-        known = safest.known_locks()
-        tied = safest.tied_with(best, table, plan.lower_is_better)
-        chosen = safest.safest(best, tied, known)
+        chosen, reasons = _safest(plan, best, table)
         command = run_command(plan, chosen)
-        sentences += [safest.reason(chosen, best, tied, known), safest.caution(chosen, known)]
+        sentences += reasons
         others += _caution(chosen.lock, [other for other in tables if other is not table])
     if others:
         text = "; ".join(others)
@@ -69,13 +67,20 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
             f"The most promising is {promising.lock}{at_threads(promising.threads)}: "
             f"{measure(plan, promising)}, which may be chance"
         )
-        known = safest.known_locks()
         table = next(table for table in tables if promising in table)
-        tied = safest.tied_with(promising, table, plan.lower_is_better)
-        chosen = safest.safest(promising, tied, known)
+        chosen, reasons = _safest(plan, promising, table)
         command = settling_command(plan, chosen)
-        sentences += [safest.reason(chosen, promising, tied, known), safest.caution(chosen, known)]
+        sentences += reasons
     return Verdict(" ".join(f"{text}." for text in sentences if text), command, bool(gains))
+
+
+def _safest(plan: Plan, best: Summary, table: Table) -> tuple[Summary, list[str]]:
+    """Return the safest of the best lock of a table and those tied with it, and the sentences that
+    say why, some of them empty."""
+    known = safest.known_locks()
+    tied = safest.tied_with(best, table, plan.lower_is_better)
+    chosen = safest.safest(best, tied, known)
+    return chosen, [safest.reason(chosen, best, tied, known), safest.caution(chosen, known)]
 
 
 def run_command(plan: Plan, lock: Summary) -> str:
