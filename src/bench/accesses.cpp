@@ -1,17 +1,11 @@
-// Durations of loads, stores and read-modify-writes: of lines in the caller's own cache, of lines
-// that another processor has written, and of data in larger caches and in memory. `lockwright
-// calibrate --machine` writes them into a machine file.
-#include <sys/mman.h>
-
-#include <algorithm>
-#include <memory>
-#include <numeric>
+// Durations of loads, stores and read-modify-writes: of lines in the caller's own cache, and of lines
+// that another processor has written. `lockwright calibrate --machine` writes them into a machine
+// file.
 #include <vector>
 
 #include "bench.hpp"
+#include "random_cycle.hpp"
 #include "trials.hpp"
-#include "workload/memory.hpp"
-#include "workload/random.hpp"
 
 namespace bench {
 namespace {
@@ -46,20 +40,6 @@ void* write_lines(void* at) {
     s.rounds_written.store(round, std::memory_order_release);
   }
   return nullptr;
-}
-
-std::vector<std::uint64_t> random_cycle(std::size_t count, std::uint64_t seed) {
-  random_source random(seed);
-  std::vector<std::uint64_t> order(count);
-  std::iota(order.begin(), order.end(), 0);
-  for (std::size_t i = count - 1; i > 0; --i) {
-    std::swap(order[i], order[random.below(i + 1)]);
-  }
-  std::vector<std::uint64_t> next(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    next[order[i]] = order[(i + 1) % count];
-  }
-  return next;
 }
 
 // Each access takes its address from the one before; returns nanoseconds per access.
@@ -120,46 +100,6 @@ double measure_ns_per_tick() {
   return static_cast<double>(now_ns() - began) / static_cast<double>(ticks() - began_ticks);
 }
 
-// Nanoseconds per step of a chase through `count` lines, `distance` bytes apart.
-double chase_memory(std::size_t count, std::size_t distance, bool large_pages) {
-  pages_of<char> memory(count * distance, large_pages);
-  const std::vector<std::uint64_t> next = random_cycle(count, 1);
-  random_source random(2);
-  std::vector<std::uint64_t> places(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    places[i] = i * distance + random.below(distance / 64) * 64;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    *reinterpret_cast<std::uint64_t*>(&memory[places[i]]) = places[next[i]];
-  }
-  std::uint64_t place = places[0];
-  for (std::size_t i = 0; i < count; ++i) {
-    place = *reinterpret_cast<std::uint64_t*>(&memory[place]);
-  }
-  constexpr std::size_t steps = 200'000;
-  const std::uint64_t began = now_ns();
-  for (std::size_t i = 0; i < steps; ++i) {
-    place = *reinterpret_cast<std::uint64_t*>(&memory[place]);
-  }
-  asm volatile("" : : "r"(place));
-  return static_cast<double>(now_ns() - began) / steps;
-}
-
-// Reads of random words that do not depend on each other, as in the workload random-array.
-double read_array(std::uint64_t words) {
-  pages_of<std::uint32_t> array(words);
-  random_source random(3);
-  constexpr std::size_t reads = 100'000;
-  for (std::size_t i = 0; i < reads; ++i) {
-    do_not_optimize(array[random.below(words)]);
-  }
-  const std::uint64_t began = now_ns();
-  for (std::size_t i = 0; i < reads; ++i) {
-    do_not_optimize(array[random.below(words)]);
-  }
-  return static_cast<double>(now_ns() - began) / reads;
-}
-
 }  // namespace
 
 int accesses(int argc, char** argv) {
@@ -210,27 +150,6 @@ int accesses(int argc, char** argv) {
   change.print(line, "rmw");
   // As an rmw_hit where a load of a modified line brings it for writing, too.
   change_after_load.print(line, "rmw_after_load");
-  line.print();
-  return 0;
-}
-
-int data(int argc, char** argv) {
-  const options given(argc, argv,
-                      {{"trials", 5}, {"words", 262144}, {"pages", 8192}, {"memory-mib", 256}});
-  constexpr std::size_t line_bytes = 64;
-  constexpr std::size_t page_bytes = 4096;
-  trials array, memory, near, paged;
-  for (std::uint64_t i = 0; i < given.count("trials", 1); ++i) {
-    array.add(read_array(given.count("words", 1)));
-    memory.add(chase_memory((given.count("memory-mib", 1) << 20) / page_bytes, page_bytes, true));
-    near.add(chase_memory(given.count("pages", 1), line_bytes, true));
-    paged.add(chase_memory(given.count("pages", 1), page_bytes, false));
-  }
-  result line("data", "result");
-  array.print(line, "array_read");
-  memory.print(line, "memory");
-  near.print(line, "line");
-  paged.print(line, "page");
   line.print();
   return 0;
 }

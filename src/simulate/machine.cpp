@@ -49,6 +49,7 @@ constexpr scalar scalars[] = {
     {"tlb_pages", &figures::tlb_pages},
     {"tlb_miss", &figures::tlb_miss},
     {"cache_read", &figures::cache_read},
+    {"cache_miss", &figures::cache_miss},
     {"futex_sleep", &figures::futex_sleep},
     {"futex_wake", &figures::futex_wake},
     {"futex_miss", &figures::futex_miss},

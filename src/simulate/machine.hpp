@@ -72,6 +72,7 @@ struct figures {
   std::uint64_t cache_bytes = 0;   ///< of a last-level cache
   std::uint64_t data_by_node = 0;  ///< 1: all of a node share it
   std::uint64_t cache_read = 0;    ///< of a line that is in it
+  std::uint64_t cache_miss = 0;    ///< of a line that is not
   std::uint64_t tlb_pages = 0;     ///< a core's translations
   std::uint64_t tlb_miss = 0;
 

@@ -6,8 +6,7 @@ namespace lockwright::simulate {
 
 working_sets::kind working_sets::last_level(const machine& m) {
   const bool by_node = m.all.data_by_node != 0;
-  return {m.all.cache_bytes, m.all.cache_read,
-          m.all.memory[static_cast<std::size_t>(distance::node)], by_node ? m.nodes() : m.caches(),
+  return {m.all.cache_bytes, m.all.cache_read, m.all.cache_miss, by_node ? m.nodes() : m.caches(),
           [&m, by_node](std::uint32_t core) {
             const place& here = m.of_core(core);
             return by_node ? here.node : here.cache;

@@ -32,6 +32,7 @@ NANOSECONDS = {
     "clock_read": 16.0,
     "array_read": 1.5,
     "memory": 80.0,
+    **{f"read_{mib}_mib": 2.0 if mib <= 4 else 30.0 for mib in (1, 2, 4, 8, 16, 32, 64)},
     "line": 5.0,
     "page": 21.0,
     "sleep": 600.0,
@@ -88,6 +89,25 @@ def test_a_machine_file_has_the_measured_figures(tmp_path: Path) -> None:
     assert figures["kernel.tick_us"] > 0
     assert figures["kernel.fair"] == 1
     assert "quartiles" in machine.load(str(path)).sources["rmw"]
+
+
+def test_the_cache_is_as_large_as_two_processors_can_use(tmp_path: Path) -> None:
+    path = tmp_path / "here.toml"
+    machine_file.write(path, machine_file.document(measured()))
+    figures = machine.load(str(path)).figures
+    assert figures["data.cache_mib"] == 2 * 4
+    assert figures["data.miss_ns"] == 30
+    # No array misses: the size is that of /sys, and a miss takes as long as a chase in memory.
+    machine_file.write(path, machine_file.document(measured(**{f"read_{mib}_mib": 3.0 for mib in (8, 16, 32, 64)})))
+    figures = machine.load(str(path)).figures
+    assert figures["data.cache_mib"] == 32
+    assert figures["data.miss_ns"] == 80
+
+
+def test_two_processors_are_measured() -> None:
+    assert machine_file.farthest_pair(SHAPE) == (0, 1)
+    alone = Shape(1, 1, 1, 1, 1, {3: (0, 0, 0, 0)}, 32.0)
+    assert machine_file.farthest_pair(alone) == (3, 3)
 
 
 def test_loads_without_a_measurable_cost_have_the_least(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ inline figures round_figures() {
   f.smt_pausing = 1000;
   f.cache_bytes = 1 << 20;
   f.cache_read = 10 * ns;
+  f.cache_miss = 100 * ns;
   f.futex_sleep = 1'000 * ns;
   f.futex_wake = 1'500 * ns;
   f.futex_miss = 300 * ns;

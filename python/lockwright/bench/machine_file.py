@@ -4,7 +4,7 @@ import json
 import math
 import time
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, takewhile
 from pathlib import Path
 
 from lockwright.base import files
@@ -35,6 +35,12 @@ _NULL = "null"
 """The lock without mutual exclusion, whose functions do nothing."""
 
 _CALLS = "null_pair"
+
+_DEFAULT_CACHE = 32.0
+"""MiB of the last-level cache where /sys has no size: an estimate."""
+
+_MISS = 2.0
+"""A read of a large array that takes less than this times one of 1 MiB does not miss a cache."""
 
 _LEAST_LOAD = 0.1
 """Cycles of a load that hits, at least: processors begin a few in a cycle."""
@@ -95,8 +101,8 @@ def measure(runs: int, timeout: float) -> Measured:
     processors = sorted(shape.places)
     first = processors[0]
     pairs = _pairs(shape)
-    second = pairs[-1][0] if pairs else first
-    two = {"cpu_a": first, "cpu_b": second}
+    two = dict(zip(("cpu_a", "cpu_b"), farthest_pair(shape), strict=True))
+    near = dict(zip(("cpu_a", "cpu_b"), pairs[0], strict=True)) if pairs else {}
     libc, null = subjects(_NULL, None)
     steps_in_all = runs * (5 + 2 * len(pairs) + len(IDLE_US) + len(BUSY_US))
     with progress("calibrate --machine", steps_in_all) as steps:
@@ -121,7 +127,9 @@ def measure(runs: int, timeout: float) -> Measured:
             line = result_of("pause")
             measured.add("clock_read", line.get("clock_ns"))
             measured.add_fields(line, "pause", "turn")
-            measured.add_fields(result_of("data"), "array_read", "memory", "line", "page")
+            line = result_of("data", most_mib=_largest_array(shape), **near)
+            measured.add_fields(line, "array_read", "memory", "line", "page")
+            measured.add_fields(line, *(f"read_{mib}_mib" for mib in _arrays(shape)))
             kernel = ("failed_wait", "failed_wake", "yield", "yield_round", "membarrier", "slice")
             measured.add_fields(result_of("kernel", **two), *kernel)
             line = result_of("sleep", cpu_a=first, cpu_b=first)
@@ -145,6 +153,23 @@ def measure(runs: int, timeout: float) -> Measured:
                 line = result_of("preempt", delay_ns=1000 * busy, **two)
                 measured.add(f"preempt {busy} us", line["turnaround_ns"])
     return measured
+
+
+def farthest_pair(shape: Shape) -> tuple[int, int]:
+    """Return two processors with the largest distance; one twice if there is no other."""
+    pairs = _pairs(shape)
+    first = min(shape.places)
+    return pairs[-1] if pairs else (first, first)
+
+
+def _arrays(shape: Shape) -> list[int]:
+    """Return the sizes in MiB of the arrays that are read to find the cache's capacity."""
+    return [1 << power for power in range(_largest_array(shape).bit_length())]
+
+
+def _largest_array(shape: Shape) -> int:
+    """Return a power of two: twice the size of the cache, which two processors exceed fourfold."""
+    return 1 << math.ceil(math.log2(2 * (shape.cache_mib or _DEFAULT_CACHE)))
 
 
 def _pairs(shape: Shape) -> list[tuple[int, int]]:
@@ -243,12 +268,17 @@ def document(measured: Measured) -> str:
             busy_share=1.6,
             pausing_share=1.1,
         )
+    cache_mib, miss = _capacity(measured)
+    arrays = [f"read_{mib}_mib" for mib in _arrays(shape)] if levels else []
     text.measured(
         "data",
-        ["array_read", "line", "page"],
-        "cache_ns: reads of random words of 1 MiB; tlb_miss_ns: a chase over 8192 pages less one "
-        "over as many lines; cache_mib: /sys; tlb_pages: estimate",
-        cache_mib=shape.cache_mib or 32,
+        ["array_read", *arrays, "line", "page"],
+        "cache_ns: reads of random words of 1 MiB; miss_ns: of the largest array; cache_mib: what "
+        "two processors read together in less than half of the time from a read of 1 MiB to one of "
+        "the largest array, at most the size in /sys; tlb_miss_ns: a chase over 8192 pages less "
+        "one over as many lines; tlb_pages: estimate",
+        cache_mib=cache_mib,
+        miss_ns=miss,
         cache_ns=measured["array_read"],
         of_node=shape.caches_per_node == 1,
         tlb_pages=2048,
@@ -267,6 +297,23 @@ def document(measured: Measured) -> str:
     processors = len(shape.places)
     title = f"this machine: {cpu_model()}, {processors} processors, as measured"
     return f'like = "linux-eevdf"\ntitle = {json.dumps(title)}\n' + "".join(text.lines)
+
+
+def _capacity(measured: Measured) -> tuple[float, float]:
+    """Return the MiB that the processors of a cache can use, and the ns of a read that misses it."""
+    shape = measured.shape
+    nominal = shape.cache_mib or _DEFAULT_CACHE
+    arrays = _arrays(shape)
+    pairs = _pairs(shape)
+    if not pairs:
+        return nominal, measured["memory"]
+    smallest, largest = (measured[f"read_{mib}_mib"] for mib in (arrays[0], arrays[-1]))
+    if largest < _MISS * smallest:
+        return nominal, measured["memory"]
+    half = (smallest + largest) / 2
+    fitting = list(takewhile(lambda mib: measured[f"read_{mib}_mib"] < half, arrays))
+    sharing = 2 if shape.level(*pairs[0]) == "cache" else 1
+    return min(nominal, float(sharing * fitting[-1])), largest
 
 
 def _kernel(text: "_Document") -> None:

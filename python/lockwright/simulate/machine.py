@@ -44,6 +44,7 @@ _FIGURES: dict[str, dict[str, str]] = {
     "data": {
         "cache_mib": "cache_bytes",
         "cache_ns": "cache_read",
+        "miss_ns": "cache_miss",
         "of_node": "data_by_node",
         "tlb_pages": "tlb_pages",
         "tlb_miss_ns": "tlb_miss",
@@ -103,6 +104,9 @@ _DEFAULTS = {
     "line.migratory": 0.0,
 }
 """The default values of optional figures."""
+
+_SUBSTITUTES = {"data.miss_ns": "memory.node_ns"}
+"""Figures that are optional, too, and those whose values they have by default."""
 
 _ACCESSES = ("load", "store", "rmw")
 
@@ -170,7 +174,10 @@ class Machine:
         for section, input_names in _FIGURES.items():
             for name, input_name in input_names.items():
                 if input_name:
-                    value = self.figures[f"{section}.{name}"]
+                    figure = f"{section}.{name}"
+                    if figure not in self.figures:
+                        figure = _SUBSTITUTES[figure]
+                    value = self.figures[figure]
                     lines.append(f"{input_name} {_in_input_unit(name, value, cycle)}")
         hits = {"load": "hit.load_cycles", "store": "hit.store_cycles", "rmw": "hit.rmw_cycles"}
         for table in _TABLES:
@@ -366,7 +373,8 @@ def _require(
             "two_hops_ns": hops,
         }
     for name, is_required in required.items():
-        if is_required and f"{section}.{name}" not in figures:
+        figure = f"{section}.{name}"
+        if is_required and figure not in figures and figure not in _SUBSTITUTES:
             raise LockwrightError(
                 f"{label}: {section}.{name} is missing", "measure it, or give an estimate"
             )

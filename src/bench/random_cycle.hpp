@@ -1,0 +1,29 @@
+// The links of a chase.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "workload/random.hpp"
+
+namespace bench {
+
+// For each of `count` places the next one, so that a chase visits all of them in a random order.
+inline std::vector<std::uint64_t> random_cycle(std::size_t count, std::uint64_t seed) {
+  random_source random(seed);
+  std::vector<std::uint64_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = count - 1; i > 0; --i) {
+    std::swap(order[i], order[random.below(i + 1)]);
+  }
+  std::vector<std::uint64_t> next(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    next[order[i]] = order[(i + 1) % count];
+  }
+  return next;
+}
+
+}  // namespace bench
