@@ -102,7 +102,7 @@ def measure(runs: int, timeout: float) -> Measured:
     first = processors[0]
     pairs = _pairs(shape)
     two = dict(zip(("cpu_a", "cpu_b"), farthest_pair(shape), strict=True))
-    near = dict(zip(("cpu_a", "cpu_b"), pairs[0], strict=True)) if pairs else {}
+    nearest = dict(zip(("cpu_a", "cpu_b"), pairs[0], strict=True)) if pairs else {}
     libc, null = subjects(_NULL, None)
     steps_in_all = runs * (5 + 2 * len(pairs) + len(IDLE_US) + len(BUSY_US))
     with progress("calibrate --machine", steps_in_all) as steps:
@@ -127,7 +127,7 @@ def measure(runs: int, timeout: float) -> Measured:
             line = result_of("pause")
             measured.add("clock_read", line.get("clock_ns"))
             measured.add_fields(line, "pause", "turn")
-            line = result_of("data", most_mib=_largest_array(shape), **near)
+            line = result_of("data", most_mib=_largest_array(shape), **nearest)
             measured.add_fields(line, "array_read", "memory", "line", "page")
             measured.add_fields(line, *(f"read_{mib}_mib" for mib in _arrays(shape)))
             kernel = ("failed_wait", "failed_wake", "yield", "yield_round", "membarrier", "slice")
