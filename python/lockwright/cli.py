@@ -4,7 +4,7 @@ import importlib
 import signal
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -40,6 +40,13 @@ COMMANDS = {
 }
 """Name and one-line help of each subcommand; `lockwright.commands.<name>`, with _ for -, defines
 `command`."""
+
+
+_NoCommand: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+"""What click raises for a group without a command, from version 8.2 on."""
+
+_FEW = 8
+"""Number of commands up to which a message lists them."""
 
 
 class _LazyGroup(click.Group):
@@ -130,12 +137,27 @@ def _fault(error: click.ClickException) -> str:
     return f"{name} must be {' and '.join(bounds)}"
 
 
+def _without_command(error: click.UsageError) -> LockwrightError:
+    """Return the LockwrightError for a group of commands without one of them. click's message is
+    the whole help."""
+    context = error.ctx
+    path = context.command_path if context is not None else "lockwright"
+    group = context.command if context is not None else None
+    names = group.list_commands(context) if context and isinstance(group, click.Group) else []
+    todo = f"choose from {', '.join(names)}" if 0 < len(names) <= _FEW else f"see '{path} --help'"
+    return LockwrightError(f"'{path}' needs a command", todo)
+
+
 def _usage(error: click.ClickException, arguments: Sequence[str]) -> LockwrightError:
     """Return the LockwrightError for a usage error of click."""
-    problem = _fault(error) or error.format_message().strip().rstrip(".")
+    if isinstance(error, _NoCommand):
+        return _without_command(error)
+    # For a missing choice, click adds the list.
+    problem = _fault(error) or error.format_message().strip().partition(". Choose")[0].rstrip(".")
     value_type = getattr(getattr(error, "param", None), "type", None)
-    if isinstance(value_type, click.Choice) and not isinstance(error, click.MissingParameter):
-        return LockwrightError(problem, f"choose from {', '.join(map(str, value_type.choices))}")
+    if isinstance(value_type, click.Choice):
+        todo = f"choose from {', '.join(map(str, value_type.choices))}"
+        return LockwrightError(problem[:1].lower() + problem[1:], todo)
     context = getattr(error, "ctx", None)
     if context is not None:
         command = context.command_path

@@ -171,6 +171,47 @@ def test_a_tour_has_one_owner(tmp_path: Path) -> None:
     log.adopt()
 
 
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('["x"]', "it is \"['x']\""),
+        ('{"owner": 5}', "'5' is in the place of another type"),
+        ('{"case": {"workload": "a", "lock": "b"}, "round": 0}', "lines is missing"),
+        ("[" * 100_000, "too many brackets"),
+    ],
+)
+def test_a_damaged_line_is_named(tmp_path: Path, line: str, why: str) -> None:
+    """The advice applies: without the line, the tour is resumed."""
+    log = store.log(tmp_path)
+    log.begin(vars(HEADER))
+    before = log.path.read_text()
+    with log.path.open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(LockwrightError) as caught:
+        store.load(log)
+        log.adopt()
+    assert caught.value.what.startswith(f"line 2 of {log.path} is damaged ({why}")
+    log.path.write_text(before)
+    log.adopt()
+    assert store.load(log)[0] == HEADER
+
+
+def test_a_damaged_first_line(tmp_path: Path) -> None:
+    log = store.log(tmp_path)
+    log.begin(vars(HEADER) | {"seconds": "x"})
+    with pytest.raises(LockwrightError, match="line 1 of .* is damaged") as caught:
+        store.load(log)
+    assert "without --resume" in caught.value.todo
+
+
+def test_a_text_that_is_no_owner_is_of_no_process(tmp_path: Path) -> None:
+    log = store.log(tmp_path)
+    log.begin(vars(HEADER))
+    for text in ("", "1", "x y z", f"{2**70} 1 1"):
+        log.append({"owner": text})
+        log.adopt()
+
+
 def test_a_tour_resumes_only_on_the_same_machine(tmp_path: Path) -> None:
     store.log(tmp_path).begin(vars(HEADER))
     with pytest.raises(LockwrightError, match=r"the tour was begun with another \w+ \("):

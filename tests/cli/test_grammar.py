@@ -226,3 +226,18 @@ def test_completion_imports_little(cli: Cli) -> None:
     assert "plain,compare" in result.out
     for heavy in ("rich", "numpy", "lockwright.commands.compare", "lockwright.preload"):
         assert f" {heavy}\n" not in result.err, heavy
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["emit"], ["'lockwright emit' needs a command; choose from docker, kubernetes, sh"]),
+        (["bench"], ["'lockwright bench' needs a command; see 'lockwright bench --help'"]),
+        (["completion"], ["missing argument", "; choose from bash, zsh, fish"]),
+        (["path"], ["name a lock of 'lockwright list', or give --include"]),
+        (["run", "--rwlock", "nonesuch", "--", "true"], ["='nonesuch' is unknown; choose from"]),
+    ],
+)
+def test_what_is_missing_is_said_once(cli: Cli, words: list[str], parts: list[str]) -> None:
+    """Neither the help on one line, nor a list of choices twice."""
+    cli(*words).refuses(*parts)

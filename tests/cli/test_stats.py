@@ -357,6 +357,12 @@ def test_a_ratio_has_two_significant_digits() -> None:
     assert " ".join(map(numbers.ratio, ratios)) == texts
 
 
+def test_a_small_number_has_no_exponent() -> None:
+    values = (0.0, 1.1e-5, 0.00123, 0.5, 3.14, 1234.5)
+    texts = ["0", "<0.001", "0.0012", "0.5", "3.1", "1,234"]
+    assert [numbers.with_unit(value, "") for value in values] == texts
+
+
 def test_the_order_of_locks_differs_between_rounds() -> None:
     """Each lock runs once a round, none always first; the order is reproducible."""
     comparison = plan(("pthread", "a", "b", "c"), runs=40, warmup=1)

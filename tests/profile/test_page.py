@@ -121,6 +121,10 @@ def test_bins_have_the_weights_of_their_values() -> None:
     wide = script_data.binned(((100.0, 1.0), (200.0, 0.0)))
     assert len(wide) == 4
     assert sum(wide.values()) == pytest.approx(1)
+    # The last bucket ends at the longest duration, here in the next bin.
+    last = script_data.binned(((1880.0, 1.0),), 2120.0)
+    assert sorted(last) == [32, 33]
+    assert last[33] > last[32]
 
 
 @pytest.mark.parametrize(

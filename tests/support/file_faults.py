@@ -20,7 +20,11 @@ BY_FIELD = 1_000_000
 PLAUSIBLE = 10**10
 
 #: The structs that binary files of these names consist of.
-_STRUCTS = {"counts.bin": "stats_page", "segment.bin": "metrics_page"}
+_STRUCTS = {
+    "counts.bin": "stats_page",
+    "segment.bin": "metrics_page",
+    "buffer.bin": "profile_buffer",
+}
 
 _VALUES: tuple[Any, ...] = (
     None, True, -1, 0, 2**31, 2**70, -0.5, 1e308, float("inf"), float("nan"), "", "x" * 5000,
@@ -58,6 +62,15 @@ def _changed_json(text: str, draw: random.Random, by_field: bool) -> str:
         else:
             container[key] = copy.deepcopy(draw.choice(_VALUES))
     return json.dumps(document)
+
+
+def _changed_json_line(text: str, draw: random.Random, by_field: bool) -> str:
+    lines = text.split("\n")
+    # The first one differs from the others.
+    number = draw.choice((0, draw.randrange(len(lines))))
+    if lines[number]:
+        lines[number] = _changed_json(lines[number], draw, by_field)
+    return "\n".join(lines)
 
 
 def _changed_bytes(data: bytes, draw: random.Random) -> bytes:
@@ -141,6 +154,7 @@ def _mutate_plausibly(path: Path, draw: random.Random) -> None:
     else:
         change = {
             ".json": plausible_faults.changed_json,
+            ".jsonl": plausible_faults.changed_json_lines,
             ".toml": plausible_faults.changed_toml,
             ".csv": plausible_faults.changed_csv,
         }[path.suffix]
@@ -161,6 +175,8 @@ def mutate(path: Path, reader: str, seed: int) -> None:
         path.write_bytes(_changed_numbers(data, draw))
     elif path.suffix == ".json" and draw.random() < 0.7:
         path.write_bytes(_changed_json(data.decode(), draw, by_field).encode())
+    elif path.suffix == ".jsonl" and draw.random() < 0.7:
+        path.write_bytes(_changed_json_line(data.decode(), draw, by_field).encode())
     elif path.suffix in (".toml", ".csv") and draw.random() < 0.6:
         path.write_bytes(_changed_line(data, draw))
     else:

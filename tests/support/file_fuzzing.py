@@ -41,15 +41,19 @@ from lockwright.predict.derive import check, derive
 from lockwright.preload import counters, locks
 from lockwright.preload.layouts import layouts
 from lockwright.profile import record as profiles
+from lockwright.run import resume
 from lockwright.run.record import Record
 from lockwright.simulate import machine
 from lockwright.simulate import model as models
 from lockwright.study.campaign import plan as studies
-from lockwright.study.campaign.run_record import RunRecord, Slot
+from lockwright.study.campaign.run_record import Probe, RunRecord, Slot
+from lockwright.study.campaign.schedule import Schedule
+from lockwright.study.campaign.session import check_same_machine, seconds_left
 from lockwright.study.campaign.store import Store
 from lockwright.study.program.trial import Result
 from predict import examples
 
+from support import buffer_reader, run_log_readers
 from support.file_faults import mutate
 from support.made_profile import made_profile
 
@@ -141,7 +145,9 @@ def _write_database(path: Path) -> None:
     plan = studies.read(described, locks.registry())
     store = Store(path)
     store.begin(plan)
+    store.add_session("box", {})
     for number, configuration in enumerate(plan.configurations()):
+        store.add_probe(Probe("box", configuration.setting, "", 1.0, {"mutexes": 2}, {"x": "y"}))
         for turn in (1, 2):
             result = Result("finished", value=100.0 + number, wall=1.0, elapsed=1.5)
             store.add("box", RunRecord(Slot(configuration, turn), "box", "", result))
@@ -181,6 +187,22 @@ def _compare_with_baseline(path: Path) -> None:
     print(change.sentence(), *change.conditions, json.dumps(change.as_json()))
 
 
+def _resume_study(path: Path) -> None:
+    """Read what a study needs before it goes on, of a database and of the same plan."""
+    described = path.with_suffix(".toml")
+    _write_study(described)
+    plan = studies.read(described, _registry())
+    store = Store(path)
+    try:
+        store.begin(plan)
+        check_same_machine(store, "box", {})
+        runs, probes = [run for _, run in store.runs()], store.probes()
+        schedule = Schedule(plan, runs)
+        print(seconds_left(runs, probes, schedule.remaining()), schedule.next())
+    finally:
+        store.close()
+
+
 def _write_csv(path: Path) -> None:
     lines = ["machine,application,threads,lock,throughput"]
     for lock in ("pthread", "mcs"):
@@ -216,6 +238,7 @@ def _resume_comparison(path: Path) -> None:
     plan, _ = _comparison()
     for comparison in results.unfinished():
         comparison.plan.difference(plan)
+        resume.check_not_running(comparison.owner, "comparison")
         comparison_stats.summarise(plan, results.records(comparison), 0)
     results.close()
 
@@ -319,10 +342,24 @@ READERS = (
     Reader("source lines", "lines.elf", _write_program_with_lines, _function(_read_lines)),
     Reader("counts", "counts.bin", _write_counts, _function(counters.read)),
     Reader("segment", "segment.bin", _write_segment, _function(_read_segment)),
+    Reader("profile buffer", "buffer.bin", buffer_reader.write, _function(buffer_reader.read)),
+    Reader(
+        "tour resumed",
+        "tour.jsonl",
+        run_log_readers.write_tour,
+        _function(run_log_readers.resume_tour),
+    ),
+    Reader(
+        "grid resumed",
+        "grid.jsonl",
+        run_log_readers.write_grid,
+        _function(run_log_readers.resume_grid),
+    ),
     Reader("calibration", "c.json", _write_calibration, _function(_load_calibration)),
     Reader("baseline", "b.json", _write_baseline, _function(_compare_with_baseline)),
     Reader("study", "s.toml", _write_study, _command("study", "run", "FILE", "--dry-run")),
     Reader("database", "s.sqlite", _write_database, _command("study", "analyse", "FILE")),
+    Reader("study resumed", "s.sqlite", _write_database, _function(_resume_study)),
     Reader("data set", "d.csv", _write_csv, _command("study", "analyse", "FILE")),
 )
 

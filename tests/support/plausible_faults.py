@@ -114,6 +114,18 @@ def changed_json(text: str, draw: random.Random) -> str:
     return json.dumps(document)
 
 
+def changed_json_lines(text: str, draw: random.Random) -> str:
+    """Return lines of JSON with faults in one of them, or with one that is missing, elsewhere or
+    there twice."""
+    lines = text.split("\n")
+    number = draw.choice((0, draw.randrange(len(lines))))
+    if lines[number] and draw.random() < 0.8:
+        lines[number] = changed_json(lines[number], draw)
+    else:
+        lines = _other_list(lines, draw)
+    return "\n".join(lines)
+
+
 def _number(text: str) -> int | float:
     return float(text) if re.search("[.eE]", text) else int(text)
 
@@ -251,7 +263,9 @@ def _place_in(structs: Mapping[str, Struct], name: str, draw: random.Random) -> 
         is_struct = field.type in structs
         size = 1 if field.type == "S" else int(field.type[1:]) if not is_struct else 0
         size = structs[field.type].bytes if is_struct else size
-        place += field.offset + size * draw.choice((0, draw.randrange(field.count)))
+        # The first rows of a table are in use.
+        few = draw.randrange(min(field.count, 4))
+        place += field.offset + size * draw.choice((0, few, draw.randrange(field.count)))
         if not is_struct:
             return place, size
         name = field.type

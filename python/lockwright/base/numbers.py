@@ -146,7 +146,9 @@ def _three_digits(value: float) -> str:
 
 
 def _short_number(value: float) -> str:
-    """Return a whole number unchanged, any other with two or three digits."""
+    """Return a whole number unchanged, any other with two or three digits and no exponent."""
     if value == int(value) or value >= 100:
         return f"{value:,.0f}"
+    if 0 < value < 0.001:
+        return "<0.001"
     return f"{value:.1f}" if value >= 1 else f"{value:.2g}"

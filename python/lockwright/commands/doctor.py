@@ -16,7 +16,7 @@ def command(seconds: float, every: bool, json_file: Path | None) -> None:
 
     Nothing is changed. Each line is one finding: ok; warn, if it disturbs a measurement or
     prevents one; or absent, if the machine does not have it or does not report it.
-    Below a warning are its effect on a measurement and, after an arrow, the remedy.
+    Below these two are the effect on a measurement and, after an arrow, the remedy.
 
     The findings are stored with the results of compare and bench, too.
     """

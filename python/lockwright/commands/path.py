@@ -22,7 +22,7 @@ def command(name: str | None, counting: bool, include: bool) -> None:
     if include and (name is not None or counting):
         raise click.UsageError("--include takes no lock: the headers are the same for all")
     if not include and name is None:
-        raise click.UsageError("no lock is named: 'lockwright list' shows them")
+        raise click.UsageError("name a lock of 'lockwright list', or give --include")
     path = registry().path_of(name, counting=counting) if name else headers()
     if name and " " in str(path):
         raise LockwrightError(

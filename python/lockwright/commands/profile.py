@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 @click.option(
     "--rwlock",
     metavar="keep|mutex",
-    help="Only count reader-writer locks, or replace them by mutexes, under which readers exclude "
-    "each other, and profile these.  [default: keep]",
+    help="Keep the C library's reader-writer locks, whose readers and writers have figures of their "
+    "own, or replace them by mutexes, under which readers exclude each other.  [default: keep]",
 )
 @grammar.pid()
 @grammar.seconds(
@@ -47,6 +47,7 @@ def command(
     from lockwright.base import files
     from lockwright.base.errors import LockwrightError, explain
     from lockwright.profile.collect import profile_command
+    from lockwright.profile.damage import DamagedRecords
     from lockwright.run import foreground
 
     paths = [_output_path(name) for name in output]
@@ -60,7 +61,11 @@ def command(
         _write_outputs(profile_process(pid, seconds or 10.0), paths)
         return 0
     foreground.ignore_termination()
-    profiled = profile_command(list(arguments), environment)
+    try:
+        profiled = profile_command(list(arguments), environment)
+    except DamagedRecords as error:
+        explain(error)
+        return foreground.end_as(error.program_status)
     try:
         _write_outputs(profiled.profile, paths)
     except LockwrightError as error:

@@ -60,7 +60,7 @@ _MODEL = "model:"
 )
 @grammar.seed(1)
 @grammar.timeout(600.0)
-@grammar.json_file("everything, with the machine")
+@grammar.json_file("everything, with the machine,")
 @grammar.csv_file("the table")
 @grammar.html_file("the table and the machine")
 @click.option(

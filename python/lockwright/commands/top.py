@@ -1,10 +1,17 @@
 """`lockwright top`: the mutexes of a program while it runs."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lockwright.commands.common import grammar
+
+if TYPE_CHECKING:
+    from lockwright.profile.buffer import Buffer
+    from lockwright.profile.collect import Profiled
+    from lockwright.profile.damage import DamagedRecords
 
 
 @click.command("top", context_settings={"allow_interspersed_args": False})
@@ -66,14 +73,29 @@ def _attach(interval: float, pid: int) -> int:
     return 0
 
 
+def _profiled(
+    arguments: tuple[str, ...], on_sample: Callable[["Buffer"], None]
+) -> "Profiled | DamagedRecords":
+    """Run the program; return its profile, or why there is none."""
+    from lockwright.profile import collect
+    from lockwright.profile.damage import DamagedRecords
+
+    try:
+        return collect.profile_command(list(arguments), on_sample=on_sample)
+    except DamagedRecords as error:
+        return error
+
+
 def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> int:
     import os
     import shlex
     import tempfile
 
+    from lockwright.base.errors import explain
     from lockwright.base.terminal import errors
     from lockwright.preload import binary
     from lockwright.profile import collect, summary
+    from lockwright.profile.damage import DamagedRecords
     from lockwright.profile.top import Top, redirected_output
     from lockwright.run import foreground
 
@@ -89,13 +111,18 @@ def _run(interval: float, output: Path | None, arguments: tuple[str, ...]) -> in
         with redirected_output(path) as streams:
             top = Top(streams, str(program), shlex.join(arguments), interval)
             with top.displayed():
-                profiled = collect.profile_command(list(arguments), on_sample=top.show_buffer)
+                profiled = _profiled(arguments, top.show_buffer)
     finally:
         has_output = output is not None or (path.exists() and path.stat().st_size > 0)
         if not has_output:
             path.unlink(missing_ok=True)
-    console, profile = errors(), profiled.profile
-    summary.show(console, profile)
+    console = errors()
+    if isinstance(profiled, DamagedRecords):
+        explain(profiled)
+        status = profiled.program_status
+    else:
+        summary.show(console, profiled.profile)
+        status = profiled.status
     if has_output:
         console.print(f"lockwright: the program's output is in {path}", soft_wrap=True)
-    return 0 if top.stopped else foreground.end_as(profiled.status)
+    return 0 if top.stopped else foreground.end_as(status)

@@ -43,8 +43,9 @@ def command(
     without: str | None,
     json_file: Path | None,
 ) -> int:
-    """Try to break a lock or a reader-writer lock; all of them: every lock, rwlocks: every
-    reader-writer lock.
+    """Try to break a lock or a reader-writer lock.
+
+    'all' stands for every lock, 'rwlocks' for every reader-writer lock.
 
     Threads use mutexes and condition variables in every legal way, under disturbances:
     pauses, signals, cancellations, forks, stops of the process, migrations. The checks:

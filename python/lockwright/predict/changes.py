@@ -35,7 +35,7 @@ def find_mutex(profile: Profile, indices: Sequence[int], word: str) -> int:
         if rank not in indices:
             raise LockwrightError(
                 f"there is no mutex {word} that matters in the profile",
-                f"give a number of {_listed([index + 1 for index in indices])}",
+                f"give one of: {_listed([index + 1 for index in indices])}",
             )
         return list(indices).index(rank)
     names = {

@@ -24,10 +24,15 @@ class Ended:
     name: str
 
 
+def bytes_of(field: Any) -> bytes:
+    """Return the text in a field of characters, which ends at the first zero byte."""
+    return bytes(field).partition(b"\0")[0]
+
+
 def programs(rows: Iterable[Any]) -> dict[int, str]:
     """Return the program of each process, from the rows of the table in a file."""
     return {
-        int(row["pid"]): bytes(row["program"]).decode(errors="replace")
+        int(row["pid"]): bytes_of(row["program"]).decode(errors="replace")
         for row in rows
         if row["pid"]
     }

@@ -246,7 +246,7 @@ def check_replacement(setting: str, variable: str, value: str) -> None:
     words = replacements_of(variable)
     if value not in words:
         raise LockwrightError(
-            f"{setting}='{value}' is not one of {', '.join(words)}", _nearest_or_list(value, words)
+            f"{setting}='{value}' is unknown", _nearest_or_list(value, words)
         )
 
 

@@ -5,6 +5,7 @@ clock.
 """
 
 import mmap
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lockwright.base.errors import LockwrightError
 from lockwright.preload import loads
 from lockwright.preload.layouts import layouts
 
@@ -98,9 +100,11 @@ class Buffer:
     """The current content of the file. Arrays change while the program runs."""
 
     def __init__(self, path: Path) -> None:
-        """Map the file, which may be removed afterwards."""
+        """Map the file, which may be removed afterwards. Raises LockwrightError if it is cut."""
         kind = layouts().dtype(_BUFFER)
         with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size < kind.itemsize:
+                raise LockwrightError("the file for the profile was cut", "profile it again")
             self._bytes = mmap.mmap(file.fileno(), kind.itemsize, prot=mmap.PROT_READ)
         self._mapped = np.frombuffer(self._bytes, kind, 1)[0]
 

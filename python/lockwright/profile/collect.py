@@ -11,6 +11,7 @@ from lockwright.base.errors import LockwrightError, warn
 from lockwright.base.results import now
 from lockwright.preload import binary, loads, locks
 from lockwright.profile import buffer as buffers
+from lockwright.profile import damage
 from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.other_processes import other_processes
 from lockwright.profile.profiled_run import ProfiledRun
@@ -45,7 +46,7 @@ def profile_command(
 ) -> Profiled:
     """Run a command in the foreground to its end, and profile its mutexes. on_sample: called 25
     times a second with the buffer so far. Raises LockwrightError if the command cannot be run under
-    the profiler."""
+    the profiler, and DamagedRecords if the program has overwritten the records."""
     from lockwright.profile.convert import to_profile
 
     program = binary.find(command[0])
@@ -90,6 +91,11 @@ def _run(
     ended = time.monotonic_ns()
     buffer, samples = watcher.stop()
     run_buffers.first.check()
+    try:
+        damage.check(buffer)
+    except damage.DamagedRecords as error:
+        error.program_status = ending.status
+        raise
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     usage = resource.struct_rusage(tuple(new - old for new, old in zip(after, before, strict=True)))
     run = ProfiledRun(

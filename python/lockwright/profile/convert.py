@@ -63,14 +63,14 @@ def symbols_of(buffer: Buffer, program: str, *, ask_servers: bool = False) -> Sy
     ask_servers: as in debug_file."""
     mappings = [
         Mapping(
-            os.fsdecode(bytes(module["path"])),
+            os.fsdecode(loads.bytes_of(module["path"])),
             int(module["start"]),
             int(module["end"]),
             int(module["base"]),
         )
         for module in buffer.modules
     ]
-    path = os.fsdecode(bytes(buffer["program"])) or program
+    path = os.fsdecode(loads.bytes_of(buffer["program"])) or program
     return Symbols(mappings, path, ask_servers=ask_servers)
 
 
@@ -204,7 +204,7 @@ def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
             else f"{len(waiters)} threads waited for mutexes to the end"
         )
     if buffer.pid not in (0, run.child):
-        program = os.fsdecode(bytes(buffer["program"]))
+        program = os.fsdecode(loads.bytes_of(buffer["program"]))
         reasons.append(
             f"it describes process {buffer.pid} ({program}), which spent most time on mutexes"
         )

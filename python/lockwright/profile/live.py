@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lockwright.profile import damage
 from lockwright.profile.buffer import Buffer, is_void
 from lockwright.profile.convert import symbols_of
 from lockwright.profile.mutexes import Mutexes
@@ -69,7 +70,9 @@ class Live:
         self._names: dict[int, str] = {}
 
     def state(self, most: int) -> State:
-        """Return the last interval, with the `most` mutexes that cost most."""
+        """Return the last interval, with the `most` mutexes that cost most. Raises DamagedRecords if
+        the program has overwritten the records."""
+        damage.check(self.buffer)
         before, now = self._before, self._sums()
         self._before = now
         seconds = max((now.now - before.now) / 1e9, 1e-9)

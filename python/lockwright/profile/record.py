@@ -8,14 +8,12 @@ samples, each of which stands for the acquisitions since the one before it; even
 import dataclasses
 import json
 import re
-import types
-import typing
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from lockwright.base import json_values
 from lockwright.base.errors import LockwrightError
 from lockwright.profile.function_names import brief
 from lockwright.profile.lock_functions import is_known
@@ -427,8 +425,7 @@ class Profile:
             raise ValueError(f"it has the format {found!r}, but this version reads {FORMAT!r}")
         if found != FORMAT:
             raise ValueError("it does not begin like a profile")
-        kind: Any = cls
-        profile = typing.cast(Self, _converter(kind)(document))
+        profile = json_values.converted(cls, document)
         indices = {span.mutex for span in profile.timeline} | set(profile.deadlock)
         if not indices <= set(range(len(profile.mutexes))):
             raise ValueError("its timeline refers to a mutex that is missing")
@@ -446,72 +443,3 @@ def read(path: Path) -> Profile:
         raise LockwrightError(f"cannot read {path}: {error.strerror}", todo) from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise LockwrightError(f"{path} is not a profile ({error})", todo) from error
-
-
-_IN_JSON: dict[Any, Any] = {
-    **{kind: kind for kind in (bool, int, str, dict)},
-    float: (int, float),
-    tuple: list,
-}
-
-
-_BEYOND = 2.0**64
-
-_Converter = Callable[[Any], Any]
-
-
-@cache
-def _converter(annotation: Any) -> _Converter:
-    """Return the function that returns a value of JSON as an annotation's type, and raises
-    ValueError for another type. A profile has thousands of values: what depends on the annotation
-    alone is computed once."""
-    convert = _unchecked(annotation)
-    origin = typing.get_origin(annotation) or annotation
-    kinds = dict if dataclasses.is_dataclass(annotation) else _IN_JSON.get(origin, object)
-
-    def checked(value: Any) -> Any:
-        if not isinstance(value, kinds):
-            raise ValueError(
-                f"{str(value)[:40]!r} is in the place of another type than {type(value).__name__}"
-            )
-        if isinstance(value, int | float) and not abs(value) < _BEYOND:
-            raise ValueError(f"{str(value)[:40]} is not a number that a profile can have")
-        return convert(value) if convert else value
-
-    return checked
-
-
-def _unchecked(annotation: Any) -> _Converter | None:
-    """Return the function for a value that has the outer type of the annotation; None if that is
-    all."""
-    if dataclasses.is_dataclass(annotation):
-        hints = typing.get_type_hints(annotation)
-        fields = {name: _converter(hint) for name, hint in hints.items()}
-        make: Callable[..., Any] = annotation  # type: ignore[assignment]
-        return lambda value: make(
-            **{key: fields[key](part) for key, part in value.items() if key in fields}
-        )
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is tuple and arguments[-1] is Ellipsis:
-        each = _converter(arguments[0])
-        return lambda value: tuple([each(part) for part in value])
-    if origin is tuple:
-        of_parts = [_converter(part) for part in arguments]
-        return lambda value: tuple(
-            [of_part(part) for of_part, part in zip(of_parts, value, strict=True)]
-        )
-    if origin is dict:
-        each = _converter(arguments[1])
-        return lambda value: {key: each(part) for key, part in value.items()}
-    if origin in (types.UnionType, typing.Union):
-        present = _converter(next(part for part in arguments if part is not type(None)))
-        return lambda value: None if value is None else present(value)
-    return _check_parts if annotation is Any else None
-
-
-def _check_parts(value: Any) -> Any:
-    """Return a value of any type. Raises ValueError if a number in it is too large."""
-    if isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            _converter(Any)(part)
-    return value

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockwright.profile.buffer import Buffer, Buffers
+from lockwright.profile.damage import DamagedRecords
 from lockwright.profile.working_set import TouchSampler
 
 _PERIOD = 0.04
@@ -107,7 +108,11 @@ class Watcher:
                         self._samplers[id(buffer)] = _ProcessSampler(buffer)
                     self._samplers[id(buffer)].sample()
             if self._on_sample is not None:
-                self._on_sample(self._buffers.busiest())
+                try:
+                    self._on_sample(self._buffers.busiest())
+                except DamagedRecords:
+                    # They are checked again when the program has ended.
+                    self._on_sample = None
         for sampler in self._samplers.values():
             sampler.stop()
 

@@ -1,18 +1,27 @@
 """A JSONL file of runs: a first line of settings, then a line for each run as it ends."""
 
-import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from lockwright.base import json_values
 from lockwright.base.errors import LockwrightError
 from lockwright.base.results import this_process
 from lockwright.run import resume
 
+_Kind = TypeVar("_Kind")
+
 SCHEMA = 1
 """Increased when a field changes its meaning or is removed."""
+
+
+@dataclass(frozen=True)
+class _Owner:
+    """The line of a process that made the runs below it."""
+
+    owner: str
 
 
 @dataclass(frozen=True)
@@ -40,9 +49,9 @@ class RunLog:
 
     def adopt(self) -> None:
         """Make this process the owner. Raises LockwrightError if the previous owner is alive."""
-        owners = [line["owner"] for line in self.lines() if "owner" in line]
+        owners = self.records("owner", _Owner)
         if owners:
-            resume.check_not_running(owners[-1], self.subject)
+            resume.check_not_running(owners[-1].owner, self.subject)
         if not self.path.read_bytes().endswith(b"\n"):
             # The last line is incomplete after a kill; the next one must begin on a new line.
             with self.path.open("a") as file:
@@ -53,31 +62,62 @@ class RunLog:
         """Write a line. Raises LockwrightError on failure."""
         self._write(line, "a")
 
-    def settings(self) -> dict[str, Any]:
-        """Return the first line. Raises LockwrightError if the measurement cannot be resumed."""
+    def settings(self, kind: type[_Kind]) -> _Kind:
+        """Return the first line as a dataclass. Raises LockwrightError if the measurement cannot be
+        resumed."""
         try:
             with self.path.open(encoding="utf-8") as file:
                 settings: dict[str, Any] = json.loads(file.readline())
             version = settings.pop("schema")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self.missing() from error
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise self._missing() from error
         if version != SCHEMA:
             raise LockwrightError(
                 f"the {self.subject} in {self.path.parent} is of another version",
                 "begin one in another directory",
             )
-        return settings
+        try:
+            return json_values.converted(kind, settings)
+        except ValueError as error:
+            raise self.damaged(1, str(error)) from error
 
-    def lines(self) -> list[dict[str, Any]]:
-        """Return all lines after the first, except incomplete ones."""
-        lines = []
-        for text in self.path.read_text(encoding="utf-8").splitlines()[1:]:
-            with contextlib.suppress(ValueError):
-                lines.append(json.loads(text))
-        return lines
+    def records(self, name: str, kind: type[_Kind]) -> list[_Kind]:
+        """Return the lines after the first that have a value of this name, each as a dataclass.
+        Raises LockwrightError if one has values of other types."""
+        records = []
+        for number, line in self._lines():
+            if name in line:
+                try:
+                    records.append(json_values.converted(kind, line))
+                except ValueError as error:
+                    raise self.damaged(number, str(error)) from error
+        return records
 
-    def missing(self) -> LockwrightError:
-        """Return the error for a missing file."""
+    def _lines(self) -> Iterator[tuple[int, Any]]:
+        """Yield the lines after the first with their numbers. Those that are no JSON are left out:
+        a kill leaves an incomplete line."""
+        lines = self.path.read_text(encoding="utf-8", errors="replace").split("\n")
+        for number, text in enumerate(lines[1:], 2):
+            try:
+                line = json.loads(text)
+            except ValueError:
+                continue
+            except RecursionError as error:
+                raise self.damaged(number, "too many brackets") from error
+            if not isinstance(line, dict):
+                raise self.damaged(number, f"it is {str(line)[:40]!r}")
+            yield number, line
+
+    def damaged(self, number: int, why: str) -> LockwrightError:
+        """Return the error for a line, counted from 1, with values that no run writes."""
+        return LockwrightError(
+            f"line {number} of {self.path} is damaged ({why})",
+            "give another -o, without --resume, to begin one"
+            if number == 1
+            else "remove the line, and its run is made again",
+        )
+
+    def _missing(self) -> LockwrightError:
         return LockwrightError(
             f"there is no {self.subject} in {self.path.parent} to resume",
             "leave out --resume to begin one",

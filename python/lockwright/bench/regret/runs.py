@@ -69,12 +69,46 @@ def log(directory: Path) -> RunLog:
     return RunLog(directory / "runs.jsonl", "grid")
 
 
+@dataclass(frozen=True)
+class _Settings:
+    """The first line of a file: the options of the command, times in seconds and longest_wait in
+    milliseconds, and the conditions of the measurement."""
+
+    lock: str
+    against: str | None
+    cells: str | None
+    quick: bool
+    ablate: bool
+    machine: str | None
+    runs: int
+    seconds: float
+    warm_up: float
+    timeout: float | None
+    longest_wait: float
+    loops_per_us: float
+    processors: int
+    started: str
+    facts: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        for name in ("runs", "seconds", "longest_wait", "processors"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)}")
+
+
+class _StoredRun(Run):
+    """A line of a file."""
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "longest", "processors", "seconds"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}")
+
+
 def load(file: RunLog) -> tuple[dict[str, Any], Runs]:
     """Return the settings and runs of a file. Raises LockwrightError if it cannot be resumed."""
-    settings = file.settings()
+    settings = file.settings(_Settings)
     runs = Runs()
-    for line in file.lines():
-        if "cell" in line:
-            samples = tuple((time, count) for time, count in line.pop("samples"))
-            runs.add(Run(**line, samples=samples))
-    return settings, runs
+    for run in file.records("cell", _StoredRun):
+        runs.add(run)
+    return dict(vars(settings)), runs

@@ -1,6 +1,5 @@
 """The runs of a tour in a JSONL file, to which each run is appended at once."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from lockwright.bench.cases import Case
 from lockwright.bench.rounds import RoundResults
 from lockwright.run.bench_program import Outcome
 from lockwright.run.run_log import RunLog
+from lockwright.run.tools import Line
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,19 @@ class Header:
     seconds: float
     loops_per_us: float
     facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A line of the file."""
+
+    round: int
+    case: Case
+    lines: list[Line]
+    seconds: float
+    failure: str
+    timed_out: bool
+    meters: dict[str, float]
 
 
 def log(directory: Path) -> RunLog:
@@ -46,30 +59,14 @@ def add(file: RunLog, case: Case, round_number: int, outcome: Outcome) -> None:
 def load(file: RunLog) -> tuple[Header, RoundResults, list[str]]:
     """Return the header of a tour, its runs, and the failures among them.
 
-    Raises LockwrightError if there is no tour. An incomplete last line is left out.
+    Raises LockwrightError if there is no tour, or if a line of it is damaged. An incomplete line is
+    left out.
     """
-    try:
-        header = Header(**file.settings())
-    except TypeError as error:
-        raise file.missing() from error
+    header = file.settings(Header)
     results, failures = RoundResults(), []
-    for line in file.lines():
-        if "case" not in line:
-            continue
-        case = _case(line["case"])
-        outcome = Outcome(
-            line["lines"],
-            line["seconds"],
-            line["failure"],
-            line["timed_out"],
-            meters=line["meters"],
-        )
-        results.add(case, line["round"], outcome)
+    for run in file.records("case", _Run):
+        outcome = Outcome(run.lines, run.seconds, run.failure, run.timed_out, meters=run.meters)
+        results.add(run.case, run.round, outcome)
         if outcome.failure and not outcome.timed_out:
-            failures.append(f"{case.label()}: {outcome.failure}")
+            failures.append(f"{run.case.label()}: {outcome.failure}")
     return header, results, failures
-
-
-def _case(fields: Mapping[str, Any]) -> Case:
-    options, environment = (tuple(map(tuple, fields[name])) for name in ("options", "environment"))
-    return Case(fields["workload"], fields["lock"], options, environment)

@@ -14,7 +14,9 @@ HERE = "here"
 
 
 def load_machine(name: str, timeout: float) -> "Machine":
-    """Return a machine by name or file; HERE is measured once, in runs of `timeout` seconds."""
+    """Return a machine by name or file; HERE is measured once, in runs of `timeout` seconds. Raises
+    LockwrightError if it cannot be read."""
+    from lockwright.base.errors import LockwrightError
     from lockwright.bench import machine_file
     from lockwright.simulate import machine as machines
 
@@ -24,7 +26,12 @@ def load_machine(name: str, timeout: float) -> "Machine":
     if not path.exists():
         click.echo(f"Measuring this machine for {path}", err=True)
         machine_file.write(path, machine_file.document(machine_file.measure(3, timeout)))
-    return machines.load(str(path))
+    try:
+        return machines.load(str(path))
+    except LockwrightError as error:
+        # The user has not named the file; another version may have written it.
+        todo = f"'lockwright calibrate --machine {HERE}' measures this machine again"
+        raise LockwrightError(error.what, todo) from error
 
 
 @contextmanager

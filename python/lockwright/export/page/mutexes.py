@@ -100,9 +100,10 @@ def facts(mutex: Mutex) -> dict[str, str]:
     if place.stack[1:]:
         figures["called from"] = " ← ".join(frame.label for frame in place.stack[1:])
     figures["acquisitions"] = (
-        f"not known from outside; {numbers.count(mutex.contended)} waits of {mutex.threads} threads"
+        f"not known from outside; {_counted(mutex.contended, 'wait')} of"
+        f" {_counted(mutex.threads, 'thread')}"
         if not mutex.acquisitions
-        else f"{numbers.count(mutex.acquisitions)} by {mutex.threads} threads;"
+        else f"{numbers.count(mutex.acquisitions)} by {_counted(mutex.threads, 'thread')};"
         f" {numbers.count(mutex.contended)} found it held ({numbers.share(mutex.contended_share)})"
     )
     figures["waiting"] = _distribution(mutex.waiting)
@@ -123,10 +124,14 @@ def facts(mutex: Mutex) -> dict[str, str]:
         )
     if mutex.cond_waits or mutex.cond_signals:
         figures["condition variables"] = (
-            f"{numbers.count(mutex.cond_waits)} waits, {numbers.count(mutex.cond_signals)} signals,"
-            f" {numbers.count(mutex.futile_wakeups)} futile wake-ups"
+            f"{_counted(mutex.cond_waits, 'wait')}, {_counted(mutex.cond_signals, 'signal')},"
+            f" {_counted(mutex.futile_wakeups, 'futile wake-up')}"
         )
     return figures
+
+
+def _counted(number: float, noun: str) -> str:
+    return f"{numbers.count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _kind(mutex: Mutex) -> str:

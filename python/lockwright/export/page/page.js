@@ -66,8 +66,13 @@ const percentText = (share) => `${Number((100 * share).toPrecision(3))} %`;
 
 function drawDistribution(element, title, distribution, colour) {
   const bins = distribution.bins.map(([bin]) => bin);
-  const low = Math.min(...bins) - 1, high = Math.max(...bins) + 2;
-  const ticks = AXIS_DECADES.map((_, power) => power * BINS).filter((bin) => bin >= low && bin <= high);
+  let low = Math.min(...bins) - 1, high = Math.max(...bins) + 2;
+  const decades = AXIS_DECADES.map((_, power) => power * BINS);
+  if (!decades.some((bin) => bin >= low && bin <= high)) {
+    low = BINS * Math.floor(low / BINS);
+    high = BINS * Math.ceil(high / BINS);
+  }
+  const ticks = decades.filter((bin) => bin >= low && bin <= high);
   const position = (ns) => BINS * Math.log10(Math.max(ns, 1));
   const marks = [["p50", distribution.p50], ["p99", distribution.p99]];
   draw(element, [{

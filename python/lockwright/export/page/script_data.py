@@ -30,7 +30,7 @@ def distributions(mutex: Mutex) -> dict[str, Any]:
 
 
 def _distribution(durations: Distribution) -> dict[str, Any] | None:
-    bins = binned(durations.buckets)
+    bins = binned(durations.buckets, durations.most)
     if not bins:
         return None
     total = sum(bins.values())
@@ -42,15 +42,16 @@ def _distribution(durations: Distribution) -> dict[str, Any] | None:
     }
 
 
-def binned(buckets: tuple[tuple[float, float], ...]) -> dict[int, float]:
+def binned(buckets: tuple[tuple[float, float], ...], most: float = 0.0) -> dict[int, float]:
     """Return the weight in each of BINS bins for a power of ten, bin 0 beginning at 1 ns. A bucket
-    that is wider than a bin is spread evenly over the logarithm of its width."""
+    in several bins is spread evenly over the logarithm of its width. most: the end of the last
+    one."""
     bins: dict[int, float] = {}
     for index, (bound, weight) in enumerate(buckets):
         if weight <= 0:
             continue
         low = max(bound, 1.0)
-        following = buckets[index + 1][0] if index + 1 < len(buckets) else low
+        following = buckets[index + 1][0] if index + 1 < len(buckets) else most
         # Empty buckets are absent: a bucket does not extend over the gap.
         high = following if low < following <= 2 * low else low * 1.01
         begin, end = BINS * math.log10(low), BINS * math.log10(high)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from lockwright.run import record
 from lockwright.study.campaign.plan import Configuration
@@ -52,8 +51,3 @@ class Probe:
     counts: Mapping[str, int] = field(default_factory=dict)
     sums: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
-
-
-def probe_of(values: Mapping[str, Any]) -> Probe:
-    """Return the probe of a dictionary that `dataclasses.asdict` made of one."""
-    return Probe(**{**values, "setting": Configuration(**values["setting"])})

@@ -36,8 +36,10 @@ class Schedule:
         return sorted(order, key=lambda slot: self.plan.may_take_forever(slot.configuration))
 
     def _store_run(self, run: RunRecord) -> None:
-        self._ended.add(run.slot)
-        self._runs[run.slot.configuration].append(run)
+        # A damaged file may have others.
+        if run.slot.configuration in self._runs:
+            self._ended.add(run.slot)
+            self._runs[run.slot.configuration].append(run)
 
     def next(self, able: Callable[[Configuration], bool] = lambda _: True) -> Slot | None:
         """Return a slot that can be run now; None while there is none. able: whether the calling

@@ -6,17 +6,17 @@ after a kill or a power failure; a run takes far longer than a commit.
 
 import json
 import sqlite3
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from lockwright.base import results
+from lockwright.base import json_values, results
 from lockwright.base.errors import LockwrightError
 from lockwright.run import resume
 from lockwright.study.campaign.plan import Configuration, Plan, difference
-from lockwright.study.campaign.run_record import Probe, RunRecord, Slot, probe_of
+from lockwright.study.campaign.run_record import Probe, RunRecord
 from lockwright.study.program.trial import Result
 
 _FORMAT = 1
@@ -124,8 +124,20 @@ class Store:
         if row is not None:
             self._check_plan(row, plan)
 
+    @contextmanager
+    def _damaged(self) -> Iterator[None]:
+        """Raise the errors of damaged values as LockwrightError."""
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise LockwrightError(
+                f"the results in {self.path} are damaged ({error})", "name another file with --db"
+            ) from error
+
     def _check_plan(self, row: sqlite3.Row, plan: Plan) -> None:
-        if other := difference(plan.to_json(), row["plan"]):
+        with self._damaged():
+            other = difference(plan.to_json(), row["plan"])
+        if other:
             raise LockwrightError(
                 f"{self.path} has the runs of a plan that differs in {other}",
                 "undo the change to resume it, or name another file with --db",
@@ -147,8 +159,8 @@ class Store:
             row = self._connection.execute(
                 "SELECT facts FROM sitting WHERE machine = ? ORDER BY id", (machine,)
             ).fetchone()
-        facts: dict[str, Any] | None = json.loads(row["facts"]) if row else None
-        return facts
+        with self._damaged():
+            return json_values.converted(dict, json.loads(row["facts"])) if row else None
 
     def machines(self) -> list[str]:
         """Return the machines that have taken part, each once."""
@@ -170,7 +182,8 @@ class Store:
     def probes(self) -> list[Probe]:
         with self._guard():
             rows = self._connection.execute("SELECT probe FROM probe ORDER BY rowid").fetchall()
-        return [probe_of(json.loads(row["probe"])) for row in rows]
+        with self._damaged():
+            return [json_values.converted(Probe, json.loads(row["probe"])) for row in rows]
 
     def add(self, place: str, run: RunRecord) -> None:
         """Store a run. place: its machine, or '' if machines share the runs."""
@@ -196,7 +209,8 @@ class Store:
         """Return all runs with the place of each, in the order in which they were stored."""
         with self._guard():
             rows = self._connection.execute("SELECT * FROM run ORDER BY rowid").fetchall()
-        return [(row["place"], _run_record(row)) for row in rows]
+        with self._damaged():
+            return [(row["place"], _run_record(row)) for row in rows]
 
     def finish(self) -> None:
         with self._guard():
@@ -204,10 +218,10 @@ class Store:
 
 
 def _run_record(row: sqlite3.Row) -> RunRecord:
-    values = {name: row[name] for name in _RESULT}
+    result = {name: row[name] for name in _RESULT}
     for name in ("sums", "meters"):
-        values[name] = json.loads(values[name])
-    configuration = Configuration(**{name: row[name] for name in _KEYS})
-    return RunRecord(
-        Slot(configuration, row["round"]), row["machine"], row["started"], Result(**values)
-    )
+        result[name] = json.loads(result[name])
+    configuration = {name: row[name] for name in _KEYS}
+    slot = {"configuration": configuration, "round": row["round"]}
+    values = {"slot": slot, "result": result, "machine": row["machine"], "started": row["started"]}
+    return json_values.converted(RunRecord, values)

@@ -1,0 +1,94 @@
+"""A program that overwrites the profiler's records: one line, and the program's status and output."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lockwright.preload.layouts import layouts
+from lockwright.profile import damage
+from lockwright.profile.buffer import Buffer
+from support import buffer_reader, locate
+from support.processes import captured
+
+pytestmark = locate.native
+
+#: Acquires a mutex, writes to a count of every record that the profiler's library does not need,
+#: and ends with 3.
+OVERWRITES = """
+import ctypes, os, sys
+c, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+for _ in range(5000): c.pthread_mutex_lock(mutex); c.pthread_mutex_unlock(mutex)
+begin, size, count, offset = map(int, sys.argv[1:])
+with open(os.environ["LOCKWRIGHT_PROFILE"], "r+b") as file:
+    for number in range(count):
+        file.seek(begin + size * number + offset)
+        file.write(b"\\x7f" * 8)
+print("out", flush=True)
+sys.exit(3)
+"""
+
+
+def overwriting_program() -> list[str]:
+    layout = layouts(locate.preload_dir())
+    records, record = layout.field("profile_buffer", "records"), layout.structs["record"]
+    count = layout.field("record", "tried").offset
+    numbers = (records.offset, record.bytes, records.count, count)
+    return [sys.executable, "-c", OVERWRITES, *map(str, numbers)]
+
+
+@pytest.mark.parametrize("verb", ["profile", "top"])
+def test_the_program_keeps_its_status_and_output(verb: str, tmp_path: Path) -> None:
+    written = tmp_path / ("p.json" if verb == "profile" else "output")
+    done = captured(
+        [locate.lockwright(), verb, "-o", written, "--", *overwriting_program()],
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 3
+    line = next(line for line in done.stderr.splitlines() if "overwritten" in line)
+    assert "(records.tried)" in line
+    assert "Traceback" not in done.stderr
+    if verb == "profile":
+        assert done.stdout == "out\n"
+        assert done.stderr.splitlines() == [line]
+        assert not written.exists()
+    else:
+        assert written.read_text() == "out\n"
+        assert f"output is in {written}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "name"),
+    [
+        (("threads", "acquisitions"), 1 << 63, "threads.acquisitions"),
+        (("records", "init_site"), 5000, "init_site"),
+        (("records", "hold_site"), 17, "hold_site"),
+        (("details", "wait_edges", "holder"), 17, "holder"),
+        (("stacks", "frames"), 25, "frames"),
+        (("ticks_per_second",), 1, "clock"),
+    ],
+)
+def test_impossible_values(place: tuple[str, ...], value: int, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "buffer"
+    buffer_reader.write(path)
+    rows = np.fromfile(path, layouts(locate.preload_dir()).dtype("profile_buffer"))
+    damage.check(Buffer(path))
+    *tables, field = place
+    row = rows[0]
+    for table in tables:
+        row = row[table][0]
+    row[field] = value
+    rows.tofile(path)
+    with pytest.raises(damage.DamagedRecords, match=rf"records \({name}\)"):
+        damage.check(Buffer(path))
+
+
+def test_a_difference_of_two_clocks_may_be_below_zero(tmp_path: Path) -> None:
+    path = tmp_path / "buffer"
+    buffer_reader.write(path)
+    rows = np.fromfile(path, layouts(locate.preload_dir()).dtype("profile_buffer"))
+    rows[0]["records"][0]["handed_over"] = 2**64 - 300
+    rows.tofile(path)
+    damage.check(Buffer(path))

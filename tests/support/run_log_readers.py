@@ -1,0 +1,89 @@
+"""Valid run logs of a tour and of a grid, and what resuming them reads."""
+
+import shutil
+from dataclasses import asdict, replace
+from pathlib import Path
+from unittest import mock
+
+from lockwright.bench.claims.measure import findings
+from lockwright.bench.claims.table import choose
+from lockwright.bench.regret import grid, native
+from lockwright.bench.regret import runs as grid_runs
+from lockwright.bench.regret import session as grid_session
+from lockwright.bench.regret.verdict import summarise
+from lockwright.bench.report import processors
+from lockwright.bench.tour import store, tour_session
+from lockwright.bench.tour.page import Tour
+from lockwright.machine import provenance
+from lockwright.run.resume import check_facts
+from lockwright.run.run_log import RunLog
+
+from support import made_tour
+
+#: The cells of the grid, and its locks.
+_CELLS = "single/100ns/none/2,step/100ns-100us/*"
+_LOCKS = ("pthread", "futex")
+
+#: A claim of the tour.
+_CLAIM = "handover-pinned"
+
+
+def write_tour(path: Path) -> None:
+    """Write a tour that this process carries out, with three rounds, of which one run failed."""
+    log = RunLog(path, "tour")
+    log.begin(asdict(replace(made_tour.HEADER, claims=[_CLAIM], facts=provenance.machine())))
+    log.adopt()
+    for case, outcomes in made_tour.made(3).outcomes.items():
+        for round_number, outcome in outcomes.items():
+            store.add(log, case, round_number, outcome)
+    failed = replace(made_tour.outcome(1.0), failure="it crashed", meters={"joules": 1.0})
+    store.add(log, made_tour.PLAN.contended("fast", 2), 3, failed)
+
+
+def resume_tour(path: Path) -> None:
+    """Read what the command reads before it measures again, and make its files."""
+    log = RunLog(path, "tour")
+    header, results, failures = store.load(log)
+    check_facts(header.facts, provenance.machine(), "the tour", "begin another")
+    log.adopt()
+    session = tour_session.TourSession(path.parent, header, made_tour.HERE, results, failures)
+    plan = session.plan()
+    claims = choose(",".join(session.claims)) if session.claims else []
+    found = findings(claims, results, made_tour.HERE)
+    tour = Tour(header, plan, results, found, failures, "again", "", True)
+    tour_session.write(tour, path.parent)
+
+
+def write_grid(path: Path) -> None:
+    """Write a grid that this process carries out, with four rounds of two locks in two cells."""
+    log = RunLog(path, "grid")
+    log.begin(
+        {
+            "lock": "futex", "against": "pthread", "cells": _CELLS,
+            "quick": False, "ablate": False, "machine": None, "runs": 4, "seconds": 0.2,
+            "warm_up": 0.02, "timeout": None, "longest_wait": 100.0, "loops_per_us": 900.0,
+            "processors": 2, "started": "then", "facts": provenance.machine(),
+        }
+    )  # fmt: skip
+    log.adopt()
+    for number in range(4):
+        for lock, rate in zip(_LOCKS, (1e6, 2e6), strict=True):
+            for cell in grid.choose(grid.grid(processors()), _CELLS):
+                samples = tuple((t / 10, rate * (t + 2)) for t in range(-2, 3))
+                run = grid_runs.Run(
+                    cell.name, lock, number, rate + number, 0.01, 1.5, 0.3, 0.01, "", samples
+                )
+                log.append(asdict(run))
+
+
+def resume_grid(path: Path) -> None:
+    """Read what the command reads before it measures again, and make its files."""
+    folder = path.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    shutil.copy(path, grid_runs.log(folder).path)
+    # It makes a control group if a cell has a quota.
+    with mock.patch.object(native, "possible", lambda cells: (list(cells), [])):
+        session = grid_session.resume(folder, None)
+    verdicts = session.verdicts()
+    grid_session.heading(session)
+    grid_session.write(session, verdicts, summarise(verdicts), complete=False)
