@@ -187,9 +187,13 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str, why: str) -> None:
     before = log.path.read_text()
     with log.path.open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(LockwrightError) as caught:
+
+    def resume() -> None:
         store.load(log)
         log.adopt()
+
+    with pytest.raises(LockwrightError) as caught:
+        resume()
     assert caught.value.what.startswith(f"line 2 of {log.path} is damaged ({why}")
     log.path.write_text(before)
     log.adopt()
@@ -199,7 +203,7 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str, why: str) -> None:
 def test_a_damaged_first_line(tmp_path: Path) -> None:
     log = store.log(tmp_path)
     log.begin(vars(HEADER) | {"seconds": "x"})
-    with pytest.raises(LockwrightError, match="line 1 of .* is damaged") as caught:
+    with pytest.raises(LockwrightError, match=r"line 1 of .* is damaged") as caught:
         store.load(log)
     assert "without --resume" in caught.value.todo
 

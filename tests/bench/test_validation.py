@@ -223,17 +223,23 @@ def test_each_round_is_compared_with_the_others() -> None:
 
 def test_runs_are_stored_and_a_cut_line_is_left_out(tmp_path: Path) -> None:
     directory = tmp_path / "v"
-    store.begin(directory, {"seconds": 0.05})
+    lengths = {"seconds": 0.05, "warm_up": 0.01, "timeout": 1.0}
+    begun = {**lengths, "loops_per_us": 900.0, "facts": {"cpu": "x"}}
+    store.begin(directory, begun)
     store.add(directory, Rate("real", "single-lock", 2, "ttas", 0, 5.0))
     with (directory / store.RUNS).open("a") as file:
         file.write('{"source": "real", "workl')
+    store.log(directory).adopt()
+    store.add(directory, Rate("real", "single-lock", 2, "ttas", 1, 0.0))
     settings, runs = store.load(directory)
-    assert settings == {"seconds": 0.05}
+    assert settings == begun
     assert runs.has("real", CELL, "ttas", 0)
+    # The run after the cut line is whole.
+    assert runs.has("real", CELL, "ttas", 1)
     assert runs.of("real", CELL, "ttas") == [5.0]
     with pytest.raises(LockwrightError, match="there is a validation"):
         store.begin(directory, {})
-    for text in ("", "{", '{"schema": 99}', "[]"):
+    for text in ("", "{", '{"schema": 99}', '{"schema": 1}', "[]"):
         (directory / store.RUNS).write_text(text)
         with pytest.raises(LockwrightError):
             store.load(directory)

@@ -28,16 +28,17 @@ def test_missing_runs_are_made_and_the_agreement_is_printed(cli: Cli, tmp_path: 
     first = cli(*SMALL, "--parts", "real", "-o", folder)
     assert first.status == 0, first.err
     runs = (folder / "validation.jsonl").read_text().splitlines()
-    # The options, and two rounds of pthread and ttas.
-    assert len(runs) == 5
-    for line in map(json.loads, runs[1:]):
+    # The options, the process, and two rounds of pthread and ttas.
+    assert len(runs) == 6
+    for line in map(json.loads, runs[2:]):
         # A busy machine may give a thread no time in so short a run.
         assert (line["rate"] > 0) == (line["failure"] == "")
     second = cli(*SMALL, "--parts", "real,simulated", "-o", folder, "--resume")
     assert second.status == 0, second.err
     after = (folder / "validation.jsonl").read_text().splitlines()
-    assert after[:5] == runs
-    assert len(after) == 7
+    assert after[:6] == runs
+    # The process, and a simulation of each.
+    assert len(after) == 9
     assert "single-lock" in second.out
 
 

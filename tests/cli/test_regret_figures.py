@@ -3,10 +3,13 @@
 import math
 import random
 import statistics
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.bench.regret import choice, contenders, grid, measure, native, page, tables, verdict
+from lockwright.bench.regret import runs as grid_runs
 from lockwright.bench.regret.contenders import Contender, Contest
 from lockwright.bench.regret.grid import Cell
 from lockwright.bench.regret.runs import Run, Runs
@@ -260,3 +263,11 @@ def test_the_page_shows_the_map() -> None:
     assert 'class="behind"' in text
     assert "+50 % pthread" in text
     assert "<b>" not in text.partition("<script>")[0]
+
+
+def test_a_run_below_zero_is_damaged(tmp_path: Path) -> None:
+    log = grid_runs.log(tmp_path)
+    log.append({"schema": 1})
+    log.append(asdict(Run("single/100ns/none/2", "futex", 0, -1.0)))
+    with pytest.raises(LockwrightError, match=r"line 2 of .* is damaged \(rate is -1.0\)"):
+        log.records("cell", grid_runs._StoredRun)

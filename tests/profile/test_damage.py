@@ -1,4 +1,4 @@
-"""A program that overwrites the profiler's records: one line, and the program's status and output."""
+"""A program that overwrites the profiler's records: one line, and its own status and output."""
 
 import subprocess
 import sys

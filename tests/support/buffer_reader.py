@@ -129,7 +129,9 @@ def _samples(buffer: Buffer) -> Samples:
     zeros = np.zeros(len(buffer.records), np.int64)
     zeros[0] = 1
     last_ns = _BEGIN_NS + _SPENT * 10**9 // _RATE
-    return Samples(4, zeros, zeros.copy(), zeros.copy(), 8, 2, 3, {0: "main"}, 4, 6, last_ns=last_ns)
+    return Samples(
+        4, zeros, zeros.copy(), zeros.copy(), 8, 2, 3, {0: "main"}, 4, 6, last_ns=last_ns
+    )
 
 
 def read(path: Path) -> None:
@@ -144,8 +146,9 @@ def read(path: Path) -> None:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     others = other_processes(run_buffers, buffer)
     ended_ns = samples.last_ns + 10**6
+    pid = os.getpid()
     run = ProfiledRun(
-        ("program",), sys.executable, "then", 0, ended_ns, os.getpid(), usage, samples, others, "", True
-    )  # fmt: skip
+        ("program",), sys.executable, "then", 0, ended_ns, pid, usage, samples, others, "", True
+    )
     profile = to_profile(buffer, run)
     assert Profile.from_json(profile.to_json()).mutexes

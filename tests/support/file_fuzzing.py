@@ -355,6 +355,12 @@ READERS = (
         run_log_readers.write_grid,
         _function(run_log_readers.resume_grid),
     ),
+    Reader(
+        "validation resumed",
+        "validation.jsonl",
+        run_log_readers.write_validation,
+        _function(run_log_readers.resume_validation),
+    ),
     Reader("calibration", "c.json", _write_calibration, _function(_load_calibration)),
     Reader("baseline", "b.json", _write_baseline, _function(_compare_with_baseline)),
     Reader("study", "s.toml", _write_study, _command("study", "run", "FILE", "--dry-run")),

@@ -1,4 +1,4 @@
-"""Valid run logs of a tour and of a grid, and what resuming them reads."""
+"""Valid run logs of a tour, a grid and a validation, and what resuming them reads."""
 
 import shutil
 from dataclasses import asdict, replace
@@ -14,6 +14,9 @@ from lockwright.bench.regret.verdict import summarise
 from lockwright.bench.report import processors
 from lockwright.bench.tour import store, tour_session
 from lockwright.bench.tour.page import Tour
+from lockwright.bench.validation import agreement, tables
+from lockwright.bench.validation import store as validation
+from lockwright.bench.validation.cells import Cell, Rate
 from lockwright.machine import provenance
 from lockwright.run.resume import check_facts
 from lockwright.run.run_log import RunLog
@@ -23,6 +26,9 @@ from support import made_tour
 #: The cells of the grid, and its locks.
 _CELLS = "single/100ns/none/2,step/100ns-100us/*"
 _LOCKS = ("pthread", "futex")
+
+#: The locks of a validation.
+_RIVALS = ["pthread", "futex", "ttas"]
 
 #: A claim of the tour.
 _CLAIM = "handover-pinned"
@@ -87,3 +93,33 @@ def resume_grid(path: Path) -> None:
     verdicts = session.verdicts()
     grid_session.heading(session)
     grid_session.write(session, verdicts, summarise(verdicts), complete=False)
+
+
+def write_validation(path: Path) -> None:
+    """Write the real and the simulated runs of three locks in a cell."""
+    log = RunLog(path, "validation")
+    lengths = {"seconds": 0.05, "warm_up": 0.01, "timeout": 1.0}
+    log.begin({**lengths, "loops_per_us": 900.0, "facts": provenance.machine()})
+    log.adopt()
+    for lock, rate in zip(_RIVALS, (1e6, 2e6, 3e6), strict=True):
+        for number in range(3):
+            for source in ("real", "simulated"):
+                log.append(asdict(Rate(source, "single-lock", 2, lock, number, rate + number)))
+
+
+def resume_validation(path: Path) -> None:
+    """Read what the command reads before it measures again, and make its tables."""
+    folder = path.with_suffix("")
+    folder.mkdir(exist_ok=True)
+    shutil.copy(path, folder / validation.RUNS)
+    settings, rates = validation.load(folder)
+    check_facts(settings["facts"], provenance.machine(), "the validation", "begin another")
+    validation.log(folder).adopt()
+    cells = [Cell("single-lock", 2)]
+    found = agreement.agreement(rates, cells, _RIVALS, 3)
+    repeated = agreement.repeatability(rates, cells, _RIVALS)
+    if found.cells:
+        tables.cells_table(found, repeated)
+        tables.workloads_table(found, repeated)
+        tables.worst_table(found, 3)
+    tables.sentences(found, repeated)

@@ -58,7 +58,8 @@ def _unchecked(annotation: Any) -> _Converter | None:
     if dataclasses.is_dataclass(annotation):
         hints = typing.get_type_hints(annotation)
         fields = {name: _converter(hint) for name, hint in hints.items()}
-        return lambda value: _made(annotation, fields, value)
+        make: Callable[..., Any] = annotation  # type: ignore[assignment]
+        return lambda value: _made(make, fields, value)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is tuple and arguments[-1] is Ellipsis:
         each = _converter(arguments[0])

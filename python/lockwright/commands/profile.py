@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 @click.option(
     "--rwlock",
     metavar="keep|mutex",
-    help="Keep the C library's reader-writer locks, whose readers and writers have figures of their "
-    "own, or replace them by mutexes, under which readers exclude each other.  [default: keep]",
+    help="Keep the C library's reader-writer locks, whose readers and writers have figures of "
+    "their own, or replace them by mutexes, under which readers exclude each other.  "
+    "[default: keep]",
 )
 @grammar.pid()
 @grammar.seconds(

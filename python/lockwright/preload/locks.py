@@ -245,9 +245,7 @@ def check_replacement(setting: str, variable: str, value: str) -> None:
         return
     words = replacements_of(variable)
     if value not in words:
-        raise LockwrightError(
-            f"{setting}='{value}' is unknown", _nearest_or_list(value, words)
-        )
+        raise LockwrightError(f"{setting}='{value}' is unknown", _nearest_or_list(value, words))
 
 
 def set_replacements(environment: dict[str, str], chosen: Mapping[str, str | None]) -> None:

@@ -70,8 +70,8 @@ class Live:
         self._names: dict[int, str] = {}
 
     def state(self, most: int) -> State:
-        """Return the last interval, with the `most` mutexes that cost most. Raises DamagedRecords if
-        the program has overwritten the records."""
+        """Return the last interval, with the `most` mutexes that cost most. Raises DamagedRecords
+        if the program has overwritten the records."""
         damage.check(self.buffer)
         before, now = self._before, self._sums()
         self._before = now

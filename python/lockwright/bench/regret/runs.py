@@ -96,6 +96,7 @@ class _Settings:
                 raise ValueError(f"{name} is {getattr(self, name)}")
 
 
+@dataclass(frozen=True)
 class _StoredRun(Run):
     """A line of a file."""
 

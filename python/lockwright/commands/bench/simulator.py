@@ -103,6 +103,8 @@ def command(
         store.begin(directory, settings)
     else:
         settings = {"loops_per_us": 0.0}
+    if resumes or wanted != ["speed"]:
+        store.log(directory).adopt()
     lengths = measure.RunLengths(seconds, warm_up, settings["loops_per_us"], timeout, minutes)
 
     def add(run: Rate) -> None:
