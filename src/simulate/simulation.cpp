@@ -381,7 +381,7 @@ void simulation::forget_stores(const void* at) {
   }
 }
 
-void simulation::relax() {
+void simulation::relax(picoseconds length, bool saves_power) {
   thread& me = *current_;
   polling& p = me.poll;
   if (p.left != 0) {
@@ -395,8 +395,10 @@ void simulation::relax() {
   p.alike = alike ? p.alike + 1 : 0;
   p.last = p.now;
   p.now = {};
-  me.ahead += machine_.all.pause;
-  counted.pausing += machine_.all.pause;
+  me.ahead += length;
+  p.relaxes_for = length;
+  p.saves_power = saves_power;
+  counted.pausing += saves_power ? length : 0;
   if (p.alike >= polls_before_skip && machine_.all.skip_polls != 0) {
     skip_polls();
   }
@@ -411,11 +413,11 @@ void simulation::skip_polls() {
       return;
     }
   }
-  p.length = machine_.all.pause + p.last.count * machine_.all.load_hit + p.last.own;
+  p.length = p.relaxes_for + p.last.count * machine_.all.load_hit + p.last.own;
   processors.poll(me, p.alike / skipped_share);
   suspend();
   p.alike += p.left;
-  counted.pausing += p.left * machine_.all.pause;
+  counted.pausing += p.saves_power ? p.left * p.relaxes_for : 0;
 }
 
 void simulation::work(picoseconds length) {

@@ -35,6 +35,8 @@ struct polling {
   iteration now;
   iteration last;
   std::uint64_t alike = 0;  ///< iterations so far that were the same loads with the same values
+  picoseconds relaxes_for = 0;  ///< between two iterations
+  bool saves_power = true;      ///< meanwhile
 
   // While it is skipped.
   picoseconds began = 0;

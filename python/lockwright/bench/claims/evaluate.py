@@ -1,6 +1,5 @@
 """The evaluation of claims by their runs."""
 
-import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -76,12 +75,7 @@ def evaluate(
     """
     if absent := obstacle(claim, machine):
         return Finding(claim, Verdict.ELSEWHERE, f"{absent[:1].upper()}{absent[1:]}.")
-    by_point = [_figures_at(claim, results, point) for point in claim.points]
-    complete = set.intersection(*(set(values) for values in by_point))
-    values = [
-        math.exp(statistics.fmean(math.log(values[round_number]) for values in by_point))
-        for round_number in sorted(complete)
-    ]
+    values = _figures(claim, results)
     if not values:
         return Finding(claim, Verdict.OPEN, _missing_figures(claim, results))
     median = statistics.median(values)
@@ -105,14 +99,22 @@ def judge(low: float, high: float, least: float | None, most: float | None) -> V
     return Verdict.OPEN
 
 
-def _figures_at(claim: Claim, results: RoundResults, point: Options) -> dict[int, float]:
-    """Return the figure at one point, by round."""
-    assert claim.numerator is not None
-    upper = _side_figures(claim, results, claim.numerator, point)
-    if claim.denominator is None:
-        return upper
-    lower = _side_figures(claim, results, claim.denominator, point)
-    return {number: upper[number] / lower[number] for number in upper.keys() & lower.keys()}
+def _figures(claim: Claim, results: RoundResults) -> list[float]:
+    """Return the figure of each round in which all points have one."""
+    by_side = [_complete(claim, results, side) for side in claim.sides]
+    rounds = sorted(set.intersection(*(set(figures) for figures in by_side)))
+    mean = statistics.fmean if claim.of_averages else statistics.geometric_mean
+    return [
+        mean(by_side[0][number]) / (mean(by_side[1][number]) if len(by_side) > 1 else 1)
+        for number in rounds
+    ]
+
+
+def _complete(claim: Claim, results: RoundResults, side: Side) -> dict[int, list[float]]:
+    """Return the statistics of one side at all points, by round, without incomplete rounds."""
+    by_point = [_side_figures(claim, results, side, point) for point in claim.points]
+    rounds = set.intersection(*(set(figures) for figures in by_point))
+    return {number: [figures[number] for figures in by_point] for number in rounds}
 
 
 def _side_figures(
