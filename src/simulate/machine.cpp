@@ -25,6 +25,7 @@ constexpr scalar scalars[] = {
     {"load_hit", &figures::load_hit},
     {"store_hit", &figures::store_hit},
     {"rmw_hit", &figures::rmw_hit},
+    {"call", &figures::call},
     {"shared_read", &figures::shared_read},
     {"invalidate", &figures::invalidate},
     {"store_buffer", &figures::store_buffer},

@@ -37,9 +37,10 @@ struct figures {
   std::uint64_t slow_work = 0;   ///< work takes so many thousandths on them
 
   // Accesses.
-  std::uint64_t load_hit = 0;
+  std::uint64_t load_hit = 0;  ///< added to the steps around it, since hits overlap
   std::uint64_t store_hit = 0;
   std::uint64_t rmw_hit = 0;
+  std::uint64_t call = 0;  ///< a call of a lock's function takes at least so long
   cost_by_distance load{};         ///< of a line that another core has, by the distance to it
   cost_by_distance store{};        ///< to get it for writing
   cost_by_distance rmw{};          ///< the same for a read-modify-write

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "lock_call.hpp"
+
 namespace lockwright::simulate {
 namespace {
 
@@ -28,6 +30,7 @@ rw_site::rw_site(simulation& in, const rwlock_entry& lock, std::uint64_t data_li
 void rw_site::lock_read() {
   simulation_.pass_time();
   const picoseconds called = simulation_.time.now;
+  const lock_call call{simulation_};
   if (!entry_.lock_read(lock_)) {
     fail("the lock is broken: it did not admit a reader");
   }
@@ -41,12 +44,14 @@ void rw_site::lock_read() {
 void rw_site::unlock_read() {
   leave(record_.reads);
   --readers_;
+  const lock_call call{simulation_};
   entry_.unlock_read(lock_);
 }
 
 void rw_site::lock_write() {
   simulation_.pass_time();
   const picoseconds called = simulation_.time.now;
+  const lock_call call{simulation_};
   entry_.lock_write(lock_);
   if (writer_ != nullptr || readers_ != 0) {
     fail_exclusion("a writer");
@@ -58,6 +63,7 @@ void rw_site::lock_write() {
 void rw_site::unlock_write() {
   leave(record_.writes);
   writer_ = nullptr;
+  const lock_call call{simulation_};
   entry_.unlock_write(lock_);
 }
 

@@ -78,6 +78,10 @@ class simulation {
   void read_data(picoseconds length);
   /// Steps whose length is taken as it is.
   void spend(picoseconds length);
+  /// The time of the calling thread, of which it may have used some that has not passed yet.
+  [[nodiscard]] picoseconds callers_time() const { return time.now + current_->ahead; }
+  /// The calling thread's next step begins then at the earliest.
+  void spend_until(picoseconds then);
   /// The same for a step of the kernel, whose length varies.
   void spend_in_kernel(picoseconds length);
   void yield();

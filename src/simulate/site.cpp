@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "lock_call.hpp"
+
 namespace lockwright::simulate {
 namespace {
 
@@ -27,6 +29,7 @@ site::site(simulation& in, const lock_entry& lock, std::uint64_t data_lines, rec
 void site::lock() {
   simulation_.pass_time();
   const picoseconds called = simulation_.time.now;
+  const lock_call call{simulation_};
   const bool contended = entry_.lock(lock_);
   entered(called, contended);
 }
@@ -34,6 +37,7 @@ void site::lock() {
 bool site::try_lock() {
   simulation_.pass_time();
   const picoseconds called = simulation_.time.now;
+  const lock_call call{simulation_};
   if (!entry_.try_lock(lock_)) {
     return false;
   }
@@ -89,6 +93,7 @@ void site::unlock() {
   last_core_ = simulation_.core_of(*me);
   holder_ = nullptr;
   released_ = simulation_.time.now;
+  const lock_call call{simulation_};
   entry_.unlock(lock_);
 }
 

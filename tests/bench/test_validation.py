@@ -19,9 +19,10 @@ SHAPE = Shape(1, 1, 1, 2, 1, {0: (0, 0, 0, 0), 1: (0, 0, 0, 1)}, 32.0)
 
 NANOSECONDS = {
     "clock": 0.25,
-    "load_hit": 2.0,
+    "null_pair": 4.0,
     "fenced_store_hit": 17.0,
     "rmw_hit": 5.0,
+    "rmw_with_4_loads": 7.0,
     "load.cache": 80.0,
     "store.cache": 89.0,
     "rmw.cache": 86.0,
@@ -72,6 +73,9 @@ def test_a_machine_file_has_the_measured_figures(tmp_path: Path) -> None:
     assert figures["clock.ghz"] == 4
     assert figures["store.cache_ns"] == 89 - 17
     assert figures["line.migratory"] == 1
+    # Four loads take 2 ns beside a change, and a cycle is 0.25 ns.
+    assert figures["hit.load_cycles"] == 2
+    assert figures["call.least_ns"] == 2
     # Half a round of 920 less a yield of 160.
     assert figures["kernel.switch_ns"] == 300
     assert figures["kernel.sleep_ns"] == 600 - 300
@@ -84,6 +88,12 @@ def test_a_machine_file_has_the_measured_figures(tmp_path: Path) -> None:
     assert figures["kernel.tick_us"] > 0
     assert figures["kernel.fair"] == 1
     assert "quartiles" in machine.load(str(path)).sources["rmw"]
+
+
+def test_loads_without_a_measurable_cost_have_the_least(tmp_path: Path) -> None:
+    path = tmp_path / "here.toml"
+    machine_file.write(path, machine_file.document(measured(rmw_with_4_loads=4.9)))
+    assert machine.load(str(path)).figures["hit.load_cycles"] == 0.1
 
 
 def test_a_line_that_stays_shared_is_not_migratory() -> None:

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "lockwright/env/simulated.hpp"
+#include "lock_call.hpp"
 #include "lockwright/rwlock/phase_fair.hpp"
 #include "preload/basic_semaphore.hpp"
 #include "worked_examples.hpp"
@@ -26,6 +27,26 @@ figures crowded() {
   f.slice = 20'000 * ns;
   f.skip_polls = 1;
   return f;
+}
+
+TEST(Others, ACallTakesItsLeastTime) {
+  figures f = round_figures();
+  f.call = 30 * ns;
+  scenario s(f);
+  s.on(0, [&] {
+    {
+      const lock_call call{*s.sim};
+      s.load();
+    }
+    s.note("a miss of 100 ns");
+    {
+      const lock_call call{*s.sim};
+      s.load();
+    }
+    s.note("a hit of 1 ns");
+  });
+  s.run();
+  EXPECT_EQ(s.times, (times{{"a miss of 100 ns", 100}, {"a hit of 1 ns", 130}}));
 }
 
 TEST(Others, PhaseFairWritersExcludeOthers) {

@@ -13,7 +13,7 @@ from lockwright.bench.report import progress
 from lockwright.machine.procfs import Tree
 from lockwright.machine.provenance import cpu_model
 from lockwright.machine.shape import LEVELS, Shape, read
-from lockwright.run.bench_program import LIBC, Subject, run
+from lockwright.run.bench_program import Subject, run, subjects
 from lockwright.run.tools import Line
 from lockwright.stats.spread import Spread, spread
 
@@ -28,6 +28,16 @@ PAIRS = 6
 """Pairs of processors, at most, that are measured at each distance."""
 
 _ACCESSES = {"load": "load", "store": "fenced_store", "rmw": "rmw"}
+
+_RMW_WITH_LOADS = "rmw_with_4_loads"
+
+_NULL = "null"
+"""The lock without mutual exclusion, whose functions do nothing."""
+
+_CALLS = "null_pair"
+
+_LEAST_LOAD = 0.1
+"""Cycles of a load that hits, at least: processors begin a few in a cycle."""
 
 
 @dataclass
@@ -87,13 +97,14 @@ def measure(runs: int, timeout: float) -> Measured:
     pairs = _pairs(shape)
     second = pairs[-1][0] if pairs else first
     two = {"cpu_a": first, "cpu_b": second}
-    steps_in_all = runs * (4 + 2 * len(pairs) + len(IDLE_US) + len(BUSY_US))
+    libc, null = subjects(_NULL, None)
+    steps_in_all = runs * (5 + 2 * len(pairs) + len(IDLE_US) + len(BUSY_US))
     with progress("calibrate --machine", steps_in_all) as steps:
 
-        def result_of(workload: str, **options: object) -> Line:
+        def result_of(workload: str, subject: Subject = libc, **options: object) -> Line:
             steps.step(workload)
             arguments = {name.replace("_", "-"): value for name, value in options.items()}
-            outcome = run(Subject(LIBC), workload, arguments, timeout=timeout)
+            outcome = run(subject, workload, arguments, timeout=timeout)
             line = outcome.line("result")
             if line is None or outcome.failure:
                 raise LockwrightError(
@@ -106,6 +117,7 @@ def measure(runs: int, timeout: float) -> Measured:
             loops = result_of("calibrate")["loops_per_us"]
             assert isinstance(loops, (int, float))
             measured.add("clock", 1000 / (4 * float(loops)))
+            measured.add(_CALLS, result_of("uncontended", null).get("min_ns_per_pair"))
             line = result_of("pause")
             measured.add("clock_read", line.get("clock_ns"))
             measured.add_fields(line, "pause", "turn")
@@ -118,7 +130,7 @@ def measure(runs: int, timeout: float) -> Measured:
             for near, far in pairs:
                 level = shape.level(near, far)
                 line = result_of("accesses", cpu_a=near, cpu_b=far)
-                measured.add_fields(line, "load_hit", "fenced_store_hit", "rmw_hit")
+                measured.add_fields(line, "fenced_store_hit", "rmw_hit", _RMW_WITH_LOADS)
                 measured.add_fields(line, "rmw_after_load")
                 for table, name in _ACCESSES.items():
                     measured.add(f"{table}.{level}", line.get(f"{name}_ns"))
@@ -164,11 +176,18 @@ def document(measured: Measured) -> str:
     text.measured("clock", ["clock"], "of a chain of multiplications and additions", ghz=1 / cycle)
     text.measured(
         "hit",
-        ["load_hit", "rmw_hit"],
-        "chases over 128 lines of the processor's own cache; store_cycles: estimate",
-        load_cycles=measured["load_hit"] / cycle,
+        ["rmw_hit", _RMW_WITH_LOADS],
+        "chases over 128 lines of the processor's own cache; load_cycles: a quarter of what four "
+        f"loads add to a change, at least {_LEAST_LOAD:g}; store_cycles: estimate",
+        load_cycles=max(_LEAST_LOAD, (measured[_RMW_WITH_LOADS] - measured["rmw_hit"]) / 4 / cycle),
         store_cycles=1,
         rmw_cycles=measured["rmw_hit"] / cycle,
+    )
+    text.measured(
+        "call",
+        [_CALLS],
+        "half a pair of calls that do nothing",
+        least_ns=measured[_CALLS] / 2,
     )
     levels = [level for level in LEVELS[1:] if f"rmw.{level}" in measured.values]
     fenced = measured["fenced_store_hit"] if levels else 0.0

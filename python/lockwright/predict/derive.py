@@ -423,12 +423,13 @@ def _sleeps(profile: Profile, role: ThreadGroup, blocked: float) -> float:
 
 def _cost_of_calls(profile: Profile, machine: Machine | None, role: ThreadGroup) -> float:
     """Return the ns of a lock and an unlock outside section and waiting, which the simulator adds
-    itself: two read-modify-writes; after a contended acquisition a wake call, which finds no
-    sleeper or wakes one. A waiter may sleep several times until it has the mutex."""
+    itself: two calls with a read-modify-write each; after a contended acquisition a wake call,
+    which finds no sleeper or wakes one. A waiter may sleep several times until it has the mutex."""
     if machine is None:
         return 0.0
     figures = machine.figures
-    pair = 2 * figures["hit.rmw_cycles"] / figures["clock.ghz"]
+    change = figures["hit.rmw_cycles"] / figures["clock.ghz"]
+    pair = 2 * max(change, figures["call.least_ns"])
     contended = role.contended / max(1.0, role.acquisitions)
     of_all = sum(mutex.contended for mutex in profile.mutexes)
     slept = max(0.0, profile.process.voluntary - profile.process.cond_waits)

@@ -26,6 +26,7 @@ _MOST_PROCESSORS = 1024
 _FIGURES: dict[str, dict[str, str]] = {
     "clock": {"ghz": ""},
     "hit": {"load_cycles": "load_hit", "store_cycles": "store_hit", "rmw_cycles": "rmw_hit"},
+    "call": {"least_ns": "call"},
     "line": {
         "shared_read_ns": "shared_read",
         "invalidate_ns": "invalidate",
@@ -87,8 +88,10 @@ _FIGURES: dict[str, dict[str, str]] = {
 _OPTIONAL: dict[str, dict[str, float]] = {
     "smt": {"smt.busy_share": 1.0, "smt.pausing_share": 1.0},
     "hybrid": {"hybrid.slow_cores": 0.0, "hybrid.slow_share": 1.0},
+    "call": {"call.least_ns": 0.0},
 }
-"""The default figures of optional sections: `smt` if a core has one hardware thread, `hybrid`."""
+"""The default figures of optional sections: `smt` if a core has one hardware thread, `hybrid`,
+`call`."""
 
 _DEFAULTS = {
     "kernel.interrupt_ns": 0.0,
@@ -262,7 +265,7 @@ def _checked(name: str, document: Mapping[str, Any], label: str) -> Machine:
     for section, names in sections.items():
         table = document.get(section)
         if not isinstance(table, dict):
-            if section == "hybrid" or (section == "smt" and figures["shape.threads_per_core"] == 1):
+            if section in ("hybrid", "call") or (section == "smt" and figures["shape.threads_per_core"] == 1):
                 figures |= _OPTIONAL[section]
                 continue
             raise LockwrightError(f"{label}: section [{section}] is missing", f"see {PAGE}")

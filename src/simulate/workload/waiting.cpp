@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "../lock_call.hpp"
 #include "guarded.hpp"
 #include "workloads.hpp"
 
@@ -106,20 +107,37 @@ class many_locks : public workload {
 
   std::uint64_t step(std::uint32_t index) override {
     for (std::uint64_t i = 0; i < mutexes_; ++i) {
-      void* lock = memory_[index] + i * size_;
-      lock_.make(lock);
+      const lock_call call{in_};
+      lock_.make(place(index, i));
+    }
+    for (std::uint64_t i = 0; i < mutexes_; ++i) {
       for (std::uint64_t pair = 0; pair < pairs_; ++pair) {
-        lock_.lock(lock);
-        in_.pass_time();
-        lock_.unlock(lock);
+        take_and_release(place(index, i));
       }
-      in_.drain_stores();
-      lock_.destroy(lock);
+    }
+    in_.drain_stores();
+    for (std::uint64_t i = 0; i < mutexes_; ++i) {
+      const lock_call call{in_};
+      lock_.destroy(place(index, i));
     }
     return mutexes_;
   }
 
  private:
+  [[nodiscard]] void* place(std::uint32_t index, std::uint64_t mutex) const {
+    return memory_[index] + mutex * size_;
+  }
+
+  void take_and_release(void* lock) {
+    {
+      const lock_call call{in_};
+      lock_.lock(lock);
+    }
+    in_.pass_time();
+    const lock_call call{in_};
+    lock_.unlock(lock);
+  }
+
   simulation& in_;
   const lock_entry& lock_;
   std::uint64_t mutexes_;
