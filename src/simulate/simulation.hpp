@@ -70,9 +70,9 @@ class simulation {
   /// Loads and stores of the thread's own memory, which is in its core's cache.
   void touch_own(std::uint64_t loads, std::uint64_t stores);
   void forget_stores(const void* at);
-  void relax() { relax(machine_.all.pause, true); }
-  /// Ends an iteration of a loop that polls with a step in which the processor saves power or not.
-  void relax(picoseconds length, bool saves_power);
+  void relax() { relax({.length = machine_.all.pause}); }
+  /// Ends an iteration of a loop that polls.
+  void relax(relaxing between);
   void work(picoseconds length);
   /// Reads data for that long.
   void read_data(picoseconds length);

@@ -108,24 +108,33 @@ TEST(Published, LitlWakesWaitersThatPoll) {
   EXPECT_EQ(s.times[2], (std::pair<std::string, std::uint64_t>{"has granted", 1'350}));
 }
 
-TEST(Published, ALoopWithoutPausesPollsMoreOften) {
-  scenario s(round_figures());
-  std::uint64_t polls = 0;
-  s.on(0, [&] {
-    while (s.load() == 0) {
-      ++polls;
-      polling_without_pauses::relax();
+TEST(Published, SkippingPollsWithoutPausesChangesNoTime) {
+  std::vector<times> recorded;
+  for (const std::uint64_t skip : {0u, 1u}) {
+    figures f = round_figures();
+    f.skip_polls = skip;
+    scenario s(f);
+    s.on(0, [&] {
+      while (s.load() == 0) {
+        polling_without_pauses::relax();
+      }
+      s.note("changed");
+    });
+    s.on(1, [&] {
+      s.sim->spend(1'000 * ns);
+      s.change();
+    });
+    s.run();
+    EXPECT_EQ(s.sim->counted.pausing, 0u);
+    // A turn and a load are 2, so there are some 500 polls.
+    if (skip == 0) {
+      EXPECT_GE(s.sim->time.made(), 400u);
+    } else {
+      EXPECT_LT(s.sim->time.made(), 50u);
     }
-    s.note("changed");
-  });
-  s.on(1, [&] {
-    s.sim->spend(1'000 * ns);
-    s.change();
-  });
-  s.run();
-  // The first load 75 from memory; then a turn and a load, 2 for each poll.
-  EXPECT_GE(polls, (1'000u - 75u) / 2);
-  EXPECT_EQ(s.sim->counted.pausing, 0u);
+    recorded.push_back(s.times);
+  }
+  EXPECT_EQ(recorded[0], recorded[1]);
 }
 
 }  // namespace
