@@ -1,5 +1,6 @@
 """The evaluation of claims by their runs."""
 
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -103,11 +104,18 @@ def _figures(claim: Claim, results: RoundResults) -> list[float]:
     """Return the figure of each round in which all points have one."""
     by_side = [_complete(claim, results, side) for side in claim.sides]
     rounds = sorted(set.intersection(*(set(figures) for figures in by_side)))
-    mean = statistics.fmean if claim.of_averages else statistics.geometric_mean
-    return [
-        mean(by_side[0][number]) / (mean(by_side[1][number]) if len(by_side) > 1 else 1)
-        for number in rounds
-    ]
+    return [_figure(claim, *(figures[number] for figures in by_side)) for number in rounds]
+
+
+def _figure(claim: Claim, upper: list[float], lower: list[float] | None = None) -> float:
+    """Return the figure of the statistics of both sides at all points."""
+    if lower is None:
+        lower = [1.0] * len(upper)
+    if claim.of_averages:
+        return statistics.fmean(upper) / statistics.fmean(lower)
+    return math.exp(
+        statistics.fmean(math.log(a / b) for a, b in zip(upper, lower, strict=True))
+    )
 
 
 def _complete(claim: Claim, results: RoundResults, side: Side) -> dict[int, list[float]]:
