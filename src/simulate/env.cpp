@@ -48,6 +48,13 @@ void forget_stores(const void* at) {
 }
 
 void relax() { running().relax(); }
+void relax_for(std::uint32_t turns, bool saves_power) {
+  running().relax({turns * running().on().all.turn, saves_power, false});
+}
+void fence() {
+  running().pass_time();
+  running().drain_stores();
+}
 void delay(std::uint32_t turns) { running().spend(turns * running().on().all.turn); }
 void yield() { running().yield(); }
 std::uint64_t now_ns() { return running().now_ns(); }

@@ -74,7 +74,7 @@ const Entry& find_named(const std::string& name, const std::vector<const Entry*>
 /// The locks of the registry, and those that a run may name although no list shows them.
 std::vector<const lock_entry*> all_locks() {
   std::vector<const lock_entry*> all = locks();
-  const std::vector<const lock_entry*> published = published_layouts();
+  const std::vector<const lock_entry*> published = published_locks();
   all.insert(all.end(), published.begin(), published.end());
   return all;
 }

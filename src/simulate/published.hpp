@@ -1,5 +1,5 @@
-// Locks in the memory layout of their authors' libraries, for the claims of papers that measured
-// those. They have no row in the registry, and only their full name selects them.
+// Locks as their authors' programs have them, for the claims of papers that measured those. They have
+// no row in the registry, and only their full name selects them.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,6 @@
 
 namespace lockwright::simulate {
 
-std::vector<const lock_entry*> published_layouts();
+std::vector<const lock_entry*> published_locks();
 
 }  // namespace lockwright::simulate

@@ -303,7 +303,8 @@ std::uint64_t scheduler::slowness(std::uint32_t at) const {
        other += machine_.cores()) {
     const thread* beside = other == at ? nullptr : processors_[other].running;
     if (beside != nullptr) {
-      const bool pauses = beside->state == thread_state::polling || beside->poll.alike != 0;
+      const bool polls = beside->state == thread_state::polling || beside->poll.alike != 0;
+      const bool pauses = polls && beside->poll.between.saves_power;
       slowest = std::max(slowest, pauses ? f.smt_pausing : f.smt_busy);
     }
   }

@@ -113,6 +113,18 @@ def test_several_points_are_one_geometric_mean() -> None:
     assert evaluate(claim, results, MACHINE).values == pytest.approx((6.0, 6.0))
 
 
+def test_a_claim_about_averages_compares_those() -> None:
+    """650 to 200, while the geometric mean of the quotients 4 and 3 is 3.46."""
+    points = ({"threads": 1}, {"threads": 2})
+    claim = replace(CLAIM, points=points, of_averages=True)
+    results = RoundResults()
+    for point, upper, lower in zip(points, (400.0, 900.0), (100.0, 300.0), strict=True):
+        for round_number in range(2):
+            results.add(claim.cases_of(lock("a"), point)[0], round_number, measured(upper))
+            results.add(claim.cases_of(lock("b"), point)[0], round_number, measured(lower))
+    assert evaluate(claim, results, MACHINE).values == pytest.approx((3.25, 3.25))
+
+
 def test_the_best_of_several_is_the_best_by_its_median() -> None:
     """c has the best round, b the best median; with lower_is_better, the lowest median is best."""
     rates = {"a": [100.0] * 3, "b": [50.0, 50.0, 50.0], "c": [10.0, 10.0, 400.0]}

@@ -31,7 +31,7 @@ except LockwrightError as problem:
 def test_each_claim_is_simulated_or_has_a_reason() -> None:
     """A simulated claim has a workload of the simulator, with its parameters."""
     known = catalogue().workloads
-    common = {"warm-up", "balanced"}
+    common = {"warm-up", "balanced", "data-lines"}
     for claim, experiment in zip(CLAIMS, experiments(CLAIMS), strict=True):
         reason = experiment.claim.elsewhere
         assert (experiment.machine is None) == bool(inexpressible(claim)) == bool(reason)
@@ -67,10 +67,40 @@ def test_the_machine_and_the_threads_are_those_of_the_paper(
     assert {job.cell.threads for job in simulations} == threads
 
 
-def test_the_mutable_lock_has_its_published_layout() -> None:
-    simulations = jobs(experiments(choose("short-short-mutable")), 1)
-    locks = {case.lock: job.cell.lock for job, cases in simulations.items() for case in cases}
-    assert locks == {"mutable": "mutable-published", "ttas": "ttas"}
+def simulated_locks(claim: str) -> dict[str, str]:
+    simulations = jobs(experiments(choose(claim)), 1)
+    return {case.lock: job.cell.lock for job, cases in simulations.items() for case in cases}
+
+
+@pytest.mark.parametrize(
+    ("claim", "expected"),
+    [
+        ("short-short-mutable", {"mutable": "mutable-libmutlock", "ttas": "ttas"}),
+        (
+            "lockbench-shared-mutexee",
+            {"mutexee": "mutexee-litl", "mutable": "mutable-libmutlock"},
+        ),
+        ("timeout-throughput", {"mutexee": "mutexee-lockin", "pthread": "pthread-libc"}),
+    ],
+)
+def test_locks_are_those_of_the_papers_programs(claim: str, expected: dict[str, str]) -> None:
+    assert simulated_locks(claim) == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "data_lines"),
+    [
+        ("short-short-mutable", "0"),
+        ("ticket-beats-mutex", "0"),
+        ("mutexee-on-average", None),
+        ("restriction-throughput", None),
+    ],
+)
+def test_sections_change_shared_data_only_if_those_of_the_program_do(
+    claim: str, data_lines: str | None
+) -> None:
+    for job in jobs(experiments(choose(claim)), 1):
+        assert job.setup.parameters.get("data-lines") == data_lines
 
 
 def test_the_figures_of_a_simulation_are_those_of_a_measurement() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
+from lockwright.bench.claims.simulated_settings import PUBLISHED
 from lockwright.run import tools
 from support import harness, locate
 from support.processes import captured
@@ -23,6 +24,10 @@ except LockwrightError as problem:
 
 SIMULATOR = Path("bin/lockwright-simulate")
 
+#: Locks as the programs of papers have them, and those that may not be destroyed at once.
+AS_PUBLISHED = sorted({name for by_lock in PUBLISHED.values() for name in by_lock.values()})
+READ_AFTER_UNLOCK = {"mutexee-lockin", "mutexee-litl", "mutexee-timeout-lockin"}
+
 
 def test_worked_examples() -> None:
     outcome = harness.run(
@@ -31,7 +36,7 @@ def test_worked_examples() -> None:
     assert outcome.status == 0, outcome.describe()
     passed = re.search(r"\[  PASSED  \] (\d+) test", outcome.stdout)
     assert passed is not None, outcome.describe()
-    assert int(passed.group(1)) >= 21, outcome.describe()
+    assert int(passed.group(1)) >= 26, outcome.describe()
 
 
 @pytest.mark.parametrize("processors", SIZES)
@@ -51,12 +56,13 @@ def test_every_lock_on_every_size(lock: str, processors: int, tmp_path: Path) ->
     assert again.stdout == done.stdout
 
 
-@pytest.mark.parametrize("lock", [*locate.lock_names(), "mutable-published"])
+@pytest.mark.parametrize("lock", [*locate.lock_names(), *AS_PUBLISHED])
 def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
-    """Threads are preempted between any two steps, and the lock is destroyed soon."""
+    """Threads are preempted between any two steps, and the lock is destroyed soon. The published
+    MUTEXEE may not be destroyed at once."""
     path = machine_file(tmp_path)
     for words in (
-        ["last-user-destroys", "--threads", "5"],
+        *([] if lock in READ_AFTER_UNLOCK else [["last-user-destroys", "--threads", "5"]]),
         ["producer-consumer", "--threads", "3", "--capacity", "2"],
         ["migration", "--threads", "9", "--move-every", "7"],
         ["many-locks", "--threads", "2", "--mutexes", "10"],

@@ -57,6 +57,8 @@ class doubling_oracle {
       .meaning = "acquisitions without a late wake-up after which the window is narrowed by one",
       .source = "Marotta et al., CCPE 32(22), 2020"};
   static constexpr tunable_list<1> tunables{&late_every};
+  /// Acquisitions count, too, whose window has been changed since their thread arrived.
+  static constexpr bool counts_stale = true;
 
   /// The change of the window after an acquisition. `slept`: the caller slept for it; `spun`: it
   /// found the lock held when awake.
@@ -112,7 +114,9 @@ class mutable_window {
       sleep();
     }
     const bool spun = turn_.lock() == arrival::contended;
-    resize(window(found), oracle_.advise(spun, slept, window(found)));
+    if (Oracle<Env>::counts_stale || is_current(window(found))) {
+      resize(window(found), oracle_.advise(spun, slept, window(found)));
+    }
     return slept || spun ? arrival::contended : arrival::uncontended;
   }
 
@@ -163,10 +167,14 @@ class mutable_window {
     return static_cast<std::uint32_t>(state >> window_shift_) + 1;
   }
 
+  [[nodiscard]] bool is_current(std::uint32_t found) const {
+    return window(state_.load(std::memory_order_relaxed)) == found;
+  }
+
   /// Called by the holder. The step is dropped if another thread has changed the window since the
   /// caller arrived.
   void resize(std::uint32_t found, std::int64_t step) {
-    if (step == 0 || window(state_.load(std::memory_order_relaxed)) != found) {
+    if (step == 0 || !is_current(found)) {
       return;
     }
     const std::int64_t narrowest = 1 - std::int64_t{found};

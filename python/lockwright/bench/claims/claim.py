@@ -54,7 +54,8 @@ class Claim:
 
     points: sets of options; both sides are run at each. The figure is the quotient of their
     statistics, over several points the geometric mean, and without a denominator the statistic of
-    the numerator.
+    the numerator. of_averages: over several points it is the quotient of the averages of both
+    sides instead.
 
     least, most: the claim holds if the figure lies between them. They are 1 if the paper only
     claims better or worse, and a margin if it states one: how much better depends on the number of
@@ -72,6 +73,7 @@ class Claim:
     denominator: Side | None = None
     statistic: str = "rate"
     points: tuple[Options, ...] = ({},)
+    of_averages: bool = False
     ratio: float | None = None
     least: float | None = None
     most: float | None = None

@@ -76,12 +76,7 @@ def evaluate(
     """
     if absent := obstacle(claim, machine):
         return Finding(claim, Verdict.ELSEWHERE, f"{absent[:1].upper()}{absent[1:]}.")
-    by_point = [_figures_at(claim, results, point) for point in claim.points]
-    complete = set.intersection(*(set(values) for values in by_point))
-    values = [
-        math.exp(statistics.fmean(math.log(values[round_number]) for values in by_point))
-        for round_number in sorted(complete)
-    ]
+    values = _figures(claim, results)
     if not values:
         return Finding(claim, Verdict.OPEN, _missing_figures(claim, results))
     median = statistics.median(values)
@@ -105,14 +100,29 @@ def judge(low: float, high: float, least: float | None, most: float | None) -> V
     return Verdict.OPEN
 
 
-def _figures_at(claim: Claim, results: RoundResults, point: Options) -> dict[int, float]:
-    """Return the figure at one point, by round."""
-    assert claim.numerator is not None
-    upper = _side_figures(claim, results, claim.numerator, point)
-    if claim.denominator is None:
-        return upper
-    lower = _side_figures(claim, results, claim.denominator, point)
-    return {number: upper[number] / lower[number] for number in upper.keys() & lower.keys()}
+def _figures(claim: Claim, results: RoundResults) -> list[float]:
+    """Return the figure of each round in which all points have one."""
+    by_side = [_complete(claim, results, side) for side in claim.sides]
+    rounds = sorted(set.intersection(*(set(figures) for figures in by_side)))
+    return [_figure(claim, *(figures[number] for figures in by_side)) for number in rounds]
+
+
+def _figure(claim: Claim, upper: list[float], lower: list[float] | None = None) -> float:
+    """Return the figure of the statistics of both sides at all points."""
+    if lower is None:
+        lower = [1.0] * len(upper)
+    if claim.of_averages:
+        return statistics.fmean(upper) / statistics.fmean(lower)
+    return math.exp(
+        statistics.fmean(math.log(a / b) for a, b in zip(upper, lower, strict=True))
+    )
+
+
+def _complete(claim: Claim, results: RoundResults, side: Side) -> dict[int, list[float]]:
+    """Return the statistics of one side at all points, by round, without incomplete rounds."""
+    by_point = [_side_figures(claim, results, side, point) for point in claim.points]
+    rounds = set.intersection(*(set(figures) for figures in by_point))
+    return {number: [figures[number] for figures in by_point] for number in rounds}
 
 
 def _side_figures(

@@ -7,6 +7,7 @@ from lockwright.bench.cases import Case
 from lockwright.bench.claims.claim import Claim, all_cases
 from lockwright.bench.claims.evaluate import Finding, Machine, evaluate
 from lockwright.bench.claims.simulated_settings import (
+    PUBLISHED,
     Setting,
     for_machine,
     inexpressible,
@@ -21,9 +22,6 @@ from lockwright.simulate.run import Cell, Job, Line, Setup, catalogue, run_jobs
 
 _NAMES = {"mutexes": "locks"}
 """Options of the measuring program that have another name in the simulator."""
-
-_PUBLISHED = {"mutable": "mutable-published"}
-"""Locks that are simulated in the memory layout of their authors' library."""
 
 _LONG_RUN = {"balanced": "1"}
 """The papers' runs last seconds, after which Linux has balanced the run queues."""
@@ -92,7 +90,7 @@ def _job(case: Case, machine: machines.Machine, seed: int) -> Job:
     seconds = float(options.pop("seconds"))
     parameters = _LONG_RUN | {_NAMES.get(name, name): value for name, value in options.items()}
     setup = Setup(machine, case.workload, parameters, seconds, seed)
-    lock = _PUBLISHED.get(case.lock, case.lock)
+    lock = PUBLISHED.get(machine.name, {}).get(case.lock, case.lock)
     return Job(setup, Cell(lock, threads), dict(case.environment))
 
 
