@@ -34,11 +34,11 @@ template <class Env>
 using litl_spinlock = with_mutex_inside<Env, spinlock<Env>>;
 
 // The tunables are those of the registry's rows. In libmutlock (src/mutlocks/mutlocks_template.h,
-// 2019) the state and the spin lock share a cache line; the semaphore and what only the holder writes
-// have lines of their own.
+// 2019) the state and the spin lock share a cache line; the semaphore and what only the holder
+// writes have lines of their own.
 LOCKWRIGHT_ROW("mutable", mutable_of_libmutlock, "",
                mutable_window<Env, oracle_of_current_windows, 64>)
-LOCKWRIGHT_ROW("mcs-spin", mcs_spin_row_of_published, "", mcs<Env, spin_wait>)
+LOCKWRIGHT_ROW("mcs-spin", mcs_spin_of_authors, "", mcs<Env, spin_wait>)
 LOCKWRIGHT_ROW("ttas", ttas_of_lockin, "", ttas<Env>)
 LOCKWRIGHT_ROW("ticket", ticket_of_lockin, "", ticket<Env>)
 LOCKWRIGHT_ROW("spinlock", spinlock_of_lockin, "", spinlock<Env>)
@@ -55,8 +55,8 @@ LOCKWRIGHT_ROW("pthreadadapt", pthreadadapt_of_libc, "", adaptive_mutex<Env>)
 
 constexpr lock_entry entries[] = {
     lock_entry_of<mutable_of_libmutlock_lock<polling_without_pauses>>("mutable-libmutlock"),
-    lock_entry_of<mcs_spin_row_of_published_lock<polling_without_pauses>>("mcs-spin-libmutlock"),
-    lock_entry_of<mcs_spin_row_of_published_lock<polling_with_barriers>>("mcs-spin-lockin"),
+    lock_entry_of<mcs_spin_of_authors_lock<polling_without_pauses>>("mcs-spin-libmutlock"),
+    lock_entry_of<mcs_spin_of_authors_lock<polling_with_barriers>>("mcs-spin-lockin"),
     lock_entry_of<ttas_of_lockin_lock<polling_with_barriers>>("ttas-lockin"),
     lock_entry_of<ticket_of_lockin_lock<polling_with_barriers>>("ticket-lockin"),
     lock_entry_of<spinlock_of_lockin_lock<polling_with_barriers>>("spinlock-lockin"),

@@ -1,4 +1,5 @@
-// LiTL's locks (multicore-locks/litl), which Lock-Unlock measured, and Mutable Locks beside its own.
+// LiTL's locks (multicore-locks/litl), which Lock-Unlock measured, and Mutable Locks beside its
+// own.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// MUTEXEE as in its authors' library (LPD-EPFL/lockin, include/mutexee_in.h), which LiTL contains too.
-// It differs from lockwright/lock/mutexee.hpp: waiters poll by exchanges, and an unlock that waits for
-// an acquirer reads the lock itself once more, which is why the lock must not be destroyed at once.
+// MUTEXEE as in its authors' library (LPD-EPFL/lockin, include/mutexee_in.h), which LiTL contains
+// too. It differs from lockwright/lock/mutexee.hpp: waiters poll by exchanges, and an unlock that
+// waits for an acquirer reads the lock itself once more, so the lock must not be destroyed at once.
 //
 //   byte      | meaning
 //   locked    | 1: held
@@ -53,8 +53,7 @@ class alignas(64) published_mutexee {
     if (is_locked()) {
       return;
     }
-    // The program has two values for this, but a condition of the preprocessor that is never true
-    // chooses between them.
+    // The program has two values, but a preprocessor condition that is never true chooses.
     constexpr std::uint32_t unlock_waits_cycles = 384;
     Env::delay(unlock_waits_cycles);
     if (is_locked()) {

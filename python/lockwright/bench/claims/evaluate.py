@@ -113,9 +113,7 @@ def _figure(claim: Claim, upper: list[float], lower: list[float] | None = None) 
         lower = [1.0] * len(upper)
     if claim.of_averages:
         return statistics.fmean(upper) / statistics.fmean(lower)
-    return math.exp(
-        statistics.fmean(math.log(a / b) for a, b in zip(upper, lower, strict=True))
-    )
+    return math.exp(statistics.fmean(math.log(a / b) for a, b in zip(upper, lower, strict=True)))
 
 
 def _complete(claim: Claim, results: RoundResults, side: Side) -> dict[int, list[float]]:

@@ -19,8 +19,8 @@ COLUMNS = [
     Column(
         "here",
         "the figure on this machine: the quotient of the named statistic of the two named sides, "
-        "taken within each round; over several settings the geometric mean; median over the "
-        "rounds.",
+        "taken within each round; over several settings the geometric mean, or of best-lock-* "
+        "the quotient of the averages; median over the rounds.",
     ),
     Column(
         "95 % CI",
