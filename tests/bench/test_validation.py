@@ -98,7 +98,9 @@ def test_the_cache_is_as_large_as_two_processors_can_use(tmp_path: Path) -> None
     assert figures["data.cache_mib"] == 2 * 4
     assert figures["data.miss_ns"] == 30
     # No array misses: the size is that of /sys, and a miss takes as long as a chase in memory.
-    machine_file.write(path, machine_file.document(measured(**{f"read_{mib}_mib": 3.0 for mib in (8, 16, 32, 64)})))
+    machine_file.write(
+        path, machine_file.document(measured(**{f"read_{mib}_mib": 3.0 for mib in (8, 16, 32, 64)}))
+    )
     figures = machine.load(str(path)).figures
     assert figures["data.cache_mib"] == 32
     assert figures["data.miss_ns"] == 80

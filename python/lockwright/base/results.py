@@ -33,6 +33,17 @@ def explain_errors(path: Path, resume: str) -> Iterator[None]:
         raise LockwrightError(f"cannot write results to {path}: {reason}", todo) from error
 
 
+@contextmanager
+def explain_damage(path: Path) -> Iterator[None]:
+    """Raise the errors of damaged values as LockwrightError."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise LockwrightError(
+            f"the results in {path} are damaged ({error})", "name another file with --db"
+        ) from error
+
+
 def connect(path: Path, schema: str, number: int, application: int = 0) -> sqlite3.Connection:
     """Open a file, creating it, its directories and its tables (IF NOT EXISTS) as needed.
 

@@ -107,7 +107,7 @@ def measure(runs: int, timeout: float) -> Measured:
     steps_in_all = runs * (5 + 2 * len(pairs) + len(IDLE_US) + len(BUSY_US))
     with progress("calibrate --machine", steps_in_all) as steps:
 
-        def result_of(workload: str, subject: Subject = libc, **options: object) -> Line:
+        def result_of(workload: str, subject: Subject = libc, /, **options: object) -> Line:
             steps.step(workload)
             arguments = {name.replace("_", "-"): value for name, value in options.items()}
             outcome = run(subject, workload, arguments, timeout=timeout)
@@ -300,7 +300,7 @@ def document(measured: Measured) -> str:
 
 
 def _capacity(measured: Measured) -> tuple[float, float]:
-    """Return the MiB that the processors of a cache can use, and the ns of a read that misses it."""
+    """Return the MiB that the processors of a cache can use, and the ns of a read of other data."""
     shape = measured.shape
     nominal = shape.cache_mib or _DEFAULT_CACHE
     arrays = _arrays(shape)

@@ -5,8 +5,8 @@ import math
 import sqlite3
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -112,16 +112,6 @@ class Store:
     def _guard(self) -> AbstractContextManager[None]:
         return results.explain_errors(self.path, "with --resume")
 
-    @contextmanager
-    def _damaged(self) -> Iterator[None]:
-        """Raise the errors of damaged values as LockwrightError."""
-        try:
-            yield
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise LockwrightError(
-                f"the results in {self.path} are damaged ({error})", "name another file with --db"
-            ) from error
-
     def close(self) -> None:
         with self._guard():
             self._connection.close()
@@ -161,7 +151,7 @@ class Store:
 
     def _comparison(self, row: sqlite3.Row) -> Comparison:
         values = dict(row)
-        with self._damaged():
+        with results.explain_damage(self.path):
             values["plan"] = Plan.from_json(values["plan"])
             values["provenance"] = json.loads(values["provenance"])
             values["probe"] = json.loads(values["probe"])
@@ -192,7 +182,7 @@ class Store:
             rows = self._connection.execute(
                 f"SELECT {names} FROM run WHERE comparison = ? ORDER BY rowid", (comparison.id,)
             ).fetchall()
-        with self._damaged():
+        with results.explain_damage(self.path):
             return [
                 _of_its_types(Record, {**dict(row), "meters": json.loads(row["meters"])})
                 for row in rows

@@ -272,7 +272,9 @@ def _checked(name: str, document: Mapping[str, Any], label: str) -> Machine:
     for section, names in sections.items():
         table = document.get(section)
         if not isinstance(table, dict):
-            if section in ("hybrid", "call") or (section == "smt" and figures["shape.threads_per_core"] == 1):
+            if section in ("hybrid", "call") or (
+                section == "smt" and figures["shape.threads_per_core"] == 1
+            ):
                 figures |= _OPTIONAL[section]
                 continue
             raise LockwrightError(f"{label}: section [{section}] is missing", f"see {PAGE}")

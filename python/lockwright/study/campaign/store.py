@@ -6,8 +6,8 @@ after a kill or a power failure; a run takes far longer than a commit.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -124,18 +124,8 @@ class Store:
         if row is not None:
             self._check_plan(row, plan)
 
-    @contextmanager
-    def _damaged(self) -> Iterator[None]:
-        """Raise the errors of damaged values as LockwrightError."""
-        try:
-            yield
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise LockwrightError(
-                f"the results in {self.path} are damaged ({error})", "name another file with --db"
-            ) from error
-
     def _check_plan(self, row: sqlite3.Row, plan: Plan) -> None:
-        with self._damaged():
+        with results.explain_damage(self.path):
             other = difference(plan.to_json(), row["plan"])
         if other:
             raise LockwrightError(
@@ -159,7 +149,7 @@ class Store:
             row = self._connection.execute(
                 "SELECT facts FROM sitting WHERE machine = ? ORDER BY id", (machine,)
             ).fetchone()
-        with self._damaged():
+        with results.explain_damage(self.path):
             return json_values.converted(dict, json.loads(row["facts"])) if row else None
 
     def machines(self) -> list[str]:
@@ -182,7 +172,7 @@ class Store:
     def probes(self) -> list[Probe]:
         with self._guard():
             rows = self._connection.execute("SELECT probe FROM probe ORDER BY rowid").fetchall()
-        with self._damaged():
+        with results.explain_damage(self.path):
             return [json_values.converted(Probe, json.loads(row["probe"])) for row in rows]
 
     def add(self, place: str, run: RunRecord) -> None:
@@ -209,7 +199,7 @@ class Store:
         """Return all runs with the place of each, in the order in which they were stored."""
         with self._guard():
             rows = self._connection.execute("SELECT * FROM run ORDER BY rowid").fetchall()
-        with self._damaged():
+        with results.explain_damage(self.path):
             return [(row["place"], _run_record(row)) for row in rows]
 
     def finish(self) -> None:
