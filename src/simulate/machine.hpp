@@ -40,7 +40,7 @@ struct figures {
   std::uint64_t load_hit = 0;  ///< added to the steps around it, since hits overlap
   std::uint64_t store_hit = 0;
   std::uint64_t rmw_hit = 0;
-  std::uint64_t call = 0;  ///< a call of a lock's function takes at least so long
+  std::uint64_t call = 0;          ///< a call of a lock's function takes at least so long
   cost_by_distance load{};         ///< of a line that another core has, by the distance to it
   cost_by_distance store{};        ///< to get it for writing
   cost_by_distance rmw{};          ///< the same for a read-modify-write

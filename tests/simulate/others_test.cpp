@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <new>
 
-#include "lockwright/env/simulated.hpp"
 #include "lock_call.hpp"
+#include "lockwright/env/simulated.hpp"
 #include "lockwright/rwlock/phase_fair.hpp"
 #include "preload/basic_semaphore.hpp"
 #include "worked_examples.hpp"

@@ -67,8 +67,7 @@ TEST(Published, TheAdaptiveMutexTriesTenTimesAtFirst) {
 
 TEST(Published, MutexeeUnlockWaitsForATakerBeforeItWakes) {
   scenario s(round_figures());
-  auto& lock =
-      made<published_mutexee<polling_with_barriers, lockwright::sleep_until_woken>>(s);
+  auto& lock = made<published_mutexee<polling_with_barriers, lockwright::sleep_until_woken>>(s);
   s.on(0, [&] {
     lock.lock();
     // The waiter polls for 8192 cycles of 2.8 GHz, 2925 ns, and sleeps.

@@ -94,12 +94,11 @@ class malthusian {
   };
 
  public:
-  static constexpr lock_traits traits{
-      .category = category::load_control,
-      .waiting = Wait<Env>::policy,
-      .realtime = realtime::own_order,
-      .reference = "Guerraoui et al., TOCS 2019",
-      .summary = "LiTL's Malthusian lock."};
+  static constexpr lock_traits traits{.category = category::load_control,
+                                      .waiting = Wait<Env>::policy,
+                                      .realtime = realtime::own_order,
+                                      .reference = "Guerraoui et al., TOCS 2019",
+                                      .summary = "LiTL's Malthusian lock."};
 
   arrival lock() {
     node* me = Env::template take_node<node>();
