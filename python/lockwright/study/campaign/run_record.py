@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from lockwright.run import record
 from lockwright.study.campaign.plan import Configuration
@@ -41,13 +42,13 @@ class RunRecord:
 class Probe:
     """The first run of a setting on a machine, under the counting baseline. setting: a
     configuration without a lock; problem: why it cannot be run there, or empty; counts: of the
-    program's lock operations; sums: of the outputs that must be the same under every lock; version:
+    program's lock operations, some of them lists; sums: of the outputs that must be the same under every lock; version:
     of the program."""
 
     machine: str
     setting: Configuration
     problem: str
     elapsed: float = 0.0
-    counts: Mapping[str, int] = field(default_factory=dict)
+    counts: Mapping[str, Any] = field(default_factory=dict)
     sums: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
