@@ -42,8 +42,8 @@ class RunRecord:
 class Probe:
     """The first run of a setting on a machine, under the counting baseline. setting: a
     configuration without a lock; problem: why it cannot be run there, or empty; counts: of the
-    program's lock operations, some of them lists; sums: of the outputs that must be the same under every lock; version:
-    of the program."""
+    program's lock operations, some of them lists; sums: of the outputs that must be the same under
+    every lock; version: of the program."""
 
     machine: str
     setting: Configuration
