@@ -106,6 +106,14 @@ def test_the_cache_is_as_large_as_two_processors_can_use(tmp_path: Path) -> None
     assert figures["data.miss_ns"] == 80
 
 
+def test_the_arrays_of_a_very_large_cache_are_limited() -> None:
+    """Nothing is seen of a cache of 504 MiB, so its size is that of /sys."""
+    shape = Shape(1, 1, 1, 2, 1, SHAPE.places, 504.0)
+    arrays = {f"read_{1 << power}_mib": [2.0] for power in range(9)}
+    values = {name: [value] for name, value in NANOSECONDS.items()} | arrays
+    assert "cache_mib = 504" in machine_file.document(machine_file.Measured(shape, values))
+
+
 def test_two_processors_are_measured() -> None:
     assert machine_file.farthest_pair(SHAPE) == (0, 1)
     alone = Shape(1, 1, 1, 1, 1, {3: (0, 0, 0, 0)}, 32.0)

@@ -39,6 +39,9 @@ _CALLS = "null_pair"
 _DEFAULT_CACHE = 32.0
 """MiB of the last-level cache where /sys has no size: an estimate."""
 
+_MOST_MIB = 256
+"""MiB of the largest array, of which each of two processors has one."""
+
 _MISS = 2.0
 """A read of a large array that takes less than this times one of 1 MiB does not miss a cache."""
 
@@ -168,8 +171,9 @@ def _arrays(shape: Shape) -> list[int]:
 
 
 def _largest_array(shape: Shape) -> int:
-    """Return a power of two: twice the size of the cache, which two processors exceed fourfold."""
-    return 1 << math.ceil(math.log2(2 * (shape.cache_mib or _DEFAULT_CACHE)))
+    """Return a power of two: twice the size of the cache, which two processors exceed fourfold, or
+    the most that is read; no miss is seen then in a cache that is larger."""
+    return min(_MOST_MIB, 1 << math.ceil(math.log2(2 * (shape.cache_mib or _DEFAULT_CACHE))))
 
 
 def _pairs(shape: Shape) -> list[tuple[int, int]]:
