@@ -41,6 +41,8 @@ FOUND = (
     ("source lines", 20_000_000_000),
     ("source lines", 20_000_000_007),
     ("source lines", 20_000_000_117),
+    ("profile exported to .html", 300_000_000_920),
+    ("study resumed", 400_000_001_522),
 )
 
 

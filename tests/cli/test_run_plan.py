@@ -151,14 +151,15 @@ def test_the_rank_of_a_profile(cli: Cli, program: Program, plan: PlanFile, tmp_p
     several = program("several", "-g")
     names = subprocess.run(["nm", several], capture_output=True, text=True, check=True).stdout
     address = {name: int(value, 16) for value, name in re.findall(r"^(\S+) \S (\S+)$", names, re.M)}
+    places: tuple[tuple[record.PlaceKind, int, int], ...] = (
+        (record.OBJECT, address["initialised"], 0),
+        (record.CREATED, _return_of_the_call_in(several, "make"), 1),
+    )
     mutexes = tuple(
         dataclasses.replace(
             _mutex(), place=record.Place(kind, record.Frame(str(several), offset), n)
         )
-        for kind, offset, n in (
-            (record.OBJECT, address["initialised"], 0),
-            (record.CREATED, _return_of_the_call_in(several, "make"), 1),
-        )
+        for kind, offset, n in places
     )
     document = record.Profile((), 1, "", "preload", record.Process(), mutexes)
     (tmp_path / "p.json").write_text(document.to_json())

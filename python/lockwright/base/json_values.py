@@ -12,8 +12,8 @@ _Kind = TypeVar("_Kind")
 
 def converted(kind: type[_Kind], value: Any) -> _Kind:
     """Return a value of JSON as a dataclass; an object's further values are left out. Raises
-    ValueError if a value is missing, has another type than its field, or is a number of 2^64 or
-    more."""
+    ValueError if a value is missing, has another type than its field, is none of a Literal's, or is
+    a number of 2^64 or more."""
     annotation: Any = kind
     return typing.cast(_Kind, _converter(annotation)(value))
 
@@ -61,6 +61,8 @@ def _unchecked(annotation: Any) -> _Converter | None:
         make: Callable[..., Any] = annotation  # type: ignore[assignment]
         return lambda value: _made(make, fields, value)
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return lambda value: _one_of(arguments, value)
     if origin is tuple and arguments[-1] is Ellipsis:
         each = _converter(arguments[0])
         return lambda value: tuple([each(part) for part in value])
@@ -79,6 +81,12 @@ def _unchecked(annotation: Any) -> _Converter | None:
         present = _converter(next(part for part in arguments if part is not type(None)))
         return lambda value: None if value is None else present(value)
     return _check_parts if annotation is Any else None
+
+
+def _one_of(words: tuple[Any, ...], value: Any) -> Any:
+    if value not in words:
+        raise ValueError(f"{str(value)[:40]!r} is none of: {', '.join(words)}")
+    return value
 
 
 def _made(

@@ -38,7 +38,7 @@ def explain_damage(path: Path) -> Iterator[None]:
     """Raise the errors of damaged values as LockwrightError."""
     try:
         yield
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise LockwrightError(
             f"the results in {path} are damaged ({error})", "name another file with --db"
         ) from error

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ VARIABLE = "LOCKWRIGHT_PROFILE"
 
 _BUFFER, _MAGIC = "profile_buffer", b"LWPROBE"
 
-WAIT, HOLD = "wait", "hold"
-"""Kinds of spans."""
+SpanKind = Literal["wait", "hold"]
+WAIT: Final = "wait"
+HOLD: Final = "hold"
 
 _TICKS = 50
 """Approximate ticks for an uncontended acquisition and release."""

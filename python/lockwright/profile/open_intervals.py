@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lockwright.profile.buffer import HOLD, WAIT, Buffer, Rows, is_shared, lower_bounds
+from lockwright.profile.buffer import HOLD, WAIT, Buffer, Rows, SpanKind, is_shared, lower_bounds
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class OpenInterval:
     """An unfinished wait or hold. kind: WAIT or HOLD; record, thread: their numbers; caller: of the
     lock function, 0 if unknown; begin, end: in ticks of the clock."""
 
-    kind: str
+    kind: SpanKind
     record: int
     thread: int
     caller: int

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Literal, Self
 
 from lockwright.base import json_values
 from lockwright.base.errors import LockwrightError
@@ -81,12 +81,13 @@ def via(stack: tuple[Frame, ...], wrappers: int) -> str:
     return f" (via {replace(named[-1], source='').short_label})" if named else ""
 
 
-OBJECT = "object"
+OBJECT: Final = "object"
 """A mutex in a variable of a module: the frame is its address, the symbol its name."""
-CREATED = "created"
+CREATED: Final = "created"
 """A mutex that a call initialised: the frame is the caller."""
-FIRST_TAKEN = "first taken"
+FIRST_TAKEN: Final = "first taken"
 """Another mutex: the frame is the first caller that locked it."""
+PlaceKind = Literal["object", "created", "first taken"]
 
 USER_NUMBERS = 192
 """The bits of a record's set of threads, in src/probe/profile_buffer.hpp."""
@@ -101,7 +102,7 @@ class Place:
     among the mutexes of that frame in the order of their creation; -1 for all of them together.
     stack: of the call, where it was walked, from `frame` outwards. wrappers: as in a Site."""
 
-    kind: str
+    kind: PlaceKind
     frame: Frame
     ordinal: int = 0
     stack: tuple[Frame, ...] = ()
@@ -355,7 +356,7 @@ class Span:
 
     thread: int
     mutex: int
-    kind: str
+    kind: Literal["wait", "hold"]
     begin: float
     end: float
     site: int = -1

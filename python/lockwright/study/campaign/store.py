@@ -109,7 +109,7 @@ class Store:
                     )
                 else:
                     self._check_plan(row, plan)
-                    resume.check_not_running(row["owner"], "study")
+                    resume.check_not_running(_owner(row, self.path), "study")
                     self._connection.execute("UPDATE study SET owner = ?", (this_process,))
                 self._connection.execute("COMMIT")
             finally:
@@ -205,6 +205,11 @@ class Store:
     def finish(self) -> None:
         with self._guard():
             self._connection.execute("UPDATE study SET finished = ?", (results.now(),))
+
+
+def _owner(row: sqlite3.Row, path: Path) -> str:
+    with results.explain_damage(path):
+        return str(row["owner"])
 
 
 def _run_record(row: sqlite3.Row) -> RunRecord:
