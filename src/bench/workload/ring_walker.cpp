@@ -1,9 +1,8 @@
 // Walks over pages, in the section those of a shared ring, between sections those of a private one:
 // circulating threads share the translations of addresses.
-#include <algorithm>
-#include <numeric>
 #include <vector>
 
+#include "../random_cycle.hpp"
 #include "catalogue.hpp"
 #include "memory.hpp"
 #include "mutexes.hpp"
@@ -24,13 +23,8 @@ class ring {
     const std::uint64_t count = given.count("elements", 1);
     const std::uint64_t size = given.count("element-bytes", sizeof(element));
     random_source random(seed);
-    std::vector<std::uint64_t> order(count);
-    std::iota(order.begin(), order.end(), 0);
-    for (std::uint64_t i = count - 1; i > 0; --i) {
-      std::swap(order[i], order[random.below(i + 1)]);
-    }
     std::vector<element*> places;
-    for (const std::uint64_t at : order) {
+    for (const std::uint64_t at : random_order(count, random)) {
       // Anywhere in its page, or all of them would fall into the same few sets of the cache.
       const std::uint64_t offset = random.below(size / sizeof(element)) * sizeof(element);
       places.push_back(reinterpret_cast<element*>(&bytes_[at * size + offset]));
