@@ -4,11 +4,15 @@ import csv
 import dataclasses
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
+from lockwright.cli import main
+from lockwright.commands.common import machines
+from lockwright.machine import provenance
 from lockwright.run import tools
 from lockwright.simulate import machine
 from predict import examples
@@ -142,6 +146,28 @@ def test_a_stale_description_of_this_machine(cli: Cli, profile: Path, tmp_path: 
     described.parent.mkdir(parents=True)
     described.write_text('like = "linux-eevdf"\ntitle = "here"\n[later]\nns = 1\n')
     cli("predict", profile, *SHORT).refuses(str(described), "calibrate --machine here")
+
+
+def test_progress_without_a_terminal(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """As if the simulations took long: those that fit the models, and those of the locks."""
+    described = tmp_path / "lockwright/machine.toml"
+    described.parent.mkdir()
+    shutil.copy(Path(machine.__file__).parent / "machines/xeon-8260x2.toml", described)
+    here = dataclasses.replace(examples.two_workers(), provenance=provenance.machine())
+    profile = tmp_path / "profile.json"
+    profile.write_text(here.to_json())
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr(machines, "_QUIET", 0.0)
+    assert main(["predict", str(profile), *SHORT, "--locks", "futex"]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert all(re.fullmatch(r"lockwright: .*, about \d+ s left", line) for line in lines)
+    of_profile = [" simulations of the profile, " in line for line in lines]
+    assert of_profile == sorted(of_profile, reverse=True)
+    assert {True, False} == set(of_profile)
 
 
 def test_readers(cli: Cli, profile: Path) -> None:

@@ -14,7 +14,7 @@ from . import examples
 
 
 def with_gains(profile: Profile, advice: Advice) -> Advice:
-    def begin(number: int) -> None:
+    def progress(number: int) -> None:
         raise AssertionError(f"{number} simulations")
 
     return advised.with_gains(
@@ -23,7 +23,7 @@ def with_gains(profile: Profile, advice: Advice) -> Advice:
         machine.load("xeon-8260x2"),
         False,
         1.0,
-        begin,  # type: ignore[arg-type]
+        progress,  # type: ignore[arg-type]
     )
 
 

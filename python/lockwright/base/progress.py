@@ -90,11 +90,12 @@ class Display:
 
     def announce(self, about: str, line: str, left: float | None) -> None:
         """Announce the next run. about: its description. line: the text to print without a
-        terminal, unless it is the last one again. left: seconds until the end, if known."""
+        terminal, unless it is empty or the last one again. left: seconds until the end, if
+        known."""
         remains = f"about {duration(left)} left" if left is not None else ""
         if self._live:
             self._live.update(self._task, description=about, left=remains)
-        elif self._line != line:
+        elif line and self._line != line:
             self._line = line
             print_line(", ".join(part for part in (line, remains) if part))
 

@@ -71,8 +71,7 @@ def command(
     counts = counts or [derived.model.threads]
     at = points(derived.variants, machine, runs, seed)
     jobs = ranking.jobs(at, chosen, counts, seconds)
-    with simulations(len(jobs)) as advance:
-        outcomes = simulate(jobs, timeout, advance)
+    outcomes = simulate(jobs, timeout, simulations, lambda key: key[1])
     console = terminal.output()
     console.print(header.title, style="bold", soft_wrap=True)
     ranked, reasons = [], {}

@@ -165,7 +165,9 @@ def command(
                 )
             rounds = 1 + len(sensitivity.FACTORS) * len(sensitivity.varied(setup))
             with simulations(rounds * len(cells)) as advance:
-                effects = sensitivity.examine(setup, cells, timeout, lambda _: advance())
+                effects = sensitivity.examine(
+                    setup, cells, timeout, lambda cell: advance(cell.text)
+                )
             console.print(sensitivity.table(setup, effects))
             return 0
         stopped = False
@@ -174,8 +176,10 @@ def command(
         ends = len(machine.range_ends())
         try:
             with simulations((1 + ends) * len(cells)) as advance:
-                results = runs.run(setup, cells, timeout, lambda _: advance())
-                open_pairs.simulate_ends(setup, cells, timeout, lambda _: advance(), at_ends)
+                results = runs.run(setup, cells, timeout, lambda cell: advance(cell.text))
+                open_pairs.simulate_ends(
+                    setup, cells, timeout, lambda cell: advance(cell.text), at_ends
+                )
         except runs.Interrupted as interrupt:
             cause = interrupt.__cause__
             if isinstance(cause, LockwrightError) or not isinstance(cause, KeyboardInterrupt):

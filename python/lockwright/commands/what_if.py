@@ -125,8 +125,7 @@ def command(
     present = derived.model.threads
     at = points(derived.variants, header.machine, runs, seed)
     jobs = what_if.jobs(at, changes, present, BASELINE, seconds)
-    with simulations(len(jobs)) as advance:
-        outcomes = simulate(jobs, timeout, advance)
+    outcomes = simulate(jobs, timeout, simulations, lambda key: key[1])
     effects = what_if.effects(outcomes, at, changes)
     console = terminal.output()
     console.print(header.title, style="bold", soft_wrap=True)

@@ -1,6 +1,6 @@
 """The predicted gains of the changes that `lockwright advise` proposes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lockwright import advise
@@ -12,7 +12,7 @@ from lockwright.predict.changes import Change
 from lockwright.predict.derive import derive
 from lockwright.predict.fit import fit, unfitted
 from lockwright.predict.show import Header
-from lockwright.predict.simulations import points, simulate
+from lockwright.predict.simulations import Progress, points, simulate
 from lockwright.profile.record import Profile
 from lockwright.simulate.figures import BASELINE
 from lockwright.simulate.machine import Machine
@@ -56,15 +56,14 @@ def with_gains(
     machine: Machine,
     is_own: bool,
     timeout: float,
-    on_begin: Callable[[int], Callable[[], None]],
+    progress: Progress,
 ) -> advise.Advice:
     """Return the advice with its changes in the order of their predicted gains. machine: that of
-    the prediction; is_own: the profile is from there; timeout: seconds of each simulation;
-    on_begin: called with the number of simulations; returns the function to call after each.
+    the prediction; is_own: the profile is from there; timeout: seconds of each simulation.
 
     Where nothing can be predicted, the advice has the reason."""
     try:
-        gains = _predict(profile, advice, machine, is_own, timeout, on_begin)
+        gains = _predict(profile, advice, machine, is_own, timeout, progress)
     except LockwrightError as error:
         return replace(advice, predicted=advise.Gains(reason=error.what))
     return _sorted(advice, gains)
@@ -76,7 +75,7 @@ def _predict(
     machine: Machine,
     is_own: bool,
     timeout: float,
-    on_begin: Callable[[int], Callable[[], None]],
+    progress: Progress,
 ) -> advise.Gains:
     if is_own:
         machine = profiled_machine.with_wakes(profile, machine)
@@ -86,14 +85,14 @@ def _predict(
         return advise.Gains(tuple(gains), machine.title)
     agreement = None
     if is_own:
-        fitted = fit(derived, machine, _RUNS, 1, timeout, _STEPS)
+        fitted = fit(derived, machine, _RUNS, 1, timeout, _STEPS, progress)
         derived, agreement = fitted.derived, fitted.agreement
     else:
         derived = unfitted(derived)
     at = [each for each in points(derived.variants, machine, _RUNS, 1) if each.machine is machine]
     of_changes = [proposal.change for proposal in proposals]
     jobs = what_if.jobs(at, of_changes, derived.model.threads, BASELINE, None, _STEPS)
-    outcomes = simulate(jobs, timeout, on_begin(len(jobs)))
+    outcomes = simulate(jobs, timeout, progress, lambda key: key[1])
     effects = {each.change: each for each in what_if.effects(outcomes, at, of_changes)}
     locks: list[advise.Gain] = []
     for proposal in proposals:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from lockwright.predict.derive import Derived, Variant, label_of
 from lockwright.predict.estimate import Estimate, estimate
-from lockwright.predict.simulations import STEPS, Point, job, simulate
+from lockwright.predict.simulations import STEPS, Point, Progress, job, simulate, unseen
 from lockwright.simulate.figures import BASELINE, figures, integer
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Buckets, Model, gamma, mean, scaled
@@ -64,6 +64,7 @@ def fit(
     seed: int,
     timeout: float,
     steps: int = STEPS,
+    progress: Progress = unseen,
 ) -> Fitted:
     """Return the one or two models of different gaps whose contention is nearest to the profile's,
     and the nearest one with sections that change a cache line. machine: the one of the profile;
@@ -74,7 +75,7 @@ def fit(
         for variation in VARIATIONS
         for scale in scales
     }
-    trials = _try(models, machine, runs, seed, timeout, steps)
+    trials = _try(models, machine, runs, seed, timeout, steps, progress)
     if not trials:
         return Fitted(unfitted(derived), None)
     trials.sort(key=lambda each: _distance(each, derived))
@@ -87,7 +88,10 @@ def fit(
     changed = {
         (each.variation, 1.0): _with_cycle(each.model, derived.rate, each.rate) for each in nearest
     }
-    again = {each.variation: each for each in _try(changed, machine, runs, seed, timeout, steps)}
+    again = {
+        each.variation: each
+        for each in _try(changed, machine, runs, seed, timeout, steps, progress)
+    }
     chosen = []
     for before in nearest:
         after = again.get(before.variation)
@@ -129,6 +133,7 @@ def _try(
     seed: int,
     timeout: float,
     steps: int,
+    progress: Progress,
 ) -> list[_Trial]:
     """Simulate models with the threads of the profile under the C library's mutex."""
     jobs = {}
@@ -137,7 +142,7 @@ def _try(
             variant = Variant(label_of(key[0]), model, 0)
             point = Point(variant, machine, seed + number, variant.label)
             jobs[key, number] = job(point, model, Cell(BASELINE, model.threads), None, steps)
-    outcomes = simulate(jobs, timeout)
+    outcomes = simulate(jobs, timeout, progress)
     trials = []
     for key, model in models.items():
         lines = [line for (of, _), line in outcomes.lines.items() if of == key]

@@ -1,7 +1,8 @@
 """The simulations behind a prediction: each model that agrees with a profile, on each end of the
 machine's ranges, with several seeds."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -107,19 +108,46 @@ def job(point: Point, model: Model, cell: Cell, seconds: float | None, steps: in
     return Job(setup, cell)
 
 
+Progress = Callable[[int], AbstractContextManager[Callable[[str], None]]]
+"""A display of the progress of so many simulations, whose function is called after each with its
+description."""
+
+
+@contextmanager
+def unseen(_number: int) -> Iterator[Callable[[str], None]]:
+    """Show nothing."""
+    yield lambda _about: None
+
+
 def simulate(
-    jobs: Mapping[Key, Job], timeout: float, on_end: Callable[[], None] = lambda: None
+    jobs: Mapping[Key, Job],
+    timeout: float,
+    progress: Progress = unseen,
+    group: Callable[[Key], Hashable] = lambda key: key,
 ) -> Outcomes[Key]:
-    """Simulate all jobs, the long ones first, as many at a time as there are processors."""
+    """Simulate the jobs, those of many threads first, as many at a time as there are processors.
+    group: after a failure in a group, which may take the whole `timeout`, its other jobs are left
+    out."""
     outcomes: Outcomes[Key] = Outcomes()
     keys = {id(each): key for key, each in jobs.items()}
+    failed = set()
+
+    def is_wanted(each: Job) -> bool:
+        if group(keys[id(each)]) not in failed:
+            return True
+        advance(each.cell.text)
+        return False
 
     def store(ended: Job, line: Line | None, failure: str) -> None:
+        key = keys[id(ended)]
         if line is None:
-            outcomes.failures[keys[id(ended)]] = failure
+            outcomes.failures[key] = failure
+            failed.add(group(key))
         else:
-            outcomes.lines[keys[id(ended)]] = line
-        on_end()
+            outcomes.lines[key] = line
+        advance(ended.cell.text)
 
-    run_jobs(sorted(jobs.values(), key=lambda each: -each.cell.threads), timeout, store)
+    ordered = sorted(jobs.values(), key=lambda each: -each.cell.threads)
+    with progress(len(jobs)) as advance:
+        run_jobs(filter(is_wanted, ordered), timeout, store)
     return outcomes

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cache
@@ -50,6 +50,10 @@ class Cell:
 
     lock: str
     threads: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.lock}, {self.threads} thread{'s' if self.threads != 1 else ''}"
 
 
 @dataclass(frozen=True)
@@ -205,10 +209,11 @@ def run(
 
 
 def run_jobs(
-    jobs: Sequence[Job], timeout: float, on_end: Callable[[Job, Line | None, str], None]
+    jobs: Iterable[Job], timeout: float, on_end: Callable[[Job, Line | None, str], None]
 ) -> None:
-    """Simulate the jobs, as many at a time as there are processors. on_end: called at the end of
-    each job with its result, or None and the reason for its failure."""
+    """Simulate the jobs, as many at a time as there are processors; each is taken from `jobs` when
+    it begins. on_end: called at the end of each job with its result, or None and the reason for its
+    failure."""
     processors = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
         inputs = _Inputs(Path(folder))

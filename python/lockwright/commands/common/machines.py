@@ -1,5 +1,6 @@
 """Machines of simulating commands, and the display of their progress."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -34,11 +35,30 @@ def load_machine(name: str, timeout: float) -> "Machine":
         raise LockwrightError(error.what, todo) from error
 
 
-@contextmanager
-def simulations(steps: int) -> Iterator[Callable[[], None]]:
-    """Show the progress of so many simulations, with the estimated time left, and yield the
-    function to call after each."""
-    from lockwright.bench import report
+_QUIET = 20.0
+"""Seconds before the first line where there is no terminal: short commands print none."""
 
-    with report.progress("Simulating", steps) as bar:
-        yield bar.advance
+
+@contextmanager
+def simulations(number: int, what: str = "simulations") -> Iterator[Callable[[str], None]]:
+    """Show the progress of so many simulations, with the estimated time left, and yield the
+    function to call after each with its description: a bar on a terminal; elsewhere, if they take
+    long, a line, and from then on one for each tenth. what: the simulations in words."""
+    from lockwright.base.progress import Display
+
+    ended, tenth, line = 0, -1, ""
+    began = time.monotonic()
+    with Display(number, 0) as display:
+
+        def advance(about: str) -> None:
+            nonlocal ended, tenth, line
+            ended += 1
+            display.advance()
+            elapsed = time.monotonic() - began
+            if elapsed >= _QUIET and 10 * ended // number > tenth:
+                tenth = 10 * ended // number
+                line = f"{ended} of {number} {what}"
+            display.announce(about, line, elapsed / ended * (number - ended))
+
+        display.announce(what, "", None)
+        yield advance

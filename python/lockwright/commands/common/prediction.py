@@ -1,7 +1,7 @@
 """Options and steps of the commands that predict."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +68,14 @@ def begin(path: Path, machine_name: str, runs: int, seed: int, timeout: float) -
     if own is None:
         derived = unfitted(derived)
     else:
-        fitted = fit(derived, own, runs, seed, timeout)
+        fitted = fit(
+            derived,
+            own,
+            runs,
+            seed,
+            timeout,
+            progress=partial(simulations, what="simulations of the profile"),
+        )
         derived, found = fitted.derived, fitted.agreement
     program = Path(profile.command[0]).name if profile.command else "a program"
     return Header(program, machine, derived, found)
@@ -99,12 +106,4 @@ def predict_gains(profile: "Profile", advice: "Advice") -> "Advice":
     except LockwrightError as error:
         return replace(advice, predicted=Gains(reason=error.what))
     is_own = profiled_machine.is_this(profile)
-    with ExitStack() as display:
-        return advised.with_gains(
-            profile,
-            advice,
-            machine,
-            is_own,
-            _ADVICE_TIMEOUT,
-            lambda number: display.enter_context(simulations(number)),
-        )
+    return advised.with_gains(profile, advice, machine, is_own, _ADVICE_TIMEOUT, simulations)

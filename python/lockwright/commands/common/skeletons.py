@@ -2,15 +2,14 @@
 
 import shlex
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from lockwright.commands.common import grammar
+from lockwright.commands.common.machines import simulations
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -108,28 +107,6 @@ def locks_of_study(names: str | None) -> list[str]:
     return [lock for lock in PUBLISHED_LOCKS if lock in catalogue().locks]
 
 
-@contextmanager
-def _progress(total: int) -> "Iterator[Callable[[Row], None]]":
-    """Show the progress of so many simulations, with the estimated time left, and yield the
-    function to call after each: a bar on a terminal, a line for each tenth elsewhere."""
-    from lockwright.base.progress import Display
-
-    ended = 0
-    began = time.monotonic()
-    with Display(total, 0) as display:
-
-        def advance(row: "Row") -> None:
-            nonlocal ended
-            ended += 1
-            left = (time.monotonic() - began) / ended * (total - ended)
-            display.advance()
-            tenth = 10 * ended // total
-            line = f"{10 * tenth} % of {total} simulations"
-            display.announce(f"{row.lock}, {row.application}", line, left)
-
-        yield advance
-
-
 def simulate_study(path: Path, planned: "Plan", timeout: float, resumes: bool) -> int:
     """Make the simulations that a file lacks, and print how many it has. Return the exit status;
     after a signal the file is complete up to there."""
@@ -148,8 +125,12 @@ def simulate_study(path: Path, planned: "Plan", timeout: float, resumes: bool) -
     jobs = len({row.prediction for row in missing})
     print_line(f"{len(missing)} predicted runs to make, in {jobs} simulations")
     try:
-        with interrupts.stop_on_signals(), _progress(jobs) as advance:
-            failures = study.simulate(path, planned, missing, timeout, advance)
+        with interrupts.stop_on_signals(), simulations(jobs) as advance:
+
+            def show(row: "Row") -> None:
+                advance(f"{row.lock}, {row.application}")
+
+            failures = study.simulate(path, planned, missing, timeout, show)
     except interrupts.Stopped as stopped:
         words = [*invocation.command_words(), *sys.argv[1:], *([] if resumes else ["--resume"])]
         print_line(resume.interruption_message(shlex.join(words)))
