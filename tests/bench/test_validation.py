@@ -11,7 +11,7 @@ from lockwright.bench.validation import agreement, cells, store, tables
 from lockwright.bench.validation.cells import Cell, Rate, Rates
 from lockwright.machine.procfs import Tree
 from lockwright.machine.shape import Shape, read
-from lockwright.simulate import machine
+from lockwright.simulate import machine, measurement
 
 CELL = Cell("single-lock", 2)
 
@@ -89,6 +89,28 @@ def test_a_machine_file_has_the_measured_figures(tmp_path: Path) -> None:
     assert figures["kernel.tick_us"] > 0
     assert figures["kernel.fair"] == 1
     assert "quartiles" in machine.load(str(path)).sources["rmw"]
+
+
+@pytest.mark.parametrize("number", ["", "measurement = 1\n", "measurement = 3\n"])
+def test_figures_of_another_measurement_are_refused(number: str, tmp_path: Path) -> None:
+    """Files had no number at first. A file that is like such a one has its figures."""
+    written = machine_file.document(measured())
+    current = f"measurement = {measurement.CURRENT}\n"
+    assert current in written
+    path, beside = tmp_path / "old.toml", tmp_path / "beside.toml"
+    path.write_text(written.replace(current, number))
+    beside.write_text('like = "./old.toml"\ntitle = "a machine"\n')
+    for each in (path, beside):
+        with pytest.raises(LockwrightError, match=r"old\.toml has figures") as refused:
+            machine.load(str(each))
+        assert "lockwright calibrate --machine" in refused.value.todo
+
+
+def test_figures_of_other_sources_need_no_number(tmp_path: Path) -> None:
+    """A file written by hand has sources of its own."""
+    path = tmp_path / "m.toml"
+    path.write_text('like = "i-20"\n[wait]\nsource = "the manual"\nclock_ns = 17\n')
+    assert machine.load(str(path)).figures["wait.clock_ns"] == 17
 
 
 def test_the_cache_is_as_large_as_two_processors_can_use(tmp_path: Path) -> None:

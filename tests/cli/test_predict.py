@@ -140,11 +140,16 @@ def test_advice_has_predicted_gains(cli: Cli, contended: Path, tmp_path: Path) -
     assert gains[0]["throughput"] > 2 > gains[1]["throughput"] > 1.5
 
 
-def test_a_stale_description_of_this_machine(cli: Cli, profile: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "section", ["[later]\nns = 1\n", '[wait]\nsource = "measured by lockwright calibrate: x"\n']
+)
+def test_a_stale_description_of_this_machine(
+    section: str, cli: Cli, profile: Path, tmp_path: Path
+) -> None:
     """The user has not named the file, so the message names the command that writes it."""
     described = tmp_path / "config/lockwright/machine.toml"
     described.parent.mkdir(parents=True)
-    described.write_text('like = "linux-eevdf"\ntitle = "here"\n[later]\nns = 1\n')
+    described.write_text(f'like = "linux-eevdf"\ntitle = "here"\n{section}')
     cli("predict", profile, *SHORT).refuses(str(described), "calibrate --machine here")
 
 

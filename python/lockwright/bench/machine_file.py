@@ -15,6 +15,7 @@ from lockwright.machine.provenance import cpu_model
 from lockwright.machine.shape import LEVELS, Shape, read
 from lockwright.run.bench_program import Subject, run, subjects
 from lockwright.run.tools import Line
+from lockwright.simulate import measurement
 from lockwright.stats.spread import Spread, spread
 
 IDLE_US = (10, 100, 1000, 10_000)
@@ -300,7 +301,8 @@ def document(measured: Measured) -> str:
     )
     processors = len(shape.places)
     title = f"this machine: {cpu_model()}, {processors} processors, as measured"
-    return f'like = "linux-eevdf"\ntitle = {json.dumps(title)}\n' + "".join(text.lines)
+    head = f'like = "linux-eevdf"\ntitle = {json.dumps(title)}\n'
+    return f"{head}{measurement.KEY} = {measurement.CURRENT}\n" + "".join(text.lines)
 
 
 def _capacity(measured: Measured) -> tuple[float, float]:
@@ -395,9 +397,7 @@ class _Document:
     def measured(self, name: str, names: list[str], how: str, **figures: float) -> None:
         """Add a section whose source names the measured figures."""
         text = "; ".join(self.figures.text_of(each) for each in names)
-        self.section(
-            name, f"measured by lockwright calibrate: {text or 'nothing'}. {how}", **figures
-        )
+        self.section(name, f"{measurement.SOURCE}: {text or 'nothing'}. {how}", **figures)
 
     def section(self, name: str, source: str, **figures: float) -> None:
         """Add a section. source: the origin of its figures."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.base.errors import LockwrightError, nearest_hint
+from lockwright.simulate import measurement
 
 PAGE = "docs/simulation.md"
 
@@ -244,6 +245,8 @@ def _merged(path: Path, includers: list[Path]) -> dict[str, Any]:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise LockwrightError(f"{path.name} is not TOML: {error}", "correct it there") from error
+    measurement.check(document, str(path))
+    document.pop(measurement.KEY, None)
     like = document.pop("like", None)
     if like is None:
         return document
