@@ -41,6 +41,21 @@ GRAMMAR: dict[str, tuple[str, type[click.ParamType[Any]], str, str]] = {
 OTHER_TYPES = {("profile", "--output"): click.types.StringParamType}
 
 
+def help_pages(
+    command: click.Command, name: str, columns: int, parent: click.Context | None = None
+) -> Iterator[tuple[str, str]]:
+    """Yield the help of a command, and of those below it, with its words."""
+    context = click.Context(
+        command, parent, name, terminal_width=columns, max_content_width=columns
+    )
+    yield context.command_path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            below = command.get_command(context, each)
+            assert below is not None
+            yield from help_pages(below, each, columns, context)
+
+
 def commands(group: click.Command, *name: str) -> Iterator[tuple[str, click.Command]]:
     """Yield every command below a group with its words."""
     if not isinstance(group, click.Group):
@@ -103,6 +118,18 @@ def test_help_is_in_the_imperative() -> None:
     for name, command in COMMANDS.items():
         if name.removeprefix("bench ") not in catalogue().workloads:
             assert (command.help or "").split()[0] in verbs.split(), name
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_help_is_whole(columns: int) -> None:
+    """No description is cut, and none is wider than the terminal."""
+    pages = dict(help_pages(root, "lockwright", columns))
+    assert "lockwright bench single-lock" in pages
+    for name, page in pages.items():
+        usage, *lines = page.splitlines()
+        assert usage.startswith("Usage: "), name
+        assert all(len(line) <= columns for line in lines), name
+        assert not [line for line in lines if "…" in line or line.endswith("...")], name
 
 
 def test_former_spellings(cli: Cli) -> None:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lockwright.commands.common import complete
+from lockwright.commands.common.groups import Group
 
 if TYPE_CHECKING:
     from lockwright.emit.library import Library
 
 
-@click.group("emit")
+@click.group("emit", cls=Group)
 def command() -> None:
     """Print what puts a lock under a service, a container or a script.
 

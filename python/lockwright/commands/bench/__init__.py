@@ -33,6 +33,7 @@ from lockwright.commands.bench.skeletons import command as skeletons
 from lockwright.commands.bench.tour import tour
 from lockwright.commands.bench.tune import command as tune
 from lockwright.commands.common import grammar
+from lockwright.commands.common.groups import Group
 from lockwright.commands.common.options import (
     meter_options,
     number_list,
@@ -45,7 +46,7 @@ from lockwright.run.bench_program import Subject, loops_per_us, subjects
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 
-class _Measurements(click.Group):
+class _Measurements(Group):
     """The measurements of this module, and the workloads that the measuring program describes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

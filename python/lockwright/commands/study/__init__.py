@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from lockwright.commands.common import grammar
+from lockwright.commands.common.groups import Group
 from lockwright.commands.study import catalogue as study_catalogue
 from lockwright.commands.study import data as study_data
 from lockwright.commands.study import predict as study_predict
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from lockwright.study.result_table import Table
 
 
-@click.group("study")
+@click.group("study", cls=Group)
 def command() -> None:
     """Run and analyse studies over many programs and locks."""
 
