@@ -269,6 +269,10 @@ def test_runs_are_stored_and_a_cut_line_is_left_out(tmp_path: Path) -> None:
     # The run after the cut line is whole.
     assert runs.has("real", CELL, "ttas", 1)
     assert runs.of("real", CELL, "ttas") == [5.0]
+    # Its ratio to another lock would be 0.
+    store.add(directory, Rate("real", "single-lock", 2, "ttas", 2, 1e-310))
+    with pytest.raises(LockwrightError, match=r"line 6 of .* is damaged \(rate is 1e-310"):
+        store.load(directory)
     with pytest.raises(LockwrightError, match="there is a validation"):
         store.begin(directory, {})
     for text in ("", "{", '{"schema": 99}', '{"schema": 1}', "[]"):

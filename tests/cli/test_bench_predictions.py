@@ -24,4 +24,4 @@ def test_another_validation_is_not_mixed_in(cli: Cli, tmp_path: Path) -> None:
     (folder / "runs.jsonl").write_text(json.dumps(settings) + "\n")
     cli(*NO_RUNS, "-o", folder).refuses("seconds 2.0, not 0.25")
     (folder / "runs.jsonl").write_text("x\n")
-    cli(*NO_RUNS, "-o", folder).refuses("cannot use")
+    cli(*NO_RUNS, "-o", folder).refuses("no validation of predictions in", "with another -o")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.bench.predictions import agreement, subjects, tables
-from lockwright.bench.predictions.store import Run, Runs, Store
+from lockwright.bench.predictions.store import Run, Runs, Settings, Store
 from lockwright.study.program.entry import OUTPUT, Metric, Program
 
 PROGRAM = Program("made", ("made", "{threads}"), Metric("wall", "", OUTPUT, "s", "lower"))
@@ -93,13 +93,42 @@ def test_the_figures_have_their_goals() -> None:
 
 def test_a_validation_is_resumed_with_the_same_settings(tmp_path: Path) -> None:
     store = Store(tmp_path / "made")
-    store.begin({"seconds": 1.0})
+    store.begin(Settings(1.0, 1.0))
     store.add(Run("made", 2, "pthread", 0, 1.0, 1.0))
-    again = store.begin({"seconds": 1.0})
+    again = store.begin(Settings(1.0, 1.0))
     assert not again.is_missing("made", 2, "pthread", 0)
     assert again.is_missing("made", 2, "pthread", 1)
     with pytest.raises(LockwrightError, match=r"seconds 1\.0, not 2"):
-        store.begin({"seconds": 2.0})
+        store.begin(Settings(2.0, 1.0))
+
+
+def test_a_run_that_was_cut_is_made_again(tmp_path: Path) -> None:
+    """As after a kill in the middle of a line; the next line is not added to its rest."""
+    settings = Settings(1.0, 1.0)
+    store = Store(tmp_path / "made")
+    store.begin(settings)
+    for number in (0, 1):
+        store.add(Run("made", 2, "pthread", number, 1.0, 1.0))
+    path = tmp_path / "made/runs.jsonl"
+    path.write_bytes(path.read_bytes()[:-10])
+    again = store.begin(settings)
+    assert [again.is_missing("made", 2, "pthread", number) for number in (0, 1)] == [False, True]
+    store.add(Run("made", 2, "pthread", 1, 2.0, 1.0))
+    store.add(Run("made", 2, "pthread", 2, 2.0, 1.0))
+    assert [run.rate for run in store.begin(settings).of("made", 2, "pthread")] == [1.0, 2.0, 2.0]
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.begin(Settings(1.0, 1.0))
+    store.add_predictions("made", {("made", 2, "pthread"): 1.0}, {}, is_blind=True)
+    predicted = tmp_path / "made.predicted.json"
+    predicted.write_text(predicted.read_text()[:-10])
+    with pytest.raises(LockwrightError, match=r"made\.predicted\.json is damaged"):
+        store.predictions()
+    store.add(Run("made", 2, "pthread", 0, -1.0, 1.0))
+    with pytest.raises(LockwrightError, match=r"runs\.jsonl is damaged \(rate is -1"):
+        store.begin(Settings(1.0, 1.0))
 
 
 def test_there_are_sixty_changes(monkeypatch: pytest.MonkeyPatch) -> None:

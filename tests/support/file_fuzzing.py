@@ -361,6 +361,18 @@ READERS = (
         run_log_readers.write_validation,
         _function(run_log_readers.resume_validation),
     ),
+    Reader(
+        "predictions resumed",
+        "runs.jsonl",
+        run_log_readers.write_predictions,
+        _function(run_log_readers.resume_predictions),
+    ),
+    Reader(
+        "predicted",
+        "predicted.json",
+        run_log_readers.write_predicted,
+        _function(run_log_readers.resume_predicted),
+    ),
     Reader("calibration", "c.json", _write_calibration, _function(_load_calibration)),
     Reader("baseline", "b.json", _write_baseline, _function(_compare_with_baseline)),
     Reader("study", "s.toml", _write_study, _command("study", "run", "FILE", "--dry-run")),

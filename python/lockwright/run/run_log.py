@@ -26,10 +26,12 @@ class _Owner:
 
 @dataclass(frozen=True)
 class RunLog:
-    """The file of a measurement. subject: its name in messages, such as "tour"."""
+    """The file of a measurement. subject: its name in messages, such as "tour". by_option: --resume
+    continues it; otherwise the same command with the same directory does."""
 
     path: Path
     subject: str
+    by_option: bool = True
 
     def begin(self, settings: Mapping[str, Any]) -> None:
         """Write the first line. Raises LockwrightError if the file exists or cannot be written."""
@@ -110,23 +112,22 @@ class RunLog:
 
     def damaged(self, number: int, why: str) -> LockwrightError:
         """Return the error for a line, counted from 1, with values that no run writes."""
-        return LockwrightError(
-            f"line {number} of {self.path} is damaged ({why})",
-            "give another -o, without --resume, to begin one"
-            if number == 1
-            else "remove the line, and its run is made again",
-        )
+        todo = "remove the line, and its run is made again"
+        if number == 1:
+            without = ", without --resume," if self.by_option else ""
+            todo = f"give another -o{without} to begin one"
+        return LockwrightError(f"line {number} of {self.path} is damaged ({why})", todo)
 
     def _missing(self) -> LockwrightError:
         return LockwrightError(
             f"there is no {self.subject} in {self.path.parent} to resume",
-            "leave out --resume to begin one",
+            "leave out --resume to begin one" if self.by_option else "begin one with another -o",
         )
 
     def _exists(self) -> LockwrightError:
         return LockwrightError(
             f"there is a {self.subject} in {self.path.parent}",
-            "resume it with --resume, or give another -o",
+            "resume it with --resume, or give another -o" if self.by_option else "give another -o",
         )
 
     def _write(self, line: Mapping[str, object], mode: str) -> None:

@@ -81,14 +81,15 @@ def cell(
     runs: Runs,
     predicted: Mapping[tuple[str, int, str], float],
 ) -> Cell | None:
-    """Return the agreement for a subject; None without the baseline."""
+    """Return the agreement for a subject; None without the baseline, or if nothing is predicted to
+    run under it."""
     measured = _measured(subject, locks, runs)
     rates = {
         lock: predicted[key]
         for lock in measured
         if (key := (subject.name, subject.threads, lock)) in predicted
     }
-    if BASELINE not in measured or BASELINE not in rates:
+    if BASELINE not in measured or not rates.get(BASELINE):
         return None
     pairs = list(combinations(sorted(rates), 2))
     shown = [pair for pair in pairs if _is_shown(*(measured[lock] for lock in pair))]

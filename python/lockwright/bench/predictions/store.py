@@ -1,21 +1,31 @@
 """The files of a validation of predictions: its options and runs, and the profiles."""
 
-import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
+from lockwright.base import files, json_values
 from lockwright.base.errors import LockwrightError
 from lockwright.bench.predictions.subjects import Case
+from lockwright.run.run_log import RunLog
 from lockwright.simulate.run import Cell
 
-SCHEMA = 1
-"""Increased when a field changes its meaning or is removed."""
+RUNS = "runs.jsonl"
+PREDICTED = ".predicted.json"
 
-_RUNS = "runs.jsonl"
-_PREDICTED = ".predicted.json"
+
+_LOWEST = 1e-9
+"""The least rate or time of a run. Quotients of lower ones may be 0."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all runs of a validation share. seconds: of a run under pthread, about; timeout: limit
+    of a run, in seconds."""
+
+    seconds: float
+    timeout: float
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,18 @@ class Run:
     wall: float
     is_ended: bool = False
     failure: str = ""
+
+
+@dataclass(frozen=True)
+class _StoredRun(Run):
+    """A line of the file."""
+
+    def __post_init__(self) -> None:
+        has_none = self.rate == 0 and (self.is_ended or bool(self.failure))
+        if not (has_none or self.rate >= _LOWEST):
+            raise ValueError(f"rate is {self.rate}")
+        if self.wall < 0 or (self.is_ended and self.wall < _LOWEST):
+            raise ValueError(f"wall is {self.wall}")
 
 
 @dataclass
@@ -75,36 +97,33 @@ class Store:
 
     folder: Path
 
-    def begin(self, settings: Mapping[str, Any]) -> Runs:
+    def begin(self, settings: Settings) -> Runs:
         """Create the folder, or resume what is there; return its runs. Raises LockwrightError if it
-        was begun with other settings."""
-        path = self.folder / _RUNS
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                path.write_text(json.dumps({"schema": SCHEMA, **settings}) + "\n")
-            first, *others = path.read_text(encoding="utf-8").splitlines()
-            stored = json.loads(first)
-        except (OSError, ValueError) as error:
-            raise LockwrightError(
-                f"cannot use {path} for a validation: {error}", "give another directory with -o"
-            ) from error
-        for name, value in {"schema": SCHEMA, **settings}.items():
-            if stored.get(name) != value:
+        was begun with other settings, is damaged, or another process is at it."""
+        log = self._log()
+        if not log.path.exists():
+            log.prepare_directory()
+            log.begin(asdict(settings))
+        stored = log.settings(Settings)
+        for name, value in asdict(settings).items():
+            if getattr(stored, name) != value:
                 raise LockwrightError(
-                    f"the validation in {self.folder} has {name} {stored.get(name)}, not {value}",
+                    f"the validation in {self.folder} has {name} {getattr(stored, name)}, "
+                    f"not {value}",
                     "give another directory with -o",
                 )
         runs = Runs()
-        for text in others:
-            # The last line may be incomplete after a kill.
-            with contextlib.suppress(ValueError, TypeError):
-                runs.add(Run(**json.loads(text)))
+        for run in log.records("rate", _StoredRun):
+            runs.add(run)
+        log.adopt()
         return runs
 
     def add(self, run: Run) -> None:
-        with (self.folder / _RUNS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(run)) + "\n")
+        """Append a run."""
+        self._log().append(asdict(run))
+
+    def _log(self) -> RunLog:
+        return RunLog(self.folder / RUNS, "validation of predictions", by_option=False)
 
     def profile(self, subject: str) -> Path:
         """Return the file of a subject's profile."""
@@ -113,25 +132,25 @@ class Store:
     def add_predictions(self, subject: str, rates: Rates, gains: Gains, *, is_blind: bool) -> None:
         """Replace the predictions of a subject. is_blind: nothing of it was measured before."""
         rows = [[*key, rate] for key, rate in rates.items()]
-        path = self.folder / f"{subject.replace(' ', '_')}{_PREDICTED}"
         document = {"blind": is_blind, "rates": rows, "gains": gains}
-        path.write_text(json.dumps(document) + "\n")
+        # Whole or not at all: the program may be killed here, too.
+        files.write(self._path_of(subject), json.dumps(document) + "\n", "-o")
 
     def predicted(self) -> set[str]:
         """Return the subjects that have predictions, as in the names of their files."""
-        return {path.name.removesuffix(_PREDICTED) for path in self.folder.glob(f"*{_PREDICTED}")}
+        return {path.name.removesuffix(PREDICTED) for path in self._predicted_files()}
 
     def not_blind(self) -> list[str]:
         """Return the subjects that were predicted after a run of theirs, by name."""
-        return sorted(
-            path.name.removesuffix(_PREDICTED)
-            for path in self.folder.glob(f"*{_PREDICTED}")
-            if not json.loads(path.read_text()).get("blind", False)
-        )
+        return [
+            path.name.removesuffix(PREDICTED)
+            for path in self._predicted_files()
+            if not _read(path).blind
+        ]
 
     def has_predictions(self, subject: str, cells: Sequence[Cell], cases: Sequence[Case]) -> bool:
         """Return True if all predictions of a subject are there, of its present profile."""
-        path = self.folder / f"{subject.replace(' ', '_')}{_PREDICTED}"
+        path = self._path_of(subject)
         if not path.exists() or path.stat().st_mtime < self.profile(subject).stat().st_mtime:
             return False
         rates, gains = self.predictions()
@@ -140,11 +159,35 @@ class Store:
         )
 
     def predictions(self) -> tuple[Rates, Gains]:
-        """Return the predictions of all subjects."""
+        """Return the predictions of all subjects. Raises LockwrightError if a file is damaged."""
         rates: Rates = {}
         gains: Gains = {}
-        for path in sorted(self.folder.glob(f"*{_PREDICTED}")):
-            document = json.loads(path.read_text())
-            rates |= {(row[0], row[1], row[2]): row[3] for row in document["rates"]}
-            gains |= document["gains"]
+        for path in self._predicted_files():
+            document = _read(path)
+            rates |= {(name, threads, lock): rate for name, threads, lock, rate in document.rates}
+            gains |= document.gains
         return rates, gains
+
+    def _path_of(self, subject: str) -> Path:
+        return self.folder / f"{subject.replace(' ', '_')}{PREDICTED}"
+
+    def _predicted_files(self) -> list[Path]:
+        return sorted(self.folder.glob(f"*{PREDICTED}"))
+
+
+@dataclass(frozen=True)
+class _Predicted:
+    """The file of a subject's predictions."""
+
+    rates: list[tuple[str, int, str, float]]
+    gains: dict[str, float]
+    blind: bool = False
+
+
+def _read(path: Path) -> _Predicted:
+    try:
+        return json_values.converted(_Predicted, json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError) as error:
+        raise LockwrightError(
+            f"{path} is damaged ({error})", "remove it, and its predictions are made again"
+        ) from error

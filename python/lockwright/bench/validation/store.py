@@ -11,6 +11,10 @@ from lockwright.run.run_log import RunLog
 RUNS = "validation.jsonl"
 
 
+_LOWEST = 1e-9
+"""Operations per second: no run takes years for one. Quotients of lower rates may be 0."""
+
+
 @dataclass(frozen=True)
 class _Settings:
     """The first line: options in seconds, and the conditions."""
@@ -27,7 +31,7 @@ class _StoredRate(Rate):
     """A line of the file."""
 
     def __post_init__(self) -> None:
-        if self.rate < 0:
+        if not (self.rate == 0 or self.rate >= _LOWEST):
             raise ValueError(f"rate is {self.rate}")
 
 

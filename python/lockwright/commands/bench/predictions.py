@@ -76,7 +76,7 @@ def command(
 ) -> None:
     """Make the missing runs and the predictions, and print the agreement."""
     from lockwright.bench.predictions import agreement, measure, predicted
-    from lockwright.bench.predictions.store import Store
+    from lockwright.bench.predictions.store import Settings, Store
     from lockwright.commands.common.folders import folders
     from lockwright.commands.common.machines import HERE, load_machine
     from lockwright.preload.locks import registry
@@ -88,7 +88,7 @@ def command(
     chosen = list(dict.fromkeys([BASELINE, *chosen]))
     counts = [int(count) for count in number_list(threads, "--threads", 1)]
     store = Store(output or Path("lockwright-predict"))
-    made = store.begin({"seconds": seconds, "timeout": timeout})
+    made = store.begin(Settings(seconds, timeout))
     cells = [kinds.catalogue_subject(name, count, seconds) for count in counts for name in names]
     of_cells = [(each, kinds.drawn(each, chosen, draw or len(chosen), seed)) for each in cells]
     cases = kinds.cases(names, seconds)
