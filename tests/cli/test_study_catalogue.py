@@ -32,7 +32,8 @@ def test_one_program(cli: Cli) -> None:
 
 def test_a_suite_that_is_not_installed(cli: Cli, environment: dict[str, str]) -> None:
     """The message names the variable and the source; no package provides the suite."""
-    environment.pop("PARSECDIR", None)
+    for name in ("PARSECDIR", "PHOENIX_DIR"):
+        environment.pop(name, None)
     check = ("study", "catalogue", "--check", "parsec-dedup")
     cli(*check).refuses("parsec-dedup", "$PARSECDIR", "your own PARSEC 3.0")
     cli(*check, env={"PARSECDIR": "/nowhere"}).refuses("/nowhere/bin/parsecmgmt")
@@ -81,3 +82,38 @@ def test_packages_are_installed_by_apt(cli: Cli, tmp_path: Path) -> None:
     failed = cli("study", "catalogue", "--install", "kyoto-jemalloc", env=env | {"FAILS": "100"})
     assert failed.status == 2
     assert "apt-get could not install kyotocabinet-utils" in failed.err
+
+
+#: Runs the words of -s, before the program, like the suite's script: it succeeds if they fail.
+_SUITE = """
+test "$SUITE_PROGRAM" || { echo '[SUITE] Error: not built'; exit 1; }
+while test "$1" != -s; do shift; done
+sh -c "$2 $SUITE_PROGRAM"
+echo '[SUITE] Done.'
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("kccachetest wicked -th 2 2000", "right"),
+        ("sh -c 'kill -SEGV $$'", "crashed, exit status 139"),
+        ("sh -c 'echo no input >&2; exit 255'", "failed, exit status 255: no input"),
+        ("sh -c 'exit 3'", "failed, exit status 3: no message on standard error"),
+        ("", "failed, exit status 1: [SUITE] Error: not built"),
+    ],
+    ids=["right", "crash", "error", "silent", "not built"],
+)
+def test_the_program_of_a_suite_is_judged(
+    program: str, said: str, cli: Cli, tmp_path: Path
+) -> None:
+    """The script of PARSEC hides how the program ended, and prints lines after its messages."""
+    if "kccachetest" in program and not shutil.which("kccachetest"):
+        pytest.skip("kccachetest is not installed")
+    (tmp_path / "bin").mkdir()
+    shell_script(tmp_path / "bin/parsecmgmt", _SUITE)
+    env = {"PARSECDIR": str(tmp_path), "SUITE_PROGRAM": program}
+    words = ("--check", "parsec-dedup", "--cache", tmp_path / "cache")
+    result = cli("study", "catalogue", *words, env=env)
+    assert result.status == (0 if said == "right" else 1)
+    assert said in result.out

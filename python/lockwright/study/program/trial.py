@@ -32,6 +32,7 @@ _PORTS = 5
 """Number of ports that are tried for a server if other programs take them."""
 _MOST_TEXT = 64 << 20
 """Bytes at the end of an output that are searched for a figure."""
+_MOST_SIGNAL = 64
 _POLL = 0.01
 """Seconds between two tests whether a server is ready."""
 
@@ -289,14 +290,14 @@ def _server_fault(what: str, status: int, process: Process) -> Result:
 
 def _problem(ending: Ending, process: Process, expected_status: int) -> tuple[str, str] | None:
     """Return outcome and reason if a process ended in a fault; otherwise None."""
-    what = ending.problem(_text(Path(process.err)), expected_status)
+    what = ending.problem(_text(Path(process.err)) or _text(Path(process.out)), expected_status)
     if what is None:
         return None
     if ending.outcome == "timeout":
         return record.TIMEOUT, what
-    # A shell returns a status above 128 for a command that a signal ended.
+    # A shell returns 128 and the signal's number for a command that a signal ended.
     status = ending.status if ending.outcome == "exited" else None
-    signalled = status is not None and (status & 0x7F or status >> 8 > 128)
+    signalled = status is not None and (status & 0x7F or 128 < status >> 8 <= 128 + _MOST_SIGNAL)
     return CRASHED if signalled else record.FAILED, what
 
 
