@@ -1,13 +1,18 @@
 """Tests of the changes to a program, tail latency and lock sensitivity in an advice."""
 
 import dataclasses
+import io
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.advise import Advice, advise
+from lockwright.advise import Advice, advise, brief
+from lockwright.base.wording import either
 from lockwright.profile.record import Creation, Profile
 from lockwright.profile.summary import row as summary_row
+from rich.console import Console
 
 from . import examples
 from .examples import SECOND
@@ -309,3 +314,16 @@ def test_real_time_threads_need_a_lock_that_serves_by_priority() -> None:
     assert f"{own_order} serve waiters in an order of their own" in remark
     assert "that serve by priority satisfies step 6" in advice.conflicts[0]
     assert "mcs-spin" not in advice.tail_latency.text
+
+
+@pytest.mark.parametrize(("size", "number"), [(None, 3), (1, 1), (4, 4)])
+def test_the_sentence_names_the_locks_that_are_listed(size: int | None, number: int) -> None:
+    shared = examples.mutex(contended=10, waited=SECOND, threads=30)
+    profile = examples.profile(shared, threads_mean=30.0, threads_most=30)
+    advice = advise(profile, size=size)
+    text = io.StringIO()
+    brief.show(Console(file=text, width=200), profile, advice, Path("p.json"), size)
+    (measured,) = re.findall("--locks pthread,([^ ]*) ", text.getvalue())
+    names = measured.split(",")
+    assert len(names) == number
+    assert advice.sentence.endswith(f"; try {either(names)}.")

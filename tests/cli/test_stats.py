@@ -240,7 +240,8 @@ def test_verdict_on_several_numbers_of_threads_is_two_sentences() -> None:
         "a is best at 4 threads: 2.00 times as fast as pthread (95 % CI 1.95 to 2.05). "
         "At 1 thread the program is not lock-sensitive: every lock is within 10 % of pthread; "
         "at 2 and 8 threads no lock is shown to be better than pthread; "
-        "at 8 threads a does not finish its runs; at 2 threads a is worse (0.50)."
+        "at 8 threads a does not finish its runs; at 2 threads a is worse: 0.50 times as fast as "
+        "pthread (95 % CI 0.50 to 0.50)."
     )
     assert verdict.command == "lockwright run --lock a -- prog 4"
 

@@ -99,7 +99,7 @@ def test_no_gain_is_stated_with_its_bound(cli: Cli, picky: Picky, tmp_path: Path
         "tune", "--locks", "ttas,futex", "--json", target, *RATE, "--", picky("none) n=1;;")
     )
     assert result.status == 0, result.err
-    assert verdict(result.out).startswith("no gain: of 2 locks none is better than pthread")
+    assert verdict(result.out).startswith("No gain: of 2 locks none is better than pthread")
     race = json.loads(target.read_text())["tune"]["races"][0]
     assert race["ended"] == "no other lock can be better than the best by more than the margin"
 
@@ -112,7 +112,7 @@ def test_several_numbers_of_threads(cli: Cli, program: Program) -> None:
     ).out
     assert "\n1 thread\n" in out
     assert "\n2 threads\n" in out
-    assert verdict(out).startswith("no gain at 1 thread: ttas is not better than pthread")
+    assert verdict(out).startswith("No gain at 1 thread: ttas is not better than pthread")
     assert "No gain at 2 threads: ttas is not better than pthread" in verdict(out)
 
 
@@ -140,7 +140,7 @@ def test_an_interrupted_race_states_its_result_and_can_be_resumed(
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert rows(out).keys() == {"pthread", "ttas", "futex"}
-    assert "no lock is shown to be better than pthread" in out
+    assert "No lock is shown to be better than pthread" in out
     line = shlex.split(err.splitlines()[-1].partition("continue with: ")[2])
     assert line[-len(words) - 1 :] == ["--resume", *words]
     before = count_runs(base)

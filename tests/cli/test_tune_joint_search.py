@@ -178,7 +178,7 @@ def test_there_is_none_with_its_bound() -> None:
     assert verdict.recommended(search) is None
     found = conclusion(search)
     assert found.sentence.startswith(
-        "there is none: no combination is shown to be better than the best lock alone (futex)."
+        "No combination is shown to be better than the best lock alone (futex)."
     )
     assert found.command == "the lock's command"
 

@@ -187,7 +187,13 @@ def test_a_gain_is_stated_with_its_interval() -> None:
     }
     text = verdict(seconds)
     assert text.startswith("futex is best: 2.00 times as fast as pthread (95 % CI 1.9")
-    assert text.endswith("not better by more than 5 %: ttas.")
+    assert text.endswith("; it is not better than ttas by more than 5 %.")
+
+
+def test_a_gain_over_a_baseline_that_never_finished() -> None:
+    """A sentence that begins with the lock's name keeps its letters."""
+    text = verdict({"pthread": [], "ttas": around(1.0, 12)})
+    assert text.startswith("ttas is best, and pthread finished no run. With more threads than ")
 
 
 @pytest.mark.parametrize("others", [0, 9])
@@ -206,7 +212,7 @@ def test_a_gain_of_two_rounds_is_none_without_an_interval(others: int) -> None:
 
 def test_no_gain_is_stated_with_its_bound() -> None:
     text = verdict({"pthread": around(1.0, 12), "ttas": around(1.0, 12, 3)})
-    assert text.startswith("no gain: ttas is not better than pthread by more than ")
+    assert text.startswith("No gain: ttas is not better than pthread by more than ")
 
 
 def test_a_bound_below_an_interval_of_the_table_says_where_it_comes_from() -> None:
@@ -224,7 +230,7 @@ def test_a_bound_below_an_interval_of_the_table_says_where_it_comes_from() -> No
 
 def test_an_undecided_race_names_the_most_promising_lock() -> None:
     text = verdict({"pthread": [1.0, 1.1, 1.2], "ttas": [0.7, 1.0, 0.9]})
-    assert "no lock is shown to be better than pthread" in text
+    assert "No lock is shown to be better than pthread" in text
     assert "the most promising is ttas" in text
     assert "a larger --budget can tell" in text
     assert "With more threads than processors ttas may lose most of its throughput" in text
@@ -243,7 +249,7 @@ def test_an_insensitive_program_is_known_from_its_profile() -> None:
     """The message has the ratios of the few runs, or states that there were none."""
     preparation = Preparation((), "mutexes cost it 0.1 % of its threads' time.", sensitive=False)
     text = verdict({"pthread": [1.0], "ttas": [0.98], "futex": [1.01]}, preparation)
-    assert text.startswith("mutexes cost it 0.1 % of its threads' time. In one run each, ")
+    assert text.startswith("Mutexes cost it 0.1 % of its threads' time. In one run each, ")
     assert "0.99 to 1.02 times as fast as pthread: too few to decide" in text
     assert "no run proves it" in verdict({"pthread": [1.0], "ttas": []}, preparation)
 

@@ -12,11 +12,10 @@ from lockwright.advise.advice import (
     Step,
     TailLatency,
 )
-from lockwright.advise.adviser import SHORTLIST, advise
+from lockwright.advise.adviser import advise
 
 __all__ = [
     "ANOTHER_LOCK",
-    "SHORTLIST",
     "Advice",
     "Candidate",
     "Change",

@@ -12,6 +12,9 @@ FORMAT = "lockwright advice 1"
 ANOTHER_LOCK = "another lock"
 """The kind of the gain by the best lock of the shortlist."""
 
+NAMED = 3
+"""Default number of locks of each kind that the sentence names, and the short output lists."""
+
 
 @dataclass(frozen=True)
 class Evidence:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from lockwright.advise import ranking, thresholds, traits
-from lockwright.advise.advice import Advice, Diagnosis, Evidence
+from lockwright.advise.advice import NAMED, Advice, Diagnosis, Evidence
 from lockwright.advise.bottlenecks import contention, diagnose
 from lockwright.advise.changes import changes
 from lockwright.advise.evidence import all_met, at_least, at_most, informs
@@ -11,6 +11,7 @@ from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.advise.reader_writer import advise_on_rwlocks
 from lockwright.advise.steps import ask_questions
 from lockwright.advise.tail_latency import tail_latency
+from lockwright.base import wording
 from lockwright.base.numbers import with_unit
 from lockwright.preload import locks
 from lockwright.preload.rwlocks import RwLock
@@ -26,10 +27,11 @@ def advise(
     *,
     registry: locks.Registry | None = None,
     rwlocks: Mapping[str, RwLock] | None = None,
-    size: int = SHORTLIST,
+    size: int | None = None,
 ) -> Advice:
     """Return the advice on a profile. registry, rwlocks: the locks to choose from, by default those
-    of the build; size: of the shortlist. Raises LockwrightError without a registry."""
+    of the build. size: of the shortlist, all of which the sentence names; by default it names the
+    first NAMED of SHORTLIST. Raises LockwrightError without a registry."""
     registered = list(registry or locks.registry())
     figures = ProfileFigures(profile)
     diagnoses = diagnose(figures)
@@ -48,12 +50,19 @@ def advise(
     )
     keys = [diagnosis.key for diagnosis in fired]
     candidates = (
-        ranking.shortlist(figures, remaining, keys, contention.level(figures), figures.nodes, size)
+        ranking.shortlist(
+            figures,
+            remaining,
+            keys,
+            contention.level(figures),
+            figures.nodes,
+            size or SHORTLIST,
+        )
         if can_gain
         else ()
     )
     on_rwlocks = advise_on_rwlocks(figures, rwlocks)
-    names = [lock.lock for lock in candidates]
+    names = [lock.lock for lock in candidates[: size or NAMED]]
     rwlocks_first = bool(on_rwlocks.shortlist) and not can_gain and not profile.deadlock
     no_lock = "No lock for the mutexes" if rwlocks_first else "No lock"
     sentences = [_sentence(figures, fired, can_gain, names, no_lock), on_rwlocks.sentence]
@@ -173,7 +182,7 @@ def _sentence_on_mutexes(
             f"{no_lock} will change much: {lost} for mutexes, and none of the nine bottlenecks was"
             " found."
         )
-    locks_to_try = f"try {', '.join(names[:2])}" if names else "no lock is left to try"
+    locks_to_try = f"try {wording.either(names)}" if names else "no lock is left to try"
     if not fired:
         return f"{lost[:1].upper()}{lost[1:]} for mutexes; {locks_to_try}."
     return f"It is {located}; {locks_to_try}."

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lockwright.advise.advice import Advice, Change, Evidence
+from lockwright.advise.advice import NAMED, Advice, Change, Evidence
 from lockwright.advise.show import (
     cautions,
     comparisons,
@@ -21,9 +21,6 @@ from lockwright.profile.record import Profile
 
 _EVIDENCE = 5
 """Most figures."""
-
-_LOCKS = 3
-"""Most locks, unless the user asks for more or fewer."""
 
 _CHANGES = 2
 """Most changes to the program."""
@@ -41,7 +38,7 @@ def show(
     """Print the advice. path: of the profile; size: number of locks, by default up to three."""
     print_wrapped(console, "", advice.sentence, "bold")
     _print_part(console, "because", map(figure_text, _decisive(advice)))
-    candidates = advice.shortlist[: _LOCKS if size is None else size]
+    candidates = advice.shortlist[: NAMED if size is None else size]
     width = max((len(candidate.lock) for candidate in candidates), default=0)
     _print_part(
         console,
@@ -55,7 +52,7 @@ def show(
     _print_part(
         console,
         "rwlock",
-        (f"{each.lock:<{width}}  {_in_a_line(each.reason)}" for each in advice.rwlocks[:_LOCKS]),
+        (f"{each.lock:<{width}}  {_in_a_line(each.reason)}" for each in advice.rwlocks[:NAMED]),
     )
     _print_part(
         console,

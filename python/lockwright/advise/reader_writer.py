@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from lockwright.advise import ranking, thresholds
-from lockwright.advise.advice import Candidate, Change, Evidence
+from lockwright.advise.advice import NAMED, Candidate, Change, Evidence
 from lockwright.advise.evidence import all_met, at_least, at_most, costs_time
 from lockwright.advise.profile_figures import ProfileFigures
-from lockwright.base import numbers
+from lockwright.base import numbers, wording
 from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
 from lockwright.preload.rwlocks import RwLock as Algorithm
 from lockwright.profile.record import RwLock
@@ -73,7 +73,7 @@ def advise_on_rwlocks(
     changes = [*(change for _, change in starved), *as_mutex]
     if lost.met:
         shortlist = _shortlist(figures, known, worst, bool(starved), bool(as_mutex))
-        names = " or ".join(candidate.lock for candidate in shortlist[:2])
+        names = wording.either([candidate.lock for candidate in shortlist[:NAMED]])
         share = numbers.share(lost.value or 0.0)
         sentence = (
             f"Try --rwlock {names}: threads lost {share} of the time in which they ran or waited"

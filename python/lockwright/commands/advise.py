@@ -43,13 +43,13 @@ def command(
     'lockwright compare' with these locks measures their effect, and 'lockwright tune' does all of
     it; 'lockwright what-if' predicts other changes.
     """
-    from lockwright.advise import SHORTLIST, advise, brief, show
+    from lockwright.advise import advise, brief, show
     from lockwright.base import files
     from lockwright.base.terminal import output
     from lockwright.profile import record
 
     recorded = record.read(profile)
-    advice = advise(recorded, size=size or SHORTLIST)
+    advice = advise(recorded, size=size)
     if predicts:
         advice = predict_gains(recorded, advice)
     if json_file is not None:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lockwright.base import numbers
+from lockwright.base import numbers, wording
 from lockwright.compare import safest
 from lockwright.compare.plan import UNSPECIFIED, Plan
 from lockwright.compare.stats import Summary
@@ -58,10 +58,9 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
         chosen, reasons = _safest(plan, best, table)
         command = run_command(plan, chosen)
         sentences += reasons
-        others += _caution(chosen.lock, [other for other in tables if other is not table])
+        others += _caution(plan, chosen.lock, [other for other in tables if other is not table])
     if others:
-        text = "; ".join(others)
-        sentences.append(text[:1].upper() + text[1:])
+        sentences.append("; ".join(others))
     if not gains and (promising := _most_promising(tables)) is not None:
         sentences.append(
             f"The most promising is {promising.lock}{at_threads(promising.threads)}: "
@@ -71,7 +70,9 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
         chosen, reasons = _safest(plan, promising, table)
         command = settling_command(plan, chosen)
         sentences += reasons
-    return Verdict(" ".join(f"{text}." for text in sentences if text), command, bool(gains))
+    names = {row.lock for table in tables for row in table}
+    parts = [wording.sentence(text, names) for text in sentences if text]
+    return Verdict(" ".join(parts), command, bool(gains))
 
 
 def _safest(plan: Plan, best: Summary, table: Table) -> tuple[Summary, list[str]]:
@@ -162,7 +163,7 @@ def _gain(plan: Plan, best: Summary) -> str:
     what = "is best" if best.mark == "*" else "is shown to be better"
     text = f"{best.lock} {what}{at_threads(best.threads)}"
     if best.ratio is None:
-        return f"{text}, where {BASELINE} finished no run"
+        return f"{text}, and {BASELINE} finished no run"
     return f"{text}: {measure(plan, best)}"
 
 
@@ -193,7 +194,7 @@ def _without_winner(table: Table) -> str:
     return f"no lock is shown to be better than {BASELINE}"
 
 
-def _caution(lock: str, tables: Sequence[Table]) -> list[str]:
+def _caution(plan: Plan, lock: str, tables: Sequence[Table]) -> list[str]:
     """Return the results against the winner at other numbers of threads."""
     hung: list[int] = []
     worse: list[str] = []
@@ -202,9 +203,7 @@ def _caution(lock: str, tables: Sequence[Table]) -> list[str]:
         if not summary.complete:
             hung.append(summary.threads)
         elif summary.ratio is not None and summary.ratio.worse:
-            worse.append(
-                f"{_where([summary.threads])}{lock} is worse ({numbers.ratio(summary.ratio.value)})"
-            )
+            worse.append(f"{_where([summary.threads])}{lock} is worse: {measure(plan, summary)}")
     incomplete = [f"{_where(hung)}{lock} does not finish its runs"] if hung else []
     return incomplete + worse
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lockwright.base import numbers
+from lockwright.base import numbers, wording
 from lockwright.compare import safest, stats, verdict
 from lockwright.compare.plan import Plan
 from lockwright.compare.stats import Summary
@@ -169,10 +169,8 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) ->
         texts.append(safest.caution(candidate, known))
         command = verdict.run_command if gains else verdict.settling_command
         use = command(plan, candidate)
-    sentences = [
-        f"{text[:1].upper()}{text[1:]}." if number else f"{text}."
-        for number, text in enumerate(filter(None, texts))
-    ]
+    names = {row.lock for result in outcomes for row in result.rows}
+    sentences = [wording.sentence(text, names) for text in texts if text]
     return Verdict(" ".join(sentences), use, bool(gains))
 
 
@@ -222,7 +220,7 @@ def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
         return f"no lock finished its runs{where}"
     if gained(result):
         if best.ratio is None or not result.row(result.reference).values:
-            text = f"{best.lock} is best{where}, where {result.reference} finished no run"
+            text = f"{best.lock} is best{where}, and {result.reference} finished no run"
         else:
             text = f"{best.lock} is best{where}: {verdict.measure(plan, best)}"
         return text + _rivals(plan, result)
@@ -266,11 +264,12 @@ def _few_runs_text(plan: Plan, result: Outcome) -> str:
     if any(row.ratio is not None and row.ratio.low is not None for row in rivals):
         return ""
     runs = max(len(row.values) for row in rivals)
-    names = ", ".join(row.lock for row in rivals)
+    names = wording.together([row.lock for row in rivals])
     ends = " to ".join(dict.fromkeys(numbers.ratio(end) for end in (min(values), max(values))))
     runs_text = "one run" if runs == 1 else f"{runs} runs"
     good = "fast" if plan.metric is None else "good"
-    times = f"{names} were {ends} times as {good} as {result.reference}"
+    was = "was" if len(rivals) == 1 else "were"
+    times = f"{names} {was} {ends} times as {good} as {result.reference}"
     return f"in {runs_text} each, {times}: too few to decide"
 
 
@@ -279,7 +278,7 @@ def _rivals(plan: Plan, result: Outcome) -> str:
     others = [lock for lock in result.standing.remaining[1:] if lock != result.reference]
     if not others:
         return ""
-    names = ", ".join(others)
+    names = wording.either(others)
     if result.ending == race.ALL_NEAR:
-        return f"; not better by more than {numbers.percent(plan.margin)}: {names}"
+        return f"; it is not better than {names} by more than {numbers.percent(plan.margin)}"
     return f"; {plan.precision_advice} can tell whether it is better than {names}"

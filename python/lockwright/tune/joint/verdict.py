@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lockwright.base import numbers
+from lockwright.base import numbers, wording
 from lockwright.compare import safest
 from lockwright.compare.plan import Plan
 from lockwright.compare.stats import NEAR
@@ -168,10 +168,10 @@ def decide(plan: Plan, search: Search, lock_verdict: Verdict) -> Verdict:
     result = search.result(PROOF)
     chosen = recommended(search)
     if result is None or chosen is None:
-        sentences = [f"there is none: no combination is shown to be better than {best}"]
+        sentences = [f"no combination is shown to be better than {best}"]
         sentences += _doubts(plan, search)
         command = lock_verdict.command if lock_verdict.is_shown else None
-        return Verdict(_text(sentences), command, lock_verdict.is_shown)
+        return Verdict(_text(sentences, search), command, lock_verdict.is_shown)
     sentences = [
         f"{chosen.name} is shown to be better than {best}: "
         + _times(plan, result.lead(chosen, search.base), search.base.lock)
@@ -181,7 +181,9 @@ def decide(plan: Plan, search: Search, lock_verdict: Verdict) -> Verdict:
     others = [arm for arm in _tied(search, shown(search)) if arm != chosen]
     if others:
         named = ", ".join(arm.name for arm in others)
-        sentences.append(f"of the combinations that are tied, it changes the least; also {named}")
+        sentences.append(
+            f"of the combinations that are tied, it changes the least; the others are {named}"
+        )
     known = safest.known_locks()
     row = next(each for each in result.outcome.rows if each.lock == chosen.name)
     if parts_of(chosen.lock)[0] in known:
@@ -193,7 +195,7 @@ def decide(plan: Plan, search: Search, lock_verdict: Verdict) -> Verdict:
             " program is to do more work at once"
         )
     command = run_command(plan, chosen, result.outcome.threads)
-    return Verdict(_text(sentences), command, True)
+    return Verdict(_text(sentences, search), command, True)
 
 
 def _doubts(plan: Plan, search: Search) -> list[str]:
@@ -207,7 +209,8 @@ def _doubts(plan: Plan, search: Search) -> list[str]:
     highest = max(known) if len(known) == len(bounds) else math.inf
     if highest < math.inf:
         texts.append(
-            f"none of those tried is better by more than {numbers.percent(max(0, highest - 1), 1)}"
+            "none of the combinations that were tried is better by more than "
+            f"{numbers.percent(max(0, highest - 1), 1)}"
         )
     promising = last.combinations()
     if highest <= 1 + plan.margin:
@@ -224,12 +227,9 @@ def _doubts(plan: Plan, search: Search) -> list[str]:
     return texts
 
 
-def _text(sentences: Sequence[str]) -> str:
-    """Return sentences, the first of which begins with a name or a small letter."""
-    return " ".join(
-        f"{text[:1].upper()}{text[1:]}." if number else f"{text}."
-        for number, text in enumerate(filter(None, sentences))
-    )
+def _text(sentences: Sequence[str], search: Search) -> str:
+    names = {arm.name for result in search.results for arm in result.stage.arms}
+    return " ".join(wording.sentence(text, names) for text in sentences if text)
 
 
 def _times(plan: Plan, lead: Interval, other: str) -> str:
