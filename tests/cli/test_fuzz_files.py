@@ -43,6 +43,7 @@ FOUND = (
     ("source lines", 20_000_000_117),
     ("profile exported to .html", 300_000_000_920),
     ("study resumed", 400_000_001_522),
+    ("profile buffer", 300_000_000_769),
     ("predicted", 500_000_000_308),
 )
 

@@ -45,6 +45,12 @@ def constant(name: str) -> int:
     return layouts().constants[name]
 
 
+def total_ticks(times: Any) -> int:
+    """Return the sum of times of the records. A difference of the clocks of two processors may be
+    below zero; a sum below zero counts as zero."""
+    return max(0, int(times.astype(np.int64).sum()))
+
+
 def table_size(name: str) -> int:
     """Return the number of entries of a table of the buffer."""
     return layouts().field(_BUFFER, name).count
@@ -156,7 +162,7 @@ class Buffer:
     @property
     def waited(self) -> float:
         """Ticks waited, summed over the threads."""
-        return float(self.records["waited"].sum())
+        return float(total_ticks(self.records["waited"]))
 
     @property
     def other_processes(self) -> list[ProcessNote]:

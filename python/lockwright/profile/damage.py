@@ -14,10 +14,14 @@ from lockwright.base.errors import LockwrightError
 from lockwright.profile.buffer import Buffer, constant
 
 _MOST = 1 << 60
-"""Limit on counts and on sums of ticks: twelve years of one thread at 3 GHz."""
+"""Limit on counts and on sums of ticks: twelve years of one thread at 3 GHz. Likewise on the total
+of a field, in nanoseconds: a profile has no figures of 2^64 or more."""
 
 _SKEW = 1 << 40
-"""Ticks that a sum may be below zero."""
+"""Ticks that a time may be below zero, as a difference of the clocks of two processors."""
+
+_TIMES = {"waited", "held", "released", "handed_over"}
+"""The fields that may be below zero."""
 
 _TICK_NS = (1e-3, 1e5)
 """Limits on the nanoseconds of a tick, far beyond those of all processors."""
@@ -47,16 +51,16 @@ def _checks(buffer: Buffer) -> Iterator[tuple[str, bool]]:
     yield "clock", not least <= buffer.nanoseconds <= most
     yield "begin_ticks", int(buffer["begin_ticks"]) > _MOST
     threads, records = buffer.threads, buffer.records
-    yield from _amounts("threads", threads)
-    yield from _amounts("records", records)
+    yield from _amounts("threads", threads, buffer.nanoseconds)
+    yield from _amounts("records", records, buffer.nanoseconds)
     details = buffer.details[: int(buffer["details_used"])]
     for name in ("holding", "waiting", "handing_over", "arrivals"):
         yield f"details.{name}", _exceeds(details[name], _MOST)
     sites, edges = details["sites"], details["wait_edges"]
-    yield from _amounts("sites", sites)
-    yield from _amounts("wait_edges", edges)
+    yield from _amounts("sites", sites, buffer.nanoseconds)
+    yield from _amounts("wait_edges", edges, buffer.nanoseconds)
     stacks = buffer.stacks
-    yield from _amounts("stacks", stacks)
+    yield from _amounts("stacks", stacks, buffer.nanoseconds)
     spans = buffer.spans
     yield "spans", _exceeds(spans["begin"], _MOST) or _exceeds(spans["end"], _MOST)
     yield "creations", _exceeds(buffer.creations, _MOST)
@@ -77,12 +81,15 @@ def _checks(buffer: Buffer) -> Iterator[tuple[str, bool]]:
 _ADDRESSES = {"address", "first_site", "caller", "releaser", "hash", "waiting_site", "last_caller"}
 
 
-def _amounts(table: str, rows: NDArray[np.void]) -> Iterator[tuple[str, bool]]:
-    """Yield whether each field of 64 bits that is a count, a time or a sum exceeds its limit."""
+def _amounts(table: str, rows: NDArray[np.void], nanoseconds: float) -> Iterator[tuple[str, bool]]:
+    """Yield whether each field of 64 bits that is a count, a time or a sum exceeds its limit, in a
+    row or in total. nanoseconds: of a tick."""
     for name in rows.dtype.names or ():
         if rows.dtype[name] == np.uint64 and name not in _ADDRESSES:
-            # A sum of differences of the clocks of two processors may be below zero.
-            yield f"{table}.{name}", _exceeds(rows[name] + np.uint64(_SKEW), _MOST)
+            skew = np.uint64(_SKEW if name in _TIMES else 0)
+            yield f"{table}.{name}", _exceeds(rows[name] + skew, _MOST)
+            total = float(rows[name].astype(np.int64).sum(dtype=np.float64))
+            yield f"{table}.{name}", total * max(1.0, nanoseconds) > _MOST
 
 
 def _exceeds(numbers: NDArray[Any], limit: int) -> bool:

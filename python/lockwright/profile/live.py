@@ -111,7 +111,7 @@ class Live:
         buffer = self.buffer
         records = buffer.records
         used = ~is_void(records)
-        waited = np.where(used, records["waited"], 0).astype(np.float64)
+        waited = np.where(used, records["waited"].astype(np.int64), 0).astype(np.float64)
         waiting = np.zeros(len(records), np.int64)
         now = time.monotonic_ns()
         unit = buffer.nanoseconds
