@@ -191,10 +191,12 @@ COLUMNS = [
 
 @dataclass
 class Results:
-    """The time of an operation of one setting in each round, in any unit, by form."""
+    """The time of an operation of one setting in each round, in any unit, by form. left_out: a
+    remark on each round of which a run has no figure."""
 
     plain: list[float] = field(default_factory=list)
     measured: list[float] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
     @property
     def costs(self) -> list[float]:
@@ -227,6 +229,7 @@ def measure(
                         continue
                     steps.step(setting.name)
                     forms = [comparison.measured, comparison.plain]
+                    of_setting = results.setdefault((comparison.title, setting.name), Results())
                     times: dict[str, float] = {}
                     for form in reversed(forms) if round_number % 2 else forms:
                         outcome = _run(form, setting, arguments, timeout)
@@ -237,8 +240,13 @@ def measure(
                         )
                         if value > 0:
                             times[form.subject.name] = value if setting.is_time else 1 / value
+                        else:
+                            reason = outcome.failure or f"no operation in {seconds:g} s"
+                            of_setting.left_out.append(
+                                f"{setting.name}: round {round_number + 1} is left out; the "
+                                f"run of {form.subject.name}: {reason}"
+                            )
                     if len(times) == 2:
-                        of_setting = results.setdefault((comparison.title, setting.name), Results())
                         of_setting.plain.append(times[comparison.plain.subject.name])
                         of_setting.measured.append(times[comparison.measured.subject.name])
 
@@ -279,6 +287,11 @@ def tables(report: Report, results: Mapping[tuple[str, str], Results]) -> list[T
     return [_table(report, comparison, results) for comparison in comparisons()]
 
 
+def remarks(results: Mapping[tuple[str, str], Results]) -> list[str]:
+    """Return what the tables do not show: the rounds that are left out, and why."""
+    return [remark for of_setting in results.values() for remark in of_setting.left_out]
+
+
 def _table(
     report: Report, comparison: Comparison, results: Mapping[tuple[str, str], Results]
 ) -> Table:
@@ -293,6 +306,7 @@ def _table(
                 "cost": title,
                 "setting": setting.name,
                 "rounds": len(of_setting.costs),
+                "left_out": of_setting.left_out,
                 "cost_percent": costs.median if costs else None,
                 "low": interval[0] if interval else None,
                 "high": interval[1] if interval else None,

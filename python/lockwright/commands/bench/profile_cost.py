@@ -42,5 +42,10 @@ def command(runs: int, seconds: float, json_file: Path | None) -> None:
     stopped = interrupts.until_stopped(
         lambda: profile_cost.measure(report, runs, seconds, options, limit, results)
     )
-    show(report, profile_cost.tables(report, results), [], json_file)
+    show(
+        report,
+        profile_cost.tables(report, results),
+        profile_cost.remarks(results),
+        json_file,
+    )
     finish(report, stopped)
