@@ -73,7 +73,9 @@ def _lines(
 ) -> list[str]:
     """Return the lines of twenty simulations that take so long each."""
     now = [0.0]
-    monkeypatch.setattr(machines, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr(machines, "time", clock)
+    monkeypatch.setattr("lockwright.base.progress.time", clock)
     with machines.simulations(20) as advance:
         for _ in range(20):
             now[0] += seconds

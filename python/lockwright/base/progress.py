@@ -1,8 +1,10 @@
 """The progress of a series of runs: a progress bar on a terminal, plain lines elsewhere."""
 
+import math
 import signal
 import statistics
 import sys
+import time
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -10,6 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from lockwright.base.interrupts import STOPPING
 from lockwright.base.terminal import errors
+
+LINES_APART = 5.0
+"""Least seconds between two lines of progress without a terminal, as in a file of a CI run."""
 
 Similarity = Sequence[Hashable]
 """Kinds of a run, most specific first: runs of a common kind take about the same time."""
@@ -60,6 +65,7 @@ class Display:
     def __init__(self, total: int, done: int) -> None:
         self._live: Progress | None = None
         self._line: str | None = None
+        self._printed = -math.inf
         if sys.stderr.isatty():
             self._live = Progress(
                 TextColumn("{task.description}"),
@@ -90,13 +96,13 @@ class Display:
 
     def announce(self, about: str, line: str, left: float | None) -> None:
         """Announce the next run. about: its description. line: the text to print without a
-        terminal, unless it is empty or the last one again. left: seconds until the end, if
-        known."""
+        terminal, unless it is empty, the last one again, or follows it by less than LINES_APART.
+        left: seconds until the end, if known."""
         remains = f"about {duration(left)} left" if left is not None else ""
         if self._live:
             self._live.update(self._task, description=about, left=remains)
-        elif line and self._line != line:
-            self._line = line
+        elif line and self._line != line and time.monotonic() - self._printed >= LINES_APART:
+            self._line, self._printed = line, time.monotonic()
             print_line(", ".join(part for part in (line, remains) if part))
 
     def set_total(self, total: int) -> None:

@@ -136,7 +136,8 @@ class Session:
         locks = f"{len(standing.remaining)} lock{'' if len(standing.remaining) == 1 else 's'} left"
         text = ", ".join(part for part in (where, f"round {number}", locks) if part)
         display.set_total(len(self.records) + 1)
-        display.announce(f"{text}, {lock}, at most {duration(left)}", text, None)
+        most = f"at most {duration(left)} left"
+        display.announce(f"{text}, {lock}, {most}", f"{text}, {most}", None)
 
 
 def _order(plan: Plan, threads: int, number: int, remaining: Sequence[str]) -> Sequence[str]:
