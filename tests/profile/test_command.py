@@ -215,7 +215,7 @@ def test_bench_profile_cost(tmp_path: Path) -> None:
         assert row["setting"] in done.stdout
         # A thread that gets no processor for 0.3 s has no operation; none may hang.
         assert row["rounds"] + len(row["left_out"]) == 2, done.stdout
-        assert all(remark.endswith("no operation in 0.3 s") for remark in row["left_out"])
+        assert not any("killed" in remark for remark in row["left_out"]), done.stdout
         runs = [run for run in document["runs"] if run["setting"] == row["setting"]]
         count = 2 if "read" in row["setting"] else 4
         assert [run["lock"] for run in runs] == first[:count] + second[:count]

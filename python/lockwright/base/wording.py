@@ -3,16 +3,15 @@
 from collections.abc import Collection, Sequence
 
 
-def together(names: Sequence[str]) -> str:
+def together(names: Sequence[str], before_last: str = "and") -> str:
     """Return names as a list, such as `a, b and c`."""
     *first, last = names
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {before_last} {last}" if first else last
 
 
 def either(names: Sequence[str]) -> str:
     """Return names as alternatives, such as `a, b or c`."""
-    *first, last = names
-    return f"{', '.join(first)} or {last}" if first else last
+    return together(names, "or")
 
 
 def sentence(text: str, names: Collection[str] = ()) -> str:

@@ -192,7 +192,7 @@ COLUMNS = [
 @dataclass
 class Results:
     """The time of an operation of one setting in each round, in any unit, by form. left_out: a
-    remark on each round of which a run has no figure."""
+    remark on each round of which a run, or both, has no figure."""
 
     plain: list[float] = field(default_factory=list)
     measured: list[float] = field(default_factory=list)
@@ -231,6 +231,7 @@ def measure(
                     forms = [comparison.measured, comparison.plain]
                     of_setting = results.setdefault((comparison.title, setting.name), Results())
                     times: dict[str, float] = {}
+                    faults: list[str] = []
                     for form in reversed(forms) if round_number % 2 else forms:
                         outcome = _run(form, setting, arguments, timeout)
                         report.record(form.subject, round_number, outcome, setting=setting.name)
@@ -242,11 +243,13 @@ def measure(
                             times[form.subject.name] = value if setting.is_time else 1 / value
                         else:
                             reason = outcome.failure or f"no operation in {seconds:g} s"
-                            of_setting.left_out.append(
-                                f"{setting.name}: round {round_number + 1} is left out; the "
-                                f"run of {form.subject.name}: {reason}"
-                            )
-                    if len(times) == 2:
+                            faults.append(f"the run of {form.subject.name}: {reason}")
+                    if faults:
+                        of_setting.left_out.append(
+                            f"{setting.name}: round {round_number + 1} is left out; "
+                            + "; ".join(faults)
+                        )
+                    else:
                         of_setting.plain.append(times[comparison.plain.subject.name])
                         of_setting.measured.append(times[comparison.measured.subject.name])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from lockwright.base import wording
 from lockwright.base.errors import LockwrightError
 from lockwright.compare.stats import NEAR, Summary
 from lockwright.preload import locks
@@ -113,7 +114,7 @@ def reason(chosen: Summary, best: Summary, tied: Sequence[Summary], known: Locks
     traits = _traits(lock) if rwlock is None else _rwlock_traits(rwlock)
     if len(tied) == 1:
         return f"Not shown to be worse is {chosen.lock}, which is safer: {traits}"
-    named = ", ".join(row.lock for row in tied)
+    named = wording.together([row.lock for row in tied])
     return f"Not shown to be worse are {named}; {chosen.lock} is the safest of these: {traits}"
 
 

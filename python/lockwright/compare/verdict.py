@@ -212,8 +212,7 @@ def _where(threads: Sequence[int]) -> str:
     """Return `at 1 and 16 threads `, or "" for a command without a number of threads."""
     if UNSPECIFIED in threads:
         return ""
-    *first, last = map(str, threads)
-    where = f"{', '.join(first)} and {last}" if first else last
+    where = wording.together([str(number) for number in threads])
     return f"at {where} thread{'' if where == '1' else 's'} "
 
 

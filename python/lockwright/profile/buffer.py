@@ -45,10 +45,10 @@ def constant(name: str) -> int:
     return layouts().constants[name]
 
 
-def total_ticks(times: Any) -> int:
-    """Return the sum of times of the records. A difference of the clocks of two processors may be
-    below zero; a sum below zero counts as zero."""
-    return max(0, int(times.astype(np.int64).sum()))
+def total_of(amounts: Any) -> int:
+    """Return the sum of a field of the records, counts or ticks. A difference of the clocks of two
+    processors may be below zero; a sum below zero counts as zero."""
+    return max(0, int(amounts.astype(np.int64).sum()))
 
 
 def table_size(name: str) -> int:
@@ -162,7 +162,7 @@ class Buffer:
     @property
     def waited(self) -> float:
         """Ticks waited, summed over the threads."""
-        return float(total_ticks(self.records["waited"]))
+        return float(total_of(self.records["waited"]))
 
     @property
     def other_processes(self) -> list[ProcessNote]:

@@ -50,17 +50,19 @@ def _checks(buffer: Buffer) -> Iterator[tuple[str, bool]]:
     least, most = _TICK_NS
     yield "clock", not least <= buffer.nanoseconds <= most
     yield "begin_ticks", int(buffer["begin_ticks"]) > _MOST
-    threads, records = buffer.threads, buffer.records
-    yield from _amounts("threads", threads, buffer.nanoseconds)
-    yield from _amounts("records", records, buffer.nanoseconds)
+    records, stacks = buffer.records, buffer.stacks
     details = buffer.details[: int(buffer["details_used"])]
     for name in ("holding", "waiting", "handing_over", "arrivals"):
         yield f"details.{name}", _exceeds(details[name], _MOST)
     sites, edges = details["sites"], details["wait_edges"]
-    yield from _amounts("sites", sites, buffer.nanoseconds)
-    yield from _amounts("wait_edges", edges, buffer.nanoseconds)
-    stacks = buffer.stacks
-    yield from _amounts("stacks", stacks, buffer.nanoseconds)
+    for table, rows in (
+        ("threads", buffer.threads),
+        ("records", records),
+        ("sites", sites),
+        ("wait_edges", edges),
+        ("stacks", stacks),
+    ):
+        yield from _amounts(table, rows, buffer.nanoseconds)
     spans = buffer.spans
     yield "spans", _exceeds(spans["begin"], _MOST) or _exceeds(spans["end"], _MOST)
     yield "creations", _exceeds(buffer.creations, _MOST)

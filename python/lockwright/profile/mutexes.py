@@ -17,7 +17,7 @@ from lockwright.profile.buffer import (
     is_of_writers,
     is_shared,
     is_void,
-    total_ticks,
+    total_of,
 )
 from lockwright.profile.distributions import distribution
 from lockwright.profile.mutex_lines import name_of, with_lines
@@ -207,7 +207,7 @@ class Mutexes:
     def _mutex(self, index: int, group: list[int]) -> Mutex:
         records = self._buffer.records[group]
         first = records[0]
-        sums = {name: total_ticks(records[name]) for name in _SUMS}
+        sums = {name: total_of(records[name]) for name in _SUMS}
         sums["failed_trylocks"] += int(self._failures[group].sum())
         sums["acquisitions"] += int(self._passed_over[group].sum())
         details = self._buffer.details[[int(n) - 1 for n in records["detail"] if n]]
@@ -216,7 +216,7 @@ class Mutexes:
         waits = [interval for interval in unfinished if interval.kind == WAIT]
         holds = [interval for interval in unfinished if interval.kind == HOLD]
         sums["contended"] = int(self._contended[group].sum())
-        sums["waited"] = total_ticks(self._waited[group])
+        sums["waited"] = total_of(self._waited[group])
         sums["waits"] += len(waits)
         sums["holds"] += len(holds)
         sums["hold_samples"] += len(holds)

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from lockwright.profile.buffer import Buffer, total_ticks
+from lockwright.profile.buffer import Buffer, total_of
 from lockwright.profile.record import Block, Frame, Site
 from lockwright.profile.symbols import Symbols
 
@@ -89,7 +89,7 @@ class Sites:
         first = int(records["first_site"][group[0]])
         if first:
             acquisitions = int(records["acquisitions"][group].sum())
-            callers[first] = [acquisitions, 0, 0, total_ticks(records["held"][group])]
+            callers[first] = [acquisitions, 0, 0, total_of(records["held"][group])]
 
     def _stacks_by_caller(self) -> dict[tuple[int, int], list[Any]]:
         by_caller: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)
@@ -107,8 +107,8 @@ class Sites:
             for stack in self._stacks.get((number, caller), ()):
                 pcs = tuple(int(pc) for pc in stack["pcs"][: int(stack["frames"])])
                 sums = walked.setdefault(pcs, [0.0, 0.0])
-                sums[0] += total_ticks(stack["waited"])
-                sums[1] += total_ticks(stack["held"])
+                sums[0] += total_of(stack["waited"])
+                sums[1] += total_of(stack["held"])
         if not walked:
             return [((self._symbols.caller(caller),), 1.0, 1.0)]
         largest = sorted(walked.items(), key=lambda item: -sum(item[1]))[:_STACKS]
@@ -141,7 +141,7 @@ def _summed(
             if site["caller"]:
                 sums = callers.setdefault(int(site["caller"]), [0, 0, 0, 0])
                 for i, name in enumerate(("acquisitions", "contended", "waited", "held")):
-                    sums[i] += total_ticks(site[name])
+                    sums[i] += total_of(site[name])
                 if site["releaser"]:
                     releasers[int(site["caller"])] = int(site["releaser"])
         for block in detail["wait_edges"]:
@@ -151,5 +151,5 @@ def _summed(
                     callers_of_detail[int(block["waiter"]) - 1] if block["waiter"] else 0,
                 ]
                 pair[0] += int(block["times"])
-                pair[1] += total_ticks(block["waited"])
+                pair[1] += total_of(block["waited"])
     return callers, pairs, releasers

@@ -180,10 +180,9 @@ def decide(plan: Plan, search: Search, lock_verdict: Verdict) -> Verdict:
         sentences[0] += f", and {_times(plan, result.lead(chosen, Arm()), BASELINE)}"
     others = [arm for arm in _tied(search, shown(search)) if arm != chosen]
     if others:
-        named = ", ".join(arm.name for arm in others)
-        sentences.append(
-            f"of the combinations that are tied, it changes the least; the others are {named}"
-        )
+        named = wording.together([arm.name for arm in others])
+        other = f"others are {named}" if len(others) > 1 else f"other is {named}"
+        sentences.append(f"of the combinations that are tied, it changes the least; the {other}")
     known = safest.known_locks()
     row = next(each for each in result.outcome.rows if each.lock == chosen.name)
     if parts_of(chosen.lock)[0] in known:
