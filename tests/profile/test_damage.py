@@ -63,6 +63,7 @@ def test_the_program_keeps_its_status_and_output(verb: str, tmp_path: Path) -> N
     ("place", "value", "name"),
     [
         (("threads", "acquisitions"), 1 << 63, "threads.acquisitions"),
+        (("records", "acquisitions"), 2**64 - 1, "records.acquisitions"),
         (("records", "init_site"), 5000, "init_site"),
         (("records", "hold_site"), 17, "hold_site"),
         (("details", "wait_edges", "holder"), 17, "holder"),
@@ -92,3 +93,23 @@ def test_a_difference_of_two_clocks_may_be_below_zero(tmp_path: Path) -> None:
     rows[0]["records"][0]["handed_over"] = 2**64 - 300
     rows.tofile(path)
     damage.check(Buffer(path))
+
+
+def test_waits_below_zero_are_no_time(tmp_path: Path) -> None:
+    path = tmp_path / "buffer"
+    buffer_reader.write(path)
+    rows = np.fromfile(path, layouts(locate.preload_dir()).dtype("profile_buffer"))
+    rows[0]["records"]["waited"] = 0
+    rows[0]["records"][0]["waited"] = 2**64 - 300
+    rows.tofile(path)
+    assert Buffer(path).waited == 0
+
+
+def test_a_total_that_no_program_reaches(tmp_path: Path) -> None:
+    path = tmp_path / "buffer"
+    buffer_reader.write(path)
+    rows = np.fromfile(path, layouts(locate.preload_dir()).dtype("profile_buffer"))
+    rows[0]["records"]["held"][:2] = 3 << 58
+    rows.tofile(path)
+    with pytest.raises(damage.DamagedRecords, match=r"records \(records.held\)"):
+        damage.check(Buffer(path))
