@@ -30,6 +30,7 @@ def profiled(name: str, path: Path) -> record.Profile:
     program = locate.program("bottlenecks", name)
     done = captured([locate.lockwright(), "profile", "-o", path, "--", program])
     assert done.returncode == 0, done.stderr
+    assert path.exists(), done.stderr
     return record.read(path)
 
 

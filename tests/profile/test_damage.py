@@ -1,13 +1,18 @@
 """A program that overwrites the profiler's records: one line, and its own status and output."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from lockwright.preload import locks
 from lockwright.preload.layouts import layouts
+from lockwright.profile import buffer as buffers
 from lockwright.profile import damage
+from lockwright.profile.collect import probe_path
 from lockwright.profile.buffer import Buffer
 from support import buffer_reader, locate
 from support.processes import captured
@@ -113,3 +118,54 @@ def test_a_total_that_no_program_reaches(tmp_path: Path) -> None:
     rows.tofile(path)
     with pytest.raises(damage.DamagedRecords, match=r"records \(records.held\)"):
         damage.check(Buffer(path))
+
+
+#: Twenty threads that wait for a mutex and hold one of twenty others.
+CONTENDS = """
+import ctypes, threading
+c, word = ctypes.CDLL(None), ctypes.create_string_buffer
+shared, own = word(64), [word(64) for _ in range(20)]
+def contend(number):
+    for _ in range(50):
+        c.pthread_mutex_lock(shared); c.usleep(1); c.pthread_mutex_unlock(shared)
+        c.pthread_mutex_lock(own[number]); c.pthread_mutex_unlock(own[number])
+threads = [threading.Thread(target=contend, args=[number]) for number in range(20)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+#: Ticks and nanoseconds of about a year.
+YEAR = 1 << 56
+
+
+def clock_readings(rows: np.ndarray, begins: list[int]) -> Iterator[np.ndarray]:
+    """Yield the fields of 64 bits, and of those that they contain, in which all values that are not
+    0 are those of a clock: at most 2^40 above one of `begins`."""
+    for name in rows.dtype.names:
+        field = rows[name]
+        if field.dtype.names:
+            yield from clock_readings(field, begins)
+        elif field.dtype == np.uint64:
+            read = field[field != 0]
+            is_of_clock = [(read >= begin) & (read - begin < 1 << 40) for begin in begins]
+            if read.size and np.logical_or(*is_of_clock).all():
+                yield field
+
+
+def test_a_machine_that_started_a_year_ago(tmp_path: Path) -> None:
+    aged = tmp_path / "buffer"
+    with buffers.new() as path:
+        program = Path(sys.executable)
+        variables = locks.preload(probe_path(), os.environ, program)
+        variables[buffers.VARIABLE] = str(path)
+        subprocess.run([program, "-c", CONTENDS], env=variables, check=True, timeout=60)
+        rows = np.fromfile(path, layouts(locate.preload_dir()).dtype("profile_buffer"))
+    begins = [int(rows[0][name]) for name in ("begin_ticks", "begin_ns")]
+    readings = list(clock_readings(rows, begins))
+    assert sum(field.shape[1:] == rows["records"].shape[1:] for field in readings) >= 3
+    for field in readings:
+        field[field != 0] += np.uint64(YEAR)
+    rows.tofile(aged)
+    buffer = Buffer(aged)
+    assert len(buffer.threads) >= 20
+    damage.check(buffer)

@@ -20,8 +20,15 @@ of a field, in nanoseconds: a profile has no figures of 2^64 or more."""
 _SKEW = 1 << 40
 """Ticks that a time may be below zero, as a difference of the clocks of two processors."""
 
-_TIMES = {"waited", "held", "released", "handed_over"}
+_TIMES = {"waited", "held", "handed_over"}
 """The fields that may be below zero."""
+
+_MOMENTS = {
+    *("began", "clock_ns", "clock_ticks", "last_sample", "last_span", "last_stack", "last_usage"),
+    *("last_wait", "waiting_since", "first_seen", "hold_begin", "released"),
+}
+"""The fields with readings of a clock, which counts from the start of the machine: their total
+means nothing, and it is large on a machine that started long ago."""
 
 _TICK_NS = (1e-3, 1e5)
 """Limits on the nanoseconds of a tick, far beyond those of all processors."""
@@ -85,13 +92,14 @@ _ADDRESSES = {"address", "first_site", "caller", "releaser", "hash", "waiting_si
 
 def _amounts(table: str, rows: NDArray[np.void], nanoseconds: float) -> Iterator[tuple[str, bool]]:
     """Yield whether each field of 64 bits that is a count, a time or a sum exceeds its limit, in a
-    row or in total. nanoseconds: of a tick."""
+    row or, where that means something, in total. nanoseconds: of a tick."""
     for name in rows.dtype.names or ():
         if rows.dtype[name] == np.uint64 and name not in _ADDRESSES:
             skew = np.uint64(_SKEW if name in _TIMES else 0)
             yield f"{table}.{name}", _exceeds(rows[name] + skew, _MOST)
-            total = float(rows[name].astype(np.int64).sum(dtype=np.float64))
-            yield f"{table}.{name}", total * max(1.0, nanoseconds) > _MOST
+            if name not in _MOMENTS:
+                total = float(rows[name].astype(np.int64).sum(dtype=np.float64))
+                yield f"{table}.{name}", total * max(1.0, nanoseconds) > _MOST
 
 
 def _exceeds(numbers: NDArray[Any], limit: int) -> bool:
