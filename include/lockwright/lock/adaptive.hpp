@@ -81,9 +81,11 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
     std::uint64_t naps_left = 0;
     std::uint64_t yields_left = Env::template value<yields>();
     // Without delays, each of many threads that come at once fails to push its node as often as
-    // there are threads before it, and the line moves a quadratic number of times.
+    // there are threads before it, and the line moves a quadratic number of times. It can move to
+    // all processors once in the shortest delay.
     std::uint32_t failures = 0;
-    growing_delay delay(shortest_backoff_, Env::template value<backoff>());
+    const std::uint64_t longest_delay = Env::template value<backoff>() * Env::cpus();
+    growing_delay delay(longest_delay / longest_over_shortest_delay_, longest_delay);
     for (;;) {
       if (is_free(seen, own)) {
         std::uint64_t taken = without(seen, own) | held_ | (record.waited() ? slow_ : 0);
@@ -242,10 +244,10 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
   static constexpr std::uint32_t watch_polls_ = 8;
   static constexpr std::uint64_t looks_of_a_tenure_ = 8;
   static constexpr std::uint64_t max_pause_ = 500'000'000;
-  static constexpr std::uint32_t free_failures_ = 3;
+  static constexpr std::uint32_t free_failures_ = 1;
   // Nanoseconds; a yield that finds no other thread to run takes less.
   static constexpr std::uint64_t others_run_ = 1'000;
-  static constexpr std::uint64_t shortest_backoff_ = 1024;
+  static constexpr std::uint64_t longest_over_shortest_delay_ = 16;
 
   static constexpr std::uint64_t budget_default_ = 16;
   static constexpr std::uint64_t budget_least_ = 2;
