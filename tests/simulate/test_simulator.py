@@ -13,6 +13,7 @@ import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.bench.claims.simulated_settings import PUBLISHED
 from lockwright.run import tools
+from lockwright.simulate import machine
 from support import harness, locate
 from support.processes import captured
 from support.simulator import SIZES, machine_file, run
@@ -83,6 +84,20 @@ def test_every_lock_with_hundreds_of_waiters(lock: str, tmp_path: Path) -> None:
     words = ["--lock", lock, "--workload", "single-lock", "--threads", "512"]
     done = run(path, *words, "--section-cycles", "210", "--seconds", "0.01")
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_adaptive_with_thousands_of_threads_at_once(seed: str, tmp_path: Path) -> None:
+    """Their attempts to push a node leave the line of the lock to its holder."""
+    path = tmp_path / "machine"
+    path.write_text(machine.load("epyc-9654x2").simulator_input())
+    words = ["--workload", "single-lock", "--threads", "3072", "--seed", seed]
+    words += ["--section-cycles", "355", "--gap-cycles", "3550", "--seconds", "0.005"]
+    adaptive, pthread = (
+        json.loads(run(path, *words, "--lock", lock).stdout)["operations"]
+        for lock in ("adaptive", "pthread")
+    )
+    assert adaptive > pthread / 10
 
 
 def test_another_seed_is_another_run(tmp_path: Path) -> None:
