@@ -12,8 +12,8 @@ from lockwright.preload import locks
 from lockwright.preload.layouts import layouts
 from lockwright.profile import buffer as buffers
 from lockwright.profile import damage
-from lockwright.profile.collect import probe_path
 from lockwright.profile.buffer import Buffer
+from lockwright.profile.collect import probe_path
 from support import buffer_reader, locate
 from support.processes import captured
 
@@ -141,7 +141,7 @@ YEAR = 1 << 56
 def clock_readings(rows: np.ndarray, begins: list[int]) -> Iterator[np.ndarray]:
     """Yield the fields of 64 bits, and of those that they contain, in which all values that are not
     0 are those of a clock: at most 2^40 above one of `begins`."""
-    for name in rows.dtype.names:
+    for name in rows.dtype.names or ():
         field = rows[name]
         if field.dtype.names:
             yield from clock_readings(field, begins)
