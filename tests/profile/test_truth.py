@@ -2,7 +2,6 @@
 
 import json
 import statistics
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,23 +15,14 @@ pytestmark = locate.native
 MUTEX_BYTES = 40
 
 
-#: Most runs of the program for its hand-overs, which take microseconds: other tests on the
-#: processors delay what the program does between its clock and the lock, all of a run.
-TRIES = 4
-
-
-def profiled_run(path: Path) -> tuple[dict[str, Any], Profile]:
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Profile]:
     """Return the figures that the program prints, and its profile."""
+    path = tmp_path_factory.mktemp("profile") / "truth.json"
     program = locate.program("profile", "truth")
     answer = captured([locate.lockwright(), "profile", "-o", path, "--", program])
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout), record.read(path)
-
-
-@pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Profile]:
-    """Return the figures that the program prints, and its profile."""
-    return profiled_run(tmp_path_factory.mktemp("profile") / "truth.json")
 
 
 def named(profile: Profile, name: str) -> Mutex:
@@ -47,14 +37,10 @@ def array(profile: Profile, name: str, count: int) -> list[Mutex]:
     return [named(profile, f"{name}+{MUTEX_BYTES * i}" if i else name) for i in range(count)]
 
 
-def median_ratio(profiled: list[float], true: list[float]) -> float:
-    """Return the median of the ratios to the truth: single measurements may be disturbed."""
-    return statistics.median(figure / truth for figure, truth in zip(profiled, true, strict=True))
-
-
 def check_agreement(profiled: list[float], true: list[float]) -> None:
-    """Check that the median deviation is within 5 %."""
-    assert median_ratio(profiled, true) == pytest.approx(1, abs=0.05), (profiled, true)
+    """Check that the median deviation is within 5 %: single measurements may be disturbed."""
+    ratios = [figure / truth for figure, truth in zip(profiled, true, strict=True)]
+    assert statistics.median(ratios) == pytest.approx(1, abs=0.05), ratios
 
 
 def test_holding(both: tuple[dict[str, Any], Profile]) -> None:
@@ -72,16 +58,10 @@ def test_waiting(both: tuple[dict[str, Any], Profile]) -> None:
     check_agreement([each.waiting.total for each in mutexes], true["waited"])
 
 
-def test_hand_over(tmp_path: Path) -> None:
-    ratios: list[float] = []
-    while len(ratios) < TRIES:
-        true, profile = profiled_run(tmp_path / "truth.json")
-        mutexes = array(profile, "waited_mutexes", len(true["handed_over"]))
-        totals = [each.hand_over.total for each in mutexes]
-        ratios.append(median_ratio(totals, true["handed_over"]))
-        if ratios[-1] == pytest.approx(1, abs=0.05):
-            return
-    pytest.fail(f"the profile deviates in each run: {ratios}")
+def test_hand_over(both: tuple[dict[str, Any], Profile]) -> None:
+    true, profile = both
+    mutexes = array(profile, "waited_mutexes", len(true["handed_over"]))
+    check_agreement([each.hand_over.total for each in mutexes], true["handed_over"])
 
 
 def test_the_holders_that_threads_wait_for(both: tuple[dict[str, Any], Profile]) -> None:

@@ -79,25 +79,34 @@ struct waiting {
   figures handed_over;
 };
 
+// The holder keeps the processor for a millisecond after it has released the mutex, so that each
+// handover takes much longer than what either thread does between its clock and the mutex: a batch
+// thread that is woken does not preempt it.
 waiting wait_for_holder() {
+  const check::Confined to_one_processor{1};
   progress steps;
   std::thread holder([&steps, waiter = gettid()] {
     for (unsigned i = 0; i < mutexes * rounds; ++i) {
       pthread_mutex_lock(&waited_mutexes[i / rounds]);
       steps.taken.store(i + 1);
       while (steps.asked.load() != i + 1 || !check::sleeps(waiter)) {
+        sched_yield();
       }
       busy_for(500000);
       steps.released.store(now_ns());
       pthread_mutex_unlock(&waited_mutexes[i / rounds]);
+      busy_for(1000000);
       while (steps.done.load() != i + 1) {
         sched_yield();
       }
     }
   });
+  sched_param priority{};
+  CHECK(sched_setscheduler(0, SCHED_BATCH, &priority) == 0);
   waiting result{figures(mutexes, 0), figures(mutexes, 0)};
   for (unsigned i = 0; i < mutexes * rounds; ++i) {
     while (steps.taken.load() != i + 1) {
+      sched_yield();
     }
     steps.asked.store(i + 1);
     const counter begin = now_ns();
@@ -109,6 +118,7 @@ waiting wait_for_holder() {
     steps.done.store(i + 1);
   }
   holder.join();
+  CHECK(sched_setscheduler(0, SCHED_OTHER, &priority) == 0);
   return result;
 }
 

@@ -81,8 +81,8 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
     std::uint64_t naps_left = 0;
     std::uint64_t yields_left = Env::template value<yields>();
     // Without delays, each of many threads that come at once fails to push its node as often as
-    // there are threads before it, and the line moves a quadratic number of times. It can move to
-    // all processors once in the shortest delay.
+    // there are threads before it, and the line moves a quadratic number of times. Each
+    // processor may have an attempt under way.
     std::uint32_t failures = 0;
     const std::uint64_t longest_delay = Env::template value<backoff>() * Env::cpus();
     growing_delay delay(longest_delay / longest_over_shortest_delay_, longest_delay);

@@ -147,8 +147,7 @@ struct adaptive_tunables {
           "the longest delay between two attempts to push a node, for each processor, after two "
           "that failed; delays double up to it, from a sixteenth; 0: none",
       .source =
-          "`lockwright simulate`, 384 and 512 processors: a sixteenth is 50 ns, in which a line "
-          "moves from one to the next"};
+          "`lockwright simulate`, 384 and 512 processors: each may have an attempt under way"};
   static constexpr tunable poll_budget{
       .name = "poll-ns",
       .default_value = 10'000,
