@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include "interpose/choice.hpp"
+#include "interpose/deep_binding.hpp"
 #include "interpose/export.hpp"
 #include "interpose/program_clock.hpp"
 #include "lockwright/env/native/fatal.hpp"
@@ -12,6 +13,8 @@
 #include "preload/fork.hpp"
 #include "preload/metrics.hpp"
 #include "preload/watch.hpp"
+
+const bool lockwright::interpose::replaces_objects = true;
 
 namespace {
 

@@ -7,6 +7,17 @@
 
 #include "../support/check.hpp"
 
+// As in some libraries that were built for old systems: names of which no default version exists.
+#if defined(PLUGIN_WITH_OLD_NAMES)
+#if defined(__x86_64__)
+#define FIRST_VERSION "GLIBC_2.2.5"
+#else
+#define FIRST_VERSION "GLIBC_2.17"
+#endif
+asm(".symver pthread_mutex_lock, __pthread_mutex_lock@" FIRST_VERSION);
+asm(".symver pthread_mutex_unlock, __pthread_mutex_unlock@" FIRST_VERSION);
+#endif
+
 namespace {
 
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

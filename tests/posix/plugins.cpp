@@ -9,9 +9,8 @@
 
 namespace {
 
-const Plugin& load(int flags, void** library) {
-  static const std::string path =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libplugin.so";
+const Plugin& load(int flags, void** library, const char* name = "libplugin.so") {
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
   *library = dlopen(path.c_str(), flags);
   if (*library == nullptr) check::fail_at(__FILE__, __LINE__, "%s", dlerror());
   const void* found = dlsym(*library, plugin_name);
@@ -36,9 +35,9 @@ std::string use_and_unload(int flags) {
 }
 
 // A mutex that one side has locked is locked for the other, which waits for it and unlocks it.
-std::string shared(int flags) {
+std::string shared(int flags, const char* name = "libplugin.so") {
   void* library = nullptr;
-  const Plugin& plugin = load(flags, &library);
+  const Plugin& plugin = load(flags, &library, name);
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   plugin.lock(&mutex);
   CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
@@ -64,6 +63,7 @@ std::string shared(int flags) {
   });
   CHECK_EQ(1'000, counter);
   CHECK_EQ(1'003, plugin.uses());
+  check::in_parallel(2, [&](int which) { plugin.alternate(which, 50); });
   OK(dlclose(library));
   return "";
 }
@@ -112,14 +112,18 @@ std::string loaded_under_contention() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"now", [] { return use_and_unload(RTLD_NOW); }},
-                     {"lazy", [] { return use_and_unload(RTLD_LAZY); }},
-                     {"global", [] { return use_and_unload(RTLD_LAZY | RTLD_GLOBAL); }},
-                     {"shared", [] { return shared(RTLD_NOW | RTLD_LOCAL); }},
-                     {"deep", [] { return use_and_unload(RTLD_NOW | RTLD_DEEPBIND); }},
-                     {"deep and lazy", [] { return use_and_unload(RTLD_LAZY | RTLD_DEEPBIND); }},
-                     {"deep and shared", [] { return shared(RTLD_NOW | RTLD_DEEPBIND); }},
-                     {"by name", by_name},
-                     {"loaded under contention", loaded_under_contention}});
+  return check::run(
+      argc, argv,
+      {{"now", [] { return use_and_unload(RTLD_NOW); }},
+       {"lazy", [] { return use_and_unload(RTLD_LAZY); }},
+       {"global", [] { return use_and_unload(RTLD_LAZY | RTLD_GLOBAL); }},
+       {"shared", [] { return shared(RTLD_NOW | RTLD_LOCAL); }},
+       {"deep", [] { return use_and_unload(RTLD_NOW | RTLD_DEEPBIND); }},
+       {"deep and lazy", [] { return use_and_unload(RTLD_LAZY | RTLD_DEEPBIND); }},
+       {"deep and shared", [] { return shared(RTLD_NOW | RTLD_DEEPBIND); }},
+       {"deep with old names", [] { return shared(RTLD_NOW | RTLD_DEEPBIND, "libold_plugin.so"); }},
+       {"deep, lazy, with old names, as a dependency",
+        [] { return shared(RTLD_LAZY | RTLD_DEEPBIND, "libneeds_plugin.so"); }},
+       {"by name", by_name},
+       {"loaded under contention", loaded_under_contention}});
 }

@@ -115,13 +115,19 @@ def linked_today() -> frozenset[Symbol]:
     return frozenset((name, version) for name, version in names) & api_symbols()
 
 
-def compile_reference(directory: Path, label: str, symbols: frozenset[Symbol]) -> Bound:
+def references(symbols: frozenset[Symbol]) -> list[str]:
+    """Return lines of C that define a table of the functions, in the order of their names."""
     lines = ["typedef void function(void);"]
     for i, (name, version) in enumerate(sorted(symbols)):
         lines.append(f"extern function bound_{i};")
         lines.append(f'__asm__(".symver bound_{i}, {name}@{version}");')
     pointers = ", ".join(f"bound_{i}" for i in range(len(symbols)))
     lines.append(f"function *const volatile table[] = {{{pointers}}};")
+    return lines
+
+
+def compile_reference(directory: Path, label: str, symbols: frozenset[Symbol]) -> Bound:
+    lines = references(symbols)
     lines.append("int main(void) { return table[0] == 0; }")
     source = directory / f"{label}.c"
     source.write_text("\n".join(lines) + "\n")
@@ -265,6 +271,75 @@ def test_lookup_at_run_time(run_under: RunUnder, lookup: Path, lock: str) -> Non
         for line in without
     ]
     assert run_under(lock, argv).stdout.splitlines() == expected
+
+
+DEEP = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+  void *library = dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND);
+  if (library == NULL) return puts(dlerror());
+  void **table = dlsym(library, "table");
+  for (int i = 0; table[i] != NULL; ++i) {
+    Dl_info info = {0};
+    dladdr(table[i], &info);
+    puts(info.dli_fname);
+  }
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def open_deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build a program that opens a library and prints where each entry of its table leads."""
+    directory = tmp_path_factory.mktemp("deep")
+    (directory / "deep.c").write_text(DEEP)
+    tool("cc", "-o", directory / "deep", directory / "deep.c")
+    return directory / "deep"
+
+
+def compile_library(directory: Path, text: str, *options: str) -> Path:
+    """Build a library whose table ends with a null pointer."""
+    (directory / "library.c").write_text(text.replace("};", ", 0};"))
+    library = directory / "library.so"
+    tool("cc", "-w", "-shared", "-fPIC", *options, "-o", library, directory / "library.c")
+    return library
+
+
+@pytest.mark.parametrize("lock", [LOCKS[0], LOCKS[-1]])
+def test_references_of_a_deeply_bound_library(
+    run_under: RunUnder, open_deep: Path, tmp_path: Path, lock: str
+) -> None:
+    symbols = api_symbols() | wrapped_symbols()
+    library = compile_library(tmp_path, "\n".join(references(symbols)))
+    found = run_under(lock, [open_deep, library])
+    assert found.stderr == ""
+    assert found.stdout.splitlines() == [str(locate.preload(lock))] * len(symbols)
+    # By the C library itself they are found in it.
+    found = run_under(harness.LIBC, [open_deep, library])
+    assert locate.preload(lock).name not in found.stdout
+
+
+def test_a_library_of_which_one_reference_is_fixed(
+    run_under: RunUnder, open_deep: Path, tmp_path: Path
+) -> None:
+    """Its unlocking function stays the C library's, and so do all functions of its mutexes."""
+    names = ["pthread_mutex_lock", "pthread_cond_wait", "mtx_lock", "sem_post"]
+    text = (
+        "#include <pthread.h>\n#include <semaphore.h>\n#include <threads.h>\n"
+        f"void *const volatile table[] = {{{', '.join(names)}}};\n"
+        '__asm__(".text\\n.quad pthread_mutex_unlock");'
+    )
+    library = compile_library(tmp_path, text, "-Wl,-z,notext")
+    found = run_under(LOCKS[0], [open_deep, library])
+    ours = str(locate.preload(LOCKS[0]))
+    assert [path == ours for path in found.stdout.splitlines()] == [False, False, False, True]
+    assert found.stderr == (
+        f"lockwright: {library}: its reference to pthread_mutex_unlock cannot be redirected; "
+        "its mutexes and condition variables stay the C library's\n"
+    )
 
 
 @pytest.mark.parametrize("lock", LOCKS)
