@@ -60,11 +60,10 @@ static_assert(init_table::stack_numbers < 1U << (31 - init_stack_shift));
 /// In `number`: one waiter whose wait is measured; it is counted as a waiter, too.
 inline constexpr std::uint32_t one_measured = 1U << 16;
 
-/// In `site`: the holding time is being measured; a condition variable woke the holder. A site of
-/// 0: the last holder stored the time at which it began to release the mutex.
+/// In `site`: the holding time is being measured. A site of 0: the last holder stored the time at
+/// which it began to release the mutex.
 inline constexpr std::uint64_t is_timed = std::uint64_t{1} << 63;
-inline constexpr std::uint64_t is_woken = std::uint64_t{1} << 62;
-inline constexpr std::uint64_t address_bits = is_woken - 1;
+inline constexpr std::uint64_t address_bits = is_timed - 1;
 
 /// Set by the C library for PTHREAD_MUTEX_NORMAL: no lock elision.
 inline constexpr std::uint32_t never_elided = 0x200;

@@ -2,6 +2,7 @@
 
 import json
 import statistics
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,6 +94,22 @@ def test_counts(both: tuple[dict[str, Any], Profile]) -> None:
     mutex = named(profile, "futile_mutex")
     assert mutex.futile_wakeups == true["futile"]
     assert mutex.cond_waits == mutex.cond_signals == true["futile"] + 1
+
+
+def test_futile_wakeups(tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    program = locate.program("profile", "wakeups")
+    answer = captured([locate.lockwright(), "profile", "-o", path, "--", program])
+    assert answer.returncode == 0, answer.stderr
+    profile = record.read(path)
+    true = json.loads(answer.stdout)
+    items = true.pop("rounds")
+    for name, futile in true.items():
+        found = named(profile, name).futile_wakeups
+        # The last wake-up of each thread of a herd may count.
+        assert found == pytest.approx(futile, rel=0.02, abs=8 if futile else 0), name
+    uncounted = named(profile, "uncounted_herd")
+    assert uncounted.futile_wakeups == pytest.approx(uncounted.cond_waits - items - 8, rel=0.02)
 
 
 def test_the_process(both: tuple[dict[str, Any], Profile]) -> None:

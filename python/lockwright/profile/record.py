@@ -148,12 +148,12 @@ class Mutex:
     waiting. waiters_mean, waiters_most: at `sampled_times` regular samples; the mean is over the
     samples at which any thread waited or held it. trylocks that fail are neither acquisitions nor
     contended. futile_wakeups: returns from a condition variable wait after which the thread waited
-    again before it had released the mutex. threads: those that took it in a sample or waited for
-    it; if at least two remain, without those that do so a hundred times more rarely than the
-    average, such as the one that started the others. owner_changes: share of samples in which the
-    previous owner was another thread. preempted_holds: share of timed holds during which the kernel
-    preempted the holder. users: numbers, modulo USER_NUMBERS, of all threads that took it in a
-    sample or waited for it.
+    again at once without having done anything, at least. threads: those that took it in a sample or
+    waited for it; if at least two remain, without those that do so a hundred times more rarely than
+    the average, such as the one that started the others. owner_changes: share of samples in which
+    the previous owner was another thread. preempted_holds: share of timed holds during which the
+    kernel preempted the holder. users: numbers, modulo USER_NUMBERS, of all threads that took it in
+    a sample or waited for it.
     """
 
     name: str
