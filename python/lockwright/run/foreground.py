@@ -1,9 +1,11 @@
 """Runs a program in the place of this process: forwards signals, returns its exit status."""
 
+import contextlib
 import os
 import resource
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +31,23 @@ _CHECK_PERIOD = 0.2
 """Seconds between checks for the program's end: a library's thread that does not block the signals
 may have consumed SIGCHLD."""
 
+_CONTINUE_WITH = """
+import os, sys, time
+command = os.getppid()
+def is_stopped(pid):
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] == b"T"
+    except OSError:
+        return False
+while os.getppid() == command:
+    if not is_stopped(int(sys.argv[1])) and is_stopped(command):
+        os.kill(command, 18)
+    time.sleep(0.02)
+"""
+"""A script that continues its parent, this process, when a process is no longer stopped. It repeats
+this, for it may begin before this process has stopped."""
+
 _received_early: list[int] = []
 """Signals that arrived before the program was started, to be sent to it then."""
 
@@ -52,8 +71,9 @@ def run(
 ) -> End:
     """Run the program in this process group to its end. Raises OSError if it cannot be started.
 
-    It stops and continues with this process, so that job control works as usual. started: called
-    with the process id, while the forwarded signals are blocked, as they must be in every thread.
+    Under a shell with job control, this process stops and continues with the program. started:
+    called with the process id, while the forwarded signals are blocked, as they must be in every
+    thread.
     """
     watched = _FORWARDED | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
@@ -64,10 +84,11 @@ def run(
         os.kill(child, _received_early.pop(0))
     if started is not None:
         started(child)
+    continuer = -1
     while True:
         received = signal.sigtimedwait(watched, _CHECK_PERIOD)
         if received is not None and received.si_signo != signal.SIGCHLD:
-            if received.si_code != _SI_KERNEL:
+            if received.si_code != _SI_KERNEL and received.si_pid != continuer:
                 os.kill(child, received.si_signo)
             continue
         while True:
@@ -82,8 +103,38 @@ def run(
                     pass
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
                 return End(status, loads.Ended(child, name))
-            os.kill(os.getpid(), signal.SIGSTOP)
-            os.kill(child, signal.SIGCONT)
+            if _is_job():
+                continuer = _stop_with(child, before)
+
+
+def _is_job() -> bool:
+    """Return whether the parent is a shell with job control, as far as can be known: it gives each
+    job a process group of its own in its session."""
+    parent = os.getppid()
+    with contextlib.suppress(ProcessLookupError):
+        return os.getpgid(parent) != os.getpgrp() and os.getsid(parent) == os.getsid(0)
+    return False
+
+
+def _stop_with(child: int, mask: Collection[int]) -> int:
+    """Stop until the shell continues this process, or another process the child. Return the id of
+    the process that waited for the latter and sends that SIGCONT, -1 if it could not be started.
+    mask: of its signals."""
+    try:
+        continuer = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-I", "-S", "-c", _CONTINUE_WITH, str(child)],
+            os.environ,
+            # The terminal's signals must not reach it.
+            setpgroup=0,
+            setsigmask=mask,
+        )
+    except OSError:
+        return -1
+    os.kill(os.getpid(), signal.SIGSTOP)
+    # Waiting for it would add what it used to the program's resources.
+    os.kill(continuer, signal.SIGKILL)
+    return continuer
 
 
 def ignore_termination() -> None:
