@@ -2,6 +2,7 @@
 
 #include <unwind.h>
 
+#include "probe/frames.hpp"
 #include "probe/records.hpp"
 #include "probe/state.hpp"
 
@@ -29,7 +30,14 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
     return _URC_END_OF_STACK;
   }
   state.pcs[state.frames++] = pc;
-  return state.frames < state.max_frames ? _URC_NO_REASON : _URC_END_OF_STACK;
+  if (state.frames == state.max_frames) {
+    return _URC_END_OF_STACK;
+  }
+  const outer_frame outer = outer_frame_of(context);
+  if (!outer.is_reachable && outer.pc != 0) {
+    state.pcs[state.frames++] = outer.pc;
+  }
+  return outer.is_reachable ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 walk_state walk_from(std::uint64_t caller, unsigned max_frames) {

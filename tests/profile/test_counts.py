@@ -1,8 +1,10 @@
 """The counts of a profile are those that the program makes by construction."""
 
+import platform
 import subprocess
 from pathlib import Path
 
+import pytest
 from lockwright.profile import record
 from lockwright.profile.record import Profile
 from support import locate
@@ -61,3 +63,66 @@ def test_a_library_opened_with_deep_binding(tmp_path: Path) -> None:
     library = compiled(tmp_path, "libplugin.so", PLUGIN, "-shared", "-fPIC")
     profile = profiled(tmp_path, compiled(tmp_path, "host", HOST), library)
     assert [(each.name, each.acquisitions) for each in profile.mutexes] == [("plugin_mutex", 1000)]
+
+
+COROUTINES = r"""
+#include <stdint.h>
+#include <sys/mman.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *main_stack, *coroutine_stack;
+void switch_to(void **from, void *to);
+__asm__(".globl switch_to\nswitch_to:\n push %rbp\n push %rbx\n mov %rsp, (%rdi)\n"
+        " mov %rsi, %rsp\n pop %rbx\n pop %rbp\n ret\n");
+__attribute__((noinline)) static void step(void) {
+  pthread_mutex_t local;
+  pthread_mutex_init(&local, NULL);
+  for (int i = 0; i < 100; i++) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }
+  pthread_mutex_destroy(&local);
+}
+static void entry(void) {
+  for (;;) {
+    step();
+    usleep(2500);
+    step();
+    switch_to(&coroutine_stack, main_stack);
+  }
+}
+static void call_that_ends(void) { step(); abort(); }
+int main(void) {
+  enum { size = 65536, page = 4096 };
+  /* The words that the stack begins with: the last of its mapping, and entry() below. */
+  const uint64_t words[][3] = {
+      {(uint64_t)abort}, {0}, {0xdeadbeef}, {16}, {~(uint64_t)0}, {(uint64_t)words},
+      {(uint64_t)&call_that_ends + 5}, {(uint64_t)abort, 1, 2}, {0xdeadbeef, (uint64_t)abort, 0}};
+  for (unsigned each = 0; each < sizeof words / sizeof *words; each++) {
+    char *bottom = mmap(0, size + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(bottom, size, PROT_READ | PROT_WRITE);
+    uint64_t *top = (uint64_t *)(bottom + size);
+    for (int i = words[each][1] != 0 ? 2 : 0; i >= 0; i--) *--top = words[each][i];
+    *--top = (uint64_t)entry;
+    for (int i = 0; i < 2; i++) *--top = each % 2 ? 0 : (uint64_t)top;
+    coroutine_stack = top;
+    for (int i = 0; i < 3; i++) {
+      usleep(2500); /* stacks are walked every 2 ms */
+      switch_to(&main_stack, coroutine_stack);
+    }
+  }
+  puts("ok");
+  return 0;
+}
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="switches stacks in assembler")
+def test_stacks_of_coroutines(tmp_path: Path) -> None:
+    """Their first return address may be anything, in the last word that is mapped."""
+    program = compiled(tmp_path, "coroutines", COROUTINES)
+    profile = profiled(tmp_path, program)
+    assert profile.exit_status == 0
+    (mutex,) = (each for each in profile.mutexes if each.name == "mutex")
+    assert mutex.acquisitions == 9 * 3 * 200
+    walked = {tuple(frame.symbol for frame in site.stack[:2]) for site in mutex.sites}
+    assert walked == {("step", "entry")}
