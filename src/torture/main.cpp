@@ -11,6 +11,7 @@
 #include "clock.hpp"
 #include "disturbance.hpp"
 #include "footprint.hpp"
+#include "main_watch.hpp"
 #include "phase_run.hpp"
 #include "phases.hpp"
 #include "plan.hpp"
@@ -82,6 +83,7 @@ int run(const settings& given) {
   prepare_stacks();
   catch_crashes(is_retired);
   stopper stops(given.seed);
+  watch_main_thread(given.patience);
   line("start")
       .field("seed", given.seed)
       .field("processors", processors())
@@ -101,6 +103,7 @@ int run(const settings& given) {
     const phase current =
         drawn.at(given.phase < 0 ? number : static_cast<std::uint64_t>(given.phase));
     line("phase").field("number", current.number).field("what", current.description()).print();
+    main_thread("sets up the phase");
     phase_run on(given, current);
     announce(&given, &current, &on);
     set_up(on);

@@ -11,6 +11,7 @@
 
 #include "clock.hpp"
 #include "disturbance.hpp"
+#include "main_watch.hpp"
 #include "report.hpp"
 #include "watch.hpp"
 
@@ -172,6 +173,7 @@ void phase_run::run(double seconds, stopper& stops) {
     return target->now.load() == activity::absent;
   };
   while (!std::all_of(started.begin(), started.end(), has_ended)) {
+    main_thread("watches the threads");
     sleep_ns(tick_ns);
     tick_.fetch_add(1, std::memory_order_relaxed);
     if (!over() && now() - began >= length) {
@@ -184,8 +186,10 @@ void phase_run::run(double seconds, stopper& stops) {
     watcher.look();
   }
   for (worker* each : started) {
+    main_thread("joins a thread that has returned");
     must(pthread_join(each->thread, nullptr), "pthread_join");
   }
+  main_thread("checks the phase, and destroys its mutexes");
   check_totals();
   for (const auto& check : checks_) {
     check();

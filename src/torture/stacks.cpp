@@ -28,6 +28,19 @@ void print_own(int) {
   shown.fetch_add(1);
 }
 
+void show_stack(int tid, const char* title) {
+  std::fputs(title, stderr);
+  std::fflush(stderr);
+  const std::uint32_t before = shown.load();
+  if (syscall(SYS_tgkill, getpid(), tid, SIGUSR2) != 0) {
+    return;
+  }
+  // A thread that requests its own stack, or blocks the signal, does not answer.
+  for (int i = 0; i < 100 && shown.load() == before; ++i) {
+    sleep_ns(2 * ms);
+  }
+}
+
 }  // namespace
 
 void prepare_stacks() {
@@ -41,22 +54,16 @@ void prepare_stacks() {
 }
 
 void show_stacks(const phase_run& on) {
+  show_stack(getpid(), "stack of the main thread:\n");
   int left = max_stacks;
   for (const worker& each : on.workers()) {
     const int tid = each.tid.load();
     if (each.now.load() == activity::absent || tid == 0 || left-- <= 0) {
       continue;
     }
-    std::fprintf(stderr, "stack of thread %u (%s):\n", each.number, each.role);
-    std::fflush(stderr);
-    const std::uint32_t before = shown.load();
-    if (syscall(SYS_tgkill, getpid(), tid, SIGUSR2) != 0) {
-      continue;
-    }
-    // A thread that requests its own stack, or blocks the signal, does not answer.
-    for (int i = 0; i < 100 && shown.load() == before; ++i) {
-      sleep_ns(2 * ms);
-    }
+    char title[64];
+    std::snprintf(title, sizeof title, "stack of thread %u (%s):\n", each.number, each.role);
+    show_stack(tid, title);
   }
 }
 

@@ -34,9 +34,11 @@ void watch::look() {
       seen = {entries, tick};
     }
   }
+  std::uint64_t latest = 0;
   for (const worker& each : on_.workers()) {
     const activity what = each.now.load(std::memory_order_acquire);
     const std::uint64_t since = each.since.load(std::memory_order_relaxed);
+    latest = std::max(latest, since);
     if (what == activity::absent || what == activity::halted ||
         what == activity::waits_for_others) {
       continue;
@@ -49,6 +51,12 @@ void watch::look() {
                each.now.load() == what && each.since.load() == since) {
       judge(each, what, seen);
     }
+  }
+  // A thread may wait for another one that has returned, and whose end hangs.
+  if (tick - latest >= times_patience * on_.patience_ticks()) {
+    char waited[40];
+    std::snprintf(waited, sizeof waited, "%.1f s", on_.seconds_since(latest));
+    fail("progress", std::string("no thread has begun or ended an operation for ") + waited);
   }
 }
 

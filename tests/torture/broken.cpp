@@ -323,6 +323,33 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 }
 #endif
 
+#if defined(BROKEN_DESTROY_HANGS)
+int pthread_mutex_destroy(pthread_mutex_t*) {
+  while (every(5)) pause();
+  return 0;
+}
+#elif defined(BROKEN_END_OF_THREAD_HANGS)
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                   void* argument) {
+  struct start {
+    void* (*run)(void*);
+    void* argument;
+  };
+  static auto* const original =
+      real<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create", late);
+  const auto hanging = [](void* given) -> void* {
+    const start wanted = *static_cast<start*>(given);
+    std::free(given);
+    void* const result = wanted.run(wanted.argument);
+    while (every(50)) pause();
+    return result;
+  };
+  auto* const copy = static_cast<start*>(std::malloc(sizeof(start)));
+  *copy = {run, argument};
+  return original(thread, attributes, hanging, copy);
+}
+#endif
+
 #if defined(BROKEN_WRITER_BESIDE_READERS)
 int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   return every(50) ? pthread_rwlock_rdlock(lock) : real_write_lock(lock);

@@ -1,6 +1,7 @@
 """Tests of the torture: locks pass, and each library with a planted fault fails."""
 
 import os
+import re
 from dataclasses import replace
 
 import pytest
@@ -43,6 +44,8 @@ FAULTS = [
     ("writer_beside_readers", {"exclusion"}, "readers"),
     ("writer_forgotten", {"progress"}, "readers"),
     ("reader_deadline_too_soon", {"deadline"}, "readers"),
+    ("destroy_hangs", {"progress"}, "crowd"),
+    ("end_of_thread_hangs", {"progress"}, "memory"),
 ]
 
 
@@ -84,6 +87,11 @@ def test_fault_is_found(fault: str, checks: set[str], only: str) -> None:
         assert "stack of thread" in finding.state
         assert "waits in lock, mutex" in finding.state
         assert "pthread_mutex_lock" in finding.state
+    if fault == "destroy_hangs":
+        assert "the main thread makes no progress" in finding.failure["what"]
+        assert re.search(
+            r"stack of the main thread:\n(?:/.*\n)*/.*pthread_mutex_destroy", finding.state
+        )
 
 
 @pytest.mark.long

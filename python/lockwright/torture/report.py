@@ -10,24 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from rich import box
-from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from lockwright import version
-from lockwright.base import files, invocation, terminal
-from lockwright.base.progress import duration, print_line
+from lockwright.base import files, invocation, progress, terminal
+from lockwright.base.progress import duration
 from lockwright.machine.provenance import machine
 from lockwright.torture.plan import Run
 from lockwright.torture.run import Finding, Options
 
 
 class Display:
-    """The progress: a live line on a terminal, a plain line for each run elsewhere."""
+    """The progress: a live line on a terminal, plain lines elsewhere."""
 
-    def __init__(self, planned: Sequence[Run], bar: Progress) -> None:
+    def __init__(self, planned: Sequence[Run], shown: progress.Display) -> None:
         self._left = sum(run.seconds for run in planned)
-        self._bar = bar
-        self._task = bar.add_task("", total=self._left, left="")
+        self._shown = shown
         self._run: Run | None = None
         self._since = 0.0
 
@@ -39,35 +37,24 @@ class Display:
         """Show the phase that begins. what: its description."""
         assert self._run is not None
         elapsed = min(time.monotonic() - self._since, self._run.seconds)
-        left = self._left - elapsed
         text = f"{self._run.label}: {what}" if what else self._run.label
-        self._bar.update(self._task, description=text, left=f"about {duration(left)} left")
-        self._bar.update(self._task, completed=(self._bar.tasks[0].total or 0) - left)
+        self._shown.announce(text, text if what else "", self._left - elapsed)
 
     def end(self, finding: Finding) -> None:
         assert self._run is not None
         self._left -= self._run.seconds
-        if self._bar.disable:
+        self._shown.advance()
+        if not sys.stderr.isatty():
             result = "clean" if finding.failure is None else "FAILED"
             left = f", about {duration(self._left)} left" if self._left else ""
-            print_line(f"{self._run.label}: {result}{left}")
+            progress.print_line(f"{self._run.label}: {result}{left}")
 
 
 @contextmanager
 def display(planned: Sequence[Run]) -> Iterator[Display]:
     """Show the progress of the runs."""
-    console = terminal.errors()
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=20),
-        TextColumn("{task.fields[left]}"),
-        console=console,
-        transient=True,
-        refresh_per_second=2,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        yield Display(planned, bar)
+    with progress.Display(len(planned), 0) as shown:
+        yield Display(planned, shown)
 
 
 def repeat_command(run: Run, finding: Finding, options: Options) -> str:

@@ -101,7 +101,7 @@ def torture(
 
 def _unexplained(ending: Ending, phases: Sequence[Line]) -> Line:
     if ending.status is None or ending.outcome == "timeout":
-        what = "it did not end, and gave no reason"
+        what = f"it reported nothing, and was killed after {ending.wall:.0f} s"
     elif os.WIFSIGNALED(ending.status):
         what = f"it was {describe_status(ending.status)}"
     else:
