@@ -151,6 +151,7 @@ class replaced_mutex {
       return EINVAL;
     }
     const measured_wait wait(caller);
+    const native_env::awaiting sleep(&self);
     if (!self.with_lock([clock, deadline](replaced_mutex&, auto& lock) {
           return lock_until(lock, clock, *deadline);
         })) {
@@ -259,10 +260,21 @@ class replaced_mutex {
             }
             self.template record_acquisition<plain>(arrival::uncontended);
           } else {
-            self.template record_acquisition<plain>(lock.lock());
+            self.template record_acquisition<plain>(lock_awaited(self, lock));
           }
           return 0;
         });
+  }
+
+  /// Locks, and names the mutex in the system calls of a waiter that sleeps.
+  template <class L>
+  [[gnu::always_inline]] static arrival lock_awaited(replaced_mutex& self, L& lock) {
+    if constexpr (L::traits.parks()) {
+      const native_env::awaiting sleep(&self);
+      return lock.lock();
+    } else {
+      return lock.lock();
+    }
   }
 
   /// Out of line, so that the fast path saves no registers, for which its atomic operation would
@@ -270,6 +282,7 @@ class replaced_mutex {
   template <class L>
   [[gnu::noinline]] static int lock_contended(replaced_mutex& self, L& lock, std::uint64_t caller) {
     const measured_wait wait(caller);
+    const native_env::awaiting sleep(&self);
     self.template record_acquisition<plain>(lock.wait_and_lock());
     return 0;
   }
@@ -517,19 +530,19 @@ class replaced_mutex {
   }
 
   arrival acquire() {
-    return with_lock([](replaced_mutex&, auto& lock) { return lock.lock(); });
+    return with_lock([](replaced_mutex& self, auto& lock) { return lock_awaited(self, lock); });
   }
 
   arrival acquire_measured(std::uint64_t caller) {
     if (!measures_waits()) [[likely]] {
       return acquire();
     }
-    return with_lock([caller](replaced_mutex&, auto& lock) {
+    return with_lock([caller](replaced_mutex& self, auto& lock) {
       if (lock.try_lock()) {
         return arrival::uncontended;
       }
       const measured_wait wait(caller);
-      return lock.lock();
+      return lock_awaited(self, lock);
     });
   }
 

@@ -1,6 +1,7 @@
 """The readers of ELF files and their debug information."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,22 @@ def test_lines_and_addresses_correspond() -> None:
     for address in addresses:
         assert found[address][0].source == f"truth.cpp:{number}"
         assert SymbolTable(path).find(address) is not None
+
+
+def test_the_symbol_of_a_version_has_no_address(tmp_path: Path) -> None:
+    """It is absolute, with the value 0, and precedes every function."""
+    script, library = tmp_path / "versions", tmp_path / "library.so"
+    script.write_text("VERS_1.0 { global: exported; local: *; };")
+    source = "__attribute__((noinline)) static int hidden(int a) { return a * 7; }\n"
+    source += "int exported(int a) { return hidden(a) + 1; }\n"
+    subprocess.run(
+        [
+            *["cc", "-shared", "-fPIC", "-O1", "-s", f"-Wl,--version-script={script}"],
+            *["-o", str(library), "-x", "c", "-"],
+        ],
+        input=source.encode(),
+        check=True,
+    )
+    (exported,) = (row for row in elf.load(library).symbols(".dynsym") if 0 < row[3] < 0xFFF1)
+    assert SymbolTable(library).find(exported[4]) == ("exported", 0)
+    assert SymbolTable(library).find(exported[4] - 4) is None

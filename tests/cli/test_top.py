@@ -118,6 +118,7 @@ def test_a_running_process(
     named = [each for each in result.stdout.splitlines() if "queued_for" in each]
     assert named
     assert all("waited for at pass)" in each for each in named)
+    assert all(re.search(r"held by queueing \(thread \d+\), \w+", each) for each in named)
 
 
 def test_bad_input_gets_one_line(cli: Cli, program: Program, tmp_path: Path) -> None:

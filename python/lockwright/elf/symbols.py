@@ -19,6 +19,8 @@ _SYMBOL = np.dtype(
     }
 )
 _OBJECT, _FUNCTION, _INDIRECT = 1, 2, 10
+_ABSOLUTE = 0xFFF1
+"""The section of symbols that are no addresses, such as those of versions."""
 _EH_FRAME = 0x6474E550
 _MOST_BYTES = 1 << 28
 
@@ -73,7 +75,7 @@ class SymbolTable:
             size = _SYMBOL.itemsize
             symbols = np.frombuffer(data[: len(data) // size * size], _SYMBOL)
             is_wanted = np.isin(symbols["info"] & 15, (_OBJECT, _FUNCTION, _INDIRECT))
-            symbols = symbols[is_wanted & (symbols["section"] != 0)]
+            symbols = symbols[is_wanted & ~np.isin(symbols["section"], (0, _ABSOLUTE))]
             if len(symbols):
                 # Of several symbols at one address, the largest is found first.
                 order = np.lexsort((symbols["size"], symbols["value"]))

@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 
 from lockwright.base.results import now
+from lockwright.preload.locks import registry
 from lockwright.profile.attached import PERIOD, Attached, Samples, Wait, place_of
 from lockwright.profile.mutex_lines import name_of
 from lockwright.profile.record import (
@@ -37,12 +38,13 @@ def profile_process(pid: int, seconds: float) -> Profile:
 
 
 def _profile(target: Attached, seconds: float) -> Profile:
-    started, before, partial = now(), resource_use(target.process)[0], _LIMITS
+    started, before = now(), resource_use(target.process)[0]
+    partial = f"{_LIMITS}{_unseen(target)}"
     after = before
     try:
         while target.elapsed < 1e9 * seconds:
             if not target.sample():
-                partial = f"{_LIMITS}; the process ended meanwhile"
+                partial += "; the process ended meanwhile"
                 break
             with contextlib.suppress(OSError):
                 after = resource_use(target.process)[0]
@@ -61,6 +63,7 @@ def _profile(target: Attached, seconds: float) -> Profile:
             duration=duration,
             processors=len(samples.processors) or len(os.sched_getaffinity(0)),
             threads_most=samples.threads_most,
+            threads_seen=target.threads_seen,
             threads_mean=samples.threads / max(samples.count, 1),
             **{name: value - before.get(name, 0) for name, value in after.items()},  # type: ignore[arg-type]
         ),
@@ -68,6 +71,17 @@ def _profile(target: Attached, seconds: float) -> Profile:
         timeline=timeline,
         thread_names={str(tid): name for tid, name in samples.names.items()},
         partial=partial,
+    )
+
+
+def _unseen(target: Attached) -> str:
+    """Return a remark if the process runs under a lock whose waiters do not sleep."""
+    lock = next((lock for lock in registry() if lock.name == target.lock), None)
+    if lock is None or "park" in lock.waiting:
+        return ""
+    return (
+        f"; it runs under {lock.name}, whose waiters do not sleep, so none was seen: run it under"
+        " another lock, or profile its command"
     )
 
 
@@ -113,6 +127,7 @@ def _mutexes(
                 waiters_most=samples.most[address],
                 sampled_times=samples.count,
                 threads=len({tid for tid, _ in waits}),
+                holders=samples.holders_of(address),
                 sites=tuple(
                     Site(
                         (symbols.caller(caller) if caller else Frame("", 0),),

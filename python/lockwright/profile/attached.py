@@ -1,8 +1,10 @@
 """The sleeping waiters of a running process, from /proc.
 
 A thread that sleeps for a mutex is in the system call futex with the mutex's address, and the mutex
-contains its owner. Nothing is injected into the process, and it is not stopped. Uncontended
-acquisitions and the length of critical sections remain unknown.
+contains its owner. Under a lock of Lockwright the word that a thread sleeps on is elsewhere: the
+mutex is an argument that the kernel ignores, see include/lockwright/env/native/futex.hpp. Nothing
+is injected into the process, and it is not stopped. Uncontended acquisitions and the length of
+critical sections remain unknown.
 """
 
 import contextlib
@@ -10,14 +12,14 @@ import os
 import platform
 import struct
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from lockwright.base.errors import LockwrightError
 from lockwright.elf.file import load
-from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Place
+from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Holder, Place
 from lockwright.profile.symbols import Mapping, Symbols
 
 PERIOD = 0.01
@@ -30,7 +32,29 @@ _SLEEPERS = 2
 """The value of a mutex's word while it may have sleeping waiters, who wait for it to change."""
 _STACK = 2048
 """Bytes of the stack that are searched for the caller of the lock function."""
-_LIBRARIES = ("libc.so", "libpthread", "ld-linux", "libc-2", "liblockwright-")
+_OWN_LIBRARY = "liblockwright-"
+_SLEEPS = {
+    "x86_64": {
+        0: "read", 1: "write", 7: "poll", 17: "pread64", 18: "pwrite64", 19: "readv", 20: "writev",
+        23: "select", 34: "pause", 35: "nanosleep", 42: "connect", 43: "accept", 44: "sendto",
+        45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4", 72: "fcntl", 73: "flock",
+        74: "fsync", 75: "fdatasync", 128: "rt_sigtimedwait", 202: "futex",
+        230: "clock_nanosleep", 232: "epoll_wait", 247: "waitid", 257: "openat", 270: "pselect6",
+        271: "ppoll", 281: "epoll_pwait", 288: "accept4", 426: "io_uring_enter",
+    },
+    "aarch64": {
+        22: "epoll_pwait", 25: "fcntl", 32: "flock", 56: "openat", 63: "read", 64: "write",
+        65: "readv", 66: "writev", 67: "pread64", 68: "pwrite64", 72: "pselect6", 73: "ppoll",
+        82: "fsync", 83: "fdatasync", 95: "waitid", 98: "futex", 101: "nanosleep",
+        115: "clock_nanosleep", 137: "rt_sigtimedwait", 202: "accept", 203: "connect",
+        206: "sendto", 207: "recvfrom", 211: "sendmsg", 212: "recvmsg", 242: "accept4",
+        260: "wait4", 426: "io_uring_enter",
+    },
+}  # fmt: skip
+"""The system calls in which threads commonly sleep, by their numbers."""
+_STATES = {"R": "running or ready to run", "D": "in the kernel", "T": "stopped", "t": "stopped"}
+"""What a thread does that is not asleep, by its state in /proc."""
+_LIBRARIES = ("libc.so", "libpthread", "ld-linux", "libc-2", _OWN_LIBRARY)
 
 
 @dataclass
@@ -48,8 +72,9 @@ class Wait:
 class Samples:
     """Sums over the samples, by the address of the mutex. waits: finished waits, with their
     threads. waiters: waiting threads, summed over the samples; waited: samples with any waiter;
-    most: waiters in one sample. owned: mutexes with an owner in the process in any sample. names:
-    of threads. count: of samples. threads: summed over the samples."""
+    most: waiters in one sample. owned: mutexes with an owner in the process in any sample. holders:
+    number of samples with a waiter by the owner, and what it did. names: of threads. count: of
+    samples. threads: summed over the samples."""
 
     waits: list[tuple[int, Wait]] = field(default_factory=list)
     waiters: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
@@ -57,11 +82,21 @@ class Samples:
     most: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
     kinds: dict[int, int] = field(default_factory=dict)
     owned: set[int] = field(default_factory=set)
+    holders: defaultdict[int, Counter[tuple[int, str]]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
     names: dict[int, str] = field(default_factory=dict)
     count: int = 0
     threads: int = 0
     threads_most: int = 0
     processors: set[int] = field(default_factory=set)
+
+    def holders_of(self, address: int) -> tuple[Holder, ...]:
+        """Return the threads that held a mutex while others waited, most frequent first."""
+        return tuple(
+            Holder(tid, self.names.get(tid, ""), doing, count)
+            for (tid, doing), count in self.holders[address].most_common()
+        )
 
 
 def examination_error(pid: int, error: OSError) -> LockwrightError:
@@ -99,6 +134,7 @@ class Attached:
         self.began = time.monotonic()
         self.mappings = mappings_of(self.process)
         self._code = [mapping for mapping in self.mappings if mapping[1]]
+        self._inner: dict[int, int] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -110,6 +146,19 @@ class Attached:
     def elapsed(self) -> float:
         """Nanoseconds since the first sample."""
         return 1e9 * (time.monotonic() - self.began)
+
+    @property
+    def threads_seen(self) -> int:
+        """The number of different threads in the samples."""
+        return len(self._inner)
+
+    @property
+    def lock(self) -> str:
+        """The name of the lock that Lockwright put into the process; "" if it did not."""
+        for mapping, _ in self._code:
+            if (name := Path(mapping.path).name).startswith(_OWN_LIBRARY):
+                return name.removeprefix(_OWN_LIBRARY).removesuffix(".so")
+        return ""
 
     def symbols(self) -> Symbols:
         """Return the symbols of the process, including files loaded since the start."""
@@ -131,38 +180,106 @@ class Attached:
         samples.threads += len(tids)
         samples.threads_most = max(samples.threads_most, len(tids))
         now_asleep: defaultdict[int, int] = defaultdict(int)
+        owners: dict[int, int] = {}
+        numbers = self._numbers(tids)
         for tid in tids:
             if samples.count == 1:
                 with contextlib.suppress(OSError):
                     samples.processors |= os.sched_getaffinity(tid)
-            sleeper = _sleeper(
-                self.process / "task" / str(tid) / "syscall", self._memory, self._futex, tids
-            )
+            sleeper = self._sleeper(tid, numbers)
             wait = asleep.get(tid)
             if wait is not None and (sleeper is None or sleeper[0] != wait.address):
                 samples.waits.append((tid, asleep.pop(tid)))
                 wait = None
             if sleeper is None:
                 continue
-            address, kind, stack, is_owned = sleeper
+            address, kind, stack, owner = sleeper
             now_asleep[address] += 1
-            if is_owned:
+            if owner:
                 samples.owned.add(address)
+                owners[address] = owner
             samples.kinds[address] = kind
             if wait is None:
                 wait = asleep[tid] = Wait(
                     address, now, now, _caller(self._memory, stack, self._code)
                 )
-                with contextlib.suppress(OSError):
-                    text = (self.process / "task" / str(tid) / "comm").read_text(errors="replace")
-                    samples.names[tid] = text.rstrip("\n")
+                self._note_name(tid)
             # A sample stands for the period after it.
             wait.end = now + 1e9 * PERIOD
         for address, count in now_asleep.items():
             samples.waiters[address] += count
             samples.waited[address] += 1
             samples.most[address] = max(samples.most[address], count)
+        for address, owner in owners.items():
+            samples.holders[address][owner, self._activity(owner, asleep)] += 1
+            self._note_name(owner)
         return True
+
+    def _note_name(self, tid: int) -> None:
+        if tid not in self.samples.names:
+            with contextlib.suppress(OSError):
+                text = (self.process / "task" / str(tid) / "comm").read_text(errors="replace")
+                self.samples.names[tid] = text.rstrip("\n")
+
+    def _numbers(self, tids: list[int]) -> dict[int, int]:
+        """Return the threads by the numbers that the process knows them by, which are others if it
+        is in a PID namespace of its own."""
+        for tid in tids:
+            if tid not in self._inner:
+                self._inner[tid] = tid
+                with contextlib.suppress(OSError, ValueError, IndexError):
+                    status = (self.process / "task" / str(tid) / "status").read_text()
+                    self._inner[tid] = int(
+                        status.partition("\nNSpid:")[2].splitlines()[0].split()[-1]
+                    )
+        return {self._inner[tid]: tid for tid in tids}
+
+    def _sleeper(self, tid: int, numbers: dict[int, int]) -> tuple[int, int, int, int] | None:
+        """Return the address of the mutex that a thread may sleep for, its kind, the thread's stack
+        pointer, and the mutex's owner now, 0 if it has none; None if it does not sleep for one."""
+        try:
+            words = (self.process / "task" / str(tid) / "syscall").read_text().split()
+            if len(words) < 9 or int(words[0]) != self._futex:
+                return None
+            address, operation, value, _, awaited, _, stack, pc = (
+                int(word, 16) for word in words[1:]
+            )
+            if operation & 127 not in _WAITS:
+                return None
+            is_ours = any(
+                mapping.start <= pc < mapping.end
+                and Path(mapping.path).name.startswith(_OWN_LIBRARY)
+                for mapping, _ in self._code
+            )
+            if is_ours:
+                address = awaited
+            elif value & 0xFFFFFFFF != _SLEEPERS:
+                return None
+            word, _, owner, _, kind = struct.unpack("=IIIIi", os.pread(self._memory, 20, address))
+        except (OSError, ValueError, struct.error):
+            return None
+        if owner != 0 and owner not in numbers:
+            return None
+        if not is_ours and (word not in (0, 1, _SLEEPERS) or not 0 <= kind < 1024):
+            return None
+        return address, kind, stack, numbers.get(owner, 0)
+
+    def _activity(self, tid: int, asleep: dict[int, Wait]) -> str:
+        """Return what a thread does, in a few words."""
+        if tid in asleep:
+            return "waiting for a mutex itself"
+        task = self.process / "task" / str(tid)
+        try:
+            state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+            words = (task / "syscall").read_text().split()
+        except OSError:
+            return "unknown"
+        if state != "S" and state in _STATES:
+            return _STATES[state]
+        if not words[0].isdigit():
+            return "asleep"
+        call = _SLEEPS[platform.machine()].get(int(words[0]))
+        return f"asleep in {call}" if call else f"asleep in system call {words[0]}"
 
 
 def _is_zombie(process: Path) -> bool:
@@ -175,26 +292,6 @@ def place_of(address: int, caller: int, symbols: Symbols) -> Place:
     if symbols.mapping(address) is not None:
         return Place(OBJECT, symbols.place(address))
     return Place(FIRST_TAKEN, symbols.caller(caller) if caller else Frame("", 0), -1)
-
-
-def _sleeper(
-    path: Path, memory: int, futex: int, tids: list[int]
-) -> tuple[int, int, int, bool] | None:
-    """Return the address of the mutex that a thread may sleep for, its kind, the thread's stack
-    pointer, and whether the mutex has an owner now; None if it does not sleep for one."""
-    try:
-        words = path.read_text().split()
-        if len(words) < 9 or int(words[0]) != futex:
-            return None
-        address, operation, value = (int(word, 16) for word in words[1:4])
-        if operation & 127 not in _WAITS or value & 0xFFFFFFFF != _SLEEPERS:
-            return None
-        word, _, owner, _, kind = struct.unpack("=IIIIi", os.pread(memory, 20, address))
-    except (OSError, ValueError, struct.error):
-        return None
-    if word not in (0, 1, _SLEEPERS) or (owner != 0 and owner not in tids) or not 0 <= kind < 1024:
-        return None
-    return address, kind, int(words[7], 16), owner != 0
 
 
 def _caller(memory: int, stack: int, code: list[tuple[Mapping, bool]]) -> int:

@@ -22,8 +22,8 @@ class AttachedLive:
         self._symbols: Symbols | None = None
 
     def state(self, most: int) -> State:
-        """Return the mutexes with most waiting since the last call. Acquisitions and holders are
-        not known; `holder` is the call site of the waits."""
+        """Return the mutexes with most waiting since the last call. Acquisitions and the call
+        sites of holds are not known; `holder` is the call site of the waits."""
         target, now = self._target, self._target.elapsed
         samples = target.samples
         began, self._before = self._before, now
@@ -53,11 +53,13 @@ class AttachedLive:
                     waiting=waiting[address],
                     contended=None,
                     rate=None,
+                    held_by=next((each.label for each in samples.holders_of(address)), ""),
                     holder=self._current_symbols().caller(caller).short_label if caller else "",
                 )
             )
         threads = round(samples.threads / samples.count) if samples.count else 0
         samples.threads = samples.count = 0
+        samples.holders.clear()
         total = sum(lost.values())
         return State(
             elapsed=now,

@@ -98,6 +98,7 @@ def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: flo
         threads_mean=samples.threads / samples.count
         if samples.count
         else float(min(len(threads), 2)),
+        threads_seen=int(buffer["threads_used"]),
         lock_calls=float(calls),
         rwlock_calls=int(threads["rwlock_calls"].sum()),
         spin_calls=int(threads["spin_calls"].sum()),

@@ -21,7 +21,8 @@ class Row:
     """A mutex during the last interval. lost: ns waited per second, summed over threads; waiting:
     number of threads now; contended: share of the acquisitions; rate: acquisitions per second; both
     None if unknown. holder: call site of the holds with the longest waits of others, or "" if
-    unknown; where holds are unknown, the call site with the longest waits."""
+    unknown; where holds are unknown, the call site with the longest waits. held_by: the thread that
+    held it in most samples, and what it did; "" if unknown."""
 
     name: str
     lost: float
@@ -29,6 +30,7 @@ class Row:
     contended: float | None
     rate: float | None
     holder: str
+    held_by: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, Frame, Mutex
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.wrappers import Call
 
+_KNOWN_VARIABLES = {"_PyRuntime": "Python's interpreter lock"}
+"""What the mutexes in the variables of widely used libraries are."""
+
 
 def with_lines(
     mutexes: Sequence[Mutex], symbols: Symbols, releases: Callable[[int], dict[int, Frame]]
@@ -121,7 +124,9 @@ def name_of(place: Place, is_single: bool) -> str:
     frame = place.frame
     name = _short(frame)
     if place.kind == OBJECT:
-        return name if not frame.symbol_offset else f"{name}+{frame.symbol_offset}"
+        name = name if not frame.symbol_offset else f"{name}+{frame.symbol_offset}"
+        known = _KNOWN_VARIABLES.get(frame.symbol)
+        return f"{known} ({name})" if known else name
     if 0 < place.wrappers < len(place.stack):
         name = _short(place.stack[place.wrappers]) + via(place.stack, place.wrappers)
     elif place.stack:

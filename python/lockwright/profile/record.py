@@ -140,6 +140,21 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Holder:
+    """A thread that held a mutex while others slept for it. number: the kernel's; doing: what it
+    did, in a few words; samples: the number of those that found it so."""
+
+    number: int
+    name: str
+    doing: str
+    samples: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.name or 'a thread'} (thread {self.number}), {self.doing}"
+
+
+@dataclass(frozen=True)
 class Mutex:
     """A mutex, or all of one place where there are too many to list (instances > 1).
 
@@ -153,7 +168,7 @@ class Mutex:
     the average, such as the one that started the others. owner_changes: share of samples in which
     the previous owner was another thread. preempted_holds: share of timed holds during which the
     kernel preempted the holder. users: numbers, modulo USER_NUMBERS, of all threads that took it in
-    a sample or waited for it.
+    a sample or waited for it. holders: known of an attached process only, most frequent first.
     """
 
     name: str
@@ -181,6 +196,7 @@ class Mutex:
     sites: tuple[Site, ...] = ()
     blocks: tuple[Block, ...] = ()
     users: tuple[int, ...] = ()
+    holders: tuple[Holder, ...] = ()
 
     @property
     def lost(self) -> float:
@@ -282,7 +298,9 @@ class Creation:
 class Process:
     """The process, over `duration` ns.
 
-    processors: those that it may use. threads_most: at one time, threads_mean: averaged over time.
+    processors: those that it may use. threads_most: at one
+    time, threads_mean: averaged over time, both of samples; threads_seen: those
+    that took a mutex, or all in the samples of an attached process; 0 in earlier profiles.
     runnable: threads that ran or were ready to, averaged over time; wanting: the same with those
     that waited for a mutex; None if unknown. realtime: the most threads with a real-time policy
     (SCHED_FIFO, SCHED_RR) in a sample; None without samples. lock_calls: acquisitions of any mutex;
@@ -318,6 +336,7 @@ class Process:
     wanting: float | None = None
     realtime: int | None = None
     creation: Creation = field(default_factory=Creation)
+    threads_seen: int = 0
 
     @property
     def cpu(self) -> float:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from lockwright.base import numbers
 from lockwright.base.terminal import print_wrapped
-from lockwright.profile.record import Mutex, Profile, RwLock
+from lockwright.profile.record import Mutex, Process, Profile, RwLock
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
 _ROWS = 5
@@ -114,7 +114,7 @@ def sentence(profile: Profile) -> str:
         return "the program took no mutex" + _others(profile)
     parts = [
         f"{numbers.time(process.duration)}",
-        f"{_number(process.threads_most, 'thread')} on {_number(process.processors, 'processor')}",
+        f"{_threads(process)} on {_number(process.processors, 'processor')}",
         *([_number(process.lock_calls, "acquisition")] if profile.is_preloaded else []),
         f"{numbers.time(profile.lost)} lost waiting"
         + (f" ({numbers.share(profile.lost_share)} {OF_WHICH_TIME})" if profile.lost else ""),
@@ -130,6 +130,12 @@ def sentence(profile: Profile) -> str:
             " mutexes were not profiled"
         )
     return ", ".join(parts)
+
+
+def _threads(process: Process) -> str:
+    if process.threads_seen <= process.threads_most:
+        return _number(process.threads_most, "thread")
+    return f"{process.threads_seen} threads, at most {process.threads_most} at once,"
 
 
 def _of_rwlocks(profile: Profile) -> list[str]:
@@ -179,5 +185,7 @@ def row(mutex: Mutex) -> list[str]:
         _time(mutex.holding.p50),
         _time(mutex.holding.p99),
         waiter.label if waiter is not None and waiter.waited else "",
-        mutex.holder(block) if block is not None else "",
+        mutex.holder(block)
+        if block is not None
+        else next((each.label for each in mutex.holders), ""),
     ]

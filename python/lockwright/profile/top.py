@@ -29,8 +29,11 @@ from lockwright.profile.time_lost import OF_WHICH_TIME
 
 _COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
 
-_ATTACHED_COLUMNS = ("mutex", "lost", "waiting", "waited for at")
+_ATTACHED_COLUMNS = ("mutex", "lost", "waiting", "held by", "waited for at")
 """The columns for an attached process."""
+
+_TEXTS = ("mutex", "held at", "held by", "waited for at")
+"""The columns that are no figures."""
 
 _OTHER_LINES = 7
 """Number of lines of the screen without a mutex."""
@@ -176,8 +179,8 @@ class Top:
 
     def _drawn(self, state: State) -> Group:
         table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
-        for column, name in enumerate(self._columns):
-            is_text = column in (0, len(self._columns) - 1)
+        for name in self._columns:
+            is_text = name in _TEXTS
             table.add_column(
                 name,
                 justify="left" if is_text else "right",
@@ -210,12 +213,10 @@ def program_line(state: State) -> str:
 
 def mutex_cells(row: Row) -> tuple[str, ...]:
     """Return a mutex as the cells of a row."""
-    figures = []
-    if row.contended is not None:
-        figures.append(numbers.share(row.contended))
-    if row.rate is not None:
-        figures.append(f"{numbers.count(round(row.rate))}/s")
-    return (row.name, f"{numbers.time(row.lost)}/s", str(row.waiting), *figures, row.holder)
+    details = [row.held_by]
+    if row.contended is not None and row.rate is not None:
+        details = [numbers.share(row.contended), f"{numbers.count(round(row.rate))}/s"]
+    return (row.name, f"{numbers.time(row.lost)}/s", str(row.waiting), *details, row.holder)
 
 
 def interval_line(state: State) -> str:
@@ -228,6 +229,8 @@ def _mutex_line(row: Row) -> str:
     details = [f"{row.waiting} waiting"]
     if row.contended is not None:
         details.append(f"{numbers.share(row.contended)} contended")
+    if row.held_by:
+        details.append(f"held by {row.held_by}")
     if row.holder:
         details.append(f"{'waited for' if row.contended is None else 'held'} at {row.holder}")
     return f"{row.name} {numbers.time(row.lost)}/s ({', '.join(details)})"

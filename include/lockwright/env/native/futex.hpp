@@ -26,9 +26,27 @@ inline std::atomic<std::uint32_t>& high_half_futex(std::atomic<std::uint64_t>& w
   return *(&low_half(word) + 1);
 }
 
+/// The mutex that the calling thread locks, null if it locks none. The kernel ignores it in a wait
+/// and shows it in /proc/PID/task/TID/syscall, where `lockwright profile --pid` reads it: the word
+/// that a thread sleeps on may be anywhere.
+inline constinit thread_local const void* awaited = nullptr;
+
+/// Sets it for its lifetime.
+class awaiting {
+ public:
+  explicit awaiting(const void* what) : before_(awaited) { awaited = what; }
+  ~awaiting() { awaited = before_; }
+  awaiting(const awaiting&) = delete;
+  awaiting& operator=(const awaiting&) = delete;
+
+ private:
+  const void* before_;
+};
+
 /// Sleeps while `word` holds `expected`; may return early for any reason.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
-  system_call(SYS_futex, argument(&word), FUTEX_WAIT_PRIVATE, static_cast<long>(expected));
+  system_call(SYS_futex, argument(&word), FUTEX_WAIT_PRIVATE, static_cast<long>(expected), 0,
+              argument(awaited));
 }
 
 /// As futex_wait(), until `deadline` of CLOCK_MONOTONIC or CLOCK_REALTIME at the
@@ -40,7 +58,8 @@ inline long futex_sleep(std::atomic<std::uint32_t>& word, std::uint32_t expected
     operation |= FUTEX_CLOCK_REALTIME;
   }
   return system_call(SYS_futex, argument(&word), operation, static_cast<long>(expected),
-                     argument(deadline), 0, static_cast<long>(FUTEX_BITSET_MATCH_ANY));
+                     argument(deadline), argument(awaited),
+                     static_cast<long>(FUTEX_BITSET_MATCH_ANY));
 }
 
 /// The same; returns false only if the deadline has passed.
