@@ -239,7 +239,8 @@ def test_verdict_on_several_numbers_of_threads_is_two_sentences() -> None:
     assert verdict.sentence == (
         "a is best at 4 threads: 2.00 times as fast as pthread (95 % CI 1.95 to 2.05). "
         "At 1 thread the program is not lock-sensitive: every lock is within 10 % of pthread; "
-        "at 2 and 8 threads no lock is shown to be better than pthread; "
+        "at 2 threads no lock is shown to be better than pthread, and a is shown to be worse (0.50 "
+        "times as fast); at 8 threads no lock is shown to be better than pthread; "
         "at 8 threads a does not finish its runs; at 2 threads a is worse: 0.50 times as fast as "
         "pthread (95 % CI 0.50 to 0.50)."
     )
@@ -291,8 +292,26 @@ def test_verdict_distinguishes_worse_locks_from_no_difference() -> None:
     """A program on which other locks are worse is lock-sensitive."""
     records = runs(pthread=[10, 10.1, 9.9], a=[2, 2.1, 2], b=[10, 10.1, 10])
     verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
-    assert "no lock is shown to be better than pthread" in verdict.sentence
-    assert "not lock-sensitive" not in verdict.sentence
+    assert verdict.sentence == (
+        "At 4 threads no lock is shown to be better than pthread, and a is shown to be worse (0.20 "
+        "times as good)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (3, "and c, b and a are shown to be worse (0.100 to 0.30 times as good)"),
+        (5, "and 5 are shown to be worse (0.100 to 0.50 times as good, a the worst)"),
+    ],
+)
+def test_verdict_names_a_few_worse_locks_and_counts_many(number: int, words: str) -> None:
+    names = "abcde"[:number]
+    values = {name: [i * v for v in (1, 1.01, 1)] for i, name in enumerate(names, 1)}
+    comparison = plan(("pthread", *names))
+    records = runs(pthread=[10, 10.1, 10], **values)
+    verdict = decide(comparison, [stats.summarise(comparison, records, 4)])
+    assert verdict.sentence.endswith(f"no lock is shown to be better than pthread, {words}.")
 
 
 def test_a_quiet_comparison_has_no_warnings() -> None:

@@ -215,6 +215,12 @@ def test_no_gain_is_stated_with_its_bound() -> None:
     assert text.startswith("No gain: ttas is not better than pthread by more than ")
 
 
+def test_no_gain_names_the_locks_that_are_worse() -> None:
+    text = verdict({name: around(at, 9) for name, at in (("pthread", 1.0), ("ttas", 3.0))})
+    assert text.startswith("No gain: ttas is not better than pthread")
+    assert "and ttas is shown to be worse (0.33 times as fast)." in text
+
+
 def test_a_bound_below_an_interval_of_the_table_says_where_it_comes_from() -> None:
     """The bound is from the scatter of all runs, the interval of futex from its three."""
     seconds = {"pthread": around(1.0, 9), "ttas": around(1.0, 9, 3), "futex": [1.2, 0.8, 1.1]}

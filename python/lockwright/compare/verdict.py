@@ -19,6 +19,9 @@ ALIKE = 1.10
 """Limit of the ratios of a program that is not lock-sensitive: every lock's confidence interval is
 within 10 % of the baseline."""
 
+_NAMED = 4
+"""Most locks that a sentence names."""
+
 Table = Sequence[Summary]
 
 
@@ -44,7 +47,7 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
     for table in tables:
         best = winner(table)
         if best is None:
-            threads_by_text.setdefault(_without_winner(table), []).append(table[0].threads)
+            threads_by_text.setdefault(_without_winner(plan, table), []).append(table[0].threads)
         else:
             gains.append((table, best))
     sentences = []
@@ -177,7 +180,7 @@ def measure(plan: Plan, lock: Summary) -> str:
     return f"{text} (95 % CI {numbers.interval(lock.ratio.low, lock.ratio.high)})"
 
 
-def _without_winner(table: Table) -> str:
+def _without_winner(plan: Plan, table: Table) -> str:
     others = [s for s in table if s.lock != BASELINE]
     ratios = [s.ratio for s in others if s.ratio is not None]
     if not any(summary.complete for summary in table):
@@ -191,7 +194,22 @@ def _without_winner(table: Table) -> str:
             return f"the program is not lock-sensitive: {near}"
         if not any(ratio.shown for ratio in ratios):
             return f"no lock is shown to differ from {BASELINE}"
-    return f"no lock is shown to be better than {BASELINE}"
+    return f"no lock is shown to be better than {BASELINE}{worse(plan, table)}"
+
+
+def worse(plan: Plan, table: Table) -> str:
+    """Return the end of a sentence that names the locks shown to be worse than the baseline; "" if
+    there are none."""
+    shown = [(row.ratio.value, row.lock) for row in table if row.ratio and row.ratio.worse]
+    if not shown:
+        return ""
+    ends = [numbers.ratio(end) for end, _ in (min(shown), max(shown))]
+    good = "fast" if plan.metric is None else "good"
+    by = f"{' to '.join(dict.fromkeys(ends))} times as {good}"
+    if len(shown) > _NAMED:
+        return f", and {len(shown)} are shown to be worse ({by}, {min(shown)[1]} the worst)"
+    names = wording.together([lock for _, lock in shown])
+    return f", and {names} {'is' if len(shown) == 1 else 'are'} shown to be worse ({by})"
 
 
 def _caution(plan: Plan, lock: str, tables: Sequence[Table]) -> list[str]:

@@ -228,13 +228,15 @@ def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
     none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{' '.join(rivals)} is not"
     bound = result.bound
     by = "" if bound is None or bound < 1.0005 else f" by more than {_excess(result, bound)}"
+    worse = verdict.worse(plan, result.rows)
     if no_gain(plan, result):
-        return f"no gain{where}: {none} better than {result.reference}{by}"
+        return f"no gain{where}: {none} better than {result.reference}{by}{worse}"
     if not preparation.sensitive and (few_runs := _few_runs_text(plan, result)):
         return few_runs + where
     text = f"no lock is shown to be better than {result.reference}{where}"
     if by:
         text += f", and {none} better{by}"
+    text += worse
     if _is_promising(plan, result, preparation):
         text += f"; the most promising is {best.lock}: {verdict.measure(plan, best)}"
     if result.ending in (race.TIME_UP, race.ROUNDS_UP):
