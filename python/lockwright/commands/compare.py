@@ -127,6 +127,7 @@ def command(
                     results.tables,
                     comparison.provenance,
                     fail_if_worse or 0.0,
+                    comparison.has_fixed_time,
                 )
                 results = replace(results, more={"baseline": change.as_json()})
             screen = output()

@@ -61,7 +61,8 @@ class Row:
 @dataclass(frozen=True)
 class Change:
     """The difference between both comparisons. machine, conditions: facts that differ, in words;
-    limit: the accepted share of change for the worse; confidence: of each interval."""
+    limit: the accepted share of change for the worse; confidence: of each interval; fixed_time:
+    whether the program seems to run for a fixed time, so that only runs without an end count."""
 
     earlier: Earlier
     limit: float
@@ -69,6 +70,7 @@ class Change:
     rows: Sequence[Row]
     machine: Sequence[str]
     conditions: Sequence[str]
+    fixed_time: bool = False
 
     @property
     def is_worse(self) -> bool:
@@ -87,6 +89,7 @@ class Change:
             "confidence": self.confidence,
             "other_machine": list(self.machine),
             "other_conditions": list(self.conditions),
+            "fixed_time": self.fixed_time,
             "is_worse": self.is_worse,
             "rows": rows,
         }
@@ -103,6 +106,8 @@ class Change:
         if worse:
             rows = "; ".join(f"{row.lock}{at_threads(row.threads)}{_amount(row)}" for row in worse)
             return f"Worse than the baseline by more than {limit}: {rows}."
+        if self.fixed_time:
+            return "Wall times show nothing against the baseline; compare figures of --metric."
         if all(row.low is None for row in self.rows):
             return "A single run cannot be compared with the baseline; use more --runs."
         return f"Not shown to be worse than the baseline by more than {limit}."
@@ -182,11 +187,12 @@ def compare(
     tables: Sequence[Sequence[Summary]],
     facts: Mapping[str, Any],
     limit: float,
+    fixed_time: bool = False,
 ) -> Change:
     """Compare each lock with its earlier runs. The rows share 5 % of error (Bonferroni).
 
     facts: the present provenance; limit: 0.05 accepts 1.05 times the earlier figure if lower is
-    better, 0.95 times if higher is.
+    better, 0.95 times if higher is. fixed_time: as of Change.
     """
     pairs = [(row, earlier.values.get((row.threads, row.lock))) for t in tables for row in t]
     known = [(row, before) for row, before in pairs if before]
@@ -194,9 +200,11 @@ def compare(
     least = 1 / (1 + limit) if plan.lower_is_better else 1 - limit
     rows = []
     for summary, before in known:
-        ratio = inference.independent_ratio(
-            summary.values, before, plan.lower_is_better, confidence
-        )
+        ratio = None
+        if not fixed_time:
+            ratio = inference.independent_ratio(
+                summary.values, before, plan.lower_is_better, confidence
+            )
         high = ratio.high if ratio else None
         rows.append(
             Row(
@@ -225,6 +233,7 @@ def compare(
             *_disturbances(earlier.provenance, "the baseline"),
             *_disturbances(facts, "this comparison"),
         ],
+        fixed_time,
     )
 
 

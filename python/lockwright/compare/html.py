@@ -51,7 +51,11 @@ def render(report: Report) -> str:
         plan=plan,
         report=report,
         measured=_quantity_text(report),
-        cards=[_card(report, summaries) for summaries in report.tables],
+        cards=[
+            _card(report, summaries)
+            for summaries in report.tables
+            if not report.comparison.has_fixed_time
+        ],
         tables=[
             *(_table(report, summaries) for summaries in report.tables),
             *(_metered(report, measured) for measured in report.meter_tables),
@@ -154,7 +158,8 @@ def _data(report: Report) -> dict[str, Any]:
     """Return the data that page.js draws. All values are finite."""
     plan = report.comparison.plan
     panels = []
-    for threads, summaries in zip(plan.threads, report.tables, strict=True):
+    for summaries in report.tables:
+        threads = summaries[0].threads
         runs = [
             {
                 "lock": run.lock,

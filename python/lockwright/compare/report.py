@@ -1,7 +1,7 @@
 """The content of a finished comparison's report, in every format."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lockwright.compare import metered, stats, verdict, warnings
@@ -35,13 +35,15 @@ def make(
     """Return the report on all runs of a comparison. meters: those of its runs."""
     plan = comparison.plan
     tables = [stats.summarise(plan, records, threads) for threads in plan.threads]
+    if comparison.has_fixed_time:
+        tables = [[replace(row, ratio=None, mark="") for row in rows] for rows in tables]
     return Report(
         comparison,
         title,
         records,
         tables,
         warnings.collect(plan, records),
-        verdict.decide(plan, tables),
+        verdict.FIXED_TIME if comparison.has_fixed_time else verdict.decide(plan, tables),
         metered.tables(plan, records, meters.idle if meters else None),
         meters.notes() if meters else [],
     )

@@ -73,9 +73,11 @@ class Runner:
         meters: Meters | None = None,
         timeout: float | None = None,
         beside: Settings = NONE,
+        pause: tuple[float, float] | None = None,
     ) -> Answer:
         """Make one run with `library` preloaded and `extra` added to the environment. meters: read
-        around it. timeout: limit in seconds; None for the plan's. beside: further settings."""
+        around it. timeout: limit in seconds; None for the plan's. beside: further settings. pause:
+        as of `ProcessRunner.run`."""
         environment = beside.environment(self._environment)
         environment = preload(library, environment, self._program) | (extra or {})
         process = replace(
@@ -84,7 +86,7 @@ class Runner:
             batch=beside.scheduler == BATCH,
             small_pages=beside.pages == SMALL,
         )
-        return self._run(threads, process, meters, timeout)
+        return self._run(threads, process, meters, timeout, pause)
 
     def run_through(self, threads: int, words: Sequence[str]) -> Answer:
         """Make one run of the command by a wrapper that `words` start, to which it is appended."""
@@ -103,6 +105,7 @@ class Runner:
         process: Process,
         meters: Meters | None = None,
         timeout: float | None = None,
+        pause: tuple[float, float] | None = None,
     ) -> Answer:
         if preparation := self._plan.preparation(threads):
             shell = Process(["/bin/sh", "-c", preparation], self._environment, out="nowhere")
@@ -113,7 +116,12 @@ class Runner:
                 return Answer(replace(prepared, left=prepared.left + left), in_preparation=True)
         limit = self._plan.timeout if timeout is None else timeout
         ending = self._processes.run(
-            process, limit, metric=self._plan.metric, meters=meters, every=math.inf
+            process,
+            limit + (pause[1] if pause else 0.0),
+            metric=self._plan.metric,
+            meters=meters,
+            every=math.inf,
+            pause=pause,
         )
         return Answer(ending)
 

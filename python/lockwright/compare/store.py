@@ -16,6 +16,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.base.results import now, this_process
 from lockwright.base.user_folders import user_folder
 from lockwright.compare.plan import Plan
+from lockwright.compare.probe import FIXED_TIME
 from lockwright.run import resume
 from lockwright.run.record import Record
 
@@ -69,6 +70,11 @@ class Comparison:
     plan: Plan
     provenance: dict[str, Any]
     probe: dict[str, int]
+
+    @property
+    def has_fixed_time(self) -> bool:
+        """Whether the program seems to run for a fixed time, so that wall times show nothing."""
+        return bool(self.probe.get(FIXED_TIME))
 
 
 def _of_its_types(kind: Callable[..., _Kind], values: Mapping[str, Any]) -> _Kind:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lockwright.base import numbers, wording
 from lockwright.compare import safest
 from lockwright.compare.plan import UNSPECIFIED, Plan
+from lockwright.compare.probe import FIXED_TIME_ADVICE, FIXED_TIME_TEXT
 from lockwright.compare.stats import Summary
 from lockwright.compare.warnings import at_threads
 from lockwright.preload.locks import BASELINE, options_of
@@ -38,6 +39,14 @@ class Verdict:
     def heading(self) -> str:
         """The words above the command."""
         return "Use it:" if self.is_shown else "To settle it:"
+
+
+FIXED_TIME = Verdict(
+    " ".join(wording.sentence(each, ()) for each in (FIXED_TIME_TEXT, FIXED_TIME_ADVICE)),
+    None,
+    is_shown=False,
+)
+"""The verdict on a program that seems to run for a fixed time."""
 
 
 def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:

@@ -259,16 +259,18 @@ class ProcessRunner:
         metric: str | None = None,
         meters: Meters | None = None,
         every: float | None = None,
+        pause: tuple[float, float] | None = None,
     ) -> Ending:
         """Run a program to its end, for at most `timeout` seconds.
 
         clear: whether descendants that outlive it are killed; with False they run until `clear`.
         others_running: include the CPU time of processes started before, such as a server. metric:
         a pattern searched in the outputs, which are then not returned. meters, every: as for
-        `Meters.around`, from right before its start to its end.
+        `Meters.around`, from right before its start to its end. pause: seconds after which all
+        started processes are stopped, and seconds for which they are.
         """
         request = _run_request(process, timeout, clear=clear, others_running=others_running)
-        request |= {"metric": metric, "announce": meters is not None}
+        request |= {"metric": metric, "announce": meters is not None, "pause": pause}
         reading = None
         with self.ended_if_left():
             facts = self.ask(request)
@@ -320,4 +322,5 @@ def _run_request(
         "others_running": others_running,
         "metric": None,
         "announce": False,
+        "pause": None,
     }

@@ -9,13 +9,14 @@ import contextlib
 import ctypes
 import fcntl
 import json
+import math
 import os
 import resource
 import select
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,25 @@ def descendants() -> list[int]:
     return pids
 
 
+def _stop() -> None:
+    """Stop every descendant, parents first, so that none of them sees a child stopped."""
+    stopped: set[int] = set()
+    while running := [pid for pid in descendants() if pid not in stopped]:
+        _send(running, signal.SIGSTOP)
+        stopped.update(running)
+
+
+def _continue() -> None:
+    """Continue every descendant, children first."""
+    _send(reversed(descendants()), signal.SIGCONT)
+
+
+def _send(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
 def name_of(pid: int) -> str:
     """Return the kernel's name of the program of a process; "" after the process is reaped."""
     try:
@@ -174,9 +194,7 @@ def clear(usage: Usage, watched: int = -1) -> tuple[int, int | None]:
     killed: set[int] = set()
     while time.monotonic() < deadline:
         living = descendants()
-        for pid in living:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        _send(living, signal.SIGKILL)
         killed.update(living)
         # A process whose main thread has died appears dead while its other threads still run.
         remain, ended = reap(usage, watched)
@@ -227,12 +245,14 @@ def run(
     silence: float,
     usage: Usage,
     await_start: Callable[[], bool] | None = None,
+    pause: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """Run one process to its end; descendants that outlive it are left alone.
 
     timeout: limit in seconds; silence: seconds for which it may print no line. usage: receives its
     resource usage. await_start: called right before the start, after the event `ready`; returns
-    False to abort. The event `ended` follows the end.
+    False to abort. The event `ended` follows the end. pause: all descendants are stopped that many
+    seconds after the start, for that many.
 
     Times are in seconds, `others` is a share of all CPUs in 0..1 (null for a run that was too
     short), `status` a wait status, `name` the kernel's last name of the program of `pid`.
@@ -255,9 +275,13 @@ def run(
     if lines is not None:
         poll.register(lines.source, select.POLLIN)
     outcome, status, last_output = "exited", None, start
+    turns = [] if pause is None else [(start + pause[0], _stop), (start + sum(pause), _continue)]
     try:
         while True:
-            remaining = min(start + timeout, last_output + silence) - time.monotonic()
+            while turns and turns[0][0] <= time.monotonic():
+                turns.pop(0)[1]()
+            next_turn = turns[0][0] if turns else math.inf
+            remaining = min(start + timeout, last_output + silence, next_turn) - time.monotonic()
             ready = {fd for fd, _ in poll.poll(max(0.0, min(_TICK, remaining)) * 1000)}
             end = time.monotonic()
             if lines is not None and lines.source in ready:

@@ -139,6 +139,7 @@ class _Supervisor:
                         request["silence"],
                         usage,
                         self._await_reply if request["announce"] else None,
+                        request["pause"],
                     )
                 if before is not None:
                     answer |= _Spent().since(before, answer.get("others"))

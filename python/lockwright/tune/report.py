@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from lockwright.compare import metered, warnings
 from lockwright.compare.report import Report
 from lockwright.compare.store import Comparison
+from lockwright.compare.verdict import FIXED_TIME
 from lockwright.machine.meters import Meters
 from lockwright.run.record import Record
 from lockwright.tune import race
@@ -57,7 +58,7 @@ def make_report(
         }
         for result in outcomes
     ]
-    verdict = decide(plan, outcomes, preparation)
+    verdict = FIXED_TIME if comparison.has_fixed_time else decide(plan, outcomes, preparation)
     comparison = _entered(comparison, records)
     plan = comparison.plan
     return Report(

@@ -9,7 +9,10 @@ from lockwright.tune.preparation import Preparation
 
 
 def show(console: Console, report: Report) -> None:
-    """Print the advice, the locks that took part with the reasons, and the tables."""
+    """Print the advice, the locks that took part with the reasons, and the tables; nothing for a
+    race without a run."""
+    if not report.records:
+        return
     preparation, plan = Preparation.from_facts(report.comparison.provenance), report.comparison.plan
     if preparation.sentence and preparation.sensitive:
         print_wrapped(console, "its profile: ", preparation.sentence, "")

@@ -157,10 +157,13 @@ def command(
                 end = began + comparison.plan.budget
                 # The other half is for the plans.
                 share = 1 if plan_file is None else 0.5
-                session.carry_out(share * (end - time.monotonic()))
+                if not comparison.has_fixed_time:
+                    session.carry_out(share * (end - time.monotonic()))
             report = _print_report(options, session, comparison, reading)
             store.finish(comparison)
-            if plan_file is not None and profile is not None:
+            if plan_file is not None and comparison.has_fixed_time:
+                print_line(f"no plan can be tried by wall time: {plan_file} is not written")
+            elif plan_file is not None and profile is not None:
                 from lockwright.commands.tune.plan import write_plan
 
                 seconds_left = end - time.monotonic()

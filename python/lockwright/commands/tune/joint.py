@@ -17,6 +17,7 @@ from lockwright.commands.common.comparison_options import ComparisonOptions
 from lockwright.commands.common.comparison_steps import Prepared
 from lockwright.commands.tune import lock_race
 from lockwright.compare.plan import Plan
+from lockwright.compare.probe import FIXED_TIME_ADVICE, FIXED_TIME_TEXT
 from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
 from lockwright.machine.meters import Meters
@@ -184,6 +185,8 @@ class _Races:
                 Meters(),
                 self._facts(LOCKS),
             )
+        if comparison.has_fixed_time:
+            raise LockwrightError(FIXED_TIME_TEXT, FIXED_TIME_ADVICE)
         arms = tuple(Arm(lock) for lock in comparison.plan.locks)
         result = self._carry_out(Stage(LOCKS, arms, Arm()), comparison)
         best = result.outcome.best

@@ -76,7 +76,7 @@ def begin_race(
     """
     from lockwright.base.progress import print_line
     from lockwright.commands.common import comparison_steps as steps
-    from lockwright.compare.probe import probe
+    from lockwright.compare.probe import FIXED_TIME, probe, runs_for_fixed_time
     from lockwright.compare.runner import Runner
     from lockwright.preload.locks import BASELINE
     from lockwright.profile import record
@@ -87,7 +87,12 @@ def begin_race(
     with Runner(prepared.plan, prepared.program) as runner:
         if profile is None and named is None:
             profile = first_run.profile_first_run(prepared.plan, runner)
-            counts = None if profile is None else first_run.lock_counts(profile)
+            if profile is not None:
+                duration, threads = profile.process.duration / 1e9, max(prepared.plan.threads)
+                is_fixed = runs_for_fixed_time(
+                    prepared.plan, prepared.registry, runner, threads, duration
+                )
+                counts = first_run.lock_counts(profile) | {FIXED_TIME: is_fixed}
         if counts is None:
             counts = probe(prepared.plan, prepared.registry, runner)
     if named is not None:
@@ -99,7 +104,8 @@ def begin_race(
         chosen = preparation.without_profile(prepared.registry)
     if chosen.sentence:
         print_line(chosen.sentence)
-    print_line(f"trying {', '.join((BASELINE, *chosen.locks))}")
+    if not counts.get(FIXED_TIME):
+        print_line(f"trying {', '.join((BASELINE, *chosen.locks))}")
     locks = (BASELINE, *chosen.locks, *chosen.reserves)
     race = prepared.with_locks(locks, budget=budget_of(chosen.sensitive), reserves=chosen.reserves)
     return steps.begin(store, race, counts, meters, chosen.as_facts() | (more or {})), profile
