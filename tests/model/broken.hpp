@@ -118,10 +118,11 @@ class parking_cell {
   static constexpr tunable_list<0> tunables{};
 
   void arm() { word_.store(0, std::memory_order_relaxed); }
-  void grant() {
+  bool grant() {
     if (word_.exchange(2, std::memory_order_acq_rel) == 1) {
       Env::wake(word_, 1);
     }
+    return true;
   }
   static void linger(std::uint32_t&) { Env::relax(); }
 

@@ -10,7 +10,8 @@
 //   tail   | last node of the queue, null when free | arriving threads; the last holder
 //   holder | the holder's node                      | the holder, while inside
 //
-//   node   | cell: granted when this node's owner has left
+//   node   | cell: granted to the thread behind when this node's owner has unlocked
+//          | behind: the node of the thread behind, if that may leave at a deadline
 //
 // The published lock starts with a dummy node that is already released, and
 // leaves one behind when the queue runs empty. Here null stands for that dummy:
@@ -22,10 +23,13 @@
 //   ORDER      the queue is in the order of the exchanges on tail.
 //   ONE-WATCHER  at most one thread, the successor, ever reads a node, and
 //              it alone recycles it, after its acquire read the grant.
+//              If it has left at a deadline, the thread before it recycles the node
+//              and unlocks in its place.
 //   NULL-IS-FREE  tail is null exactly while no thread holds or awaits the lock.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "lockwright/lock.hpp"
 #include "lockwright/parts/wait.hpp"
@@ -36,6 +40,7 @@ template <class Env, template <class> class Wait>
 class clh {
   struct alignas(64) node {
     Wait<Env> cell;
+    typename Env::template plain<node*> behind{};
   };
 
  public:
@@ -78,6 +83,23 @@ class clh {
     return arrival::contended;
   }
 
+  bool try_lock_until(std::uint64_t deadline)
+    requires LeavableWait<Wait<Env>>
+  {
+    node* me = Env::template take_node<node>();
+    me->cell.arm();
+    // As in lock().
+    if (node* before = tail_.exchange(me, std::memory_order_acq_rel); before != nullptr) {
+      before->behind = me;
+      if (!before->cell.wait_until(deadline)) {
+        return false;
+      }
+      Env::give_node(before);
+    }
+    holder_ = me;
+    return true;
+  }
+
   /// The study had no trylock for this lock; with null for the dummy one
   /// compare-and-swap is enough, and it never waits.
   bool try_lock() {
@@ -97,17 +119,23 @@ class clh {
   }
 
   void unlock() {
-    node* me = holder_;
-    node* last = me;
-    // Release pairs with the acquire in lock() and try_lock() that finds null.
-    if (tail_.load(std::memory_order_relaxed) == me &&
-        tail_.compare_exchange_strong(last, nullptr, std::memory_order_release,
-                                      std::memory_order_relaxed)) {
+    for (node* me = holder_;;) {
+      node* last = me;
+      // Release pairs with the acquire in lock() and try_lock() that finds null.
+      if (tail_.load(std::memory_order_relaxed) == me &&
+          tail_.compare_exchange_strong(last, nullptr, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+        Env::give_node(me);
+        return;
+      }
+      // From here on the node is the successor's, unless that has left.
+      if (me->cell.grant()) {
+        return;
+      }
+      node* behind = me->behind;
       Env::give_node(me);
-      return;
+      me = behind;
     }
-    // From here on the node is the successor's.
-    me->cell.grant();
   }
 
  private:

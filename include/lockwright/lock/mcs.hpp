@@ -9,17 +9,19 @@
 //   tail   | last node of the queue, null when free    | arriving threads; the last holder
 //   holder | the holder's node                         | the holder, while inside
 //
-//   node   | next: the node behind; cell: granted to this node's owner
+//   node   | next: the node behind; cell: granted to this node's owner, who may have left
 //
 // Invariants
 //   ORDER      the queue is in the order of the exchanges on tail.
 //   OWN-NODE   a node is in the queue from its exchange on tail until its
-//              owner's unlock has granted the successor or emptied the queue.
+//              owner's unlock, or, if the owner has left at a deadline, the one of the thread
+//              before, has granted the successor or emptied the queue.
 //   LINK       a node that is not the last gets its next pointer in a bounded
 //              number of its successor's steps.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 #include "lockwright/lock.hpp"
 #include "lockwright/parts/await_link.hpp"
@@ -74,6 +76,23 @@ class mcs {
     return arrival::contended;
   }
 
+  bool try_lock_until(std::uint64_t deadline)
+    requires LeavableWait<Wait<Env>>
+  {
+    node* me = Env::template take_node<node>();
+    me->next.store(nullptr, std::memory_order_relaxed);
+    me->cell.arm();
+    // As in lock().
+    if (node* before = tail_.exchange(me, std::memory_order_acq_rel); before != nullptr) {
+      before->next.store(me, std::memory_order_release);
+      if (!me->cell.wait_until(deadline)) {
+        return false;
+      }
+    }
+    holder_ = me;
+    return true;
+  }
+
   bool try_lock() {
     if (tail_.load(std::memory_order_relaxed) != nullptr) {
       return false;
@@ -102,29 +121,36 @@ class mcs {
   [[nodiscard]] bool is_free() const { return tail_.load(std::memory_order_relaxed) == nullptr; }
 
   void unlock() {
-    node* me = holder_;
-    node* behind = me->next.load(std::memory_order_acquire);
-    if (behind == nullptr) {
-      node* last = me;
-      // Release pairs with the acquire in lock() and try_lock() that finds null.
-      if (tail_.compare_exchange_strong(last, nullptr, std::memory_order_release,
-                                        std::memory_order_relaxed)) {
-        Env::give_node(me);
+    for (node* me = holder_;;) {
+      node* behind = me->next.load(std::memory_order_acquire);
+      if (behind == nullptr) {
+        node* last = me;
+        // Release pairs with the acquire in lock() and try_lock() that finds null.
+        if (tail_.compare_exchange_strong(last, nullptr, std::memory_order_release,
+                                          std::memory_order_relaxed)) {
+          Env::give_node(me);
+          return;
+        }
+        behind = await_link<Wait<Env>>(me->next);
+      }
+      const bool is_granted = behind->cell.grant();
+      Env::give_node(me);
+      if (is_granted) {
         return;
       }
-      behind = await_link<Wait<Env>>(me->next);
+      me = behind;
     }
-    behind->cell.grant();
-    Env::give_node(me);
   }
 
   /// For the holder: true if a thread waits. It may miss one that has just arrived.
   [[nodiscard]] bool awaited() const { return tail_.load(std::memory_order_relaxed) != holder_; }
 
-  /// For the holder: the number of waiters in the linked part of the queue.
+  /// For the holder: the number of waiters in the linked part of the queue, those that
+  /// have left included.
   [[nodiscard]] std::uint32_t queued() const {
     std::uint32_t count = 0;
-    // Acquire, as in unlock(), publishes each node behind. None of them leaves.
+    // Acquire, as in unlock(), publishes each node behind. Only an unlock removes
+    // any.
     for (const node* at = holder_; (at = at->next.load(std::memory_order_acquire)) != nullptr;) {
       ++count;
     }

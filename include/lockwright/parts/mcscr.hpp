@@ -38,17 +38,19 @@ class mcscr {
   static constexpr auto tunables = join(tunable_list<1>{&fairness}, Wait<Env>::tunables);
 
   arrival lock() {
-    node* me = Env::template take_node<node>();
-    // mutant survives: dropped: it decides only recalls and the order of service.
-    me->rank = arrived_;
-    bystanders::arrives(*me);
-    node* before = enqueue(me);
-    if (bystanders::is_free(before)) {
-      enter(me, before);
-      return arrival::uncontended;
-    }
-    wait_behind(before, me);
-    return arrival::contended;
+    arrival found = arrival::uncontended;
+    arrive([&found](cell_type& cell) {
+      found = arrival::contended;
+      cell.wait();
+      return true;
+    });
+    return found;
+  }
+
+  bool try_lock_until(std::uint64_t deadline)
+    requires LeavableWait<Wait<Env>>
+  {
+    return arrive([deadline](cell_type& cell) { return cell.wait_until(deadline); });
   }
 
   bool try_lock() {
@@ -78,12 +80,14 @@ class mcscr {
     if (!bystanders::none(*me) || tail_.load(std::memory_order_relaxed) != me ||
         !tail_.compare_exchange_strong(last, nullptr, std::memory_order_release,
                                        std::memory_order_relaxed)) {
-      pass_on(me);
+      me = pass_on(me);
     }
     Env::give_node(me);
   }
 
  private:
+  using cell_type = Wait<Env>;
+
   static constexpr bool parks_ = Wait<Env>::policy != waiting::spin;
 
   /// True if the waiter sleeps: a handover to it takes long.
@@ -93,6 +97,21 @@ class mcscr {
     } else {
       return false;
     }
+  }
+
+  /// Queues, and waits by `await`, which returns false if the caller has left.
+  template <class Await>
+  [[gnu::always_inline]] bool arrive(Await await) {
+    node* me = Env::template take_node<node>();
+    // mutant survives: dropped: it decides only recalls and the order of service.
+    me->rank = arrived_;
+    bystanders::arrives(*me);
+    node* before = enqueue(me);
+    if (bystanders::is_free(before)) {
+      enter(me, before);
+      return true;
+    }
+    return wait_behind(before, me, await);
   }
 
   /// Returns the previous last node of the queue.
@@ -110,11 +129,14 @@ class mcscr {
     holder_ = me;
   }
 
-  [[gnu::noinline]] void wait_behind(node* before, node* me) {
+  template <class Await>
+  [[gnu::noinline]] bool wait_behind(node* before, node* me, Await await) {
     for (;;) {
       // Release pairs with the acquire loads of next in unlock.
       before->next.store(me, std::memory_order_release);
-      me->cell.wait();
+      if (!await(me->cell)) {
+        return false;
+      }
       if (me->grant == lock_) {
         holder_ = me;
         break;
@@ -126,6 +148,12 @@ class mcscr {
         break;
       }
     }
+    record_recall(me);
+    return true;
+  }
+
+  /// Called for the holder: if it was recalled it has come.
+  static void record_recall(node* me) {
     if (me->rank != arrived_) {
       bystanders rest(*me);
       rest.recalled = false;
@@ -133,37 +161,47 @@ class mcscr {
     }
   }
 
-  /// The unlock of a holder that has waiters.
-  [[gnu::noinline]] void pass_on(node* me) {
-    bystanders rest(*me);
+  /// The unlock of a holder that has waiters, and of each waiter that has left and is next.
+  /// Returns the node of the last of these.
+  [[gnu::noinline]] node* pass_on(node* me) {
     node* heir = nullptr;  // to be recalled, once the lock is released
-    node* next = nullptr;
-    if (!rest.empty() && Env::chance(Env::template value<fairness>())) {
-      next = rest.by_chance();
-      rest.take(next);
-      if (sleeps(next)) {
-        next->grant = favour_;
-        heir = next;
-        next = nullptr;
-      } else {
-        graft(me, next);
+    for (;;) {
+      bystanders rest(*me);
+      node* next = nullptr;
+      if (heir == nullptr && !rest.empty() && Env::chance(Env::template value<fairness>())) {
+        next = rest.by_chance();
+        rest.take(next);
+        if (sleeps(next) && next->cell.keep()) {
+          next->grant = favour_;
+          heir = next;
+          next = nullptr;
+        } else {
+          graft(me, next);
+        }
       }
-    }
-    if (next == nullptr) {
-      next = choose(me, rest, heir);
-    }
-    // From here on the lock may be destroyed, unless a thread is next or recalled.
-    if (next != nullptr) {
+      if (next == nullptr) {
+        next = choose(me, rest, heir);
+      }
+      // From here on the lock may be destroyed, unless a thread is next or recalled.
+      if (next == nullptr) {
+        break;
+      }
       rest.leave_to(*next);
       next->grant = lock_;
-      next->cell.grant();
+      if (next->cell.grant()) {
+        break;
+      }
+      Env::give_node(me);
+      me = next;
+      record_recall(me);
     }
     if (heir != nullptr) {
       heir->cell.grant();
     }
+    return me;
   }
 
-  /// Culls the queue. The first node that is left, or null when the lock has
+  /// Culls the queue. The first node that remains, or null when the lock has
   /// become free; then `heir` is to be recalled, if it is a thread.
   node* choose(node* me, bystanders& rest, node*& heir) {
     bool culled = false;
@@ -171,7 +209,7 @@ class mcscr {
     // Acquire, here and below, pairs with the release store in wait_behind().
     node* next = me->next.load(std::memory_order_acquire);
     for (;;) {
-      while (next != nullptr && next->rank != favoured_) {
+      while (next != nullptr && next->rank != favoured_ && !next->cell.has_left()) {
         node* after = next->next.load(std::memory_order_acquire);
         if (!sleeps(next) && !rest.displaces(next, after == nullptr, sleeps)) {
           // A node between the holder and the last: one of these is culled at a time.
@@ -187,15 +225,22 @@ class mcscr {
       if (next != nullptr) {
         return next;
       }
-      // No thread that is awake waits in the queue, and `last` is the tail.
+      // No thread that is awake waits in the queue, and `last` is the tail. One that has left counts
+      // as awake: the lock is handed to it, and so to this thread.
       if (!rest.empty()) {
         node* candidate = rest.next();
         if (!sleeps(candidate)) {
           rest.take(candidate);
-          graft(last, candidate);
+          // The last one was culled asleep, and is still in its place if it has left since.
+          if (candidate != last) {
+            graft(last, candidate);
+          }
           return candidate;
         }
         if (heir == nullptr && !rest.recalled) {
+          if (!candidate->cell.keep()) {
+            continue;
+          }
           rest.take(candidate);
           candidate->grant = recall_;
           heir = candidate;

@@ -66,9 +66,10 @@ class wake_always {
     }
   }
 
-  void grant() {
+  bool grant() {
     word_.store(granted_, std::memory_order_release);
     Env::wake(word_, 1);
+    return true;
   }
 
   static void linger(std::uint32_t&) { Env::relax(); }
