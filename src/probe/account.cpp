@@ -305,6 +305,8 @@ void end_hold(mutex_words& mutex, std::uint64_t releaser) {
 
 void begin_section(profile_buffer& target, thread_slot& thread, record& entry,
                    const rwlock_words& lock, const acquisition& sampled) {
+  sampler& of = (entry.kind & record::of_readers) != 0 ? thread.reads : thread.writes;
+  of.last_record = number_of(target, entry) + std::uint64_t{1};
   add(entry.acquisitions, sampled.weight);
   add(entry.samples, 1);
   add(entry.tried, sampled.by_trylock ? sampled.weight : 0);

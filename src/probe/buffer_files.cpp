@@ -72,8 +72,9 @@ bool fill(long file) {
 void clear_records(profile_buffer& target) {
   constexpr std::size_t first = offsetof(profile_buffer, creations);
   std::memset(reinterpret_cast<char*>(&target) + first, 0, sizeof(profile_buffer) - first);
-  for (auto* used : {&target.threads_used, &target.modules_used, &target.modules_taken,
-                     &target.records_used, &target.details_used, &target.span_blocks_used}) {
+  for (auto* used :
+       {&target.threads_used, &target.threads_sharing, &target.modules_used, &target.modules_taken,
+        &target.records_used, &target.details_used, &target.span_blocks_used}) {
     used->store(0);
   }
 }

@@ -98,7 +98,9 @@ template <bool Writes, class Call>
   profile_buffer* target = buffer_for_call(thread, is_held);
   if (target == nullptr) {
     sampler_of<Writes>(*this_slot).countdown = 0;  // the next call comes here, too
-    return call();
+    const int error = call();
+    sampler_of<Writes>(*thread).acquisitions += error == 0 ? 1 : 0;
+    return error;
   }
   sampler& samples = sampler_of<Writes>(*thread);
   const std::uint32_t weight = samples.countdown < 0 ? next_sample(*thread, samples, ticks()) : 0;
@@ -146,6 +148,7 @@ template <bool Writes>
   thread_slot* thread = nullptr;
   profile_buffer* target = buffer_for_call(thread, false);
   if (target == nullptr) {
+    sampler_of<Writes>(*thread).acquisitions += is_inside ? 1 : 0;
     return;
   }
   record& entry = record_of<Writes>(*target, words, caller);

@@ -26,9 +26,11 @@ struct sampler {
   std::uint32_t samples;
   std::uint64_t acquisitions;  ///< before the present countdown began
   std::uint64_t last_sample;
+  std::uint64_t last_record;  ///< of the last sample, plus one
 };
-static_assert(sizeof(sampler) == 32);
-LOCKWRIGHT_LAYOUT(sampler, countdown, drawn, period, samples, acquisitions, last_sample);
+static_assert(sizeof(sampler) == 40);
+LOCKWRIGHT_LAYOUT(sampler, countdown, drawn, period, samples, acquisitions, last_sample,
+                  last_record);
 
 /// A section under a reader-writer lock that a thread is in and whose length is measured.
 struct timed_section {
@@ -101,7 +103,8 @@ struct alignas(64) thread_slot {
   static constexpr unsigned section_numbers = 4;
   timed_section sections[section_numbers];
   std::uint32_t open_sections;  ///< of these, those in use
-  std::uint32_t unused_words[15];
+  std::uint32_t has_ended;      ///< the thread has, and another one may have the slot
+  std::uint32_t unused_words[10];
 };
 static_assert(sizeof(thread_slot) == 576);
 LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last_sample, period,
@@ -111,7 +114,7 @@ LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last
                   clock_ticks, clock_ns, failing, failures, failed_trylocks, cond_waits, unprofiled,
                   created, destroyed, last_caller, last_init_site, spans_left, next_span, contended,
                   last_record, began, waited, waited_for, waits, short_waits, unused, reads, writes,
-                  sections, open_sections, unused_words);
+                  sections, open_sections, has_ended, unused_words);
 
 /// A caller of pthread_mutex_init.
 struct init_site {
@@ -304,6 +307,7 @@ struct alignas(4096) profile_buffer {
   std::uint64_t begin_ns;          ///< of the monotonic clock
   std::uint64_t ticks_per_second;  ///< 0 if the processor does not give it
   std::atomic<std::uint32_t> threads_used;
+  std::atomic<std::uint32_t> threads_sharing;  ///< threads that share the slot of another
   std::atomic<std::uint32_t> modules_used;
   std::atomic<std::uint32_t> records_used;
   std::atomic<std::uint32_t> details_used;
@@ -328,8 +332,9 @@ struct alignas(4096) profile_buffer {
   span spans[span_numbers];
 };
 LOCKWRIGHT_LAYOUT(profile_buffer, stamp, pid, others, begin_ticks, begin_ns, ticks_per_second,
-                  threads_used, modules_used, records_used, details_used, span_blocks_used,
-                  modules_taken, images, files, most, taken, other_processes, program, loaded,
-                  creations, threads, inits, modules, stacks, records, details, spans);
+                  threads_used, threads_sharing, modules_used, records_used, details_used,
+                  span_blocks_used, modules_taken, images, files, most, taken, other_processes,
+                  program, loaded, creations, threads, inits, modules, stacks, records, details,
+                  spans);
 
 }  // namespace lockwright::probe

@@ -7,5 +7,6 @@ const bool lockwright::interpose::replaces_objects = false;
 namespace {
 
 [[gnu::constructor]] void start() { lockwright::probe::prepare(); }
+[[gnu::destructor]] void end() { lockwright::probe::finish(); }
 
 }  // namespace

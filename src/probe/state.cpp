@@ -1,12 +1,17 @@
 #include "probe/state.hpp"
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "interpose/real.hpp"
 #include "interpose/thread_number.hpp"
+#include "lockwright/env/native/syscall.hpp"
 #include "probe/buffer_files.hpp"
 #include "probe/records.hpp"
 
@@ -15,8 +20,16 @@ extern "C" void* __dso_handle;
 namespace lockwright::probe {
 namespace {
 
-/// detached: the process has no file yet; unprofiled: and will have none.
-enum class attachment : std::uint32_t { unknown, attaching, attached, detached, unprofiled };
+/// claiming: a thread attaches, and the others wait; attaching: they do not, since a file has to be
+/// filled; detached: the process has no file yet; unprofiled: and will have none.
+enum class attachment : std::uint32_t {
+  unknown,
+  claiming,
+  attaching,
+  attached,
+  detached,
+  unprofiled
+};
 
 constinit std::atomic<attachment> process{attachment::unknown};
 constinit profile_buffer* attached_buffer = nullptr;
@@ -33,10 +46,14 @@ constinit profile_buffer* inherited = nullptr;
 /// The entry of this process in the first buffer, once it has locked a mutex.
 constinit std::atomic<other_process*> own_entry{nullptr};
 
-/// The acquisitions of a process without a buffer, as far as its threads have added them up; and
-/// those not yet in the first buffer.
+/// The acquisitions of a process without a buffer, as far as its threads have added them up; those
+/// not yet noted in the first buffer; and those not yet in its own.
 constinit std::atomic<std::uint32_t> added_up{0};
 constinit std::atomic<std::uint32_t> unreported{0};
+constinit std::atomic<std::uint32_t> unmoved{0};
+
+/// Other counts of threads that ended before their process had a buffer.
+constinit thread_slot ended{};
 
 /// The initialisation sites of a process without a buffer; the inherited ones until `is_early`.
 constinit init_table early{};
@@ -93,21 +110,42 @@ void restart_countdown(std::uint32_t taken) {
   local_slot.countdown = static_cast<std::int32_t>(local_slot.drawn) - 1;
 }
 
-/// Moves the counts of the calling thread's local slot into the buffer.
+/// Adds acquisitions up that the calling thread has not added up; returns the sum.
+std::uint32_t add_up(std::uint32_t passed) {
+  local_slot.acquisitions += passed;
+  unreported.fetch_add(passed);
+  return added_up.fetch_add(passed) + passed;
+}
+
+void move_count(std::uint64_t& from, std::uint64_t& to) {
+  __atomic_fetch_add(&to, __atomic_exchange_n(&from, 0, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+}
+
+/// Moves the counts that need no record.
+void move_counts(thread_slot& from, thread_slot& to) {
+  for (auto count : {&thread_slot::rwlock_calls, &thread_slot::spin_calls, &thread_slot::mmap_calls,
+                     &thread_slot::cond_waits, &thread_slot::unprofiled, &thread_slot::created,
+                     &thread_slot::destroyed}) {
+    move_count(from.*count, to.*count);
+  }
+}
+
+/// Moves the counts of the calling thread's local slot into the buffer, with those of threads that
+/// have ended. The first sample of the new slot stands for the acquisitions, too.
 void move_local_slot(profile_buffer& target, thread_slot& slot) {
-  slot.rwlock_calls += local_slot.rwlock_calls;
-  slot.spin_calls += local_slot.spin_calls;
-  slot.mmap_calls += local_slot.mmap_calls;
-  slot.cond_waits += local_slot.cond_waits;
-  slot.unprofiled += local_slot.unprofiled;
-  slot.created += local_slot.created;
-  slot.destroyed += local_slot.destroyed;
+  // If the countdown has ended, the present acquisition is counted at the new slot.
+  slot.drawn +=
+      acquisitions_in_countdown() - (local_slot.countdown < 0 ? 1 : 0) + unmoved.exchange(0);
+  move_counts(ended, local_slot);
+  for (auto side : {&thread_slot::reads, &thread_slot::writes}) {
+    move_count((ended.*side).acquisitions, (local_slot.*side).acquisitions);
+    (slot.*side).drawn += static_cast<std::uint32_t>((local_slot.*side).acquisitions);
+    local_slot.rwlock_calls -= (local_slot.*side).acquisitions;
+  }
   if (local_slot.created != 0) {
     __atomic_fetch_add(&target.creations.weights[0], local_slot.created, __ATOMIC_RELAXED);
   }
-  // If the countdown has ended, the present acquisition is counted at the new slot.
-  slot.acquisitions +=
-      local_slot.acquisitions + acquisitions_in_countdown() - (local_slot.countdown < 0 ? 1 : 0);
+  move_counts(local_slot, slot);
   local_slot = {};
 }
 
@@ -140,6 +178,87 @@ std::uint32_t draw(Countdown& of, thread_slot& thread, std::uint64_t now) {
   return weight;
 }
 
+/// Adds the acquisitions since the last sample to its record.
+template <class Countdown>
+void end_countdown(profile_buffer& target, Countdown& of) {
+  const std::int64_t passed = std::int64_t{of.drawn} - 1 - std::max(of.countdown, 0);
+  if (passed > 0) {
+    of.acquisitions += static_cast<std::uint64_t>(passed);
+    if (of.last_record != 0) {
+      __atomic_fetch_add(&target.records[of.last_record - 1].acquisitions, passed,
+                         __ATOMIC_RELAXED);
+    }
+  }
+}
+
+/// Begins with a sample at the next acquisition.
+template <class Countdown>
+void begin_countdown(Countdown& of, std::uint64_t last_sample) {
+  of.period = 1;
+  of.drawn = 1;
+  of.countdown = -1;
+  of.last_sample = last_sample;
+}
+
+/// Returns a slot that no other thread has, if there is one.
+thread_slot& take_slot(profile_buffer& target) {
+  constexpr std::uint32_t numbers = profile_buffer::thread_numbers;
+  const std::uint32_t first_try = target.threads_used.fetch_add(1, std::memory_order_relaxed);
+  std::uint32_t number = first_try % numbers;
+  bool is_free = first_try < numbers;
+  for (std::uint32_t tries = 0; !is_free && tries < numbers; ++tries) {
+    number = (first_try + tries) % numbers;
+    std::uint32_t has_ended = 1;
+    is_free = __atomic_compare_exchange_n(&target.threads[number].has_ended, &has_ended, 0, false,
+                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+  }
+  thread_slot& slot = target.threads[number];
+  target.threads_sharing.fetch_add(is_free ? 0 : 1, std::memory_order_relaxed);
+  slot.number = number;
+  end_countdown(target, slot);
+  end_countdown(target, slot.reads);
+  end_countdown(target, slot.writes);
+  return slot;
+}
+
+/// The key of end_thread(). One without memory of its own, which the C library would allocate.
+constinit pthread_key_t end_key = 0;
+constexpr pthread_key_t most_end_key = 31;
+constinit bool has_end_key = false;
+
+/// Leaves the counts of a thread that ends, or its slot, to another thread.
+void end_thread(void*) {
+  if (this_slot == &local_slot) {
+    const std::uint32_t passed = acquisitions_in_countdown();
+    add_up(passed);
+    unmoved.fetch_add(passed);
+    move_counts(local_slot, ended);
+    for (auto side : {&thread_slot::reads, &thread_slot::writes}) {
+      move_count((local_slot.*side).acquisitions, (ended.*side).acquisitions);
+    }
+    local_slot = {};
+    if (ended.rwlock_calls + ended.spin_calls >= calls_for_file) {
+      request_buffer(true);
+    }
+  }
+  // The destructors of its other variables may lock mutexes, too.
+  thread_slot& slot = *std::exchange(this_slot, &unassigned_slot);
+  if (&slot != &local_slot && &slot != &unassigned_slot) {
+    __atomic_store_n(&slot.has_ended, 1, __ATOMIC_RELEASE);
+  }
+}
+
+/// Waits while another thread attaches, a second at most: that thread may be this one, interrupted
+/// by a signal.
+void await_claim() {
+  constexpr timespec step{.tv_sec = 0, .tv_nsec = 10'000'000};
+  for (int i = 0; i < 100 && process.load(std::memory_order_acquire) == attachment::claiming; ++i) {
+    native_env::system_call(SYS_futex, native_env::argument(&process),
+                            FUTEX_WAIT | FUTEX_PRIVATE_FLAG,
+                            static_cast<long>(attachment::claiming), native_env::argument(&step));
+  }
+}
+
 /// Detaches the child of a fork from the parent's buffer.
 void in_child() {
   if (first == nullptr) {
@@ -154,6 +273,8 @@ void in_child() {
   own_entry = nullptr;
   added_up = 0;
   unreported = 0;
+  unmoved = 0;
+  ended = {};
   process.store(attachment::unknown, std::memory_order_relaxed);
   local_slot = {};
   this_slot = &unassigned_slot;
@@ -173,12 +294,16 @@ profile_buffer* attach() {
   attachment present = process.load(std::memory_order_acquire);
   // Without an environment the C library has not started: earlier acquisitions are not recorded.
   if (present == attachment::unknown && environ != nullptr &&
-      process.compare_exchange_strong(present, attachment::attaching)) {
+      process.compare_exchange_strong(present, attachment::claiming)) {
     first = prepared != nullptr ? prepared : map_first();
     const bool is_ours = first != nullptr && claim(*first);
     attached_buffer = is_ours ? first : nullptr;
     const attachment otherwise = first != nullptr ? attachment::detached : attachment::unprofiled;
     process.store(is_ours ? attachment::attached : otherwise, std::memory_order_release);
+    native_env::system_call(SYS_futex, native_env::argument(&process),
+                            FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX);
+  } else if (present == attachment::claiming) {
+    await_claim();
   }
   return attached();
 }
@@ -191,16 +316,21 @@ void prepare() {
     first->loaded.record_process();
   }
   interpose::real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
+  has_end_key = pthread_key_create(&end_key, end_thread) == 0 && end_key <= most_end_key;
+}
+
+void finish() {
+  const bool has_counts = this_slot == &local_slot || unmoved != 0 || ended.rwlock_calls != 0;
+  if (has_counts && attached() != nullptr) {
+    assign_slot();
+  }
 }
 
 thread_slot& assign_slot() {
   profile_buffer* target = attach();
   thread_slot* slot = &local_slot;
   if (target != nullptr) {
-    const std::uint32_t number = target->threads_used.fetch_add(1, std::memory_order_relaxed) %
-                                 profile_buffer::thread_numbers;
-    slot = &target->threads[number];
-    slot->number = number;
+    slot = &take_slot(*target);
   }
   slot->tid = interpose::thread_number();
   const attachment present = process.load(std::memory_order_relaxed);
@@ -212,33 +342,27 @@ thread_slot& assign_slot() {
     slot->countdown = may_attach ? 0 : longest_countdown;
   } else {
     const std::uint64_t now = ticks();
-    slot->period = 1;
-    slot->drawn = 1;
+    // The first acquisition gives no interval. The present one is the first in the slot: a thread
+    // without one counts at the unassigned slot.
+    const std::uint64_t last_sample = now - 2 * sample_interval();
+    begin_countdown(*slot, last_sample);
+    begin_countdown(slot->reads, last_sample);
+    begin_countdown(slot->writes, last_sample);
     slot->waits_period = 1;
     slot->waits_drawn = 1;
     slot->waits_countdown = 1;
     slot->random = slot->tid * 2654435761U | 1;
     slot->began = now;
-    // The first acquisition gives no interval.
-    slot->last_sample = now - 2 * sample_interval();
     slot->last_wait = now - 2 * wait_interval();
     note_clocks(*slot);
-    // A thread without a slot counts at the unassigned slot; the present acquisition is the first
-    // in its own slot.
-    slot->countdown = -1;
-    for (sampler* each : {&slot->reads, &slot->writes}) {
-      *each = {.countdown = -1,
-               .drawn = 1,
-               .period = 1,
-               .samples = 0,
-               .acquisitions = 0,
-               .last_sample = slot->last_sample};
-    }
     move_local_slot(*target, *slot);
   }
   // Not before the C library has started: the thread then calls again.
   if (target != nullptr || present != attachment::unknown) {
     this_slot = slot;
+    if (has_end_key) {
+      pthread_setspecific(end_key, slot);
+    }
   }
   return *slot;
 }
@@ -258,10 +382,9 @@ profile_buffer* request_buffer(bool regardless) {
     return attached();
   }
   const std::uint32_t passed = acquisitions_in_countdown();
-  local_slot.acquisitions += passed;
-  const std::uint32_t taken = added_up.fetch_add(passed) + passed;
-  unreported.fetch_add(passed);
+  const std::uint32_t taken = add_up(passed);
   restart_countdown(taken);
+  unmoved.fetch_add(passed);
   attachment present = attachment::detached;
   if (process.compare_exchange_strong(present, attachment::attaching)) {
     if (own_entry.load() == nullptr) {
@@ -275,7 +398,7 @@ profile_buffer* request_buffer(bool regardless) {
     if (present == attachment::attached) {
       move_early(*attached_buffer);
       // The present acquisition is counted in the buffer.
-      local_slot.acquisitions -= regardless ? 0 : 1;
+      unmoved.fetch_sub(regardless ? 0 : 1);
     } else if (present == attachment::unprofiled) {
       own_entry.load()->taken.fetch_or(other_process::is_unseen);
     }

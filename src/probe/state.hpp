@@ -43,6 +43,9 @@ inline constexpr std::uint32_t no_number = ~0U;
 /// the children of this process detach from it at a fork.
 void prepare();
 
+/// Moves the counts that are left into the buffer, at the end of the process.
+void finish();
+
 /// Assigns the calling thread a slot, which may be outside any buffer. Sets `this_slot`.
 thread_slot& assign_slot();
 

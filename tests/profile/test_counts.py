@@ -126,3 +126,69 @@ def test_stacks_of_coroutines(tmp_path: Path) -> None:
     assert mutex.acquisitions == 9 * 3 * 200
     walked = {tuple(frame.symbol for frame in site.stack[:2]) for site in mutex.sites}
     assert walked == {("step", "entry")}
+
+
+SHORT_THREADS = """
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static int locks, reads, writes;
+static void *work(void *unused) {
+  for (int i = 0; i < locks; i++) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }
+  for (int i = 0; i < reads + writes; i++) {
+    if (i < reads) pthread_rwlock_rdlock(&rwlock);
+    else pthread_rwlock_wrlock(&rwlock);
+    pthread_rwlock_unlock(&rwlock);
+  }
+  return unused;
+}
+static void run(int threads) {
+  for (int i = 0; i < threads; i++) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work, NULL) != 0) abort();
+    pthread_join(thread, NULL);
+  }
+}
+int main(int argc, char **argv) {
+  int threads = atoi(argv[2]);
+  locks = atoi(argv[3]), reads = atoi(argv[4]), writes = atoi(argv[5]);
+  if (argv[1][0] == 'e') { /* executes itself once */
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    argv[1] = "-";
+    execv("/proc/self/exe", argv);
+  }
+  if (argv[1][0] == 'c') { /* in a child, whose parent has the first file */
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    pid_t child = fork();
+    if (child != 0) return waitpid(child, NULL, 0) != child;
+  }
+  run(threads);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("process", "threads", "locks", "reads", "writes"),
+    [
+        ("-", 5000, 7, 3, 2),  # more threads than the table of threads has room for
+        ("-", 20, 7777, 7777, 777),
+        ("e", 2, 5000, 500, 50),
+        ("c", 30, 321, 0, 0),
+        ("c", 30, 0, 321, 123),
+    ],
+)
+def test_threads_that_end(
+    tmp_path: Path, process: str, threads: int, locks: int, reads: int, writes: int
+) -> None:
+    program = compiled(tmp_path, "short", SHORT_THREADS, "-include", "sys/wait.h")
+    numbers = [str(number) for number in (threads, locks, reads, writes)]
+    profile = profiled(tmp_path, program, process, *numbers)
+    assert profile.process.lock_calls == threads * locks
+    assert [mutex.acquisitions for mutex in profile.mutexes] == [threads * locks] * (locks > 0)
+    taken = [(each.readers.acquisitions, each.writers.acquisitions) for each in profile.rwlocks]
+    assert taken == [(threads * reads, threads * writes)] * (reads > 0)

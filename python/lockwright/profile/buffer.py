@@ -196,9 +196,7 @@ class Buffer:
     @property
     def unsampled(self) -> NDArray[np.int64]:
         """Acquisitions of each thread since its last sample, which no sample represents yet."""
-        threads = self.threads
-        since_sample = threads["drawn"].astype(np.int64) - 1 - threads["countdown"]
-        return np.where(threads["samples"] != 0, np.maximum(since_sample, 0), 0)
+        return since_sample(self.threads)
 
     @property
     def modules(self) -> Rows:
@@ -264,6 +262,13 @@ class Buffer:
     def _used(self, name: str, count: int) -> Rows:
         rows: Rows = self[name][:count]
         return rows
+
+
+def since_sample(countdowns: Rows) -> NDArray[np.int64]:
+    """Return the acquisitions since the last sample of threads, or of their reads or writes."""
+    # A negative countdown is that of an acquisition which is about to be sampled.
+    left = np.maximum(countdowns["countdown"], 0)
+    return np.maximum(countdowns["drawn"].astype(np.int64) - 1 - left, 0)
 
 
 class Buffers:

@@ -217,6 +217,11 @@ def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
             f" not open the file for the profile; {loads.ADVICE}"
         )
     reasons += run.others.descriptions
+    if sharing := int(buffer["threads_sharing"]):
+        most = buffers.table_size("threads")
+        reasons.append(
+            f"more than {most:,} threads ran at once: counts of {sharing:,} of them may be too low"
+        )
     if int(buffer["images"]) > 1:
         reasons.append("the process executed another program; the one before is not included")
     return "; ".join(reasons)

@@ -17,6 +17,7 @@ from lockwright.profile.buffer import (
     is_of_writers,
     is_shared,
     is_void,
+    since_sample,
     total_of,
 )
 from lockwright.profile.distributions import distribution
@@ -78,11 +79,14 @@ class Mutexes:
         self._nanoseconds, self._duration = nanoseconds, duration
         self._index: dict[int, int] = {}
         self._sites = Sites(buffer, symbols, nanoseconds)
-        self._failures = self._thread_counts("failing", buffer.threads["failures"])
-        self._passed_over = self._thread_counts("last_record", buffer.unsampled)
-        self._contended = self._thread_counts("waited_for", buffer.threads["waits"])
+        threads = buffer.threads
+        self._failures = self._thread_counts(threads["failing"], threads["failures"])
+        self._passed_over = np.zeros(len(buffer.records), np.int64)
+        for each in (threads, threads["reads"], threads["writes"]):
+            self._passed_over += self._thread_counts(each["last_record"], since_sample(each))
+        self._contended = self._thread_counts(threads["waited_for"], threads["waits"])
         self._contended += buffer.records["contended"].astype(np.int64)
-        self._waited = self._thread_counts("waited_for", buffer.threads["waited"])
+        self._waited = self._thread_counts(threads["waited_for"], threads["waited"])
         self._waited += buffer.records["waited"].astype(np.int64)
         self.unfinished = open_intervals(buffer, samples.last_ns)
         for interval in self.unfinished:
@@ -308,13 +312,11 @@ class Mutexes:
             return max(len(group), int(self._buffer.init_sites["created"][site - 1]))
         return max(len(group), 2)
 
-    def _thread_counts(self, field: str, counts: NDArray[Any]) -> NDArray[np.int64]:
-        """Return, by record, the counts that threads have not yet added to it; each thread has one
-        record, numbered from 1."""
+    def _thread_counts(self, of: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
+        """Return, by record, the counts that threads have not yet added to it. of: the record of
+        each thread, numbered from 1."""
         by_record = np.zeros(len(self._buffer.records) + 1, np.int64)
-        numbers = np.minimum(self._buffer.threads[field], len(self._buffer.records)).astype(
-            np.int64
-        )
+        numbers = np.minimum(of, len(self._buffer.records)).astype(np.int64)
         np.add.at(by_record, numbers, counts.astype(np.int64))
         # Number 0 stands for no record.
         return by_record[1:]
