@@ -31,6 +31,13 @@ class model_mutex {
     }
   }
 
+  /// For the holder, before it waits for a condition variable.
+  void expect_signals() {
+    if constexpr (requires { lock_.expect_signals(); }) {
+      lock_.expect_signals();
+    }
+  }
+
   static preload::basic_signalled_queue<forked_model, model_mutex>* signalled(model_mutex* mutex) {
     return &mutex->signalled_;
   }
@@ -88,6 +95,7 @@ class cond_program : public program {
     wait.self.keeps_mutex = keeps;
     cond->enqueue(wait.self, at_end);
     if (!keeps) {
+      guard.expect_signals();
       guard.unlock();
     }
     const ending end = await_signal(wait, until);
@@ -149,12 +157,13 @@ struct cond_signal final : P {
   }
 };
 
-/// Two threads wait for each other alternately, so that frames and queue are reused.
+/// Two threads wait for each other alternately, so that frames and queue are reused. A third one
+/// uses the mutex only.
 template <class P>
 struct cond_ring final : P {
   void thread(std::uint32_t index) override {
     this->guard.lock();
-    for (std::uint32_t i = 0; i < 2; ++i) {
+    for (std::uint32_t i = 0; i < 2 && index < 2; ++i) {
       while (this->flag % 2 != index) {
         this->wait();
       }

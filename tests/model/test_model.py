@@ -21,7 +21,14 @@ from support.processes import captured
 RELACY = Path("relacy/relacy.hpp")
 
 #: Other objects that are checked.
-OTHERS = [*locate.rwlock_names(), "condvar-futex", "condvar-ttas", "signalled-queue", "semaphore"]
+OTHERS = [
+    *locate.rwlock_names(),
+    "condvar-futex",
+    "condvar-ttas",
+    "condvar-adaptive",
+    "signalled-queue",
+    "semaphore",
+]
 
 #: All but the C library's mutex, which is not in source form.
 LOCKS = [*(name for name in locate.lock_names() if name != "pthread"), *OTHERS]
