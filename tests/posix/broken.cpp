@@ -26,6 +26,17 @@ int pthread_cond_signal(pthread_cond_t* condition) {
   return every(20'000) ? 0 : original(condition);
 }
 
+#elif defined(BROKEN_WAITS_TOO_LATE)
+
+// A signal between the two calls is lost.
+int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  static auto* const original =
+      real<int(pthread_cond_t*, pthread_mutex_t*)>("pthread_cond_wait", cond);
+  pthread_mutex_unlock(mutex);
+  pthread_mutex_lock(mutex);
+  return original(condition, mutex);
+}
+
 #elif defined(BROKEN_SPURIOUS_WAKEUPS)
 
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
