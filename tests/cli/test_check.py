@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,20 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXXFLAGS", "-O0")
 
 
+#: The beginning of the lines that show the progress of a compilation.
+COMPILING = "lockwright: compiling the checker for "
+
+
+def without_progress(result: Result) -> Result:
+    lines = result.err.splitlines(keepends=True)
+    return replace(result, err="".join(line for line in lines if not line.startswith(COMPILING)))
+
+
+def errors(result: Result) -> str:
+    """Return what the command printed on standard error beside its progress."""
+    return without_progress(result).err
+
+
 @pytest.fixture
 def header(tmp_path: Path) -> Path:
     return tmp_path / "my_lock.hpp"
@@ -58,7 +73,10 @@ def test_a_good_lock(cli: Cli, header: Path, tmp_path: Path) -> None:
     """The lock of docs/adding-a-lock.md passes, and a second run compiles nothing."""
     header.write_text(GOOD)
     result = cli("check", header, "--threads", "2", "--json", tmp_path / "out.json")
-    assert (result.status, result.err) == (0, ""), result.out + result.err
+    assert result.status == 0, result.out + result.err
+    # A compilation takes a minute, which would be silent.
+    assert re.match(COMPILING + "my-lock, which is kept: 0 of [1-5] files done\n", result.err)
+    assert errors(result) == ""
     table = rows(result)
     assert {"exclusion", "trylock", "last-user-destroys", "thread-exit"} <= {r[0] for r in table}
     assert {row[1] for row in table} == {"2"}
@@ -73,6 +91,7 @@ def test_a_good_lock(cli: Cli, header: Path, tmp_path: Path) -> None:
     for _ in range(2):
         result = cli("check", header, "--scenario", "nested", env={"CXX": str(compiler)})
         assert [row[0] for row in rows(result)] == ["nested"], result.err
+    assert result.err == ""
     calls = (tmp_path / "calls").read_text().splitlines()
     assert calls[-1] == "--version"
     assert calls[-2] != "--version"
@@ -82,7 +101,7 @@ def test_a_broken_lock_is_reported_step_by_step(cli: Cli, header: Path, tmp_path
     """Steps have thread, operation, object, order, values and line; the last line is the error."""
     header.write_text(BROKEN)
     result = cli("check", header, "--scenario", "exclusion", "--json", tmp_path / "out.json")
-    assert (result.status, result.err) == (1, ""), result.out + result.err
+    assert (result.status, errors(result)) == (1, ""), result.out + result.err
     assert {row[4] for row in rows(result)} == {"failed"}
     lines = BROKEN.splitlines()
     load = next(i for i, line in enumerate(lines, 1) if "flag_.load" in line)
@@ -105,7 +124,7 @@ def test_a_broken_lock_is_reported_step_by_step(cli: Cli, header: Path, tmp_path
 
 def test_a_lock_of_the_registry(cli: Cli) -> None:
     result = cli("check", "ttas", "--scenario", "exclusion", "--threads", "2")
-    assert (result.status, result.err) == (0, ""), result.out + result.err
+    assert (result.status, errors(result)) == (0, ""), result.out + result.err
     assert re.search(r"^ttas +exclusion +2 +\d+  exhaustive ", result.out, re.M), result.out
 
 
@@ -120,16 +139,17 @@ def test_a_reader_writer_lock(cli: Cli, tmp_path: Path) -> None:
     """One of the registry passes; in a header of one's own a fault is reported step by step."""
     options = ("--scenario", "exclusion", "--threads", "2", "--budget", "1")
     result = cli("check", "futex-rw", *options)
-    assert (result.status, result.err) == (0, ""), result.out + result.err
+    assert (result.status, errors(result)) == (0, ""), result.out + result.err
     assert re.search(r"^futex-rw +exclusion +2 .* passed$", result.out, re.M), result.out
     header = tmp_path / "my_rw.hpp"
     header.write_text(RW_BROKEN)
     result = cli("check", header, *options)
-    assert (result.status, result.err) == (1, ""), result.out + result.err
+    assert (result.status, errors(result)) == (1, ""), result.out + result.err
     assert re.search(r"T1 +returns from lock_read: it is inside", result.out), result.out
     assert re.search(r"What went wrong: T[01]: .*", result.out), result.out
     header.write_text(RW_GOOD.replace("void forget_waiters", "void forget"))
-    cli("check", header).refuses("my_rw.hpp", "all members that lockwright/rwlock.hpp lists")
+    result = without_progress(cli("check", header))
+    result.refuses("my_rw.hpp", "all members that lockwright/rwlock.hpp lists")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +165,7 @@ def test_a_header_without_a_lock_is_refused(
     cli: Cli, header: Path, text: str, options: list[str], message: str
 ) -> None:
     header.write_text(text)
-    cli("check", header, *options).refuses("my_lock.hpp", message)
+    without_progress(cli("check", header, *options)).refuses("my_lock.hpp", message)
 
 
 def test_bad_input_is_refused(cli: Cli, header: Path, tmp_path: Path) -> None:
@@ -162,7 +182,8 @@ def test_bad_input_is_refused(cli: Cli, header: Path, tmp_path: Path) -> None:
     cli("check", header, env={"CXX": "", "PATH": str(tmp_path)}).refuses("apt-get install g++")
     missing = "relacy.hpp:10:10: fatal error: relacy/base.hpp: No such file or directory"
     compiler = shell_script(tmp_path / "compiler", f'echo "{missing}" >&2\nexit 1')
-    cli("check", header, env={"CXX": str(compiler)}).refuses("apt-get install relacy-dev")
+    result = without_progress(cli("check", header, env={"CXX": str(compiler)}))
+    result.refuses("apt-get install relacy-dev")
 
 
 def test_ctrl_c_ends_it_with_its_children(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from lockwright.base import tool
+from lockwright.base import progress, tool
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import headers, package_folder
 from lockwright.run.process_runner import Process, ProcessRunner
@@ -225,10 +225,16 @@ def _compile(
     units: Sequence[_Unit], subject: Subject, generated: Path, source_folder: Path
 ) -> None:
     waiting = [unit for unit in units if not unit.is_current()]
+    if not waiting:
+        return
     running: dict[_Unit, int] = {}
+    total = len(waiting)
     try:
-        with ProcessRunner() as runner:
+        with ProcessRunner() as runner, progress.Display(total, 0) as shown:
             while waiting or running:
+                done = total - len(waiting) - len(running)
+                about = f"compiling the checker for {subject.name}"
+                shown.announce(about, f"{about}, which is kept: {done} of {total} files done", None)
                 while waiting and len(running) < (os.cpu_count() or 1):
                     unit = waiting.pop(0)
                     running[unit], reason = runner.start(unit.compiler_process())
@@ -240,6 +246,7 @@ def _compile(
                 for unit, pid in list(running.items()):
                     if (status := runner.status(pid)) is not None:
                         del running[unit]
+                        shown.advance()
                         if not unit.finish(status):
                             raise _compile_error(unit, subject, generated, source_folder)
                 time.sleep(0.02)
