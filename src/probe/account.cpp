@@ -2,6 +2,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -184,8 +185,7 @@ void note_wait(profile_buffer& target, thread_slot& thread, record& entry, const
   const std::uint64_t weight = measured.weight;
   const std::uint64_t waited = measured.end - measured.begin;
   add(entry.waits, 1);
-  entry.most_waiting =
-      measured.others >= entry.most_waiting ? measured.others + 1 : entry.most_waiting;
+  entry.most_waiting = std::max(entry.most_waiting, measured.others + 1);
   note_thread(entry, thread);
   mutex_detail* detail = detail_of(target, entry);
   if (detail != nullptr) {
@@ -218,6 +218,11 @@ void note_wait(profile_buffer& target, thread_slot& thread, record& entry, const
       detail->handing_over.add(handing_over, measured.handover_weight);
     }
   }
+}
+
+void note_error(record& entry, std::uint32_t passed_over, bool has_waited) {
+  __atomic_fetch_add(&entry.given_up, has_waited ? 1 : 0, __ATOMIC_RELAXED);
+  add(entry.acquisitions, passed_over);
 }
 
 void begin_hold(profile_buffer& target, thread_slot& thread, record& entry, mutex_words& mutex,

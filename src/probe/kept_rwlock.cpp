@@ -109,10 +109,12 @@ template <bool Writes, class Call>
       weight != 0 ? stack_if_due(*target, *thread, entry, caller, samples.last_sample) : 0;
   // Without a second look: a trylock, a little later, would often avoid a wait that the program has.
   int error = is_held ? EBUSY : try_real<Writes>(lock);
-  if (error == EBUSY) {
+  const bool waits = error == EBUSY;
+  if (waits) {
     error = wait_for<Writes>(*target, *thread, entry, words, caller, call);
   }
   if (error != 0) {
+    note_error(entry, take_back(samples, weight), waits);
     return error;
   }
   if (Writes) {
@@ -136,7 +138,9 @@ template <bool Writes, class Call>
     return lock_slow<Writes>(lock, caller, call);
   }
   const int error = call();
-  if (Writes && error == 0) {
+  if (error != 0) [[unlikely]] {
+    take_back(sampler_of<Writes>(*this_slot), 0);
+  } else if (Writes) {
     set_site(words, caller | is_write);
   }
   return error;

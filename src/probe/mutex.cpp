@@ -110,7 +110,9 @@ std::uint32_t sample(thread_slot& thread) {
   thread_slot* thread = nullptr;
   profile_buffer* target = buffer_for_acquisition(thread, true);
   if (target == nullptr) {
-    return library_lock(mutex, until);
+    const int error = library_lock(mutex, until);
+    thread->countdown += error != 0 ? 1 : 0;
+    return error;
   }
   mutex_words& words = mutex_words::of(mutex);
   record& entry = record_of(*target, words, caller);
@@ -153,7 +155,7 @@ std::uint32_t sample(thread_slot& thread) {
                .end = end});
   }
   if (error != 0) {
-    entry.acquisitions += weight;
+    note_error(entry, take_back(*thread, weight), true);
     return error;
   }
   set_site(words, caller);
@@ -223,8 +225,13 @@ bool is_held_by_caller(const mutex_words& mutex) {
   thread_slot* thread = nullptr;
   profile_buffer* target = current_buffer(thread);
   if (!is_profiled(words) || is_held_by_caller(words)) {
-    thread->unprofiled += is_profiled(words) ? 0 : 1;
-    return is_trylock ? real.mutex_trylock(mutex) : library_lock(mutex, until);
+    const int error = is_trylock ? real.mutex_trylock(mutex) : library_lock(mutex, until);
+    if (!is_profiled(words)) {
+      ++thread->unprofiled;
+    } else if (error == 0) {
+      ++thread->drawn;  // as if it had been passed over: its section is part of a longer one
+    }
+    return error;
   }
   --thread->countdown;
   if (target == nullptr) {
@@ -247,6 +254,8 @@ bool is_held_by_caller(const mutex_words& mutex) {
     if (is_sampled) {
       sample_held(mutex, caller, 0, is_trylock);
     }
+  } else {
+    take_back(*thread, 0);
   }
   return error;
 }

@@ -216,7 +216,8 @@ struct alignas(64) record {
   std::uint64_t hold_site;
   std::uint32_t hold_stack;  ///< plus one
   std::uint32_t destroyed;
-  std::uint64_t most_waiting;
+  std::uint32_t most_waiting;
+  std::uint32_t given_up;  ///< waits that ended without the lock, at a deadline
 };
 static_assert(sizeof(record) == 256);
 LOCKWRIGHT_LAYOUT(record, address, init_site, ordinal, kind, detail, first_site, first_seen,
@@ -224,7 +225,7 @@ LOCKWRIGHT_LAYOUT(record, address, init_site, ordinal, kind, detail, first_site,
                   hold_samples, contended, waits, waited, released, hand_overs, handed_over,
                   last_thread, owner_changes, usage_samples, usage_preempted, failed_trylocks,
                   cond_signals, cond_waits, futile_wakeups, usage_begin, hold_site, hold_stack,
-                  destroyed, most_waiting);
+                  destroyed, most_waiting, given_up);
 
 /// A caller of a lock function for one mutex.
 struct call_site {

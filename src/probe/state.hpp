@@ -68,6 +68,18 @@ inline thread_slot& slot_for_call() {
 /// Draws the next countdown at `now`; returns the sampling weight of the present acquisition.
 std::uint32_t next_sample(thread_slot& thread, std::uint64_t now);
 
+/// Takes an acquisition back that failed. weight: that of its sample, or 0; returns the weight of
+/// the acquisitions before it that the sample stands for, too.
+template <class Countdown>
+std::uint32_t take_back(Countdown& of, std::uint32_t weight) {
+  if (weight == 0) {
+    ++of.countdown;
+    return 0;
+  }
+  --of.acquisitions;
+  return weight - 1;
+}
+
 /// Draws the next countdown of the thread's readers or writers likewise.
 std::uint32_t next_sample(thread_slot& thread, sampler& of, std::uint64_t now);
 

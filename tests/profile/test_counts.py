@@ -192,3 +192,54 @@ def test_threads_that_end(
     assert [mutex.acquisitions for mutex in profile.mutexes] == [threads * locks] * (locks > 0)
     taken = [(each.readers.acquisitions, each.writers.acquisitions) for each in profile.rwlocks]
     assert taken == [(threads * reads, threads * writes)] * (reads > 0)
+
+
+NESTED_AND_TIMED = """
+static pthread_mutex_t nested, mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static void *time_out(void *unused) {
+  for (int i = 0; i < 20; i++) {
+    struct timespec soon;
+    clock_gettime(CLOCK_REALTIME, &soon);
+    soon.tv_sec += (soon.tv_nsec += 1000000) / 1000000000;
+    soon.tv_nsec %= 1000000000;
+    if (pthread_mutex_timedlock(&mutex, &soon) == 0) abort();
+    if (pthread_rwlock_timedrdlock(&rwlock, &soon) == 0) abort();
+    if (pthread_rwlock_timedwrlock(&rwlock, &soon) == 0) abort();
+  }
+  return unused;
+}
+int main(void) {
+  pthread_mutexattr_t recursive;
+  pthread_mutexattr_init(&recursive);
+  pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&nested, &recursive);
+  for (int i = 0; i < 100; i++) {
+    for (int depth = 0; depth < 5; depth++) pthread_mutex_lock(&nested);
+    if (pthread_mutex_trylock(&nested) != 0) abort();
+    for (int depth = 0; depth < 6; depth++) pthread_mutex_unlock(&nested);
+  }
+  pthread_mutex_lock(&checked);
+  for (int i = 0; i < 100; i++) {
+    if (pthread_mutex_lock(&checked) == 0) abort();
+  }
+  pthread_mutex_lock(&mutex);
+  pthread_rwlock_wrlock(&rwlock);
+  pthread_t thread;
+  pthread_create(&thread, NULL, time_out, NULL);
+  pthread_join(thread, NULL);
+  return 0;
+}
+"""
+
+
+def test_nested_acquisitions_count_and_timeouts_do_not(tmp_path: Path) -> None:
+    profile = profiled(tmp_path, compiled(tmp_path, "nested", NESTED_AND_TIMED))
+    assert profile.process.lock_calls == 602
+    assert sum(mutex.acquisitions for mutex in profile.mutexes) == 602
+    (timed,) = (mutex for mutex in profile.mutexes if mutex.name == "mutex")
+    assert (timed.acquisitions <= 1, timed.contended) == (True, 20)
+    (rwlock,) = profile.rwlocks
+    assert (rwlock.readers.acquisitions, rwlock.readers.contended) == (0, 20)
+    assert (rwlock.writers.acquisitions, rwlock.writers.contended) == (1, 20)

@@ -268,7 +268,8 @@ def since_sample(countdowns: Rows) -> NDArray[np.int64]:
     """Return the acquisitions since the last sample of threads, or of their reads or writes."""
     # A negative countdown is that of an acquisition which is about to be sampled.
     left = np.maximum(countdowns["countdown"], 0)
-    return np.maximum(countdowns["drawn"].astype(np.int64) - 1 - left, 0)
+    passed: NDArray[np.int64] = np.maximum(countdowns["drawn"].astype(np.int64) - 1 - left, 0)
+    return passed
 
 
 class Buffers:

@@ -49,6 +49,7 @@ _SUMS = (
     "held",
     "hold_samples",
     "contended",
+    "given_up",
     "waits",
     "waited",
     "hand_overs",
@@ -246,7 +247,9 @@ class Mutexes:
             place=place,
             address=int(first["address"]) if is_single else 0,
             type=TYPES[int(first["kind"]) & 3],
-            acquisitions=float(max(sums["acquisitions"], sums["contended"])),
+            acquisitions=float(
+                max(sums["acquisitions"], sums["contended"] - sums["given_up"] - len(waits))
+            ),
             contended=sums["contended"],
             waiting=distribution(
                 sums["contended"], sums["waited"], sums["waits"], _sum(details, "waiting"), unit
