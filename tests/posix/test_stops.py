@@ -12,8 +12,8 @@ import pytest
 from support import harness, locate
 
 pytestmark = [
+    locate.native,
     pytest.mark.skipif(platform.machine() != "x86_64", reason="breakpoints are for x86-64"),
-    pytest.mark.skipif(bool(locate.sanitizer()), reason="the handler runs in the sanitizer's code"),
 ]
 
 
