@@ -16,7 +16,7 @@ namespace lockwright::probe {
 namespace {
 
 /// The intervals of a thread's expensive measurements, in ticks: a stack walk takes microseconds,
-/// the system call for its context switches tenths of one; timeline spans only need to be drawn.
+/// the system calls for its use of processors one; timeline spans only need to be drawn.
 std::uint64_t stack_interval() { return 2000 * ticks_per_microsecond(); }
 std::uint64_t usage_interval() { return 2000 * ticks_per_microsecond(); }
 std::uint64_t span_interval() { return 300 * ticks_per_microsecond(); }
@@ -26,13 +26,60 @@ std::uint64_t init_stack_interval() { return 200 * ticks_per_microsecond(); }
 constexpr std::uint32_t always_walked = 64;
 thread_local constinit std::uint64_t last_init_walk = 0;
 
-/// Samples after which a mutex gets details beyond sums.
+/// Samples after which a mutex gets details beyond sums; and a hold after which it does, since others
+/// may have waited for its end.
 constexpr std::uint64_t samples_for_detail = 4;
+std::uint64_t long_hold() { return 1000 * ticks_per_microsecond(); }
 
-std::uint64_t involuntary_switches() {
+/// A thread's use of processors: its context switches, and the time that it ran.
+struct usage {
+  std::uint64_t voluntary;
+  std::uint64_t involuntary;
+  std::uint64_t ran_ns;
+};
+
+usage usage_of_caller() {
   rusage used{};
+  timespec ran{};
   native_env::system_call(SYS_getrusage, RUSAGE_THREAD, native_env::argument(&used));
-  return static_cast<std::uint64_t>(used.ru_nivcsw);
+  native_env::system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, native_env::argument(&ran));
+  return {.voluntary = static_cast<std::uint64_t>(used.ru_nvcsw),
+          .involuntary = static_cast<std::uint64_t>(used.ru_nivcsw),
+          .ran_ns = static_cast<std::uint64_t>(ran.tv_sec) * 1000000000 +
+                    static_cast<std::uint64_t>(ran.tv_nsec)};
+}
+
+/// Stores the holder's use of processors at the beginning of a section.
+void begin_usage(record& entry, const thread_slot& thread) {
+  const usage now = usage_of_caller();
+  entry.usage_begin = now.involuntary + 1;
+  entry.usage_voluntary = now.voluntary;
+  entry.usage_ran = now.ran_ns;
+  entry.usage_waited = thread.all_waited;
+}
+
+/// Adds the section of the holder that ends at `now` to the sums of its mutex: how long it slept in
+/// it, other than for a lock. Where it was preempted too, that is its part in the switches.
+void end_usage(const profile_buffer& target, record& entry, const thread_slot& thread,
+               std::uint64_t now) {
+  const usage at_end = usage_of_caller();
+  const std::uint64_t preempted = at_end.involuntary + 1 - entry.usage_begin;
+  const std::uint64_t slept = at_end.voluntary - entry.usage_voluntary;
+  const std::uint64_t held = now - entry.hold_begin;
+  ++entry.usage_samples;
+  entry.usage_preempted += preempted != 0 ? 1 : 0;
+  entry.usage_held += entry.hold_weight * held;
+  const double ticks_per_ns =
+      static_cast<double>(now - target.begin_ticks) /
+      static_cast<double>(std::max<std::uint64_t>(monotonic_ns() - target.begin_ns, 1));
+  const double away = static_cast<double>(held) -
+                      static_cast<double>(at_end.ran_ns - entry.usage_ran) * ticks_per_ns -
+                      static_cast<double>(thread.all_waited - entry.usage_waited);
+  if (slept != 0 && away > 0) {
+    entry.usage_slept += static_cast<std::uint64_t>(static_cast<double>(entry.hold_weight) * away *
+                                                    static_cast<double>(slept) /
+                                                    static_cast<double>(slept + preempted));
+  }
 }
 
 void note_span(profile_buffer& target, thread_slot& thread, std::uint16_t kind, const record& entry,
@@ -170,6 +217,7 @@ std::uint32_t count_wait(profile_buffer& target, thread_slot& thread, const reco
   }
   ++thread.waits;
   thread.waited += waited;
+  thread.all_waited += waited;
   const bool is_long = waited >= wait_interval();
   if (is_long || is_measured) {
     flush_waits(target, thread);
@@ -253,7 +301,7 @@ void begin_hold(profile_buffer& target, thread_slot& thread, record& entry, mute
   entry.usage_begin = 0;
   if (thread.last_sample - thread.last_usage > usage_interval()) {
     thread.last_usage = thread.last_sample;
-    entry.usage_begin = involuntary_switches() + 1;
+    begin_usage(entry, thread);
   }
   resume_hold(entry, mutex, sampled.caller);
 }
@@ -280,11 +328,18 @@ void end_hold(mutex_words& mutex, std::uint64_t releaser) {
   entry.holds += weight;
   entry.held += weight * held;
   ++entry.hold_samples;
-  if (entry.detail != 0) {
-    mutex_detail& detail = target->details[entry.detail - 1];
-    detail.holding.add(held, weight);
+  mutex_detail* detail =
+      entry.detail != 0 || held >= long_hold() ? detail_of(*target, entry) : nullptr;
+  if (detail != nullptr) {
+    detail->holding.add(held, weight);
+    if (entry.hold_site == 0) {
+      entry.hold_site = call_site_of(*target, *detail, caller);
+      if (entry.hold_site != 0) {
+        detail->sites[entry.hold_site - 1].acquisitions += weight;
+      }
+    }
     if (entry.hold_site != 0) {
-      call_site& from = detail.sites[entry.hold_site - 1];
+      call_site& from = detail->sites[entry.hold_site - 1];
       from.held += weight * held;
       if (releaser != 0 && from.releaser != releaser) {
         from.releaser = releaser;
@@ -298,11 +353,11 @@ void end_hold(mutex_words& mutex, std::uint64_t releaser) {
     walked.held.fetch_add(held, std::memory_order_relaxed);
     entry.hold_stack = 0;
   }
-  if (entry.usage_begin != 0) {
-    ++entry.usage_samples;
-    entry.usage_preempted += involuntary_switches() + 1 != entry.usage_begin ? 1 : 0;
-    entry.usage_begin = 0;
+  // Another thread that releases it knows nothing of the holder's use.
+  if (entry.usage_begin != 0 && entry.last_thread == this_slot->number + 1) {
+    end_usage(*target, entry, *this_slot, now);
   }
+  entry.usage_begin = 0;
   if (this_slot != &unassigned_slot) {
     note_span(*target, *this_slot, span::hold, entry, caller, entry.hold_begin, now);
   }

@@ -12,7 +12,7 @@
 
 namespace lockwright::probe {
 
-/// Files besides the first, each of 17 MB in memory once it is filled.
+/// Files besides the first, each of 18 MB in memory once it is filled.
 inline constexpr unsigned max_files = 8;
 
 /// Acquisitions after which a process gets a file in any case.

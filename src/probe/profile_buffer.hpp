@@ -93,10 +93,11 @@ struct alignas(64) thread_slot {
 
   std::uint64_t began;        ///< time of its first acquisition
   std::uint64_t waited;       ///< for one mutex, not yet in its record
+  std::uint64_t all_waited;   ///< for any lock
   std::uint32_t waited_for;   ///< record of that mutex, plus one
   std::uint32_t waits;        ///< of these
   std::uint32_t short_waits;  ///< since the last measured wait
-  std::uint32_t unused[9];
+  std::uint32_t unused[7];
 
   sampler reads;
   sampler writes;
@@ -113,8 +114,8 @@ LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last
                   waits_countdown, waits_period, samples, migrations, processor, is_walking,
                   clock_ticks, clock_ns, failing, failures, failed_trylocks, cond_waits, unprofiled,
                   created, destroyed, last_caller, last_init_site, spans_left, next_span, contended,
-                  last_record, began, waited, waited_for, waits, short_waits, unused, reads, writes,
-                  sections, open_sections, has_ended, unused_words);
+                  last_record, began, waited, all_waited, waited_for, waits, short_waits, unused,
+                  reads, writes, sections, open_sections, has_ended, unused_words);
 
 /// A caller of pthread_mutex_init.
 struct init_site {
@@ -218,14 +219,24 @@ struct alignas(64) record {
   std::uint32_t destroyed;
   std::uint32_t most_waiting;
   std::uint32_t given_up;  ///< waits that ended without the lock, at a deadline
+
+  // When usage_begin was read: the holder's voluntary switches, ns on a processor, ticks waited for
+  // any lock.
+  std::uint64_t usage_voluntary;
+  std::uint64_t usage_ran;
+  std::uint64_t usage_waited;
+  std::uint64_t usage_held;   ///< sum of the sections of usage_samples times weights
+  std::uint64_t usage_slept;  ///< of that, while the holder slept, but not for a lock
+  std::uint64_t unused[3];
 };
-static_assert(sizeof(record) == 256);
+static_assert(sizeof(record) == 320);
 LOCKWRIGHT_LAYOUT(record, address, init_site, ordinal, kind, detail, first_site, first_seen,
                   threads, acquisitions, samples, tried, hold_begin, hold_weight, holds, held,
                   hold_samples, contended, waits, waited, released, hand_overs, handed_over,
                   last_thread, owner_changes, usage_samples, usage_preempted, failed_trylocks,
                   cond_signals, cond_waits, futile_wakeups, usage_begin, hold_site, hold_stack,
-                  destroyed, most_waiting, given_up);
+                  destroyed, most_waiting, given_up, usage_voluntary, usage_ran, usage_waited,
+                  usage_held, usage_slept, unused);
 
 /// A caller of a lock function for one mutex.
 struct call_site {

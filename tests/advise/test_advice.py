@@ -61,7 +61,7 @@ def test_sleeping_and_waking_have_a_cost(waits: int, wanted: bool) -> None:
 def test_the_sentence_names_the_bottleneck_and_the_mutex() -> None:
     mutex = examples.mutex(contended=9, waited=0.3 * SECOND, threads=2)
     sentence = advised(examples.profile(mutex)).sentence
-    assert sentence.startswith("It is high contention at hot; try ")
+    assert sentence.startswith("The bottleneck is high contention at hot; try ")
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_output_has_verdict_evidence_locks_and_change(cli: Cli, contended: Path)
     result = cli("advise", contended)
     assert result.status == 0
     lines = result.out.splitlines()
-    assert lines[0].startswith("It is high contention at hot; ")
+    assert lines[0].startswith("The bottleneck is high contention at hot; ")
     labels = [line.split()[0] for line in lines[1:] if not line.startswith(" ")]
     assert labels == ["because", "try", "change", "note", "measure", "more"]
     assert "\nnote     no gain is predicted: this machine is not described" in result.out
@@ -42,7 +42,7 @@ def test_output_has_verdict_evidence_locks_and_change(cli: Cli, contended: Path)
 
 def test_all_prints_bottlenecks_questions_and_locks(cli: Cli, contended: Path) -> None:
     out = cli("advise", contended, "--all").out
-    assert out.startswith("It is high contention at hot; ")
+    assert out.startswith("The bottleneck is high contention at hot; ")
     for word in ("  yes  high contention", "  no   extreme", "   ?   memory", "  6  How contended"):
         assert word in out
     assert "mappings made and removed" in out

@@ -91,10 +91,10 @@ def test_long_simulations_print_lines_without_a_terminal(
     assert lines[0] == "lockwright: 1 of 20 simulations, about 7 min left"
     assert [line.split()[1] for line in lines] == ["1", *map(str, range(2, 21, 2))]
     lines = _lines(5.0, monkeypatch, capsys)
-    assert lines[0] == "lockwright: 4 of 20 simulations, about 1 min left"
+    assert lines[0] == "lockwright: 1 of 20 simulations, about 2 min left"
 
 
 def test_short_simulations_print_nothing_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _lines(0.5, monkeypatch, capsys) == []
+    assert _lines(0.1, monkeypatch, capsys) == []

@@ -15,6 +15,7 @@ from lockwright.base import wording
 from lockwright.base.numbers import with_unit
 from lockwright.preload import locks
 from lockwright.preload.rwlocks import RwLock
+from lockwright.profile import long_holds
 from lockwright.profile.record import Profile
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
@@ -99,7 +100,7 @@ def _can_be_relieved(figures: ProfileFigures, fired: list[Diagnosis]) -> bool:
 
 def _sensitivity(figures: ProfileFigures) -> tuple[Evidence, ...]:
     lost = at_least(
-        f"time lost waiting for mutexes, {OF_WHICH_TIME}",
+        f"time lost waiting for {_mutexes(figures)}, {OF_WHICH_TIME}",
         figures.lost_share,
         thresholds.LOST,
         "share",
@@ -123,7 +124,7 @@ def _sensitivity(figures: ProfileFigures) -> tuple[Evidence, ...]:
         informs("processors that had a thread to run", figures.busy_share, "share"),
         at_least(
             "acquisitions that had to wait",
-            figures.per_cpu_second(sum(mutex.contended for mutex in figures.mutexes)),
+            figures.per_cpu_second(figures.contended),
             thresholds.SLEEPS,
             "1/cpu s",
             "others use the processors meanwhile; parking and unparking takes 5 % of them",
@@ -158,44 +159,69 @@ def _sentence_on_mutexes(
     names: list[str],
     no_lock: str,
 ) -> str:
+    unhelped = " ".join(
+        long_holds.sentence(figures.profile, index)
+        for index in figures.unhelped
+        if figures.lost_share_of(figures.mutexes[index].lost) >= thresholds.LOST
+    )
+    if unhelped and not fired and figures.lost_share < thresholds.LOST:
+        return unhelped
+    rest = _sentence_on_helped(figures, fired, can_gain, names, no_lock)
+    return f"{unhelped} {rest}".strip()
+
+
+def _mutexes(figures: ProfileFigures) -> str:
+    return "other mutexes" if figures.unhelped else "mutexes"
+
+
+def _sentence_on_helped(
+    figures: ProfileFigures,
+    fired: list[Diagnosis],
+    can_gain: bool,
+    names: list[str],
+    no_lock: str,
+) -> str:
     share = with_unit(figures.lost_share, "share")
-    lost = f"threads lost {share} of the time in which they ran or waited"
+    lost = f"threads lost {share} of the time in which they ran or waited for {_mutexes(figures)}"
     titles = " and ".join(diagnosis.title for diagnosis in fired)
     located = _located(figures, fired)
     if not can_gain and figures.lost_share >= thresholds.LOST and _parking_suffices(figures, fired):
         return (
-            f"It is {located}: locks that spin would be slower. The C library's mutex parks, and"
+            f"{located}: locks that spin would be slower. The C library's mutex parks, and"
             " other threads used the processors meanwhile, so another that parks will gain little."
         )
     if not can_gain and fired:
         return (
-            f"{no_lock} will change much: {lost} for mutexes. There is {titles}, which the wrong"
+            f"{no_lock} will change much: {lost}. There is {titles}, which the wrong"
             " lock would worsen: keep the C library's mutex."
         )
     if not can_gain and figures.lost_share >= thresholds.LOST:
         return (
-            f"{no_lock} will change much: {lost} for mutexes, but other threads used the processors"
+            f"{no_lock} will change much: {lost}, but other threads used the processors"
             " meanwhile, and none of the nine bottlenecks was found."
         )
     if not can_gain:
-        return (
-            f"{no_lock} will change much: {lost} for mutexes, and none of the nine bottlenecks was"
-            " found."
-        )
+        return f"{no_lock} will change much: {lost}, and none of the nine bottlenecks was found."
     locks_to_try = f"try {wording.either(names)}" if names else "no lock is left to try"
     if not fired:
-        return f"{lost[:1].upper()}{lost[1:]} for mutexes; {locks_to_try}."
-    return f"It is {located}; {locks_to_try}."
+        return f"{lost[:1].upper()}{lost[1:]}; {locks_to_try}."
+    return f"{located}; {locks_to_try}."
 
 
 def _located(figures: ProfileFigures, fired: list[Diagnosis]) -> str:
-    """Return the titles of the bottlenecks, each with its most affected mutex; one that they share
-    is named once."""
+    """Return the bottlenecks, each with its most affected mutex, as the beginning of a sentence; a
+    mutex that they share is named once."""
     titles_by_place: dict[str, list[str]] = {}
     for diagnosis in fired:
-        place = f" at {figures.mutexes[diagnosis.mutexes[0]].name}" if diagnosis.mutexes else ""
+        place = ""
+        if diagnosis.mutexes:
+            name = figures.mutexes[diagnosis.mutexes[0]].name
+            # Some names describe the mutex.
+            place = f" at the {name}" if name.startswith(("lock ", "locks ")) else f" at {name}"
         titles_by_place.setdefault(place, []).append(diagnosis.title)
-    return ", ".join(f"{' and '.join(titles)}{place}" for place, titles in titles_by_place.items())
+    subject = "The bottleneck is" if len(fired) == 1 else "The bottlenecks are"
+    places = (f"{' and '.join(titles)}{place}" for place, titles in titles_by_place.items())
+    return f"{subject} {', '.join(places)}"
 
 
 def _parking_suffices(figures: ProfileFigures, fired: list[Diagnosis]) -> bool:
@@ -203,7 +229,7 @@ def _parking_suffices(figures: ProfileFigures, fired: list[Diagnosis]) -> bool:
     rarely that parking and unparking them costs hardly any time."""
     if [diagnosis.key for diagnosis in fired] != ["holder preemption"]:
         return False
-    waits = figures.per_cpu_second(sum(mutex.contended for mutex in figures.mutexes))
+    waits = figures.per_cpu_second(figures.contended)
     is_busy = figures.busy_share is not None and figures.busy_share > thresholds.BUSY
     return is_busy and waits is not None and waits < thresholds.RARE_WAITS
 

@@ -7,6 +7,7 @@ from lockwright.advise.advice import Change, Diagnosis, Evidence
 from lockwright.advise.evidence import all_met, at_least, at_most, costs_time, informs
 from lockwright.advise.profile_figures import ProfileFigures, time_share_of_longest
 from lockwright.base import numbers
+from lockwright.profile import long_holds
 from lockwright.profile.record import Mutex, Site
 
 LONG = 10_000
@@ -51,7 +52,7 @@ def changes(
     suggested: list[Change] = []
     rules = (*_OF_WAITING, *_OF_CALLS) if can_gain else _OF_CALLS
     for index, mutex in enumerate(figures.mutexes):
-        for rule in rules:
+        for rule in (_long_hold, *_OF_CALLS) if index in figures.unhelped else rules:
             change = rule(figures, index, mutex)
             if change is not None:
                 suggested.append(change)
@@ -153,6 +154,29 @@ def _smaller_section(figures: ProfileFigures, index: int, mutex: Mutex) -> Chang
         " Move all work that does not need the mutex before or after them."
     )
     return Change("smaller section", index, text, evidence)
+
+
+def _long_hold(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
+    evidence = (
+        costs_time(figures.lost_share_of(mutex.lost)),
+        informs("time in its sections in which the holder slept", mutex.slept, "share"),
+        informs("length of the hold that a waiter finds", long_holds.found_hold(mutex), "ns"),
+    )
+    dominant = _dominant(mutex)
+    if not all_met(evidence) or dominant is None:
+        return None
+    where = f" that begin at {dominant[0].label}" if dominant[0].label else ""
+    if figures.unhelped[index] == long_holds.GATE:
+        text = (
+            "If it is there to stop the threads that wait for it, it needs no change; else end the"
+            f" sections{where} earlier."
+        )
+        return Change("gate", index, text, evidence)
+    text = (
+        f"Move what the holder sleeps for (input, output, a pause) out of the sections{where}:"
+        " copy the data inside, and sleep after the unlock."
+    )
+    return Change("sleep outside", index, text, evidence)
 
 
 def _atomic(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:

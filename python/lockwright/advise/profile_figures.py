@@ -3,6 +3,7 @@
 from functools import cached_property
 
 from lockwright.advise import thresholds
+from lockwright.profile import long_holds
 from lockwright.profile.record import Distribution, Mutex, Profile
 
 
@@ -43,9 +44,28 @@ class ProfileFigures:
         return number / self.cpu_ns * 1e9 if self.cpu_ns else None
 
     @cached_property
+    def unhelped(self) -> dict[int, long_holds.Reason]:
+        """Why no lock shortens the waits for a mutex, by the indices of such mutexes."""
+        reasons = {
+            index: long_holds.reason(self.profile, index) for index in range(len(self.mutexes))
+        }
+        return {index: reason for index, reason in reasons.items() if reason is not None}
+
+    @cached_property
+    def helped(self) -> tuple[int, ...]:
+        """Indices of the other mutexes."""
+        return tuple(index for index in range(len(self.mutexes)) if index not in self.unhelped)
+
+    @cached_property
     def lost_share(self) -> float:
-        """The share of waiting in the time in which threads ran or waited."""
-        return self.profile.lost_share
+        """The share of waiting that a lock may shorten in the time in which threads ran or
+        waited."""
+        return self.lost_share_of(sum(self.mutexes[index].lost for index in self.helped))
+
+    @cached_property
+    def contended(self) -> int:
+        """The acquisitions that found a mutex held, where a lock may shorten the wait."""
+        return sum(self.mutexes[index].contended for index in self.helped)
 
     def lost_share_of(self, waited: float) -> float:
         """Return the share of `waited` ns in the time in which threads ran or waited."""
@@ -76,11 +96,12 @@ class ProfileFigures:
 
     @cached_property
     def costly(self) -> tuple[int, ...]:
-        """Indices of the mutexes at which a relevant share of the time is lost."""
+        """Indices of the mutexes at which a relevant share of the time is lost that a lock may
+        shorten."""
         return tuple(
             index
-            for index, mutex in enumerate(self.mutexes)
-            if self.lost_share_of(mutex.lost) >= thresholds.LOST
+            for index in self.helped
+            if self.lost_share_of(self.mutexes[index].lost) >= thresholds.LOST
         )
 
     @cached_property

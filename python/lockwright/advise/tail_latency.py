@@ -21,6 +21,8 @@ def tail_latency(figures: ProfileFigures) -> TailLatency:
     shorten the tail (TOCS 2019)."""
     if not figures.costly or not figures.cpu_ns:
         text = "No thread waits long enough for a lock to decide how long an operation takes."
+        if figures.unhelped:
+            text = "Long holds decide how long an operation takes, and no lock does."
         return TailLatency(None, text, ())
     mutex = figures.mutexes[figures.costly[0]]
     if not mutex.holding.count:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
 from lockwright.predict.roles import ThreadGroup, acquisitions_by_role, groups
+from lockwright.profile import long_holds
 from lockwright.profile.function_names import brief
 from lockwright.profile.record import Distribution, Mutex, Profile
 from lockwright.simulate.machine import Machine
@@ -455,6 +456,12 @@ def _unknown(profile: Profile, roles: Sequence[Role], are_mixed: bool) -> list[s
         lines.append(
             "what threads wait for outside mutexes: sleeps that last as long as in the profile"
         )
+    for index, mutex in enumerate(profile.mutexes):
+        if long_holds.reason(profile, index) is not None:
+            lines.append(
+                f"why {mutex.name} is held while its holders sleep, or as a gate: sections that"
+                " last as long as in the profile, under any lock"
+            )
     failed = sum(mutex.failed_trylocks for mutex in profile.mutexes if not _polls(mutex))
     if failed:
         lines.append(f"{numbers.count(failed)} failed trylocks: not in the model")

@@ -167,8 +167,9 @@ class Mutex:
     waited for it; if at least two remain, without those that do so a hundred times more rarely than
     the average, such as the one that started the others. owner_changes: share of samples in which
     the previous owner was another thread. preempted_holds: share of timed holds during which the
-    kernel preempted the holder. users: numbers, modulo USER_NUMBERS, of all threads that took it in
-    a sample or waited for it. holders: known of an attached process only, most frequent first.
+    kernel preempted the holder. slept: share of the time in timed holds in which the holder slept,
+    but not for a lock. users: numbers, modulo USER_NUMBERS, of all threads that took it in a sample
+    or waited for it. holders: known of an attached process only, most frequent first.
     """
 
     name: str
@@ -193,6 +194,7 @@ class Mutex:
     threads: int = 0
     owner_changes: float = 0
     preempted_holds: float = 0
+    slept: float = 0
     sites: tuple[Site, ...] = ()
     blocks: tuple[Block, ...] = ()
     users: tuple[int, ...] = ()

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from lockwright.base import numbers
 from lockwright.base.terminal import print_wrapped
+from lockwright.profile import long_holds
 from lockwright.profile.record import Mutex, Process, Profile, RwLock
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
@@ -46,6 +47,10 @@ def show(console: Console, profile: Profile) -> None:
         console.print(_rwlock_table(profile.rwlocks[:_ROWS]))
         for line in _rwlock_places(profile.rwlocks[:_ROWS]):
             print_wrapped(console, "  ", line, "default")
+    for index in range(min(_ROWS, len(profile.mutexes))):
+        if long_holds.reason(profile, index) is not None:
+            text = long_holds.sentence(profile, index)
+            console.print(f"lockwright: {text}", soft_wrap=True, markup=False)
     if profile.partial:
         console.print(f"lockwright: {profile.partial}", soft_wrap=True)
 
@@ -118,6 +123,7 @@ def sentence(profile: Profile) -> str:
         *([_number(process.lock_calls, "acquisition")] if profile.is_preloaded else []),
         f"{numbers.time(profile.lost)} lost waiting"
         + (f" ({numbers.share(profile.lost_share)} {OF_WHICH_TIME})" if profile.lost else ""),
+        *filter(None, [long_holds.parts(profile)]),
         *_of_rwlocks(profile),
     ]
     if process.busy_share is not None:

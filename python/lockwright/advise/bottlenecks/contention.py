@@ -40,7 +40,7 @@ def _contention(figures: ProfileFigures, band: str, title: str, advice: str) -> 
         "share",
         _EQUAL_LOCKS,
     )
-    mutex = worst or (figures.mutexes[0] if figures.mutexes else None)
+    mutex = worst or (figures.mutexes[figures.helped[0]] if figures.helped else None)
     share = figures.waiting_share(mutex) if mutex else 0.0
     band_evidence: tuple[Evidence, ...]
     quantity = "threads that wait for the most contended mutex, of those that could"

@@ -60,7 +60,7 @@ def _competition(figures: ProfileFigures) -> tuple[Evidence, ...]:
 
 def holder_preemption(figures: ProfileFigures) -> Diagnosis:
     """Diagnose bottleneck 5: threads are preempted while they hold a contended mutex."""
-    contended = [index for index, mutex in enumerate(figures.mutexes) if mutex.contended]
+    contended = [index for index in figures.helped if figures.mutexes[index].contended]
     held = {index: _held_without_processor(figures, figures.mutexes[index]) for index in contended}
     total = sum(held.values())
     worst = max(contended, key=held.__getitem__, default=None)

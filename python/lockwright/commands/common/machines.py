@@ -35,7 +35,7 @@ def load_machine(name: str, timeout: float) -> "Machine":
         raise LockwrightError(error.what, todo) from error
 
 
-_QUIET = 20.0
+_QUIET = 3.0
 """Seconds before the first line where there is no terminal: short commands print none."""
 
 

@@ -118,6 +118,7 @@ def facts(mutex: Mutex) -> dict[str, str]:
     if mutex.acquisitions:
         figures["changes of the owner"] = numbers.share(mutex.owner_changes)
         figures["holder preempted"] = f"in {numbers.share(mutex.preempted_holds)} of holds"
+        figures["holder asleep"] = f"for {numbers.share(mutex.slept)} of the time held"
     if mutex.trylocks:
         figures["trylock"] = (
             f"{numbers.count(mutex.trylocks)} calls, {numbers.count(mutex.failed_trylocks)} failed"

@@ -1,6 +1,7 @@
 """The figures of the process."""
 
 from lockwright.base import numbers
+from lockwright.profile import long_holds
 from lockwright.profile.record import Creation, Process, Profile
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
@@ -24,7 +25,8 @@ def sentence(profile: Profile) -> str:
     contended = "one mutex" if len(waited) == 1 else f"{numbers.count(len(waited))} mutexes"
     return (
         f"Threads lost {numbers.time(profile.lost)} waiting for {contended}:"
-        f" {numbers.share(profile.lost_share)} {OF_WHICH_TIME}."
+        f" {numbers.share(profile.lost_share)} {OF_WHICH_TIME}"
+        f"{', ' if (parts := long_holds.parts(profile)) else ''}{parts}."
     )
 
 

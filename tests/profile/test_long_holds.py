@@ -1,0 +1,60 @@
+"""Mutexes that are held for long while the holder sleeps, or as a gate: no lock is advised."""
+
+import io
+from pathlib import Path
+
+import pytest
+from lockwright.advise import advise, brief
+from lockwright.base import terminal
+from lockwright.export import page
+from lockwright.profile import long_holds, record, summary
+from lockwright.profile.long_holds import GATE, SLEPT
+from support import locate
+from support.html import Page
+from support.processes import captured
+
+pytestmark = locate.native
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "reason"),
+    [
+        ("sleep", "journal", SLEPT),
+        ("read", "journal", SLEPT),
+        ("sleep_seldom", "journal", SLEPT),
+        ("gate", "entrance", GATE),
+        ("busy_gate", "entrance", GATE),
+        ("closed_gate", "entrance", GATE),
+        ("compute", "journal", None),
+        ("compute_in_a_crowd", "journal", None),
+        ("nest", "outer", None),
+    ],
+)
+def test_why_threads_wait(case: str, name: str, reason: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "profile.json"
+    program = locate.program("profile", "long_holds")
+    answer = captured([locate.lockwright(), "profile", "-o", path, "--", program, case])
+    assert answer.returncode == 0, answer.stderr
+    profile = record.read(path)
+    (index,) = (i for i, mutex in enumerate(profile.mutexes) if mutex.name.endswith(f"::{name}"))
+    assert long_holds.reason(profile, index) == reason, profile.mutexes[index]
+    if reason is None:
+        assert "No lock helps" not in answer.stderr
+        return
+    advice = advise(profile)
+    assert not advice.shortlist
+    assert not advice.fired
+    assert [change.kind for change in advice.changes] == [
+        {SLEPT: "sleep outside", GATE: "gate"}[reason]
+    ]
+    stream = io.StringIO()
+    brief.show(terminal.secondary(stream), profile, advice, path)
+    for text in (
+        answer.stderr,
+        " ".join(stream.getvalue().split()),
+        Page(page.render(profile)).words,
+    ):
+        assert long_holds.sentence(profile, index) in text
+    assert f"of it {'at gates' if reason == GATE else 'while holders slept'}" in (
+        summary.sentence(profile)
+    )
