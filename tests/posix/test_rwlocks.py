@@ -14,6 +14,8 @@ MUTEXES = [
     "pthread", "futex", "ttas", "ticket", "mcs-stp", "clh-stp", "mcs-try", "hmcs", "parking-lot",
     "malth-stp", "biased-futex", "shfllock-stp",
 ]  # fmt: skip
+#: Locks in whose queue threads with a deadline have their place.
+DEADLINES_QUEUE = ["mcs-rw"]
 SETTINGS = [
     (harness.LIBC, ""),
     ("mcs-stp", ""),
@@ -33,7 +35,11 @@ def guarantees() -> dict[str, str]:
 
 def environment(value: str) -> dict[str, str]:
     promise = guarantees().get(value)
-    return {VARIABLE: value} | ({"LOCKWRIGHT_TEST_RWLOCK": promise} if promise else {})
+    return (
+        {VARIABLE: value}
+        | ({"LOCKWRIGHT_TEST_RWLOCK": promise} if promise else {})
+        | ({"LOCKWRIGHT_TEST_QUEUES": "1"} if value in DEADLINES_QUEUE else {})
+    )
 
 
 @pytest.mark.parametrize(("lock", "value"), SETTINGS)

@@ -55,6 +55,11 @@ class out_of_place {
 
   static arrival lock(part& all) { return all.lock.lock(); }
   static bool try_lock(part& all) { return all.lock.try_lock(); }
+  static bool try_lock_until(part& all, std::uint64_t deadline)
+    requires TimedLock<L>
+  {
+    return all.lock.try_lock_until(deadline);
+  }
   static void unlock(part& all) { all.lock.unlock(); }
 };
 

@@ -9,7 +9,8 @@
 //   word    | meaning                                     | written by
 //   parts   | all of the below, made at the first use     | see outside
 //   inner   | the lock itself                             | active threads
-//   entered | how many threads have become active         | threads that become active
+//   entered | how many threads have become active, less   | threads that become active, or leave
+//           | those that left inner at a deadline         | at a deadline
 //   left    | how many of them have unlocked              | the holder
 //   since   | acquisitions since the last promotion       | the holder
 //   gate    | the word on which the first passive thread  | see below
@@ -32,7 +33,8 @@
 // Invariants
 //   EXCLUSION  is inner's; nothing else here excludes any thread for good.
 //   RESTRICTED a thread becomes active only while fewer than `active` are, but for one more per
-//              promotion, and for threads that read the counts at the same moment.
+//              promotion, for threads that read the counts at the same moment, and for one whose
+//              deadline comes at the gate.
 //   NO-LOST-THREAD  the thread that waits at the gate leaves it after `patience` at the
 //              latest, so the words around it need no order.
 //   LAST-INNER the unlock of inner is the last access of unlock() to the lock.
@@ -145,9 +147,26 @@ class gcr {
       parts.entered.fetch_add(1, std::memory_order_relaxed);
       return parts.inner.lock();
     }
-    wait_in_queue(parts);
+    wait_in_queue(parts, never_);
     parts.inner.lock();
     return arrival::contended;
+  }
+
+  bool try_lock_until(state& parts, std::uint64_t deadline)
+    requires TimedLock<Inner>
+  {
+    if (parts.active() < max_active()) {
+      // mutant survives: in two steps: the counts decide which threads wait, not which is inside.
+      parts.entered.fetch_add(1, std::memory_order_relaxed);
+    } else if (!wait_in_queue(parts, deadline)) {
+      return false;
+    }
+    if (parts.inner.try_lock_until(deadline)) {
+      return true;
+    }
+    // mutant survives: in two steps: as above.
+    parts.entered.fetch_sub(1, std::memory_order_relaxed);
+    return false;
   }
 
   bool try_lock(state& parts) {
@@ -191,20 +210,29 @@ class gcr {
     return static_cast<std::int32_t>(Env::template value<active>());
   }
 
-  [[gnu::noinline]] static void wait_in_queue(state& parts) {
-    parts.passive.lock();
-    wait_at_gate(parts);
+  static constexpr std::uint64_t never_ = ~std::uint64_t{0};
+
+  /// False if the deadline came in the queue. A thread at the gate becomes active then.
+  [[gnu::noinline]] static bool wait_in_queue(state& parts, std::uint64_t deadline) {
+    if (deadline == never_) {
+      parts.passive.lock();
+    } else if (!parts.passive.try_lock_until(deadline)) {
+      return false;
+    }
+    wait_at_gate(parts, deadline);
     // mutant survives: in two steps: the counts decide which threads wait, not which is inside.
     parts.entered.fetch_add(1, std::memory_order_relaxed);
     parts.passive.unlock();
+    return true;
   }
 
-  static void wait_at_gate(state& parts) {
+  static void wait_at_gate(state& parts, std::uint64_t deadline) {
     const std::int32_t few = (max_active() - 1) / 2;
     const std::uint64_t longest = Env::template value<nap>();
     const std::uint64_t begin = Env::now();
     const std::uint64_t sleep_from = begin + Env::template value<spin_bound>();
-    const std::uint64_t leave = begin + Env::template value<patience>();
+    const std::uint64_t patient = begin + Env::template value<patience>();
+    const std::uint64_t leave = patient < deadline ? patient : deadline;
     std::uint64_t polls = 1;
     std::uint64_t sleep = longest / 16;
     // Reading the counts takes their cache line from the active threads, so the interval doubles.

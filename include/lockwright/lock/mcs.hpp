@@ -121,8 +121,10 @@ class mcs {
   [[nodiscard]] bool is_free() const { return tail_.load(std::memory_order_relaxed) == nullptr; }
 
   void unlock() {
-    for (node* me = holder_;;) {
-      node* behind = me->next.load(std::memory_order_acquire);
+    node* me = holder_;
+    node* behind = nullptr;
+    do {
+      behind = me->next.load(std::memory_order_acquire);
       if (behind == nullptr) {
         node* last = me;
         // Release pairs with the acquire in lock() and try_lock() that finds null.
@@ -133,16 +135,24 @@ class mcs {
         }
         behind = await_link<Wait<Env>>(me->next);
       }
-      const bool is_granted = behind->cell.grant();
-      Env::give_node(me);
-      if (is_granted) {
-        return;
-      }
-      me = behind;
-    }
+    } while (!grant(me, behind));
   }
 
-  /// For the holder: true if a thread waits. It may miss one that has just arrived.
+  /// For the holder: hands the lock to the first waiter. False if none waits, or all have left:
+  /// then the caller still holds it.
+  bool hand_over() {
+    node* me = holder_;
+    while (tail_.load(std::memory_order_relaxed) != me) {
+      if (grant(me, await_link<Wait<Env>>(me->next))) {
+        return true;
+      }
+    }
+    holder_ = me;
+    return false;
+  }
+
+  /// For the holder: true if a thread waits, or has left at a deadline. It may miss one that has
+  /// just arrived.
   [[nodiscard]] bool awaited() const { return tail_.load(std::memory_order_relaxed) != holder_; }
 
   /// For the holder: the number of waiters in the linked part of the queue, those that
@@ -158,6 +168,14 @@ class mcs {
   }
 
  private:
+  /// Grants the node `behind`. False if its owner has left: then it is the caller's, `me`.
+  static bool grant(node*& me, node* behind) {
+    const bool is_there = behind->cell.grant();
+    Env::give_node(me);
+    me = behind;
+    return is_there;
+  }
+
   [[gnu::noinline]] static void wait_behind(node* before, node* me) {
     // Release pairs with the acquire load of next in unlock().
     before->next.store(me, std::memory_order_release);

@@ -13,13 +13,16 @@
 //
 //   node     | meaning                                         | written by
 //   next     | the node behind                                 | the thread behind; the shuffler
-//   cell     | whether the owner is the first in the queue     | the first before, see the policy
+//   cell     | whether the owner is the first in the queue, or | the first before; the owner; see
+//            | has left it at a deadline                       | the policy
 //   shuffler | not 0: the owner is to shuffle                  | the shuffler before; the owner
 //   numa     | the owner's NUMA node                           | the owner, before it links itself
 //   batch    | its position in a group of one NUMA node, 0     | the shuffler
 //            | when it is in none                              |
 //
 // A node is in the queue only while its owner waits, so no node stays in use from lock to unlock.
+// A node whose owner has left stays until it would be the first. If it was to shuffle, no waiter
+// does until one is the first.
 //
 // The published parking lock lets a waiter sleep when its time slice is over, wakes all of a group
 // when it is formed, and never lets the first one sleep. Here every waiter, the first too, sleeps
@@ -30,7 +33,7 @@
 //
 // Invariants
 //   FIRST-COMPETES  of the queued threads only the first tries to take the
-//              lock, and it leaves the queue while it holds the lock.
+//              lock, and it leaves the queue while it holds the lock, or at its deadline.
 //   ONE-SHUFFLER  a thread shuffles only with the shuffler mark, or as the first
 //              with batch 0, which means that no group, and so no mark, is left
 //              in the queue. The mark goes to the last of the group.
@@ -103,13 +106,16 @@ struct shfl_spin {
       }
     }
 
-    void await_free() {
+    bool await_free(std::uint64_t) {
       while (!lock_.is_free()) {
         Env::relax();
       }
+      return true;
     }
 
     bool take() { return lock_.take(); }
+
+    void give_up() {}
 
     /// Called by the holder. The first of the next queue may have set the word again
     /// already: then a thread may steal from that queue.
@@ -131,15 +137,20 @@ struct shfl_spin {
     [[nodiscard]] bool is_first() const { return word_.load(std::memory_order_acquire) == first_; }
 
     template <class Between>
-    void await_first(Between between) {
+    bool await_first(std::uint64_t, Between between) {
       while (!is_first()) {
         between();
         Env::relax();
       }
+      return true;
     }
 
-    /// Release: hands links and groups on to the acquire in is_first().
-    void make_first() { word_.store(first_, std::memory_order_release); }
+    /// Release: hands links and groups on to the acquire in is_first(). True: the owner never
+    /// leaves.
+    bool make_first() {
+      word_.store(first_, std::memory_order_release);
+      return true;
+    }
 
     void wake_ahead() {}
 
@@ -159,9 +170,12 @@ struct shfl_spin {
 ///   no_stealing   | arriving threads have to queue   | the first   | the first, when it takes the lock
 ///
 ///   cell    | meaning                                | changed by
-///   waiting | not the first; the waiter polls        | the waiter -> parked; the first -> first
-///   parked  | not the first; sleeps, or is about to  | the first -> waiting or first, and a wake
-///   first   | the first in the queue                 | -
+///   waiting | not the first; the waiter polls        | the waiter -> parked, left; the first -> first
+///   parked  | not the first; sleeps, or is about to  | the waiter -> left; the first -> waiting or
+///           |                                        | first, and a wake
+///   left    | the waiter has given up                | the first -> first
+///   first   | the first in the queue; after `left`   | -
+///           | the node is the first's before         |
 ///
 /// Invariant NO-LOST-WAKE: the thread that sleeps has announced it by a compare-and-swap
 /// of the word that it sleeps on, and the thread that changes that word, by one step,
@@ -238,11 +252,12 @@ struct shfl_park {
    public:
     first(words& lock, bool) : lock_(lock) {}
 
-    void await_free() {
+    /// False if the deadline came first.
+    bool await_free(std::uint64_t deadline) {
       for (;;) {
         for (std::uint32_t i = 0; i < polls_per_clock_; ++i) {
           if (lock_.is_free()) {
-            return;
+            return true;
           }
           Env::relax();
         }
@@ -255,8 +270,11 @@ struct shfl_park {
           barred_ = no_stealing_;
           lock_.word_.fetch_or(no_stealing_, std::memory_order_relaxed);
         }
+        if (now >= deadline) {
+          return false;
+        }
         if (now >= sleep_at_) {
-          sleep();
+          sleep(deadline);
           sleep_at_ = 0;
         }
       }
@@ -273,15 +291,22 @@ struct shfl_park {
 
     void leave(bool) {}
 
+    /// Called instead of take(): allows stealing again.
+    void give_up() {
+      if (barred_ != 0) {
+        lock_.word_.fetch_and(~no_stealing_, std::memory_order_relaxed);
+      }
+    }
+
    private:
     /// Sleeps until the lock is released, if it is held. Relaxed: take() acquires.
-    void sleep() {
+    void sleep(std::uint64_t deadline) {
       std::uint32_t seen = held_ | barred_;
       const std::uint32_t announced = seen | first_sleeps_;
       if (lock_.word_.compare_exchange_strong(seen, announced, std::memory_order_relaxed,
                                               std::memory_order_relaxed) ||
           seen == announced) {
-        Env::wait(lock_.word_, announced);
+        sleep_on<Env>(lock_.word_, announced, deadline);
       }
     }
 
@@ -298,42 +323,50 @@ struct shfl_park {
     // mutant survives in shfl-rw: acquire -> relaxed: in its scenarios too few threads queue.
     [[nodiscard]] bool is_first() const { return word_.load(std::memory_order_acquire) == first_; }
 
+    /// False if the owner has left at the deadline.
     template <class Between>
-    void await_first(Between between) {
-      std::uint64_t deadline = 0;
+    bool await_first(std::uint64_t deadline, Between between) {
+      std::uint64_t sleep_at = 0;
       for (;;) {
         for (std::uint32_t i = 0; i < polls_per_clock_; ++i) {
           if (is_first()) {
-            return;
+            return true;
           }
           Env::relax();
         }
         between();
         const std::uint64_t now = Env::now();
-        if (deadline == 0) {
-          deadline = now + Env::template value<spin_bound>();
+        if (sleep_at == 0) {
+          sleep_at = now + Env::template value<spin_bound>();
         }
         if (now >= deadline) {
-          sleep();
-          deadline = 0;
+          if (leave()) {
+            return false;
+          }
+        } else if (now >= sleep_at) {
+          sleep(deadline);
+          sleep_at = 0;
         }
       }
     }
 
-    /// Release, as the store of shfl_spin.
-    void make_first() {
-      // mutant survives in shfl-rw: release -> relaxed: in its scenarios too few threads queue.
-      if (word_.exchange(first_, std::memory_order_release) == parked_) {
+    /// False if the owner has left: the node is the caller's. Release, as the store of shfl_spin.
+    /// Acquire: what an owner that left did to its node, and to those behind.
+    bool make_first() {
+      // mutant survives in shfl-rw: acq_rel -> acquire: in its scenarios too few threads queue.
+      const std::uint32_t seen = word_.exchange(first_, std::memory_order_acq_rel);
+      if (seen == parked_) {
         Env::wake(word_, 1);
       }
+      return seen != left_;
     }
 
-    /// Wakes the owner, which becomes the first soon. Relaxed: it orders nothing. Only the
-    /// caller, the first, takes the word from `parked`.
+    /// Wakes the owner, which becomes the first soon. Relaxed: it orders nothing.
     void wake_ahead() {
-      if (word_.load(std::memory_order_relaxed) == parked_) {
-        // mutant survives: dropped: a waiter that is not woken ahead is woken by make_first().
-        word_.store(waiting_, std::memory_order_relaxed);
+      std::uint32_t seen = parked_;
+      if (word_.load(std::memory_order_relaxed) == parked_ &&
+          word_.compare_exchange_strong(seen, waiting_, std::memory_order_relaxed,
+                                        std::memory_order_relaxed)) {
         Env::wake(word_, 1);
       }
     }
@@ -342,16 +375,27 @@ struct shfl_park {
     static constexpr std::uint32_t waiting_ = 0;
     static constexpr std::uint32_t first_ = 1;
     static constexpr std::uint32_t parked_ = 2;
+    static constexpr std::uint32_t left_ = 3;
 
     /// Relaxed: it only announces that the waiter sleeps.
-    void sleep() {
+    void sleep(std::uint64_t deadline) {
       std::uint32_t seen = waiting_;
       if (word_.compare_exchange_strong(seen, parked_, std::memory_order_relaxed,
                                         std::memory_order_relaxed)) {
         do {
-          Env::wait(word_, parked_);
-        } while (word_.load(std::memory_order_relaxed) == parked_);
+          sleep_on<Env>(word_, parked_, deadline);
+        } while (word_.load(std::memory_order_relaxed) == parked_ && Env::now() < deadline);
       }
+    }
+
+    /// False if the owner is the first by now.
+    bool leave() {
+      std::uint32_t seen = word_.load(std::memory_order_relaxed);
+      // Release: the thread that passes over the node gives it back.
+      while (seen != first_ && !word_.compare_exchange_weak(seen, left_, std::memory_order_release,
+                                                            std::memory_order_relaxed)) {
+      }
+      return seen != first_;
     }
 
     typename Env::template atomic<std::uint32_t> word_{};
@@ -415,15 +459,21 @@ class shfllock {
   static constexpr std::uint32_t checked_threads = 5;
   static constexpr auto tunables = join(wait_policy::tunables, tunable_list<1>{&batch});
 
+  /// No deadline.
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+
   arrival lock() {
     if (try_lock()) [[likely]] {
       return arrival::uncontended;
     }
-    // Relaxed: a guess whether a queue is ahead of this thread.
-    if (tail_.load(std::memory_order_relaxed) == nullptr || !words_.steal_soon()) {
-      queue_and_take();
-    }
+    wait_and_take(never);
     return arrival::contended;
+  }
+
+  bool try_lock_until(std::uint64_t deadline)
+    requires(wait_policy::policy != waiting::spin)
+  {
+    return try_lock() || wait_and_take(deadline);
   }
 
   bool try_lock() { return words_.steal(); }
@@ -431,7 +481,14 @@ class shfllock {
   void unlock() { words_.release(); }
 
  private:
-  [[gnu::noinline]] void queue_and_take() {
+  /// False if the deadline came first.
+  bool wait_and_take(std::uint64_t deadline) {
+    // Relaxed: a guess whether a queue is ahead of this thread.
+    return (tail_.load(std::memory_order_relaxed) != nullptr && words_.steal_soon()) ||
+           queue_and_take(deadline);
+  }
+
+  [[gnu::noinline]] bool queue_and_take(std::uint64_t deadline) {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
     me->cell.arm();
@@ -447,25 +504,34 @@ class shfllock {
     if (before != nullptr) {
       // Release pairs with the acquire loads of next by the shuffler and the first.
       before->next.store(me, std::memory_order_release);
-      me->cell.await_first([this, me] {
+      const bool is_first = me->cell.await_first(deadline, [this, me] {
         if (is_marked(*me)) {
           shuffle(*me, [me] { return me->cell.is_first(); });
         }
       });
+      if (!is_first) {
+        return false;
+      }
     }
     typename wait_policy::first first(words_, before == nullptr);
-    take_as_first(*me, first);
-    first.leave(leave_queue(*me));
-    Env::give_node(me);
+    const bool is_taken = take_as_first(*me, first, deadline);
+    if (!is_taken) {
+      first.give_up();
+    }
+    first.leave(leave_queue(me));
+    return is_taken;
   }
 
-  void take_as_first(node& me, typename wait_policy::first& first) {
+  /// False if the deadline came first.
+  bool take_as_first(node& me, typename wait_policy::first& first, std::uint64_t deadline) {
     bool behind_is_awake = false;
     do {
       if (me.batch == 0 || is_marked(me)) {
         shuffle(me, [this] { return words_.is_free(); });
       }
-      first.await_free();
+      if (!first.await_free(deadline)) {
+        return false;
+      }
       if (!behind_is_awake) {
         // mutant survives in shfllock: acquire -> relaxed: nothing of the node behind is read here.
         if (node* behind = me.next.load(std::memory_order_acquire)) {
@@ -474,23 +540,32 @@ class shfllock {
         behind_is_awake = true;
       }
     } while (!first.take());
+    return true;
   }
 
-  /// Called by the holder: makes the waiter behind the first. True if there is none.
-  bool leave_queue(node& me) {
-    // Acquire, here and below, pairs with the release store in queue_and_take().
-    node* behind = me.next.load(std::memory_order_acquire);
-    if (behind == nullptr) {
-      node* last = &me;
-      // Relaxed: the thread that finds the queue empty reads nothing of this one's.
-      if (tail_.compare_exchange_strong(last, nullptr, std::memory_order_relaxed,
-                                        std::memory_order_relaxed)) {
-        return true;
+  /// Called by the first, once it holds the lock or gives up: makes the next waiter the first, and
+  /// gives back the nodes before it. True if there is none.
+  bool leave_queue(node* me) {
+    for (;;) {
+      // Acquire, here and below, pairs with the release store in queue_and_take().
+      node* behind = me->next.load(std::memory_order_acquire);
+      if (behind == nullptr) {
+        node* last = me;
+        // Relaxed: the thread that finds the queue empty reads nothing of this one's.
+        if (tail_.compare_exchange_strong(last, nullptr, std::memory_order_relaxed,
+                                          std::memory_order_relaxed)) {
+          Env::give_node(me);
+          return true;
+        }
+        behind = await_link<typename wait_policy::link_wait>(me->next);
       }
-      behind = await_link<typename wait_policy::link_wait>(me.next);
+      const bool is_there = behind->cell.make_first();
+      Env::give_node(me);
+      if (is_there) {
+        return false;
+      }
+      me = behind;
     }
-    behind->cell.make_first();
-    return false;
   }
 
   // Acquire pairs with the release at the end of shuffle(), which publishes groups and links.

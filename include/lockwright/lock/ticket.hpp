@@ -95,6 +95,12 @@ class ticket {
     return request_.load(std::memory_order_relaxed) - grant_.load(std::memory_order_relaxed) != 1;
   }
 
+  /// For the holder of an awaited lock: hands it over.
+  bool hand_over() {
+    unlock();
+    return true;
+  }
+
  private:
   [[gnu::noinline]] void await(std::uint32_t mine, std::uint32_t served) {
     Poller me;

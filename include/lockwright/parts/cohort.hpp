@@ -21,6 +21,7 @@ concept LocalLock = requires(L lock) {
   { lock.try_lock() } -> std::same_as<bool>;
   { lock.unlock() } -> std::same_as<void>;
   { lock.awaited() } -> std::same_as<bool>;
+  { lock.hand_over() } -> std::same_as<bool>;
 };
 
 /// A lock that is thread-oblivious: another thread than its acquirer may release it.
@@ -57,7 +58,7 @@ inline constexpr tunable cohort_batch{
 ///
 /// Invariants
 ///   BOTH       the holder's node has the global lock, and the holder its node's local lock.
-///   PASSED-ON  `passed` is set only while a thread waits for the local lock,
+///   PASSED-ON  `passed` is set only if the local lock is handed to a thread that waits for it,
 ///              so a thread that comes later, or tries, never finds it set.
 ///   BATCH      after `batch` passes the global lock is released, whichever thread waits.
 ///   HOME       `home` determines the local lock to release, wherever the holder runs by then.
@@ -143,14 +144,36 @@ class cohort {
     return true;
   }
 
+  bool try_lock_until(parts& all, std::uint64_t deadline)
+    requires TimedLock<Local> && TimedLock<Global>
+  {
+    leaf& local = all.of_node(Env::node());
+    if (!local.lock.try_lock_until(deadline)) {
+      return false;
+    }
+    if (local.passed) {
+      local.passed = false;
+      return true;
+    }
+    if (!all.global.try_lock_until(deadline)) {
+      local.lock.unlock();
+      return false;
+    }
+    all.home = &local;
+    return true;
+  }
+
   void unlock(parts& all) {
     leaf& local = *static_cast<leaf*>(all.home);
     if (local.passes < Env::template value<Batch>() && local.lock.awaited()) {
       // mutant survives: dropped: the counts of passes only bound unfairness.
       local.passes = local.passes + 1;
       local.passed = true;
-      local.lock.unlock();
-      return;
+      if (local.lock.hand_over()) {
+        return;
+      }
+      // All that waited have left at a deadline.
+      local.passed = false;
     }
     // mutant survives: dropped: the counts of passes only bound unfairness.
     local.passes = 0;

@@ -37,6 +37,17 @@ template <class Env, class Take>
   return false;
 }
 
+/// Sleeps while `word` holds `expected`, until `deadline` of Env::now() or, if that is the largest
+/// number, without one.
+template <class Env, class Word>
+void sleep_on(Word& word, std::uint32_t expected, std::uint64_t deadline) {
+  if (deadline == ~std::uint64_t{0}) {
+    Env::wait(word, expected);
+  } else {
+    Env::wait_until(word, expected, deadline);
+  }
+}
+
 /// A cell that one thread waits on and another grants, once per arming.
 ///
 ///   word    | meaning

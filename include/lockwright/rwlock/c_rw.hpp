@@ -40,7 +40,6 @@
 #include "lockwright/parts/lazy_part.hpp"
 #include "lockwright/parts/reader_front.hpp"
 #include "lockwright/parts/reader_slots.hpp"
-#include "lockwright/parts/try_lock_for.hpp"
 #include "lockwright/rwlock.hpp"
 #include "lockwright/rwlock/phase_fair.hpp"
 #include "lockwright/rwlock_uses.hpp"
@@ -301,7 +300,7 @@ class c_rw {
       cohort_.lock(all.cohort());
       return true;
     }
-    return try_lock_for<Env>(cohort_, deadline, all.cohort());
+    return cohort_.try_lock_until(all.cohort(), deadline);
   }
 
   inner_lock inner_;

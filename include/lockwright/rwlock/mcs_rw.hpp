@@ -17,7 +17,7 @@
 //   1     | it sleeps or is about to                              | the front
 //   2     | it may enter                                          | the granting thread
 //
-//   node  | next: the node behind; cell: granted when its owner is the front
+//   node  | next: the node behind; cell: granted when its owner is the front, who may have left
 //
 // Invariants
 //   EXCLUSION  `written` is set only in a step from a word without it and without readers; a reader
@@ -27,22 +27,22 @@
 //   ONE-GRANT  a front that found the lock held by others sets `awaited`. The step that lets it in, of
 //              the writer or the last reader that leaves, is made once, since no other thread enters
 //              before it; its thread grants.
+//              A front leaves at its deadline only in a step from a word that does not admit it:
+//              then no grant is on its way.
 //   NODE       a node is in the queue until its owner, as the front, has taken itself off or made the
-//              next one the front.
+//              next one the front. If the owner has left at a deadline, the front before does this.
 //   NO-TOUCH   after its step on the word a thread that leaves does not access the lock again, unless
 //              a thread waits for it to; so the next holder may destroy the lock.
 //
 // Unlike in the published locks a reader inside has no node: the readers are counted, so any thread
-// may unlock. Waiters sleep after a while; a thread that reads already may pass waiting writers, as
-// otherwise it would wait for itself; and a thread with a deadline does not queue: it enters when no
-// thread is before it.
+// may unlock. Waiters sleep after a while, and may leave at a deadline, as in spin_then_park; and a
+// thread that reads already may pass waiting writers, as otherwise it would wait for itself.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "lockwright/parts/await_link.hpp"
-#include "lockwright/parts/try_lock_for.hpp"
 #include "lockwright/parts/wait.hpp"
 #include "lockwright/rwlock.hpp"
 #include "lockwright/tunable.hpp"
@@ -73,16 +73,8 @@ class mcs_rw {
   static constexpr std::uint64_t never = ~std::uint64_t{0};
 
   admission lock_read(bool passes, std::uint64_t deadline = never) {
-    admission outcome = try_lock_read(passes);
-    if (outcome != admission::refused) {
-      return outcome;
-    }
-    if (deadline == never) {
-      return queue(false) ? admission::inside : admission::too_many;
-    }
-    reader_attempt attempt{*this, passes, outcome};
-    try_lock_for<Env>(attempt, deadline);
-    return outcome;
+    const admission outcome = try_lock_read(passes);
+    return outcome == admission::refused ? queue(false, deadline) : outcome;
   }
 
   [[gnu::always_inline]] admission try_lock_read(bool passes) {
@@ -113,7 +105,7 @@ class mcs_rw {
     if (try_lock_write()) {
       return arrival::uncontended;
     }
-    queue(true);
+    queue(true, never);
     return arrival::contended;
   }
 
@@ -126,8 +118,7 @@ class mcs_rw {
   }
 
   bool try_lock_write_until(std::uint64_t deadline) {
-    writer_attempt attempt{*this};
-    return try_lock_for<Env>(attempt, deadline);
+    return try_lock_write() || queue(true, deadline) == admission::inside;
   }
 
   /// The order of the queue holds in any case.
@@ -165,21 +156,6 @@ class mcs_rw {
   static constexpr std::uint32_t sleeps_ = 1;
   static constexpr std::uint32_t granted_ = 2;
 
-  // What try_lock_for() repeats.
-  struct reader_attempt {
-    mcs_rw& lock;
-    bool passes;
-    admission& outcome;
-    bool try_lock() {
-      outcome = lock.try_lock_read(passes);
-      return outcome != admission::refused;
-    }
-  };
-  struct writer_attempt {
-    mcs_rw& lock;
-    bool try_lock() { return lock.try_lock_write(); }
-  };
-
   static std::uint64_t tail_of(const node* n) { return reinterpret_cast<std::uintptr_t>(n); }
   static node* node_of(std::uint64_t word) { return reinterpret_cast<node*>(word & tail_); }
 
@@ -187,8 +163,8 @@ class mcs_rw {
     return (word & written_) == 0 && (!writer || word < one_reader_);
   }
 
-  /// Waits in the queue and enters. False for a reader if there are too many.
-  [[gnu::noinline]] bool queue(bool writer) {
+  /// Waits in the queue and enters. Refused if the deadline came first.
+  [[gnu::noinline]] admission queue(bool writer, std::uint64_t deadline) {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
     me->cell.arm();
@@ -200,39 +176,82 @@ class mcs_rw {
     if (node* before = node_of(seen); before != nullptr) {
       // Release pairs with the acquire in await_link().
       before->next.store(me, std::memory_order_release);
-      me->cell.wait();
+      if (deadline == never) {
+        me->cell.wait();
+      } else if (!me->cell.wait_until(deadline)) {
+        return admission::refused;
+      }
     }
-    return enter(me, writer);
+    return enter(me, writer, deadline);
   }
 
   /// Called by the front: waits until it may enter, and takes itself off the queue in the same step.
-  bool enter(node* me, bool writer) {
+  admission enter(node* me, bool writer, std::uint64_t deadline) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     for (;;) {
       if (!admits(seen, writer)) {
-        await_grant(seen, writer);
+        if (!await_grant(me, seen, writer, deadline)) {
+          return admission::refused;
+        }
         continue;
       }
       const bool is_full = !writer && seen >= most_readers_;
-      const bool is_last = node_of(seen) == me;
-      std::uint64_t then = seen & ~awaited_;
-      then = is_last ? then & ~tail_ : then;
-      then += is_full ? 0 : writer ? written_ : one_reader_;
+      const std::uint64_t entered = is_full ? 0 : writer ? written_ : one_reader_;
+      const std::uint64_t rest = without(me, seen);
       // Acquire pairs with the releases of all that have left.
-      if (!word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
-        continue;
+      if (word_.compare_exchange_weak(seen, rest + entered, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+        make_next_front(me, (rest & tail_) == 0);
+        return is_full ? admission::too_many : admission::inside;
       }
-      if (!is_last) {
-        await_link<spin_then_park<Env>>(me->next)->cell.grant();
-      }
-      Env::give_node(me);
-      return !is_full;
     }
   }
 
+  /// The word without the front, which alone is awaited.
+  static std::uint64_t without(const node* front, std::uint64_t word) {
+    return word & ~(awaited_ | (node_of(word) == front ? tail_ : 0));
+  }
+
+  /// Makes the first node behind `me` whose owner has not left the front, and gives back those before
+  /// it. `is_off`: no node is behind, and the word has no tail.
+  void make_next_front(node* me, bool is_off) {
+    while (!is_off) {
+      node* behind = await_link<spin_then_park<Env>>(me->next);
+      const bool is_there = behind->cell.grant();
+      Env::give_node(me);
+      if (is_there) {
+        return;
+      }
+      me = behind;
+      std::uint64_t seen = word_.load(std::memory_order_relaxed);
+      do {
+        is_off = node_of(seen) == me;
+        // Relaxed: the thread that finds no tail reads nothing of this one's.
+      } while (is_off &&
+               !word_.compare_exchange_weak(seen, seen & ~tail_, std::memory_order_relaxed,
+                                            std::memory_order_relaxed));
+    }
+    Env::give_node(me);
+  }
+
+  /// Called by the front at its deadline: leaves the queue. False if the word admits it: then the
+  /// grant is on its way.
+  bool leave(node* me, bool writer) {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    do {
+      if (admits(seen, writer)) {
+        return false;
+      }
+    } while (!word_.compare_exchange_weak(seen, without(me, seen), std::memory_order_relaxed,
+                                          std::memory_order_relaxed));
+    make_next_front(me, node_of(seen) == me);
+    return true;
+  }
+
   /// Called by the front, which `seen` does not admit: waits until a word does, and stores it there.
-  [[gnu::noinline]] void await_grant(std::uint64_t& seen, bool writer) {
+  /// False if the front has left at the deadline.
+  [[gnu::noinline]] bool await_grant(node* me, std::uint64_t& seen, bool writer,
+                                     std::uint64_t deadline) {
     front_.store(polls_, std::memory_order_relaxed);
     // Release publishes front_ to the granting thread.
     // mutant survives in mcs-rw: release -> relaxed: the store to front_ has to come before the
@@ -240,21 +259,29 @@ class mcs_rw {
     while (!word_.compare_exchange_weak(seen, seen | awaited_, std::memory_order_release,
                                         std::memory_order_relaxed)) {
       if (admits(seen, writer)) {
-        return;
+        return true;
       }
     }
     // Acquire, in all of these, pairs with the release in grant().
     const auto comes = [this] { return front_.load(std::memory_order_acquire) == granted_; };
-    if (!poll_until<Env>(Env::now() + Env::template value<spin_bound>(), comes)) {
+    const std::uint64_t spun = Env::now() + Env::template value<spin_bound>();
+    if (!poll_until<Env>(spun < deadline ? spun : deadline, comes)) {
       std::uint32_t polls = polls_;
       if (front_.compare_exchange_strong(polls, sleeps_, std::memory_order_relaxed,
                                          std::memory_order_acquire)) {
-        do {
-          Env::wait(front_, sleeps_);
-        } while (!comes());
+        while (!comes()) {
+          if (deadline == never || Env::now() < deadline) {
+            sleep_on<Env>(front_, sleeps_, deadline);
+          } else if (leave(me, writer)) {
+            return false;
+          } else {
+            deadline = never;
+          }
+        }
       }
     }
     seen = word_.load(std::memory_order_relaxed);
+    return true;
   }
 
   /// Lets the front in. Release: after everything that this thread has done, or has acquired from

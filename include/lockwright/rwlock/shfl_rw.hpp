@@ -35,7 +35,7 @@
 
 #include "lockwright/lock/shfllock.hpp"
 #include "lockwright/parts/reader_entry.hpp"
-#include "lockwright/parts/try_lock_for.hpp"
+#include "lockwright/parts/wait.hpp"
 #include "lockwright/rwlock.hpp"
 #include "lockwright/rwlock_uses.hpp"
 
@@ -180,7 +180,7 @@ class shfl_rw {
       queue_.lock();
       return true;
     }
-    return try_lock_for<Env>(queue_, deadline);
+    return queue_.try_lock_until(deadline);
   }
 
   /// Called by the holder of the queue: waits until next(word, then) is true, and makes it `then`.
@@ -210,10 +210,8 @@ class shfl_rw {
       }
       if ((wanted & asleep_) == 0) {
         Env::relax();
-      } else if (deadline == never) {
-        Env::wait(word_, wanted);
       } else {
-        Env::wait_until(word_, wanted, deadline);
+        sleep_on<Env>(word_, wanted, deadline);
       }
       seen = word_.load(std::memory_order_relaxed);
     }

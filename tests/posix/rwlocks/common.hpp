@@ -71,11 +71,15 @@ inline void check_free(pthread_rwlock_t* lock) { CHECK_RC(0, try_write_in_thread
 /// A thread that takes the lock, reports it, and releases it on request.
 class Holder {
  public:
-  enum Mode : std::uint8_t { reads, writes };
+  enum Mode : std::uint8_t { reads, writes, reads_in_time, writes_in_time };
   Holder(pthread_rwlock_t* lock, Mode mode)
       : worker_([this, lock, mode](check::Worker& self) {
+          const timespec late = check::after_ms(CLOCK_MONOTONIC, 600'000);
           self.about_to_block();
-          OK(mode == reads ? pthread_rwlock_rdlock(lock) : pthread_rwlock_wrlock(lock));
+          OK(mode == reads           ? pthread_rwlock_rdlock(lock)
+             : mode == writes        ? pthread_rwlock_wrlock(lock)
+             : mode == reads_in_time ? pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, &late)
+                                     : pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &late));
           inside_.store(true);
           check::wait_until([this] { return may_leave_.load(); });
           OK(pthread_rwlock_unlock(lock));

@@ -129,4 +129,33 @@ std::string giving_up_races_with_admission() {
   return "given up=" + std::to_string(given_up.load());
 }
 
+// A thread with a deadline enters before those that came after it, and behind one that gave up.
+std::string a_deadline_keeps_the_place() {
+  if (std::getenv("LOCKWRIGHT_TEST_QUEUES") == nullptr) return "(not promised)";
+  for (const Holder::Mode mode : {Holder::reads_in_time, Holder::writes_in_time}) {
+    pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+    for (int round = 0; round < 20; ++round) {
+      Holder holder(&lock, Holder::writes);
+      holder.wait_until_inside();
+      const timespec soon = check::after_ms(CLOCK_MONOTONIC, round % 2 == 0 ? 1 : 0);
+      CHECK_RC(ETIMEDOUT, in_thread([&] {
+                 return timed(&lock, mode == Holder::writes_in_time, CLOCK_MONOTONIC, soon);
+               }));
+      Holder waiter(&lock, mode);
+      waiter.wait_until_blocked();
+      Holder next(&lock, Holder::writes);
+      next.wait_until_blocked();
+      holder.leave();
+      check::wait_until([&] { return waiter.inside() || next.inside(); });
+      CHECK(waiter.inside());
+      CHECK(!next.inside());
+      waiter.leave();
+      next.leave();
+      check_free(&lock);
+    }
+    OK(pthread_rwlock_destroy(&lock));
+  }
+  return "";
+}
+
 }  // namespace rwlocks

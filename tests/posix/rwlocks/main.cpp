@@ -1,5 +1,6 @@
 // Tests of reader-writer locks. LOCKWRIGHT_TEST_RWLOCK states what to expect beyond POSIX:
-// `exclusive`, that readers exclude each other, or the preference of the lock.
+// `exclusive`, that readers exclude each other, or the preference of the lock. LOCKWRIGHT_TEST_QUEUES is
+// set if threads with a deadline queue like the others.
 #include "../../support/check.hpp"
 #include "parts.hpp"
 
@@ -17,6 +18,7 @@ int main(int argc, char** argv) {
                      {"deadlines", deadlines},
                      {"a writer gives up", a_writer_gives_up},
                      {"giving up races with admission", giving_up_races_with_admission},
+                     {"a deadline keeps the place", a_deadline_keeps_the_place},
                      {"writers first", writers_first},
                      {"a reader beside a waiting writer", a_reader_beside_a_waiting_writer},
                      {"phases", phases},

@@ -16,6 +16,7 @@ std::string writer_locks_again();
 std::string deadlines();
 std::string a_writer_gives_up();
 std::string giving_up_races_with_admission();
+std::string a_deadline_keeps_the_place();
 
 std::string writers_first();
 std::string a_reader_beside_a_waiting_writer();
