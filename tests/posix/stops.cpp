@@ -74,32 +74,33 @@ void set(std::atomic<int>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-// The instructions that both threads stop at in a round, at most one each, and their first bytes. A
-// breakpoint stays in place while the other thread steps over it, but for one instruction.
+// The instructions that the threads stop at in a round, and their first bytes. A breakpoint stays until
+// its thread has stopped; the other one steps over it.
 class breakpoints {
  public:
-  void plant(const stop (&stops)[2]) {
-    for (int i = 0; i < 2; ++i) {
-      at_[i] = stops[i].at;
-      if (at_[i] != nullptr) original_[i] = i == 1 && at_[1] == at_[0] ? original_[0] : *at_[i];
-      if (at_[i] != nullptr) *at_[i] = int3;
-    }
+  void plant(int thread, code* at) {
+    if (at == nullptr) return;
+    original_[thread] = at_[1 - thread] == at ? original_[1 - thread] : *at;
+    at_[thread] = at;
+    *at = int3;
   }
-  void remove_all() {
-    for (int i = 0; i < 2; ++i) {
-      hide(at_[i]);
-      at_[i] = nullptr;
+  void remove(int thread) {
+    if (code* const at = at_[thread].exchange(nullptr)) {
+      *at = original_[thread];
+      show(at);
     }
   }
   void hide(code* at) const {
     for (int i = 0; i < 2; ++i) {
-      if (at != nullptr && at_[i] == at) *at = original_[i];
+      if (at_[i] == at) *at = original_[i];
     }
   }
-  static void show(code* at) { *at = int3; }
+  void show(code* at) const {
+    if (at_[0] == at || at_[1] == at) *at = int3;
+  }
 
  private:
-  code* at_[2] = {};
+  std::atomic<code*> at_[2] = {};
   std::uint8_t original_[2] = {};
 } planted;
 
@@ -112,7 +113,7 @@ void on_trap(int, siginfo_t* trap, void* context) {
   if (trap->si_code == TRAP_TRACE) {
     if (mine.steps == nullptr) {
       registers[REG_EFL] &= ~trap_flag;
-      breakpoints::show(mine.steps_over);
+      planted.show(mine.steps_over);
     } else if (mine.steps->size() < mine.steps->capacity()) {
       mine.steps->push_back(reinterpret_cast<code*>(registers[REG_RIP]));
     }
@@ -120,8 +121,10 @@ void on_trap(int, siginfo_t* trap, void* context) {
   }
   auto* const at = reinterpret_cast<code*>(--registers[REG_RIP]);
   if (at == mine.where.at && mine.passed++ == mine.where.passes) {
+    planted.remove(mine.me);
     mine.stopped.store(1);
     sleep_while_zero(mine.proceeds);
+    return;
   }
   planted.hide(at);
   mine.steps_over = at;
@@ -185,7 +188,8 @@ class round_of {
   }
 
   void run() {
-    planted.plant({a_.where, b_.where});
+    planted.plant(a_.me, a_.where.at);
+    planted.plant(b_.me, b_.where.at);
     taker* const order[] = {how_.how == meeting::later ? &a_ : &b_,
                             how_.how == meeting::later ? &b_ : &a_};
     pthread_t threads[2];
@@ -202,7 +206,8 @@ class round_of {
       proceed(b_);
     }
     for (pthread_t each : threads) OK(pthread_join(each, nullptr));
-    planted.remove_all();
+    planted.remove(0);
+    planted.remove(1);
   }
 
  private:
@@ -217,7 +222,7 @@ class round_of {
       if (who.ended.load() != 0) return;
       if (who.proceeds.load() == 0 && (who.stopped.load() != 0 || who.inside.load() != 0)) return;
       if (who.tid.load() != 0 && check::sleeps(who.tid.load())) return;
-      const timespec pause{0, 10'000};
+      const timespec pause{0, 100'000};
       nanosleep(&pause, nullptr);
     }
   }
