@@ -251,6 +251,26 @@ def test_configurations_with_a_large_spread_are_run_again(
     assert rounds == sorted(rounds), "rounds are not one after the other"
 
 
+def test_the_report_has_the_name_and_the_other_load(
+    cli: Cli, study: Study, program: Program, tmp_path: Path
+) -> None:
+    plan = 'name = "Ends meet"\nlocks = ["ttas"]\nthreads = [1]\nruns = 2\nmost_runs = 2\n'
+    assert study(plan + table("ends", [program("ends")])).status == 0
+    db = tmp_path / "s.sqlite"
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        connection.execute("UPDATE run SET others = 0.77 WHERE round = 2")
+        connection.execute("UPDATE run SET others = NULL WHERE round = 1")
+        connection.commit()
+    note = "other processes took more than 10 % of the machine during 2 of 2 runs, at most 77 %"
+    analysed = cli("study", "analyse", db)
+    assert note in " ".join(analysed.out.split()), analysed.err
+    written = cli("study", "report", db, "-o", tmp_path / "report", "--figures", "none")
+    assert written.status == 0, written.err
+    page = (tmp_path / "report/report.html").read_text()
+    assert note in page
+    assert "<h1>Locks under Ends meet</h1>" in page
+
+
 def test_a_dry_run_makes_nothing(study: Study, program: Program, tmp_path: Path) -> None:
     """It prints the number of runs that the plan needs."""
     plan = LOCKS + "threads = [1, 2]\nruns = 3\n"

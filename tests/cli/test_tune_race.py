@@ -215,6 +215,13 @@ def test_no_gain_is_stated_with_its_bound() -> None:
     assert text.startswith("No gain: ttas is not better than pthread by more than ")
 
 
+def test_a_median_of_other_rounds_is_not_near_the_best() -> None:
+    """After the first round, in which all were faster, futex did not run again."""
+    rates = {"pthread": [700.0, *around(500)], "ttas": [705.0, *around(495)], "futex": [655.0]}
+    rows = outcome(plan("ttas", "futex", metric="x"), runs(rates), 0, race.TIME_UP).rows
+    assert {row.lock: row.mark for row in rows} == {"pthread": "*", "ttas": "=", "futex": ""}
+
+
 def test_no_gain_names_the_locks_that_are_worse() -> None:
     text = verdict({name: around(at, 9) for name, at in (("pthread", 1.0), ("ttas", 3.0))})
     assert text.startswith("No gain: ttas is not better than pthread")

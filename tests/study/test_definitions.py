@@ -71,7 +71,7 @@ FOUR = {
 
 
 def test_among_the_best_within_five_per_cent() -> None:
-    shares = descriptive.best_share(made.of(FOUR), RULE)["max"]
+    shares = descriptive.best_share(made.of(FOUR), RULE, made.NONE_LOST)["max"]
     assert shares.to_dict() == {"x": 2 / 4, "y": 3 / 4, "z": 0}
     whole = descriptive.spread(shares.to_frame()).loc[:, "max"]
     assert whole["min"] == 0

@@ -101,6 +101,13 @@ def test_among_the_best_and_harmful_as_shown() -> None:
     }
 
 
+def test_noise_alone_does_not_put_a_lock_among_the_best() -> None:
+    """y is not shown to be worse, but its mean is 46 % below."""
+    found = row({"x": [100, 180, 20], "y": [100, 50, 12]})
+    assert not Shown().better(found).any()
+    assert Shown().among_best(found).tolist() == [True, False]
+
+
 def test_the_relation_is_the_same_if_it_is_shown_both_times() -> None:
     clear = row({"x": [100, 101, 99], "y": [80, 81, 79]})
     unclear = row({"x": [100, 140, 60], "y": [80, 81, 79]})

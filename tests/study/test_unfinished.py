@@ -2,15 +2,20 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from lockwright.study import reading
+from lockwright.study import descriptive, reading
 from lockwright.study.analysis import analyse
 from lockwright.study.dataset import DataSet
 from lockwright.study.descriptive import unfinished
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report import html
 from lockwright.study.report.all_figures import figures
-from lockwright.study.report.verdicts import BEST, HARMFUL, verdicts_at
+from lockwright.study.report.overview import takeaway
+from lockwright.study.report.verdicts import BEST, HARMFUL, MetricView, verdicts_at
+from lockwright.study.rules import Margin
+
+from . import made
 
 GOOD = {"x": 10.0, "y": 10.0, "z": 1.0}
 
@@ -42,6 +47,20 @@ def test_they_are_counted_with_the_runs_that_did(data: DataSet) -> None:
 def test_such_a_lock_is_to_be_avoided(part: MachineMetric) -> None:
     words = verdicts_at(part, "max").verdict.loc["a"].to_dict()
     assert words == {"x": BEST, "y": HARMFUL, "z": HARMFUL}
+
+
+def test_such_a_lock_is_not_among_the_best(part: MachineMetric) -> None:
+    """Neither in the tables nor in the headline."""
+    assert part.best["max"].to_dict() == {"x": 1.0, "y": 0.0, "z": 0.0}
+    assert "; x is among the best for all of them" in takeaway(MetricView(part))
+
+
+def test_a_lock_without_any_figure_is_not_among_the_best() -> None:
+    """v has none for application a, and is as good as x for b."""
+    figures = {("a", 8, "x"): 5.0, ("b", 8, "x"): 5.0, ("b", 8, "v"): 5.0}
+    lost = pd.DataFrame([("a", 8, "v")], columns=["application", "count", "lock"])
+    shares = descriptive.best_share(made.of(figures), Margin(), lost)
+    assert shares["max"].to_dict() == {"v": 0.5, "x": 1.0}
 
 
 def test_the_page_and_the_answer_name_them(data: DataSet) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from lockwright.bench.real_program import RealProgram
 from lockwright.compare.plan import UNSPECIFIED, Slot
 from lockwright.compare.runner import Runner
-from lockwright.compare.stats import NEAR
 from lockwright.machine import calibration
 from lockwright.preload.locks import registry
+from lockwright.stats.near import NEAR
 from lockwright.stats.sequential import Interval, interval
 
 SHOWN, REFUTED, OPEN = "shown", "refuted", "not shown"

@@ -95,7 +95,8 @@ def _card(report: Report, summaries: Sequence[Summary]) -> Card:
         if not beats:
             gain += ", which may be chance"
     # The best median may be of a lock whose runs vary too much for a conclusion.
-    what = "best median" if best is None or best.mark == "*" else "shown to be better"
+    meaning = table.best(report.comparison.plan)
+    what = meaning if best is None or best.mark == "*" else "shown to be better"
     where = f"{where}: {what}" if where else what
     near = [summary.lock for summary in summaries if summary.mark == "="]
     return Card("card" if beats else "card alike", where, name, gain, near)

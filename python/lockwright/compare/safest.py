@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from lockwright.base import wording
 from lockwright.base.errors import LockwrightError
-from lockwright.compare.stats import NEAR, Summary
+from lockwright.compare.stats import Summary
 from lockwright.preload import locks
 from lockwright.preload.locks import BASELINE, Lock
 from lockwright.preload.rwlocks import RwLock, parts_of, rwlocks
 from lockwright.stats.inference import paired_ratio
+from lockwright.stats.near import NEAR
 
 Locks = Mapping[str, Lock]
 

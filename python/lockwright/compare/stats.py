@@ -8,10 +8,7 @@ from lockwright.compare.plan import Plan
 from lockwright.run import record
 from lockwright.run.record import Record
 from lockwright.stats.inference import Ratio, paired_ratio, spread, with_significance
-
-NEAR = 0.95
-"""Limit for the mark of a median m: within 5 % of the best, m >= 0.95 max, or m <= min / 0.95 for
-times."""
+from lockwright.stats.near import is_near
 
 GIVE_UP = 2
 """Time-outs at one number of threads after which a lock is not run there again."""
@@ -23,8 +20,9 @@ class Summary:
 
     values: of the counted runs that finished, in order of rounds; median and spread are None where
     there are too few; wanted: number of planned runs; gave_up: whether no more runs are made after
-    GIVE_UP time-outs; mark: `*` for the best, `=` for one within 5 % of it, otherwise empty. fate:
-    why it was dropped or retained, where locks are dropped; limit: then of its runs, in seconds.
+    GIVE_UP time-outs; mark: `*` for the best, `=` for one whose median is near its, otherwise
+    empty. fate: why it was dropped or retained, where locks are dropped; limit: then of its runs,
+    in seconds.
     """
 
     threads: int
@@ -97,9 +95,11 @@ def summarise(plan: Plan, records: Sequence[Record], threads: int) -> list[Summa
     return marked(summaries, plan.lower_is_better)
 
 
-def marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
+def marked(
+    summaries: list[Summary], lower_is_better: bool, best: str | None = None
+) -> list[Summary]:
     """Return the summaries sorted and with marks. Only a lock that finished every counted run can
-    be marked."""
+    be marked. best: the best lock, if it is not that with the best median."""
 
     def order(summary: Summary) -> tuple[bool, float]:
         if summary.median is None:
@@ -107,20 +107,14 @@ def marked(summaries: list[Summary], lower_is_better: bool) -> list[Summary]:
         return (False, summary.median if lower_is_better else -summary.median)
 
     ranked = sorted(summaries, key=order)
-    best = next((s for s in ranked if s.complete and s.median is not None), None)
-    if best is None or best.median is None:
+    star = next((s for s in ranked if (s.lock == best if best else s.complete)), None)
+    if star is None or star.median is None:
         return ranked
-    marked_summaries = []
-    for summary in ranked:
-        mark = ""
-        if summary is best:
-            mark = "*"
-        elif summary.complete and summary.median is not None:
-            near = (
-                summary.median * NEAR <= best.median
-                if lower_is_better
-                else summary.median >= NEAR * best.median
-            )
-            mark = "=" if near else ""
-        marked_summaries.append(replace(summary, mark=mark))
-    return marked_summaries
+    return [replace(summary, mark=_mark(summary, star.lock, star.median)) for summary in ranked]
+
+
+def _mark(summary: Summary, best: str, median: float) -> str:
+    if summary.lock == best:
+        return "*"
+    is_marked = summary.complete and summary.median is not None and is_near(summary.median, median)
+    return "=" if is_marked else ""

@@ -15,6 +15,7 @@ from lockwright.compare.plan import Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.verdict import Verdict, heading
 from lockwright.compare.warnings import at_threads
+from lockwright.stats.near import TOLERANCE
 
 if TYPE_CHECKING:
     from lockwright.compare.baseline import Change, Row
@@ -83,11 +84,16 @@ def ratio_definition(plan: Plan) -> str:
     return f"{above} divided by {below} of the same round, as the geometric mean over the rounds"
 
 
+def best(plan: Plan) -> str:
+    """Return the meaning of `*`."""
+    return "best median" if plan.budget is None else "best in the rounds that the locks share"
+
+
 def legend(plan: Plan) -> list[tuple[str, str]]:
     """Return the meaning of the marks and columns, as (term, meaning)."""
     return [
-        ("*", "best median" if plan.budget is None else "the best"),
-        ("=", "within 5 % of the best median"),
+        ("*", f"{best(plan)}, of the locks that ended every run"),
+        ("=", f"median within {numbers.percent(TOLERANCE)} of that of *"),
         ("rel. sd", "standard deviation of the runs, in per cent of their mean"),
         ("ratio", f"{ratio_definition(plan)}; above 1 is better than {plan.reference}"),
         ("95 % CI", _interval(plan)),

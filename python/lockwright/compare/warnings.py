@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lockwright.base import numbers
 from lockwright.compare.plan import UNSPECIFIED, Plan
-from lockwright.machine.load import BUSY
+from lockwright.machine import load
 from lockwright.run.record import Record
 from lockwright.stats import inference
 
@@ -42,7 +42,7 @@ def collect(plan: Plan, records: Sequence[Record]) -> list[str]:
     texts = [
         _spread(plan, values),
         *_outlier_warnings(plan, values),
-        _disturbed([run for run in records if run.counted and run.others is not None]),
+        load.warning([run.others for run in records if run.counted]),
         _short(cells),
     ]
     return [text for text in texts if text is not None]
@@ -80,18 +80,6 @@ def _outlier_warnings(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> It
             f"as with {_named(max(odd, key=odd.__getitem__))}; something else may have "
             "disturbed them: repeat on a quiet machine"
         )
-
-
-def _disturbed(known: Sequence[Record]) -> str | None:
-    shares = [run.others or 0.0 for run in known]
-    disturbed = [share for share in shares if share > BUSY]
-    if not disturbed:
-        return None
-    return (
-        f"other processes took more than {numbers.percent(BUSY)} of the machine during "
-        f"{len(disturbed)} of {len(known)} runs, "
-        f"at most {numbers.percent(max(disturbed))}; repeat on a quiet machine"
-    )
 
 
 def _short(cells: Mapping[_Cell, Sequence[Record]]) -> str | None:

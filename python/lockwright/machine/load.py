@@ -19,6 +19,20 @@ _NAMED = 3
 """Number of the busiest programs to name."""
 
 
+def warning(shares: Sequence[float | None]) -> str | None:
+    """Return the warning about runs that other programs have disturbed; None if there are none.
+    shares: of all processors that they used during each run, None where it is not known."""
+    known = [share for share in shares if share is not None]
+    disturbed = [share for share in known if share > BUSY]
+    if not disturbed:
+        return None
+    return (
+        f"other processes took more than {numbers.percent(BUSY)} of the machine during "
+        f"{len(disturbed)} of {len(known)} runs, "
+        f"at most {numbers.percent(max(disturbed))}; repeat on a quiet machine"
+    )
+
+
 @dataclass(frozen=True)
 class Times:
     """Processor seconds of the machine since boot. stolen: those taken by a host, part of busy."""

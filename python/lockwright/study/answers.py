@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lockwright.study.rules import TOLERANCE
+from lockwright.stats.near import TOLERANCE, is_near
 
 CLOSE = 0.9
 """The least correlation at which one quantity counts as following the other."""
@@ -96,7 +96,7 @@ def latency_answers(machine: str, growth: pd.DataFrame, at_max: pd.DataFrame) ->
 def _best_in_both(part: pd.DataFrame) -> bool:
     """Return whether the lock with the least time also has nearly the least latency."""
     fastest = part.latency.to_numpy()[part.time.to_numpy().argmin()]
-    return bool(fastest <= (1 + TOLERANCE) * part.latency.min())
+    return is_near(fastest, part.latency.min())
 
 
 def _how_much(effect: pd.DataFrame) -> str:
@@ -121,9 +121,9 @@ def _always_best(best: pd.DataFrame, shown: bool) -> str:
         if shown:
             begin = _reserved("Yes", shown) if len(always) == 1 else "The runs do not tell"
             return (
-                f"{begin}: at the largest count, {len(always)} of {len(at_max)} locks are such that"
-                " no other one is shown to be better for any lock-sensitive application:"
-                f" {', '.join(always)}."
+                f"{begin}: at the largest count, {len(always)} of {len(at_max)} locks are within"
+                f" {_percent(TOLERANCE)} of the best one for every lock-sensitive application, and"
+                f" not shown to be worse: {', '.join(always)}."
             )
         return (
             "Yes: at the largest count, for every lock-sensitive application these are among the"

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from lockwright.base.errors import LockwrightError
+from lockwright.base.numbers import number
+from lockwright.machine import load
 from lockwright.study.schema import METRICS
 
 WARM_UP = "warm-up"
@@ -14,6 +16,13 @@ _OURS = {"threads", "round", "lock", "outcome", "value", "unit"}
 def is_comparison(heading: Sequence[str]) -> bool:
     """Return whether a file with this heading was written by `lockwright compare --csv`."""
     return set(heading) >= _OURS and "application" not in heading
+
+
+def disturbance(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
+    """Return the warning about other programs during the runs; None without one."""
+    if "others" not in heading:
+        return None
+    return load.warning([number(row[heading.index("others")]) for row in rows])
 
 
 def as_runs(

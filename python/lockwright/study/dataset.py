@@ -19,7 +19,7 @@ def _none_unfinished() -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Source:
-    """The runs of one file.
+    """The runs of one file. name: of the plan, or else of the file.
 
     frame: a row per run, with the columns machine, application, count, lock, variant ('' where
     there is none) and one per metric, in the metric's unit. counted: the unit of `count`, 'nodes',

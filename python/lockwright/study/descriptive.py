@@ -38,10 +38,39 @@ def loss_to_best(cells: Cells, point: str) -> pd.DataFrame:
     return means.rdiv(means.max(axis=1), axis=0) - 1
 
 
-def best_share(cells: Cells, rule: Rule) -> pd.DataFrame:
+def lost_at(cells: Cells, lost: pd.DataFrame, point: str) -> pd.DataFrame:
+    """Return which locks have runs without a figure at a point, a row per application. lost: of
+    `unfinished`."""
+    counts = cells.counts(point)
+    if point != "opt":
+        # A lock without any figure has no count of its own.
+        counts = counts.apply(lambda line: line.fillna(line.max()), axis=1)
+    keys = set(lost[_KEYS].itertuples(index=False, name=None))
+    flags = {
+        lock: [(name, count, lock) in keys for name, count in counts[lock].items()]
+        for lock in counts
+    }
+    return pd.DataFrame(flags, counts.index, dtype=bool)
+
+
+def among_best(cells: Cells, rule: Rule, lost: pd.DataFrame, point: str) -> pd.DataFrame:
+    """Return which locks are among the best, a row per application: those that are by the rule, and
+    have a figure of each run. lost: of `unfinished`."""
+    at_point = cells.at(point)
+    flags = {name: rule.among_best(at_point.row(name)) for name in at_point.applications}
+    best = pd.DataFrame(flags, at_point.locks, dtype=bool).T
+    return best & ~lost_at(cells, lost, point)
+
+
+def best_share(cells: Cells, rule: Rule, lost: pd.DataFrame) -> pd.DataFrame:
     """Return the share of the applications where a lock is among the best, a row per lock (Tables
-    31-37)."""
-    return _share_of_applications(cells, rule.among_best, POINTS)
+    31-37), of those that it was run on. lost: of `unfinished`."""
+    columns = {}
+    for point in POINTS:
+        ran = cells.at(point).mean.notna() | lost_at(cells, lost, point)
+        best = among_best(cells, rule, lost, point)
+        columns[point] = best.astype(float).where(ran).mean()
+    return pd.DataFrame(columns, dtype=np.float64).rename_axis("lock")
 
 
 def harmful_share(cells: Cells, rule: Rule) -> pd.DataFrame:
@@ -49,14 +78,12 @@ def harmful_share(cells: Cells, rule: Rule) -> pd.DataFrame:
     return _share_of_applications(cells, rule.harmful, ("max", "opt"))
 
 
-def best_locks(cells: Cells, rule: Rule, point: str, most: int = 3) -> pd.Series:
+def best_locks(best: pd.DataFrame, means: pd.DataFrame, most: int = 3) -> pd.Series:
     """Return the names of at most `most` best locks of each application, best first, and the number
-    of others."""
-    at_point = cells.at(point)
+    of others. best: of `among_best`; means: of the same locks."""
     names = {}
-    for application in at_point.applications:
-        good = at_point.mean.loc[application][rule.among_best(at_point.row(application))]
-        ranked = list(good.sort_values(ascending=False).index)
+    for application, flags in best.iterrows():
+        ranked = list(means.loc[application][flags].sort_values(ascending=False).index)
         more = f" +{len(ranked) - most}" if len(ranked) > most else ""
         names[application] = ", ".join(ranked[:most]) + more
     return pd.Series(names, dtype=object)

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from lockwright.stats.near import TOLERANCE
 from lockwright.study.cells import Cells
 from lockwright.study.dataset import COUNT
 from lockwright.study.descriptive import opt_gain
-from lockwright.study.rules import TOLERANCE
 
 
 def correlation(paired: pd.DataFrame) -> pd.DataFrame:

@@ -39,9 +39,13 @@ class MachineMetric:
         """The lock-sensitive applications only."""
         return self.cells.only(effect.sensitive(self.effect))
 
+    def among_best(self, point: str) -> pd.DataFrame:
+        """Return which locks are among the best at a point, a row per application."""
+        return descriptive.among_best(self.cells, self.rule, self.unfinished, point)
+
     @cached_property
     def best(self) -> pd.DataFrame:
-        return descriptive.best_share(self.sensitive, self.rule)
+        return descriptive.best_share(self.sensitive, self.rule, self.unfinished)
 
     @cached_property
     def harmful(self) -> pd.DataFrame:

@@ -131,7 +131,8 @@ def _applications(part: MachineMetric) -> Table:
             " sensitive"
         )
     frame["sensitive"] = _marks(effect)
-    frame["best_at_max"] = descriptive.best_locks(part.cells, part.rule, "max")
+    means = part.cells.at("max").mean
+    frame["best_at_max"] = descriptive.best_locks(part.among_best("max"), means)
     return Table(
         f"{part.name}.applications",
         f"{part.sample.title}: the applications",

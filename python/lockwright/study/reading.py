@@ -94,7 +94,9 @@ class _File:
                 raise self.complaint(
                     line, f"has {len(row)} fields where the heading has {len(self.heading)}"
                 )
+        self.disturbance = None
         if comparison.is_comparison(self.heading):
+            self.disturbance = comparison.disturbance(self.heading, self.rows)
             self.heading, self.rows = comparison.as_runs(
                 self.heading, self.rows, path.resolve().parent.name, path.stem, self.heading_error
             )
@@ -111,6 +113,8 @@ class _File:
 
 def _read(path: Path, machine: str, better: dict[str, str], notes: list[str]) -> Source:
     file = _File(path)
+    if file.disturbance:
+        notes.append(f"{path.name}: {file.disturbance}")
     indices = _dimensions(file)
     metrics = _metrics(file, better)
     if not file.rows:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lockwright.base.errors import LockwrightError
+from lockwright.machine import load
 from lockwright.machine.meters import total_watts
 from lockwright.run.record import FINISHED
 from lockwright.study import schema
@@ -31,7 +32,7 @@ def is_study_file(path: Path) -> bool:
 _KINDS: dict[str, Any] = {
     **dict.fromkeys(("program", "lock", "machine", "outcome", "pinning"), str),
     **dict.fromkeys(("threads", "nodes"), int),
-    **dict.fromkeys(("value", "latency"), float | None),
+    **dict.fromkeys(("value", "latency", "others"), float | None),
 }
 """The types of the columns of a run, which SQLite does not enforce."""
 
@@ -90,7 +91,7 @@ def _source(
     frame = frame[["machine", "application", COUNT, "lock", "variant", *metrics]]
     unfinished = pd.DataFrame(unfinished_runs, columns=list(UNFINISHED))
     counted = "nodes" if by_nodes else "threads"
-    return Source(path.stem, frame, metrics, counted, unfinished=unfinished), _notes(path, rows)
+    return Source(plan["name"], frame, metrics, counted, unfinished=unfinished), _notes(path, rows)
 
 
 def _line(
@@ -127,7 +128,10 @@ def _configuration(row: dict[str, Any], plan: dict[str, Any], by_nodes: bool) ->
 
 def _notes(path: Path, rows: list[dict[str, Any]]) -> list[str]:
     outcomes = Counter(row["outcome"] for row in rows if row["outcome"] != FINISHED)
-    if not outcomes:
-        return []
-    words = ", ".join(f"{count} {what}" for what, count in sorted(outcomes.items()))
-    return [f"{path.name}: runs that count for no lock: {words}"]
+    notes = []
+    if outcomes:
+        words = ", ".join(f"{count} {what}" for what, count in sorted(outcomes.items()))
+        notes.append(f"{path.name}: runs that count for no lock: {words}")
+    if disturbed := load.warning([row["others"] for row in rows]):
+        notes.append(f"{path.name}: {disturbed}")
+    return notes

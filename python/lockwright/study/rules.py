@@ -12,15 +12,10 @@ from numpy.typing import NDArray
 
 from lockwright.base import numbers
 from lockwright.stats.inference import CONFIDENCE
+from lockwright.stats.near import HARM, NEAR, TOLERANCE
 from lockwright.study.cells import Matrix, Row
 
 Flags = NDArray[np.bool_]
-
-TOLERANCE = 0.05
-"""The margin of the published studies (TOCS 2019, section 4.4)."""
-
-HARM = 0.15
-"""A lock is harmful where the best one is better by more than this (TOCS 2019, Table 12)."""
 
 
 class Rule(Protocol):
@@ -109,8 +104,8 @@ class Shown:
         return self._exceeds(row, 0.0)
 
     def among_best(self, row: Row) -> Flags:
-        """Return the locks that no other is shown to beat."""
-        return np.asarray(~self.better(row).any(axis=0) & ~np.isnan(row.mean))
+        """Return the locks that are near the best and that no other is shown to beat."""
+        return np.asarray(~self.better(row).any(axis=0) & (row.mean >= NEAR * _greatest(row)))
 
     def harmful(self, row: Row) -> Flags:
         """Return the locks that another one is shown to beat by more than HARM."""

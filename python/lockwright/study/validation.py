@@ -7,9 +7,10 @@ import pandas as pd
 
 from lockwright.stats.inference import CONFIDENCE
 from lockwright.stats.moderated import Vector
+from lockwright.stats.near import TOLERANCE
 from lockwright.study import cells
 from lockwright.study.dataset import COUNT, Sample
-from lockwright.study.rules import TOLERANCE, Flags, Rule
+from lockwright.study.rules import Flags, Rule
 from lockwright.study.schema import INTERPOSED, MANUAL
 
 

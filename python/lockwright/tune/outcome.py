@@ -58,10 +58,9 @@ def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) ->
                 ratio=_ratio(race_runs, row, plan.reference),
                 fate=_fate(plan, killed, dropped_out),
                 limit=round(max(killed), 2) if killed else None,
-                mark="",
             )
         )
-    ranked = _ranked(plan, standing, stats.marked(rows, plan.lower_is_better))
+    ranked = _ranked(standing, stats.marked(rows, plan.lower_is_better, standing.best))
     bound = _bound(race_runs, standing, plan.reference)
     return Outcome(threads, standing, ending, ranked, bound, plan.reference)
 
@@ -97,14 +96,13 @@ def _ratio(race_runs: RaceRuns, row: Summary, reference: str) -> Ratio | None:
     )
 
 
-def _ranked(plan: Plan, standing: Standing, rows: Sequence[Summary]) -> list[Summary]:
-    """Return the remaining locks in their order, then the others; the leader has the star."""
+def _ranked(standing: Standing, rows: Sequence[Summary]) -> list[Summary]:
+    """Return the remaining locks in their order, then the others. Those that were set aside have no
+    mark, since their medians are of fewer rounds."""
     ranks = {lock: number for number, lock in enumerate(standing.remaining)}
-    best = standing.best
+    aside = {lock for lock, out in standing.dropped.items() if out.how == race.BEHIND}
     ranked = sorted(rows, key=lambda row: ranks.get(row.lock, len(ranks)))
-    return [
-        replace(row, mark="*" if row.lock == best else row.mark.replace("*", "=")) for row in ranked
-    ]
+    return [replace(row, mark="") if row.lock in aside else row for row in ranked]
 
 
 def _fate(plan: Plan, killed: Sequence[float], out: Exit | None) -> str:

@@ -3,11 +3,10 @@
 import statistics
 from collections.abc import Sequence
 
+from lockwright.stats.near import NEAR
+
 Samples = Sequence[tuple[float, float]]
 """Seconds since the change, negative before it, and acquisitions by then, ascending."""
-
-WITHIN = 0.95
-"""Share of the best lock's rate that a settled lock reaches."""
 
 _STEADY = 0.5
 """Share of the second phase, at its end, that defines the new rate."""
@@ -37,14 +36,14 @@ def settling_time(own: Sequence[Samples], best: Sequence[Samples]) -> float | No
     """Return the seconds from the change until the rate is within 5 % of the best lock's new rate.
 
     The new rate is the median over the best lock's runs of the rate in the last half of the second
-    phase. From the returned time to the end the lock's mean rate is at least WITHIN of it, as is
+    phase. From the returned time to the end the lock's mean rate is at least NEAR of it, as is
     the rate in the first window. None if there is no such time.
     """
     if not own or not best:
         return None
     end = min(samples[-1][0] for samples in (*own, *best))
     steady = end - _STEADY * end
-    settled = WITHIN * statistics.median(rate(samples, steady, end) for samples in best)
+    settled = NEAR * statistics.median(rate(samples, steady, end) for samples in best)
     begin = 0.0
     while begin + _WINDOW <= end:
         window = statistics.median(rate(each, begin, begin + _WINDOW) for each in own)

@@ -12,8 +12,9 @@ from lockwright.bench.regret.runs import Runs
 from lockwright.bench.regret.step import settling_time
 from lockwright.preload.locks import BASELINE
 from lockwright.stats.inference import Ratio
+from lockwright.stats.near import HARM, TOLERANCE
 
-CLOSE, NEAR = 0.05, 0.15
+CLOSE, NEAR = TOLERANCE, HARM
 """Regrets that a lock for all cases should not exceed in most cells, and in any cell."""
 
 COSTLY = 0.1

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from lockwright.base.numbers import percent
+from lockwright.stats.near import HARM, NEAR
 from lockwright.study import best_lock_ratio, descriptive
-from lockwright.study.dataset import COUNT
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report.plots import (
     LOCK,
@@ -25,16 +25,12 @@ from lockwright.study.report.plots import (
     numbers,
     series,
 )
-from lockwright.study.rules import HARM
 
 WORDS = {"one": "the smallest count", "max": "the largest count", "opt": "each lock's best count"}
 """The names of POINTS: the published study's one node, max nodes and opt nodes."""
 
 _FAILED = "x"
 """The mark of a lock with runs that gave no figure."""
-
-_NEAR = 1.05
-"""Largest ratio of the best lock to a lock that a sentence calls near the best."""
 
 _WIDEST = 3.0
 """The largest distance to the best lock on a coverage curve."""
@@ -73,11 +69,7 @@ def loss_map(part: MachineMetric) -> Figure:
     every application at its largest count."""
     at_max = part.cells.at("max")
     losses = 1 - at_max.mean.div(at_max.mean.max(axis=1), axis=0)
-    failed = pd.DataFrame(False, index=losses.index, columns=losses.columns)
-    largest = part.cells.counts("max").max(axis=1)
-    for each in part.unfinished.itertuples():
-        if getattr(each, COUNT) == largest.get(each.application) and each.lock in failed:
-            failed.loc[each.application, each.lock] = True
+    failed = descriptive.lost_at(part.cells, part.unfinished, "max")
     behind = losses.mask(failed, 1.0)
     locks = behind.mean().sort_values(kind="stable").index
     applications = behind.max(axis=1).sort_values(ascending=False, kind="stable").index
@@ -89,15 +81,17 @@ def loss_map(part: MachineMetric) -> Figure:
         [_FAILED if mark else text for text, mark in zip(*line, strict=True)]
         for line in zip(plot.texts, marks, strict=True)
     ]
-    average = losses.mean()
     most = losses.max().idxmax()
     application = losses[most].idxmax()
     shows = "All locks are alike."
     if losses[most].max() > 0:
+        row = at_max.row(application)
+        is_shown = part.rule.better(row)[:, at_max.locks.index(most)].any()
         shows = (
-            f"{average.idxmin()} is nearest to the best lock: {percent(average.min())}"
-            f" behind on average. {most} is farthest: {percent(losses[most].max())} behind,"
-            f" in {application}."
+            f"Over all programs, {locks[0]} loses least on average,"
+            f" {percent(behind[locks[0]].mean())}. {most} is farthest behind:"
+            f" {percent(losses[most].max())}, in {application}"
+            f"{'' if is_shown else ', which may be noise'}."
         )
     at = f", at {WORDS['max']}" if len(points(part)) > 1 else ""
     mark = (
@@ -212,7 +206,7 @@ def _coverage(part: MachineMetric, point: str) -> Figure:
         lock: [100 * (losses[lock].dropna() <= limit + 1e-9).mean() for limit in behind]
         for lock in losses
     }
-    near = pd.Series({lock: (losses[lock].dropna() <= _NEAR).mean() for lock in losses})
+    near = pd.Series({lock: (losses[lock].dropna() <= 1 / NEAR).mean() for lock in losses})
     return Figure(
         f"{part.name}.coverage-{point}",
         f"Coverage: how often a lock is near the best, at {WORDS[point]}",
@@ -236,11 +230,7 @@ def _coverage(part: MachineMetric, point: str) -> Figure:
 def _portfolio(part: MachineMetric) -> Figure:
     """Return the figure of locks chosen greedily so that together they contain a best one for as
     many applications as possible."""
-    cells = part.sensitive.at("max")
-    good = pd.DataFrame(
-        {name: part.rule.among_best(cells.row(name)) for name in cells.applications},
-        index=cells.locks,
-    ).astype(bool)
+    good = part.among_best("max").loc[part.sensitive.applications].T
     left, names, reached = set(good.columns), [], []
     while left:
         gained = good[sorted(left)].sum(axis=1)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lockwright.base.numbers import percent
 from lockwright.page.rows import Row, number
+from lockwright.stats.near import TOLERANCE
 from lockwright.study.dataset import DataSet
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report import links
@@ -17,12 +18,17 @@ def takeaway(view: MetricView) -> str:
     if not sensitive:
         return f"{about}: no program is shown to depend on its lock."
     matter = f"{about}: the lock matters for {sensitive} of {len(effect)} programs"
-    most = best["max"].idxmax()
-    share = best["max"][most]
+    share = best["max"].max()
+    losses = view.verdicts["max"].loss.loc[effect.index[effect.sensitive]].mean()
+    first, *others = losses[best["max"] == share].sort_values().index
     if share == 1:
-        return f"{matter}; {most} is among the best for all of them."
+        are = f" and {len(others)} more are" if others else " is"
+        return (
+            f"{matter}; {first}{are} among the best for all of them: within {percent(TOLERANCE)} of"
+            " the best lock, and not shown to be worse."
+        )
     return (
-        f"{matter}, and no lock is best for all: {most}, most often among the best, is so for"
+        f"{matter}, and no lock is among the best for all: {first} is most often, for"
         f" {percent(share)} of them."
     )
 

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from lockwright.base import numbers
 from lockwright.page.rows import Row, number
+from lockwright.stats.near import HARM, TOLERANCE
 from lockwright.study.cells import POINTS
 from lockwright.study.dataset import COUNT
 from lockwright.study.machine_metric import MachineMetric
@@ -16,7 +17,6 @@ from lockwright.study.report.metric_figures import WORDS
 from lockwright.study.report.plots import LOCK, PROGRAM, Dots, Figure, Lines, Series
 from lockwright.study.report.plots import numbers as to_numbers
 from lockwright.study.report.verdicts import BEST, HARMFUL, KIND, MetricView, Verdicts
-from lockwright.study.rules import HARM
 
 _UNSTEADY = 0.20
 """Relative standard deviation above which the mean of the runs is called unsteady."""
@@ -81,14 +81,12 @@ class Advice(NamedTuple):
 def advice(view: MetricView, application: str) -> Advice:
     """Return the advice on the locks of an application."""
     part, verdicts = view.part, view.verdicts
-    measured = verdicts["max"].verdict.loc[application].dropna()
     good, bad = (by_mean(verdicts["max"], application, word) for word in (BEST, HARMFUL))
     lost = part.unfinished[part.unfinished.application == application]
-    best = part.rule.among_best(part.cells.at("max").row(application)).sum()
     losses = verdicts["max"].loss.loc[application]
     counts = verdicts["opt"].count.loc[application]
     at_best = by_mean(verdicts["opt"], application, BEST)
-    alike = bool(best == len(measured)) and not bad and lost.empty
+    alike = _are_alike(view, application)
     return Advice(
         *_effect(view, application),
         at=WORDS["max"] if len(view.points) > 1 else "",
@@ -104,6 +102,13 @@ def advice(view: MetricView, application: str) -> Advice:
     )
 
 
+def _are_alike(view: MetricView, application: str) -> bool:
+    """Return whether no lock is shown to differ from another, and each run has a figure."""
+    row = view.part.cells.at("max").row(application)
+    lost = view.part.unfinished.application == application
+    return not view.part.rule.better(row).any() and not lost.any()
+
+
 def programs(view: MetricView) -> list[Row]:
     """Return a row for each application: whether the lock matters, and which to use."""
     effect, verdicts = view.part.effect, view.verdicts["max"]
@@ -113,8 +118,7 @@ def programs(view: MetricView) -> list[Row]:
         mark = "yes" if line.sensitive else "undecided" if line.undecided else "no"
         best = by_mean(verdicts, name, BEST)
         more = f" and {len(best) - 6} more" if len(best) > 6 else ""
-        every = len(best) == verdicts.verdict.loc[name].notna().sum()
-        use = "any" if every else ", ".join(best[:6]) + more
+        use = "any" if _are_alike(view, name) else ", ".join(best[:6]) + more
         cells = [
             (name, name),
             (mark, mark),
@@ -197,9 +201,9 @@ def _reasons(view: MetricView, application: str, good: list[str], bad: list[str]
     part = view.part
     if part.rule.intervals:
         yield (
-            "Use: no other lock is shown to be better, and the best mean is no more than"
-            f" {100 * HARM:.0f} % higher. Avoid: another lock is shown to be better by more than"
-            " that, or some runs came to no figure."
+            "Use: no other lock is shown to be better, and the mean is within"
+            f" {numbers.percent(TOLERANCE)} of the best one. Avoid: another lock is shown to be"
+            f" better by more than {numbers.percent(HARM)}, or some runs came to no figure."
         )
     else:
         yield (

@@ -9,7 +9,6 @@ from lockwright.study.cells import POINTS
 from lockwright.study.dataset import COUNT
 from lockwright.study.machine_metric import MachineMetric
 from lockwright.study.report.metric_figures import points
-from lockwright.study.rules import HARM
 
 BEST, HARMFUL, BETWEEN = "use", "avoid", ""
 
@@ -21,9 +20,8 @@ KIND = {BEST: "close", HARMFUL: "incomplete"}
 class Verdicts:
     """The verdicts of one part at one point: a row per application, a column per lock.
 
-    verdict: BEST for a lock that is among the best and whose mean is within HARM of the best one,
-    so that noise alone does not qualify it; HARMFUL for one that harms or has runs without a
-    figure; BETWEEN for others; None where it has no figure. mean: of its runs. loss: best / mean
+    verdict: BEST for a lock that is among the best; HARMFUL for one that harms or has runs without
+    a figure; BETWEEN for others; None where it has no figure. mean: of its runs. loss: best / mean
     - 1. count: of the mean.
     """
 
@@ -38,17 +36,18 @@ def verdicts_at(part: MachineMetric, point: str) -> Verdicts:
     at_point = part.cells.at(point)
     counts = part.cells.counts(point)
     losses = descriptive.loss_to_best(part.cells, point)
-    lost = set(part.unfinished[["application", COUNT, "lock"]].itertuples(index=False, name=None))
+    best = part.among_best(point)
+    lost = descriptive.lost_at(part.cells, part.unfinished, point)
     words = {}
     for name in at_point.applications:
         row = at_point.row(name)
-        best = part.rule.among_best(row) & (losses.loc[name].to_numpy() <= HARM)
         harmful = part.rule.harmful(row)
         ran = at_point.mean.loc[name].notna()
-        failed = [(name, count, lock) in lost for lock, count in counts.loc[name].items()]
         words[name] = [
-            None if not measured else HARMFUL if bad or lost else BEST if good else BETWEEN
-            for measured, good, bad, lost in zip(ran, best, harmful, failed, strict=True)
+            None if not measured else HARMFUL if bad or failed else BEST if good else BETWEEN
+            for measured, good, bad, failed in zip(
+                ran, best.loc[name], harmful, lost.loc[name], strict=True
+            )
         ]
     word = pd.DataFrame(words, index=at_point.locks, dtype=object).T
     return Verdicts(word, at_point.mean, losses, counts)

@@ -31,7 +31,7 @@ def write(data: DataSet, analysis: Analysis, options: ReportOptions) -> Iterator
     folder = options.folder
     folder.mkdir(parents=True, exist_ok=True)
     names = [str(path) for path in options.data]
-    title = options.title or f"Locks under {', '.join(path.stem for path in options.data)}"
+    title = options.title or f"Locks under {', '.join(source.name for source in data.sources)}"
     drawn = figures(data, analysis, options.baseline)
     page = folder / "report.html"
     files.write(page, html.render(data, analysis, drawn, title, names), "--output")

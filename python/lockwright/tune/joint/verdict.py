@@ -10,11 +10,11 @@ from typing import Any
 from lockwright.base import numbers, wording
 from lockwright.compare import safest
 from lockwright.compare.plan import Plan
-from lockwright.compare.stats import NEAR
 from lockwright.compare.verdict import Verdict
 from lockwright.preload.locks import BASELINE, options_of
 from lockwright.preload.rwlocks import parts_of, run_options
 from lockwright.run.settings import BATCH, SMALL
+from lockwright.stats.near import NEAR
 from lockwright.stats.sequential import Interval
 from lockwright.tune.joint.arm import Arm
 from lockwright.tune.joint.search import LOCKS, PAIRS, PROOF, SINGLES, Result, Search
