@@ -152,6 +152,52 @@ def test_rust_program_with_mutexes(cli: Cli, tmp_path: Path) -> None:
     assert (result.status, result.out, result.err) == (0, "ran\n", "")
 
 
+#: A library's file name, or a symbol of the program, and what the line says.
+OWN_LOCKS = {
+    "libgomp.so.1": "OpenMP",
+    "libomp.so.5": "OpenMP",
+    "libglib-2.0.so.0": "GLib",
+    "libabsl_synchronization.so.20220623": "Abseil",
+    "libQt6Core.so.6": "Qt",
+    "_ZN4absl12lts_202206235Mutex4LockEv": "Abseil",
+}
+
+
+@pytest.mark.parametrize("means", ["direct", "of a library"])
+@pytest.mark.parametrize("mark", OWN_LOCKS)
+def test_a_program_whose_locks_are_its_librarys(
+    cli: Cli, program: Program, tmp_path: Path, mark: str, means: str
+) -> None:
+    """It is run; the line comes before its output. That of a library which the program does not
+    use itself comes only if the program calls no mutex function either."""
+    folder = tmp_path / "libraries"
+    folder.mkdir()
+    options = ["-Wl,--no-as-needed", f"-Wl,-rpath,{folder}"]
+
+    def library(name: str, *needs: str) -> str:
+        path = folder / name
+        source = f"void {name.partition('.')[0].replace('-', '_')}(void) {{}}"
+        flags = ["-shared", "-fPIC", f"-Wl,-soname,{name}", *options, "-o", str(path)]
+        subprocess.run(["cc", *flags, "-x", "c", "-", *needs], input=source.encode(), check=True)
+        return str(path)
+
+    needs, symbol = [], ""
+    if mark.startswith("lib"):
+        needs = [library(mark)]
+        if means == "of a library":
+            needs = [library("libother.so", "-x", "none", *needs)]
+    else:
+        symbol = f"void {mark}(void) {{}}\n"
+    target, source = tmp_path / "program", symbol + "int puts(const char *);\n"
+    source += 'int main(void) { puts("ran"); return 0; }\n'
+    words = ["cc", *options, "-o", str(target), "-x", "c", "-", "-x", "none", *needs]
+    subprocess.run(words, input=source.encode(), check=True)
+    result = cli("run", "--lock", "ttas", "--", target)
+    assert (result.status, result.out) == (0, "ran\n")
+    assert len(result.err.splitlines()) == 1
+    assert f"uses {OWN_LOCKS[mark]}: its " in result.err
+
+
 @pytest.mark.parametrize("damage", ["offset", "names", "cut"])
 def test_damaged_table_of_sections(cli: Cli, program: Program, tmp_path: Path, damage: str) -> None:
     """The kernel does not read it, so the program runs."""

@@ -17,6 +17,7 @@ _PT_INTERP = 3
 _SHT_NOBITS = 8
 _DT_NEEDED = 1
 _DT_SONAME = 14
+_DT_RPATH, _DT_RUNPATH = 15, 29
 _DT_FLAGS_1 = 0x6FFFFFFB
 _DF_1_PIE = 0x08000000
 _ET_DYN = 3
@@ -183,6 +184,12 @@ class ElfFile:
     def needed(self) -> list[str]:
         """The names of the libraries that it depends on, in order."""
         return self._names(_DT_NEEDED)
+
+    @property
+    def run_paths(self) -> list[str]:
+        """The directories in which it wants its libraries to be looked for."""
+        paths = self._names(_DT_RPATH) + self._names(_DT_RUNPATH)
+        return [each for path in paths for each in path.split(":") if each]
 
     @property
     def soname(self) -> str | None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
 from lockwright.elf.file import Header, load
+from lockwright.preload import own_locks
 
 _MAX_INTERPRETERS = 5
 """The kernel's limit on nested script interpreters (BINPRM_MAX_RECURSION)."""
@@ -228,11 +229,18 @@ def _reason_to_doubt(program: Path, named: Path) -> str | None:
             f"{_label(program, named)} is a Go program: Go's own locks stay as they are, and only"
             " those of C code in it are the C library's"
         )
-    if b"rustc version" not in load(program).section(".comment") or _calls_mutexes(program):
+    calls_mutexes = _calls_mutexes(program)
+    if b"rustc version" in load(program).section(".comment") and not calls_mutexes:
+        return (
+            f"{_label(program, named)} is a Rust program that calls no pthread_mutex_lock: the "
+            "locks of Rust's standard library go to the kernel directly and stay as they are"
+        )
+    own = own_locks.of_program(program, with_dependencies=not calls_mutexes)
+    if own is None:
         return None
     return (
-        f"{_label(program, named)} is a Rust program that calls no pthread_mutex_lock: the locks "
-        "of Rust's standard library go to the kernel directly and stay as they are"
+        f"{_label(program, named)} uses {own.name}: its {own.locks} go to the kernel directly and "
+        "stay as they are; only pthread locks are replaced"
     )
 
 

@@ -85,7 +85,7 @@ def prepare(
 ) -> Prepared:
     """Check the options, and return the prepared comparison. Raises LockwrightError. about: further
     fields of the plan."""
-    from lockwright.base.errors import LockwrightError
+    from lockwright.base.errors import LockwrightError, warn
     from lockwright.compare import plan
     from lockwright.compare.store import default_path
     from lockwright.doctor import examine
@@ -116,7 +116,10 @@ def prepare(
     plan.check(wanted)
     program = binary.find(wanted.argv(min(wanted.threads))[0])
     _check_locks(known, locks)
-    binary.check(program, known.path_of(BASELINE), wanted.argv(min(wanted.threads))[1:])
+    if doubt := binary.check(
+        program, known.path_of(BASELINE), wanted.argv(min(wanted.threads))[1:]
+    ):
+        warn(doubt)
     others = other_libraries.choose(options.preload, program)
     wanted = replace(
         wanted, locks=(*locks, *(each.name for each in others)), other_libraries=others
