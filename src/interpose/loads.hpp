@@ -10,35 +10,39 @@
 #include <cstdint>
 
 #include "interpose/layout.hpp"
+#include "interpose/process_identity.hpp"
 #include "lockwright/env/native/syscall.hpp"
 
 namespace lockwright::interpose {
 
 struct load {
-  std::atomic<std::uint32_t> pid;
-  std::uint32_t unused;
+  std::atomic<std::uint64_t> taken;  ///< the hash of the process
+  process_identity process;
   char program[16];  ///< the kernel's name of the process
-  std::uint64_t unused_2;
 };
-static_assert(sizeof(load) == 32);
-LOCKWRIGHT_LAYOUT(load, pid, unused, program, unused_2);
+static_assert(sizeof(load) == 48);
+LOCKWRIGHT_LAYOUT(load, taken, process, program);
 
-/// The first loads of a run; later ones are not recorded.
+/// The first processes of a run; later ones are not recorded.
 struct loads {
-  static constexpr unsigned numbers = 16;
+  static constexpr unsigned numbers = 128;
   load of[numbers];
 
-  /// Records that this process has loaded the library.
-  void record_process() {
+  /// Records that this process has loaded the library; returns false if it is recorded already.
+  bool record_process() {
     using native_env::system_call;
-    const auto self = static_cast<std::uint32_t>(system_call(SYS_getpid));
+    const process_identity self = identity_of_caller();
+    const std::uint64_t number = self.hash();
     for (load& each : of) {
-      std::uint32_t present = 0;
-      if (each.pid.compare_exchange_strong(present, self) || present == self) {
+      std::uint64_t present = 0;
+      const bool is_new = each.taken.compare_exchange_strong(present, number);
+      if (is_new || present == number) {
         system_call(SYS_prctl, PR_GET_NAME, native_env::argument(each.program));
-        return;
+        each.process = self;
+        return is_new;
       }
     }
+    return true;
   }
 };
 LOCKWRIGHT_LAYOUT(loads, of);

@@ -37,8 +37,9 @@ void count(event what) {
 }
 
 void count_process() {
-  current_page().processes.fetch_add(1, std::memory_order_relaxed);
-  current_page().loaded.record_process();
+  if (current_page().loaded.record_process()) {
+    current_page().processes.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void count_unresolved(std::uint64_t names) {

@@ -29,12 +29,14 @@ enum class event : std::uint8_t {
   read_locked,      ///< an acquisition of one of our reader-writer locks, by a reader
   write_locked,     ///< ... by a writer
   spin_locked,      ///< an acquisition of one of our spin locks
+  rwlock_left,      ///< a call to acquire a reader-writer lock that is left to the C library
 };
 
 #if LOCKWRIGHT_COUNTING
 
 /// Adds one to the counter of the calling thread's stripe, atomically.
 void count(event what);
+/// Counts this process, once, whichever programs it executes.
 void count_process();
 void count_unresolved(std::uint64_t names);
 

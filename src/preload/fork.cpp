@@ -8,6 +8,7 @@
 #include "interpose/thread_number.hpp"
 #include "lockwright/env/native/blocks.hpp"
 #include "lockwright/env/native/thread.hpp"
+#include "preload/counting.hpp"
 #include "preload/metrics.hpp"
 #include "preload/watch.hpp"
 
@@ -37,6 +38,7 @@ void in_child() {
   native_env::blocks.forget_sweeps();
   ::new (&adopting) three_state<environment>();
   ::new (&adopting_semaphore) three_state<environment>();
+  count_process();
 }
 
 }  // namespace

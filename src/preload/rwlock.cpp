@@ -10,6 +10,7 @@
 #include "interpose/real.hpp"
 #include "lockwright/rwlock_uses.hpp"
 #include "lockwright/rwrows.hpp"
+#include "preload/counting.hpp"
 #include "preload/exclusive_rwlock.hpp"
 #include "preload/replaced_rwlock.hpp"
 #include "preload/rwlock_choice.hpp"
@@ -137,7 +138,11 @@ struct rwlock_entries {
     }
   }
 
-  static void record_library_call(bool) {}
+  static void record_library_call(bool waits) {
+    if (waits) {
+      count(event::rwlock_left);
+    }
+  }
 
   template <class Call>
   static int library_until(deadline_clock clock, const timespec* deadline, Call call) {

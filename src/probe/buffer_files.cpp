@@ -24,8 +24,6 @@ constexpr std::uint64_t layout_number = interpose::layout_number<profile_buffer>
 /// The path of the first file.
 constinit char path[512]{};
 
-std::uint32_t self() { return static_cast<std::uint32_t>(system_call(SYS_getpid)); }
-
 long open_file(const char* name) {
   return system_call(SYS_openat, AT_FDCWD, argument(name), O_RDWR | O_CLOEXEC);
 }
@@ -51,7 +49,7 @@ profile_buffer* map_file(long file) {
     system_call(SYS_munmap, argument(mapped), sizeof(profile_buffer));
     return nullptr;
   }
-  if (mapped->pid.load() == 0) {
+  if (mapped->claimed.load() == 0) {
     // Avoids page faults on a lock path, which would take longer than what is measured there.
     // Kernels before 5.14 do not support the request.
     constexpr long populate_write = 23;
@@ -105,13 +103,15 @@ profile_buffer* map_first() {
 }
 
 bool claim(profile_buffer& target) {
-  std::uint32_t present = 0;
-  if (target.pid.compare_exchange_strong(present, self())) {
+  const interpose::process_identity self = interpose::identity_of_caller();
+  std::uint64_t present = 0;
+  if (target.claimed.compare_exchange_strong(present, self.hash())) {
     const instant now = both_clocks();
     target.begin_ticks = now.ticks;
     target.begin_ns = now.ns;
     target.ticks_per_second = ticks_per_second();
-  } else if (present == self()) {
+    target.process = self;
+  } else if (present == self.hash()) {
     clear_records(target);
   } else {
     return false;
@@ -128,7 +128,7 @@ other_process& note_other_process(profile_buffer& first) {
   if (number >= profile_buffer::other_numbers) {
     return first.other_processes[profile_buffer::other_numbers];
   }
-  first.other_processes[number].pid = self();
+  first.other_processes[number].process = interpose::identity_of_caller();
   return first.other_processes[number];
 }
 

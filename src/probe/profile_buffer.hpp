@@ -12,6 +12,7 @@
 
 #include "interpose/layout.hpp"
 #include "interpose/loads.hpp"
+#include "interpose/process_identity.hpp"
 #include "probe/histogram.hpp"
 
 namespace lockwright::probe {
@@ -293,10 +294,11 @@ struct other_process {
   /// In `taken`: its threads wait, or lock many mutexes, and no file was left.
   static constexpr std::uint32_t is_unseen = 1U << 31;
 
-  std::atomic<std::uint32_t> pid;
+  interpose::process_identity process;
   std::atomic<std::uint32_t> taken;  ///< acquisitions before it had a file; at least half of them
+  std::uint32_t unused;
 };
-LOCKWRIGHT_LAYOUT(other_process, pid, taken);
+LOCKWRIGHT_LAYOUT(other_process, process, taken, unused);
 
 struct alignas(4096) profile_buffer {
   static constexpr char magic[8] = "LWPROBE";
@@ -313,11 +315,12 @@ struct alignas(4096) profile_buffer {
   static constexpr std::uint32_t spans_in_block = 64;
 
   interpose::layout_stamp stamp;
-  std::atomic<std::uint32_t> pid;     ///< of the profiled process, 0 until there is one
-  std::atomic<std::uint32_t> others;  ///< other processes that locked mutexes; in the first file
+  std::atomic<std::uint64_t> claimed;   ///< the hash of the profiled process, 0 until there is one
+  interpose::process_identity process;  ///< the same process; its number is 0 until it has begun
   std::uint64_t begin_ticks;
-  std::uint64_t begin_ns;          ///< of the monotonic clock
-  std::uint64_t ticks_per_second;  ///< 0 if the processor does not give it
+  std::uint64_t begin_ns;             ///< of the monotonic clock
+  std::uint64_t ticks_per_second;     ///< 0 if the processor does not give it
+  std::atomic<std::uint32_t> others;  ///< other processes that locked mutexes; in the first file
   std::atomic<std::uint32_t> threads_used;
   std::atomic<std::uint32_t> threads_sharing;  ///< threads that share the slot of another
   std::atomic<std::uint32_t> modules_used;
@@ -343,8 +346,8 @@ struct alignas(4096) profile_buffer {
   mutex_detail details[detail_numbers];
   span spans[span_numbers];
 };
-LOCKWRIGHT_LAYOUT(profile_buffer, stamp, pid, others, begin_ticks, begin_ns, ticks_per_second,
-                  threads_used, threads_sharing, modules_used, records_used, details_used,
+LOCKWRIGHT_LAYOUT(profile_buffer, stamp, claimed, process, begin_ticks, begin_ns, ticks_per_second,
+                  others, threads_used, threads_sharing, modules_used, records_used, details_used,
                   span_blocks_used, modules_taken, images, files, most, taken, other_processes,
                   program, loaded, creations, threads, inits, modules, stacks, records, details,
                   spans);

@@ -57,6 +57,7 @@ int main() {
   EMIT(event::read_locked);
   EMIT(event::write_locked);
   EMIT(event::spin_locked);
+  EMIT(event::rwlock_left);
   EMIT(histogram::parts);
   EMIT(histogram::octaves);
   EMIT(init_stack_shift);
@@ -72,6 +73,7 @@ int main() {
   EMIT(wait_counts::least_bits);
   std::printf("  \"stats_page::words\": %u},\n \"structs\": {\n", stats_page::words);
   emit_struct<lockwright::interpose::layout_stamp>();
+  emit_struct<lockwright::interpose::process_identity>();
   emit_struct<lockwright::interpose::load>();
   emit_struct<loads>();
   emit_struct<stats_page>();

@@ -117,6 +117,13 @@ def test_stats_sums_the_process_tree(cli: Cli, program: Program) -> None:
     assert figures["acquisitions"] == "2,000"
 
 
+def test_stats_name_a_process_that_still_runs(cli: Cli, program: Program) -> None:
+    script = f"{program('worker')} 2 500 1500 <&- >&- 2>&- & sleep 0.5"
+    result = cli("run", "--lock", "futex", "--stats", "--", "sh", "-c", script)
+    assert stats(result.err)["acquisitions"] == "1,000"
+    assert "still runs in the background, and is counted up to here" in result.err
+
+
 def test_stats_of_a_failing_program_are_printed(cli: Cli, program: Program) -> None:
     result = cli("run", "--lock", "futex", "--stats", "--", program("ends"), "3")
     assert result.status == 3

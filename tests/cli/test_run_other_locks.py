@@ -90,5 +90,6 @@ def test_stats_count_reader_writer_locks(cli: Cli, program: Program) -> None:
     ]
     done = cli(*words, program("rwlock"))
     assert done.status == 0
-    assert "took no mutex" in done.err
+    assert "took no mutex, but reader-writer locks 5 times" in done.err
+    assert "--rwlock" in done.err
     assert "read locks" not in done.err

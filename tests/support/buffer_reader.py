@@ -50,7 +50,7 @@ def write(path: Path) -> None:
 
 
 def _fill_header(buffer: np.void) -> None:
-    buffer["pid"], buffer["program"] = os.getpid(), sys.executable.encode()
+    buffer["process"]["pid"], buffer["program"] = os.getpid(), sys.executable.encode()
     buffer["begin_ticks"], buffer["begin_ns"] = _BEGIN_TICKS, _BEGIN_NS
     buffer["ticks_per_second"] = _RATE
     for name, count in (
@@ -59,9 +59,9 @@ def _fill_header(buffer: np.void) -> None:
     ):  # fmt: skip
         buffer[name] = count
     other = buffer["other_processes"][0]
-    other["pid"], other["taken"] = 2**22 + 1, 5
+    other["process"]["pid"], other["taken"] = 2**22 + 1, 5
     loaded = buffer["loaded"]["of"][0]
-    loaded["pid"], loaded["program"] = os.getpid(), b"python3"
+    loaded["process"]["pid"], loaded["program"] = os.getpid(), b"python3"
     buffer["creations"][3] = 4
     module = buffer["modules"][0]
     module["start"], module["end"], module["base"] = _BASE, _BASE + 2**24, _BASE

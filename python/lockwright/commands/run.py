@@ -215,15 +215,18 @@ def _run_counted(
     from lockwright.preload import counters
     from lockwright.preload.locks import preload
     from lockwright.run import foreground
+    from lockwright.run.unseen import UnseenPrograms
 
     with counters.counters_file() as path:
         environment = preload(subject.path, environment, program)
         environment[counters.VARIABLE] = str(path)
         foreground.ignore_termination()
         try:
-            end = foreground.run(program, argv, environment)
+            unseen = UnseenPrograms(path)
+            end = foreground.run(program, argv, environment, look=unseen.look)
         except OSError as error:
             raise _cannot_start(program, error) from error
+        running = unseen.running()
         try:
             counts = counters.read(path)
         except OSError as error:
@@ -232,10 +235,15 @@ def _run_counted(
             return foreground.end_as(end.status)
     if not all_counts:
         _print_unused_entries(subject, counts)
-    elif reason := counters.why_unused(counts, argv[0], end.process):
+    elif reason := counters.why_unused(counts, argv[0], end.process, unseen.found()):
         explain(reason)
     else:
         _show(subject, counts, environment)
+    if all_counts and running:
+        warn(
+            f"process {running[0]} still runs in the background, and is counted up to here: run it"
+            " in the foreground, where it ends with the command"
+        )
     return foreground.end_as(end.status)
 
 

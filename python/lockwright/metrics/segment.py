@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
+from lockwright.base.process_numbers import number_inside
 from lockwright.preload.layouts import layouts
 from lockwright.preload.locks import METRICS
 from lockwright.profile.attached import examination_error
@@ -85,7 +86,7 @@ def _sites(memory: int, address: int, process: Path) -> tuple[SiteWaits, ...] | 
     layout.check(_PAGE, header)
     fields = {field.name: field for field in layout.structs[_PAGE].fields}
     pid = int.from_bytes(header[fields["pid"].offset :][:4], "little")
-    if pid != _innermost_pid(process):
+    if pid != number_inside(process):
         return None
     stripes = layout.constants["metrics_page::stripes"]
     size = stripes * layout.structs[_COUNTS].bytes
@@ -111,14 +112,6 @@ def _bytes_at(memory: int, address: int, size: int) -> bytes:
     if len(data) < size:
         raise ProcessLookupError
     return data
-
-
-def _innermost_pid(process: Path) -> int:
-    """Return the number that the process has for itself, which differs in a container."""
-    for line in (process / "status").read_text(errors="replace").splitlines():
-        if line.startswith("NSpid:"):
-            return int(line.split()[-1])
-    return int(process.name)
 
 
 def examined(pid: int) -> Segment:

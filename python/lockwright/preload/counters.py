@@ -27,6 +27,7 @@ _EVENTS = {
     "reads": "read_locked",
     "writes": "write_locked",
     "spins": "spin_locked",
+    "rwlocks": "rwlock_left",
 }
 """The event of the library for each count."""
 
@@ -35,12 +36,13 @@ _EVENTS = {
 class Counts:
     """Sums over the process tree.
 
-    processes: those that loaded the library; unresolved: names that did not resolve to it (0 is
-    good); contended: acquisitions that found the lock held; handed_over: acquisitions of mutexes
-    that the C library serves (process-shared, robust, priority); reads, writes, spins: acquisitions
-    of reader-writer locks and spin locks that Lockwright implements; by_entry: mutexes of each
-    entry of a plan, first those without an entry; loaded: the programs, by process id, that loaded
-    the library first.
+    processes: those in which the library was loaded, forked ones included; unresolved: names that
+    did not resolve to it (0 is good); contended: acquisitions that found the lock held;
+    handed_over: acquisitions of mutexes that the C library serves (process-shared, robust,
+    priority); reads, writes, spins: acquisitions of reader-writer locks and spin locks that
+    Lockwright implements; rwlocks: those of reader-writer locks that the C library serves;
+    by_entry: mutexes of each entry of a plan, first those without an entry; loaded: the programs,
+    by process id, that loaded the library first.
     """
 
     processes: int
@@ -56,6 +58,7 @@ class Counts:
     reads: int = 0
     writes: int = 0
     spins: int = 0
+    rwlocks: int = 0
     by_entry: tuple[int, ...] = ()
     loaded: Mapping[int, str] = field(default_factory=dict)
 
@@ -102,9 +105,11 @@ def read(path: Path) -> Counts:
     )
 
 
-def why_unused(counts: Counts, program: str, ended: loads.Ended | None) -> LockwrightError | None:
+def why_unused(
+    counts: Counts, program: str, ended: loads.Ended | None, unseen: loads.Unseen | None = None
+) -> LockwrightError | None:
     """Return an error if the program used no lock of Lockwright, else None. ended: the started
-    process after its end, if known."""
+    process after its end, unseen: a program that could not report, if known."""
     if counts.took_a_lock:
         return None
     if counts.processes == 0:
@@ -113,10 +118,21 @@ def why_unused(counts: Counts, program: str, ended: loads.Ended | None) -> Lockw
             "check that it starts a dynamically linked program and keeps LD_PRELOAD",
         )
     if ended is not None and (became := loads.without_library(counts.loaded, ended)):
+        if unseen is not None and unseen.has_library and unseen.program == became:
+            return LockwrightError(f"'{program}' took no mutex; {unseen.fault}", unseen.advice)
         return LockwrightError(
             f"'{program}' became '{became}', which did not load the lock's library or could not "
             "open the counters",
             loads.ADVICE,
+        )
+    if unseen is None and ended is not None and ended.had_children and counts.processes == 1:
+        unseen = loads.Unseen("")
+    if unseen is not None:
+        return LockwrightError(f"'{program}' itself took no mutex; {unseen.fault}", unseen.advice)
+    if counts.rwlocks:
+        return LockwrightError(
+            f"'{program}' took no mutex, but reader-writer locks {counts.rwlocks:,} times",
+            "replace these with --rwlock; see 'lockwright list --rwlocks'",
         )
     return LockwrightError(
         f"'{program}' took no mutex, so no lock can change how it runs",

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lockwright.base.process_numbers import PROC, namespace_of
+
 ADVICE = (
     "check that it is dynamically linked and keeps LD_PRELOAD, that it runs in this root, and that "
     "its user may read the library"
@@ -18,10 +20,42 @@ ADVICE = (
 
 @dataclass(frozen=True)
 class Ended:
-    """A process that has ended. name: the kernel's last name of its program, "" if unknown."""
+    """A process that has ended. name: the kernel's last name of its program, "" if unknown.
+    had_children: whether it waited for any."""
 
     pid: int
     name: str
+    had_children: bool = False
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """A program that cannot report. has_library: whether it has the library, but not its file; else
+    it has not loaded that. program: "" for the children of a process of which nothing is known but
+    that they did not report."""
+
+    program: str
+    has_library: bool = False
+
+    @property
+    def fault(self) -> str:
+        """What is wrong, with the program as the subject."""
+        if not self.program:
+            return "the processes that it started did not report"
+        if self.has_library:
+            return (
+                f"'{self.program}', which it ran with the library, could not open the file for the"
+                " figures"
+            )
+        return f"'{self.program}', which it ran, did not load the library"
+
+    @property
+    def advice(self) -> str:
+        show = (
+            "if it runs in a sandbox, let that show /dev/shm, as with 'bwrap ... --bind /dev/shm"
+            " /dev/shm'"
+        )
+        return show if self.has_library else f"{ADVICE}; {show}" if not self.program else ADVICE
 
 
 def bytes_of(field: Any) -> bytes:
@@ -30,22 +64,26 @@ def bytes_of(field: Any) -> bytes:
 
 
 def programs(rows: Iterable[Any]) -> dict[int, str]:
-    """Return the program of each process, from the rows of the table in a file."""
+    """Return the program of each process of this PID namespace, from the rows of the table in a
+    file."""
+    own = namespace_of(PROC / "self")
     return {
-        int(row["pid"]): bytes_of(row["program"]).decode(errors="replace")
+        int(row["process"]["pid"]): bytes_of(row["program"]).decode(errors="replace")
         for row in rows
-        if row["pid"]
+        if row["process"]["pid"] and row["process"]["pid_namespace"] in (0, own)
     }
 
 
-def name_of(pid: int) -> str:
-    """Return the kernel's name of a process's program, also of a zombie's; "" without a process."""
+def ended(pid: int) -> Ended:
+    """Return what the kernel knows of a process, also of a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
-        return ""
+        return Ended(pid, "")
     # The name may itself contain parentheses.
-    return stat[stat.index(b"(") + 1 : stat.rindex(b")")].decode(errors="replace")
+    name, _, rest = stat.partition(b"(")[2].rpartition(b")")
+    page_faults_of_children = int(rest.split()[8])
+    return Ended(pid, name.decode(errors="replace"), page_faults_of_children > 0)
 
 
 def without_library(loaded: Mapping[int, str], ended: Ended) -> str:

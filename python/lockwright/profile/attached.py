@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from lockwright.base.errors import LockwrightError
+from lockwright.base.process_numbers import ThreadNumbers
 from lockwright.elf.file import load
 from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Holder, Place
 from lockwright.profile.symbols import Mapping, Symbols
@@ -134,7 +135,8 @@ class Attached:
         self.began = time.monotonic()
         self.mappings = mappings_of(self.process)
         self._code = [mapping for mapping in self.mappings if mapping[1]]
-        self._inner: dict[int, int] = {}
+        self._threads = ThreadNumbers(self.process)
+        self._seen: set[int] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -150,7 +152,7 @@ class Attached:
     @property
     def threads_seen(self) -> int:
         """The number of different threads in the samples."""
-        return len(self._inner)
+        return len(self._seen)
 
     @property
     def lock(self) -> str:
@@ -181,7 +183,8 @@ class Attached:
         samples.threads_most = max(samples.threads_most, len(tids))
         now_asleep: defaultdict[int, int] = defaultdict(int)
         owners: dict[int, int] = {}
-        numbers = self._numbers(tids)
+        numbers = {self._threads.inside(tid): tid for tid in tids}
+        self._seen.update(tids)
         for tid in tids:
             if samples.count == 1:
                 with contextlib.suppress(OSError):
@@ -221,22 +224,10 @@ class Attached:
                 text = (self.process / "task" / str(tid) / "comm").read_text(errors="replace")
                 self.samples.names[tid] = text.rstrip("\n")
 
-    def _numbers(self, tids: list[int]) -> dict[int, int]:
-        """Return the threads by the numbers that the process knows them by, which are others if it
-        is in a PID namespace of its own."""
-        for tid in tids:
-            if tid not in self._inner:
-                self._inner[tid] = tid
-                with contextlib.suppress(OSError, ValueError, IndexError):
-                    status = (self.process / "task" / str(tid) / "status").read_text()
-                    self._inner[tid] = int(
-                        status.partition("\nNSpid:")[2].splitlines()[0].split()[-1]
-                    )
-        return {self._inner[tid]: tid for tid in tids}
-
     def _sleeper(self, tid: int, numbers: dict[int, int]) -> tuple[int, int, int, int] | None:
         """Return the address of the mutex that a thread may sleep for, its kind, the thread's stack
-        pointer, and the mutex's owner now, 0 if it has none; None if it does not sleep for one."""
+        pointer, and the mutex's owner now, 0 if it has none; None if it does not sleep for one.
+        numbers: of the threads here, by those inside, which mutexes contain."""
         try:
             words = (self.process / "task" / str(tid) / "syscall").read_text().split()
             if len(words) < 9 or int(words[0]) != self._futex:

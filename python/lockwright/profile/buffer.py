@@ -9,14 +9,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lockwright.base.errors import LockwrightError
+from lockwright.base.process_numbers import number_here
 from lockwright.preload import loads
 from lockwright.preload.layouts import layouts
 
@@ -93,12 +94,32 @@ def further_files(path: Path, count: int = _MOST_FILES) -> list[Path]:
 
 
 @dataclass(frozen=True)
+class Identity:
+    """What tells a process from others. pid: its number in its own PID namespace; namespace: the
+    kernel's number of that, 0 if unknown; started: by the kernel's clock ticks."""
+
+    pid: int
+    namespace: int
+    started: int
+
+    @classmethod
+    def of(cls, row: Any) -> Self:
+        """Return the identity in a row of a table."""
+        return cls(int(row["pid"]), int(row["pid_namespace"]), int(row["started"]))
+
+    @cached_property
+    def number(self) -> int:
+        """The number in this process's PID namespace; 0 if it is unknown, also later."""
+        return number_here(self.pid, self.namespace)
+
+
+@dataclass(frozen=True)
 class ProcessNote:
-    """A process that reported that it took mutexes. pid: 0 for all those beyond the table.
+    """A process that reported that it took mutexes. process: None for all those beyond the table.
     taken: an upper bound of its acquisitions before it had a file. is_unseen: whether it takes many
     or waits, and there was no file for it."""
 
-    pid: int
+    process: "Identity | None"
     taken: int
     is_unseen: bool
 
@@ -123,9 +144,20 @@ class Buffer:
         return self._mapped[name]
 
     @property
+    def is_claimed(self) -> bool:
+        """True if a process has the buffer."""
+        return bool(self["process"]["pid"])
+
+    @cached_property
+    def process(self) -> Identity:
+        """The profiled process, of a claimed buffer."""
+        return Identity.of(self["process"])
+
+    @property
     def pid(self) -> int:
-        """The id of the profiled process; 0 if there is none."""
-        return int(self["pid"])
+        """The id of the profiled process; 0 if there is none, or if it is in another PID namespace
+        and had ended before it was looked for."""
+        return self.process.number if self.is_claimed else 0
 
     @property
     def loaded(self) -> dict[int, str]:
@@ -143,7 +175,7 @@ class Buffer:
         threads = self.threads
         taken = [threads[name] for name in calls]
         taken += [threads[name]["samples"] for name in ("reads", "writes")]
-        return bool(self.pid) and any(counts.any() for counts in taken)
+        return self.is_claimed and any(counts.any() for counts in taken)
 
     @property
     def mutex_ticks(self) -> float:
@@ -170,9 +202,13 @@ class Buffer:
         unseen = constant("other_process::is_unseen")
         return [
             # A thread updates its note when they have doubled.
-            ProcessNote(pid, max(2 * (taken & ~unseen) - 1, 0), bool(taken & unseen))
-            for pid, taken in self["other_processes"].tolist()
-            if taken
+            ProcessNote(
+                Identity.of(row["process"]) if row["process"]["pid"] else None,
+                max(2 * (int(row["taken"]) & ~unseen) - 1, 0),
+                bool(int(row["taken"]) & unseen),
+            )
+            for row in self["other_processes"]
+            if row["taken"]
         ]
 
     @property

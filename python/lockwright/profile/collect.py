@@ -18,6 +18,7 @@ from lockwright.profile.profiled_run import ProfiledRun
 from lockwright.profile.record import Profile
 from lockwright.profile.watch import Watcher
 from lockwright.run import foreground
+from lockwright.run.unseen import UnseenPrograms
 
 LIBRARY = "probe/liblockwright-probe.so"
 
@@ -83,7 +84,8 @@ def _run(
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = now()
     try:
-        ending = foreground.run(program, command, environment, started)
+        unseen = UnseenPrograms(Path(environment[buffers.VARIABLE]))
+        ending = foreground.run(program, command, environment, started, unseen.look)
     except OSError as error:
         raise LockwrightError(
             f"cannot run '{program}': {error.strerror}", "check the program and its arguments"
@@ -110,5 +112,12 @@ def _run(
         other_processes(run_buffers, buffer),
         "" if buffer.took_any else loads.without_library(run_buffers.first.loaded, ending.process),
         bool(run_buffers.first.loaded),
+        None if buffer.took_any else unseen.found() or _unreported(run_buffers, ending.process),
     )
     return buffer, run
+
+
+def _unreported(run_buffers: Buffers, ended: loads.Ended) -> loads.Unseen | None:
+    """Return the children of the started process, if none of them has reported."""
+    is_alone = len(run_buffers.first.loaded) == 1
+    return loads.Unseen("") if ended.had_children and is_alone else None

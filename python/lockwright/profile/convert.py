@@ -35,7 +35,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
     timeline = _timeline(buffer, mutexes, nanoseconds)
     return Profile(
         command=run.command,
-        pid=buffer.pid,
+        pid=_number(buffer),
         started=run.started,
         mechanism="preload",
         process=_process(buffer, run, duration, nanoseconds),
@@ -52,6 +52,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
             for index in map(mutexes.index_of, deadlock_cycle(mutexes.unfinished))
             if index is not None
         ),
+        is_unseen=not run.was_loaded or bool(run.became) or run.unseen is not None,
         exit_status=os.WEXITSTATUS(run.status) if os.WIFEXITED(run.status) else None,
         provenance=provenance.machine(),
         threads=thread_uses(buffer, run.samples, nanoseconds),
@@ -74,9 +75,15 @@ def symbols_of(buffer: Buffer, program: str, *, ask_servers: bool = False) -> Sy
     return Symbols(mappings, path, ask_servers=ask_servers)
 
 
+def _number(buffer: Buffer) -> int:
+    """Return the number of the process, that in its own PID namespace if no other is known; 0 if
+    there is none."""
+    return buffer.pid or int(buffer["process"]["pid"])
+
+
 def _duration(buffer: Buffer, run: ProfiledRun) -> float:
     """Return the nanoseconds from the first acquisition to the end."""
-    if not buffer.pid:
+    if not buffer.is_claimed:
         return 0.0
     begin = int(buffer["begin_ns"])
     if buffer.pid == run.child:
@@ -204,18 +211,20 @@ def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
             if len(waiters) == 1
             else f"{len(waiters)} threads waited for mutexes to the end"
         )
-    if buffer.pid not in (0, run.child):
+    if buffer.is_claimed and buffer.pid != run.child:
         program = os.fsdecode(loads.bytes_of(buffer["program"]))
         reasons.append(
-            f"it describes process {buffer.pid} ({program}), which spent most time on mutexes"
+            f"it describes process {_number(buffer)} ({program}), which spent most time on mutexes"
         )
     if not run.was_loaded:
         reasons.append(f"the profiler's library was never loaded; {loads.ADVICE}")
-    elif run.became:
+    elif run.became and not (run.unseen is not None and run.unseen.has_library):
         reasons.append(
             f"the program became '{run.became}', which did not load the profiler's library or could"
             f" not open the file for the profile; {loads.ADVICE}"
         )
+    elif run.unseen is not None:
+        reasons.append(f"{run.unseen.fault}; {run.unseen.advice}")
     reasons += run.others.descriptions
     if sharing := int(buffer["threads_sharing"]):
         most = buffers.table_size("threads")

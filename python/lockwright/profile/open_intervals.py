@@ -34,7 +34,7 @@ class OpenInterval:
 def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
     """Return the open waits and holds at the last sample of the process, at `last_ns` of the
     monotonic clock. Later ones cannot be distinguished from the end of the process."""
-    if not buffer.pid or not last_ns:
+    if not buffer.is_claimed or not last_ns:
         return []
     end = int(buffer["begin_ticks"]) + int((last_ns - int(buffer["begin_ns"])) / buffer.nanoseconds)
     records = buffer.records

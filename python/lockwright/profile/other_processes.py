@@ -55,26 +55,26 @@ class OtherProcesses:
 def other_processes(run_buffers: Buffers, profiled: Buffer) -> OtherProcesses:
     """Return all processes but the chosen one."""
     buffers = {
-        buffer.pid: buffer
+        buffer.process: buffer
         for buffer in run_buffers.all()
-        if buffer.taken and buffer is not profiled
+        if buffer.is_claimed and buffer.taken and buffer is not profiled
     }
-    buffers.pop(profiled.pid, None)
-    noted = [
-        process
-        for process in run_buffers.first.other_processes
-        if process.pid not in {profiled.pid, *buffers}
-    ]
-    pids = sorted({*buffers, *(process.pid for process in noted if process.pid)})
+    with_buffer = {*buffers, *([profiled.process] if profiled.is_claimed else [])}
+    noted = [note for note in run_buffers.first.other_processes if note.process not in with_buffer]
+    processes = {*buffers, *(note.process for note in noted if note.process)}
     without_entry = max(0, int(run_buffers.first["others"]) - (table_size("other_processes") - 1))
     return OtherProcesses(
-        count=len(pids) + without_entry,
+        count=len(processes) + without_entry,
         taken=sum(process.taken for process in buffers.values())
-        + sum(process.taken for process in noted),
-        is_exact=all(process.taken <= 1 for process in noted),
+        + sum(note.taken for note in noted),
+        is_exact=all(note.taken <= 1 for note in noted),
         waited=sum(buffer.waited * buffer.nanoseconds for buffer in buffers.values()),
-        unseen=tuple(process.pid for process in noted if process.is_unseen and process.pid),
-        alive=tuple(pid for pid in pids if _is_alive(pid)),
+        unseen=tuple(
+            note.process.number or note.process.pid
+            for note in noted
+            if note.is_unseen and note.process
+        ),
+        alive=tuple(sorted(each.number for each in processes if _is_alive(each.number))),
     )
 
 

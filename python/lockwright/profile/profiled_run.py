@@ -3,6 +3,7 @@
 import resource
 from dataclasses import dataclass
 
+from lockwright.preload.loads import Unseen
 from lockwright.profile.other_processes import OtherProcesses
 from lockwright.profile.watch import Samples
 
@@ -12,7 +13,7 @@ class ProfiledRun:
     """Facts about a run that are not in its buffer. status: of wait(); ended_ns: monotonic; usage:
     of the program and the children that it waited for; became: the last program of the process, if
     that did not load the profiler and no mutex was recorded; was_loaded: whether the profiler was
-    loaded at all."""
+    loaded at all; unseen: a program that could not report, if no mutex was recorded."""
 
     command: tuple[str, ...]
     program: str
@@ -25,3 +26,4 @@ class ProfiledRun:
     others: OtherProcesses
     became: str
     was_loaded: bool
+    unseen: Unseen | None = None

@@ -390,7 +390,8 @@ class Profile:
     "preload", or how it was attached to a running process. threads: those with most acquisitions;
     empty in profiles of earlier versions. rwlock: the implementation of reader-writer locks, "keep"
     or "mutex"; rwlocks: those that were kept, like `mutexes`. deadlock: indices of the mutexes of
-    the deadlock in which the run ended, if it did."""
+    the deadlock in which the run ended, if it did. is_unseen: whether no mutex was recorded of a
+    program that could not report."""
 
     command: tuple[str, ...]
     pid: int
@@ -403,6 +404,7 @@ class Profile:
     partial: str = ""
     rwlock: str = "keep"
     deadlock: tuple[int, ...] = ()
+    is_unseen: bool = False
     exit_status: int | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     threads: tuple[ThreadUse, ...] = ()

@@ -116,6 +116,8 @@ def sentence(profile: Profile) -> str:
     if not profile.mutexes and not taken:
         if not profile.is_preloaded:
             return "no sample found a thread asleep for a mutex"
+        if profile.is_unseen:
+            return "no mutex was recorded"
         return "the program took no mutex" + _others(profile)
     parts = [
         f"{numbers.time(process.duration)}",

@@ -143,7 +143,7 @@ class Top:
             self.stopped = True
             with contextlib.suppress(ProcessLookupError):
                 os.kill(buffer.pid, signal.SIGTERM)
-        if not buffer.pid:
+        if not buffer.is_claimed:
             return
         if self._live is None or self._live.buffer is not buffer:
             self._live = Live(buffer, self._program)

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lockwright.base.process_numbers import ThreadNumbers
 from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.damage import DamagedRecords
 from lockwright.profile.working_set import TouchSampler
@@ -103,7 +104,7 @@ class Watcher:
     def _watch(self) -> None:
         while not self._ended.wait(_PERIOD):
             for buffer in self._buffers.all():
-                if buffer.pid:
+                if buffer.is_claimed and buffer.pid:
                     if id(buffer) not in self._samplers:
                         self._samplers[id(buffer)] = _ProcessSampler(buffer)
                     self._samplers[id(buffer)].sample()
@@ -127,6 +128,8 @@ class _ProcessSampler:
 
     def __init__(self, buffer: Buffer) -> None:
         self._buffer, self._samples = buffer, _no_samples(buffer)
+        self._process = Path(f"/proc/{buffer.pid}")
+        self._threads = ThreadNumbers(self._process)
         self._touch_sampler: TouchSampler | None = TouchSampler(buffer.pid)
 
     def stop(self) -> Samples:
@@ -136,8 +139,7 @@ class _ProcessSampler:
         return self._samples
 
     def sample(self) -> None:
-        samples, buffer = self._samples, self._buffer
-        process = Path(f"/proc/{buffer.pid}")
+        samples, buffer, process = self._samples, self._buffer, self._process
         try:
             status = (process / "status").read_text()
         except OSError:
@@ -159,11 +161,12 @@ class _ProcessSampler:
         alive = int(threads["created"].sum()) - int(threads["destroyed"].sum())
         samples.alive_most = max(samples.alive_most, alive)
         for number in range(len(samples.names), len(threads)):
-            path = process / "task" / str(threads["tid"][number]) / "comm"
+            tid = self._threads.here(int(threads["tid"][number]))
+            path = process / "task" / str(tid) / "comm"
             samples.names[number] = ""
             with contextlib.suppress(OSError):
                 samples.names[number] = path.read_text(errors="replace").rstrip("\n")
-        tasks = _tasks(process, {int(tid) for tid in threads["tid"][wait]})
+        tasks = _tasks(process, self._threads, {int(tid) for tid in threads["tid"][wait]})
         samples.runnable += tasks.running
         samples.wanting += tasks.wanting
         samples.realtime = max(samples.realtime, tasks.realtime)
@@ -205,8 +208,9 @@ class _Tasks:
     cpu: dict[int, float]
 
 
-def _tasks(process: Path, waiting: set[int]) -> _Tasks:
-    """Return the counts. waiting: the threads that wait for a mutex."""
+def _tasks(process: Path, threads: ThreadNumbers, waiting: set[int]) -> _Tasks:
+    """Return the counts. waiting: the threads that wait for a mutex, by the process's own numbers,
+    as in `_Tasks.cpu`."""
     tasks = []
     with contextlib.suppress(OSError):
         tasks = list((process / "task").iterdir())
@@ -219,10 +223,11 @@ def _tasks(process: Path, waiting: set[int]) -> _Tasks:
             # After the name, which may contain any character.
             words = (task / "stat").read_text().rpartition(")")[2].split()
             runs = words[0] == "R"
-            cpu[int(task.name)] = sum(map(int, words[_CPU])) * _TICK
+            tid = threads.inside(int(task.name))
+            cpu[tid] = sum(map(int, words[_CPU])) * _TICK
             realtime += int(words[_POLICY]) in _REALTIME_POLICIES
             running += runs
-            wanting += runs or int(task.name) in waiting
+            wanting += runs or tid in waiting
             processors |= os.sched_getaffinity(int(task.name))
     return _Tasks(float(running * step), float(wanting * step), realtime * step, processors, cpu)
 

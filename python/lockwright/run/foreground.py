@@ -31,6 +31,9 @@ _CHECK_PERIOD = 0.2
 """Seconds between checks for the program's end: a library's thread that does not block the signals
 may have consumed SIGCHLD."""
 
+_FIRST_PERIOD, _PERIOD_GROWTH = 0.01, 1.3
+"""The first of these periods, and the factor to the next one: a short program is looked at, too."""
+
 _CONTINUE_WITH = """
 import os, sys, time
 command = os.getppid()
@@ -68,12 +71,13 @@ def run(
     argv: list[str],
     environment: dict[str, str],
     started: Callable[[int], None] | None = None,
+    look: Callable[[int], None] | None = None,
 ) -> End:
     """Run the program in this process group to its end. Raises OSError if it cannot be started.
 
     Under a shell with job control, this process stops and continues with the program. started:
     called with the process id, while the forwarded signals are blocked, as they must be in every
-    thread.
+    thread. look: called with it now and then.
     """
     watched = _FORWARDED | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
@@ -85,15 +89,19 @@ def run(
     if started is not None:
         started(child)
     continuer = -1
+    period = _FIRST_PERIOD
     while True:
-        received = signal.sigtimedwait(watched, _CHECK_PERIOD)
+        received = signal.sigtimedwait(watched, period)
+        if received is None and look is not None:
+            look(child)
+        period = min(period * _PERIOD_GROWTH, _CHECK_PERIOD)
         if received is not None and received.si_signo != signal.SIGCHLD:
             if received.si_code != _SI_KERNEL and received.si_pid != continuer:
                 os.kill(child, received.si_signo)
             continue
         while True:
-            # The kernel forgets the name when the process is waited for.
-            name = loads.name_of(child)
+            # The kernel forgets it when the process is waited for.
+            ended = loads.ended(child)
             pid, status = os.waitpid(child, os.WNOHANG | os.WUNTRACED)
             if pid == 0:
                 break
@@ -102,7 +110,7 @@ def run(
                 while signal.sigtimedwait(watched, 0) is not None:
                     pass
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
-                return End(status, loads.Ended(child, name))
+                return End(status, ended)
             if _is_job():
                 continuer = _stop_with(child, before)
 
