@@ -133,6 +133,11 @@ concept TimedLock = TryLock<L> && requires(L lock, std::uint64_t deadline) {
   { lock.try_lock_until(deadline) } -> std::same_as<bool>;
 };
 
+/// True if the libraries use the lock's own wait with a deadline. Where waiters only poll, for a lock
+/// without an order, one may never be admitted; see preload/timed_wait.hpp.
+template <class L>
+inline constexpr bool is_abortable = TimedLock<L> && (L::traits.parks() || L::traits.fifo);
+
 /// The class with the constants that an algorithm declares for its tests alone, such as its number
 /// of levels: the lock itself, or the lock in a wrapper, which the wrapper names as `algorithm`.
 template <class L>

@@ -87,35 +87,4 @@ int library_until(deadline_clock clock, const timespec* deadline, Attempt attemp
   }
 }
 
-/// A sequence of short sleeps, each twice as long as the last, up to a deadline.
-class backoff_sleep {
- public:
-  backoff_sleep(deadline_clock clock, const timespec& deadline)
-      : clock_(clock), deadline_(deadline) {}
-
-  /// Sleeps once; returns false at once if the deadline has passed. Not a cancellation point,
-  /// because a timed lock is none.
-  bool sleep() {
-    const std::uint64_t left = time_left(clock_, deadline_);
-    if (left == 0) {
-      return false;
-    }
-    std::atomic<std::uint32_t> word{0};
-    native_env::futex_wait_until(word, 0, CLOCK_MONOTONIC,
-                                 kernel_time_in(CLOCK_MONOTONIC, left < length_ ? left : length_));
-    length_ = length_ < longest_ / 2 ? length_ * 2 : longest_;
-    return true;
-  }
-
- private:
-  // Nanoseconds: at first about a sleep and a wake, never so long that a free lock is unused for
-  // more than a time slice.
-  static constexpr std::uint64_t shortest_ = 20'000;
-  static constexpr std::uint64_t longest_ = 2'000'000;
-
-  deadline_clock clock_;
-  timespec deadline_;
-  std::uint64_t length_ = shortest_;
-};
-
 }  // namespace lockwright::interpose

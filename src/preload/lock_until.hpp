@@ -1,6 +1,7 @@
 // Timed acquisition with a POSIX deadline.
 #pragma once
 
+#include <pthread.h>
 #include <time.h>
 
 #include <cstdint>
@@ -8,10 +9,11 @@
 #include "interpose/deadline.hpp"
 #include "lockwright/lock.hpp"
 #include "preload/counting.hpp"
+#include "preload/timed_wait.hpp"
+#include "preload/waiter_types.hpp"
 
 namespace lockwright::preload {
 
-using interpose::backoff_sleep;
 using interpose::deadline_clock;
 using interpose::time_left;
 using interpose::wait_before_recheck;
@@ -36,20 +38,24 @@ bool attempt_until(deadline_clock clock, const timespec& deadline, Attempt attem
 }
 
 /// Locks until `deadline`; returns false if it has passed. With an abortable algorithm the waiter
-/// queues like the others; with any other it repeats trylock.
-template <class L>
-bool lock_until(L& lock, deadline_clock clock, const timespec& deadline) {
-  if constexpr (TimedLock<L>) {
+/// queues like the others; with any other it sleeps in `queue`, that of the lock's mutex.
+template <class L, class Queue>
+bool lock_until(L& lock, Queue& queue, deadline_clock clock, const timespec& deadline) {
+  if constexpr (is_abortable<L>) {
     return attempt_until(clock, deadline,
                          [&lock](std::uint64_t until) { return lock.try_lock_until(until); });
   } else {
-    backoff_sleep pause(clock, deadline);
-    while (!lock.try_lock()) {
-      if (!pause.sleep()) {
-        return false;
-      }
-    }
-    return true;
+    // Where the lock has no order of its own, a handover costs more than it does otherwise: as
+    // often as `adaptive` serves its oldest sleepers. Half of the time that the caller has, so
+    // that it is admitted under constant contention, too.
+    constexpr std::uint64_t least = L::traits.fifo ? 0 : 4'000'000;
+    constexpr std::uint64_t for_each = L::traits.fifo ? 0 : 500'000;
+    const std::uint64_t most = time_left(clock, deadline) / 2;
+    timed_wait<environment, pthread_mutex_t> wait(queue,
+                                                  {least < most ? least : most, for_each, most});
+    return attempt_until(clock, deadline, [&lock, &wait](std::uint64_t until) {
+      return wait.lock_until(lock, until);
+    });
   }
 }
 

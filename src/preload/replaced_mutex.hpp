@@ -37,7 +37,7 @@ using interpose::thread_number;
 /// The layout, over the C library's:
 ///
 ///   bytes | meaning                                              | written by
-///   0-7   | signalled waiters                                    | see signalled_queue
+///   0-7   | waiters that unlock grants                           | see signalled_queue
 ///   8-11  | owner: thread_number() of the holder, where          | the holder
 ///         | debuggers look for it; 0 when free                   |
 ///   12-15 | serial of the holder, for types that check it        | the holder
@@ -152,8 +152,8 @@ class replaced_mutex {
     }
     const measured_wait wait(caller);
     const native_env::awaiting sleep(&self);
-    if (!self.with_lock([clock, deadline](replaced_mutex&, auto& lock) {
-          return lock_until(lock, clock, *deadline);
+    if (!self.with_lock([clock, deadline](replaced_mutex& in, auto& lock) {
+          return lock_until(lock, in.signalled_, clock, *deadline);
         })) {
       return ETIMEDOUT;
     }
@@ -494,10 +494,7 @@ class replaced_mutex {
 
   template <mutex_types Types, class L>
   [[gnu::noinline]] void release_and_grant(L& lock) {
-    signalled_.grant_first_after([this, &lock] {
-      clear_owner<Types>();
-      lock.unlock();
-    });
+    signalled_.grant_first_after([this] { clear_owner<Types>(); }, [&lock] { lock.unlock(); });
   }
 
   template <mutex_types Types>

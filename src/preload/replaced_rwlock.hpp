@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
 #include "interpose/deadline.hpp"
 #include "interpose/thread_number.hpp"
@@ -44,9 +45,17 @@ class exclusive_core {
   }
   int try_write() { return lock_.try_lock() ? 0 : EBUSY; }
   int write_until(deadline_clock clock, const timespec& deadline) {
-    return lock_.try_lock() || lock_until(lock_, clock, deadline) ? 0 : ETIMEDOUT;
+    return lock_.try_lock() || lock_until(lock_, queue_, clock, deadline) ? 0 : ETIMEDOUT;
   }
-  void unlock_write(bool) { lock_.unlock(); }
+  void unlock_write(bool) {
+    if constexpr (!is_abortable<L>) {
+      if (!queue_.empty()) [[unlikely]] {
+        queue_.grant_first_after([] {}, [this] { lock_.unlock(); });
+        return;
+      }
+    }
+    lock_.unlock();
+  }
 
   /// See replaced_mutex::adopt().
   void forget_waiters(bool is_held) {
@@ -59,6 +68,9 @@ class exclusive_core {
 
  private:
   alignas(8) L lock_{};
+  // Of threads with a deadline only. The C library's lock leaves no room for it.
+  struct none {};
+  [[no_unique_address]] std::conditional_t<is_abortable<L>, none, signalled_queue> queue_{};
 };
 
 /// A reader-writer lock in the place of the C library's.

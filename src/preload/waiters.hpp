@@ -1,4 +1,5 @@
-// Threads in a condition variable wait, and the queue of signalled threads that wait for a mutex.
+// Threads in a condition variable wait, and the queue of threads that an unlock of a mutex wakes:
+// signalled ones, and those that wait for the mutex up to a deadline.
 // Uses the system through its environment only, and is model checked, like the locks.
 #pragma once
 
@@ -37,6 +38,10 @@ struct alignas(64) basic_waiter {
   plain<bool> by_signal{false};          ///< claimed by a signal, which must not be lost
   plain<bool> grants_in_advance{false};  ///< see PAIR in basic_signalled_queue
   plain<bool> keeps_mutex{false};        ///< has not released the mutex, so need not wait for it
+  /// Of a thread that waits for the mutex up to a deadline, else 0: from when on (Env::now()) an
+  /// unlock hands it the mutex.
+  plain<std::uint64_t> due{0};
+  plain<bool> has_mutex{false};  ///< was handed the mutex
   plain<basic_waiter*> next{nullptr};
   plain<basic_waiter*> previous{nullptr};
   Mutex* const mutex;
@@ -102,29 +107,34 @@ struct alignas(64) basic_waiter {
   }
 };
 
-/// The signalled waiters of one mutex, first in first out, in one word inside it.
+/// The waiters that the unlocks of one mutex grant, in one word inside it: first those with a
+/// deadline, then the signalled ones, each kind first in first out.
 ///
 ///   bits 63-48 | generation, unless all is zero; of another one: an empty queue
 ///   bits 47-2  | the last waiter, whose `next` is the first; null when empty
 ///   bit 1      | a thread sleeps until bit 0 is clear (set only while bit 0 is)
 ///   bit 0      | the queue is being changed
 ///
-/// Invariant CHAIN: while the queue is not empty there is a thread that holds the
+/// Invariant CHAIN: while there are signalled waiters there is a thread that holds the
 /// mutex, or one that has been granted and will lock it; each grants
-/// one waiter when it unlocks. A signaller that does not hold the mutex
-/// therefore appends waiters only before it grants one directly.
+/// one of them when it unlocks, or hands the mutex to a waiter that does. A signaller that does
+/// not hold the mutex therefore appends waiters only before it grants one directly.
 /// Invariant PAIR: the first waiter of a broadcast that found the queue empty grants another waiter
 /// as soon as it has the mutex. From then on one waiter wakes up while another holds the mutex:
 /// otherwise the wake-up latency, which is longer than most critical sections, would be part of
 /// every handover. So a broadcast makes at most one waiter runnable per unlock, and one in advance.
 /// Not where waiters poll: the one in advance might take the processor from the mutex's holder.
+/// Invariant OWN-CARE: no thread relies on a waiter with a deadline, which may leave at any time,
+/// nor it on an unlock, which may have looked before it came: it looks itself whether the mutex is
+/// free.
 template <class Env, class Mutex>
 class basic_signalled_queue {
   using waiter = basic_waiter<Env, Mutex>;
 
  public:
-  /// Returns true if the queue is empty. Exact for the holder of the mutex. Relaxed: a waiter
-  /// that it must not miss was appended by the caller, or before the caller's grant.
+  /// Returns true if the queue is empty. Exact for the holder of the mutex, but for waiters with a
+  /// deadline. Relaxed: a signalled waiter was appended by the caller, or before the caller's
+  /// grant.
   [[nodiscard]] bool empty() const { return word_.load(std::memory_order_relaxed) == 0; }
 
   /// Appends the chain from `first` to `last`.
@@ -139,35 +149,73 @@ class basic_signalled_queue {
     close(last);
   }
 
-  /// Unlinks and returns the first waiter; null if there is none.
+  /// Adds a waiter with a deadline, and returns the number of those before it.
+  std::uint64_t add_timed(waiter& added) {
+    waiter* end = open();
+    std::uint64_t before = 0;
+    if (end == nullptr) {
+      added.next = &added;
+      end = &added;
+    } else {
+      waiter* above = last_timed(end, before);
+      added.next = above->next;
+      above->next = &added;
+      if (above == end && before != 0) {
+        end = &added;
+      }
+    }
+    close(end);
+    return before;
+  }
+
+  /// For a waiter with a deadline. Returns false if an unlock has taken it off, and grants it.
+  bool remove(waiter& removed) {
+    waiter* end = open();
+    waiter* above = end;
+    while (above != nullptr && above->next != &removed) {
+      above = above->next;
+      above = above == end ? nullptr : above;
+    }
+    if (above != nullptr) {
+      take_below(above, end);
+    }
+    close(end);
+    return above != nullptr;
+  }
+
+  /// Unlinks and returns the first signalled waiter; null if there is none.
   waiter* pop() {
     waiter* end = open();
-    if (end == nullptr) {
-      close(nullptr);
-      return nullptr;
-    }
-    waiter* first = end->next;
-    if (first == end) {
-      end = nullptr;
-    } else {
-      end->next = first->next;
-    }
+    waiter* first = take_signalled(end);
     close(end);
     return first;
   }
 
-  /// Grants the first waiter, if there is one, once release() has made the mutex
-  /// free. From then on the mutex may be gone, and with it the queue.
-  template <class Release>
-  void grant_first_after(Release release) {
-    waiter* first = pop();
-    release();
+  /// For the holder: disown(), then makes the mutex free by release() and grants the first waiter
+  /// of each kind. One with a deadline that is due gets the mutex instead. From then on the mutex
+  /// may be gone, and with it the queue.
+  template <class Disown, class Release>
+  void grant_first_after(Disown disown, Release release) {
+    waiter* end = open();
+    waiter* const timed = end != nullptr && end->next->due != 0 ? take_below(end, end) : nullptr;
+    const bool hands_over = timed != nullptr && timed->due <= Env::now();
+    waiter* const first = hands_over ? nullptr : take_signalled(end);
+    close(end);
+    disown();
+    if (hands_over) {
+      timed->has_mutex = true;
+    } else {
+      release();
+    }
     if (first != nullptr) {
       first->grant();
     }
+    if (timed != nullptr) {
+      timed->grant();
+    }
   }
 
-  /// Grants the first waiter, if there is one.
+  /// Grants the first signalled waiter, if there is one.
   void grant_first() {
     if (waiter* first = pop()) {
       first->grant();
@@ -183,6 +231,40 @@ class basic_signalled_queue {
   // request.
   static constexpr std::uint64_t stamp_bits = std::uint64_t{generation_bits} << 32;
   static std::uint64_t stamp() { return std::uint64_t{Env::stamp()} << 32; }
+
+  /// Unlinks and returns the waiter after `above`; `end`: the last one of the queue.
+  static waiter* take_below(waiter* above, waiter*& end) {
+    waiter* const taken = above->next;
+    if (taken == above) {
+      end = nullptr;
+      return taken;
+    }
+    above->next = taken->next;
+    if (taken == end) {
+      end = above;
+    }
+    return taken;
+  }
+
+  /// Returns the last waiter with a deadline, after `count` others; `end`, the last waiter of the
+  /// queue, if there is none.
+  static waiter* last_timed(waiter* end, std::uint64_t& count) {
+    waiter* above = end;
+    while (above->next->due != 0) {
+      above = above->next;
+      ++count;
+      if (above == end) {
+        break;
+      }
+    }
+    return above;
+  }
+
+  static waiter* take_signalled(waiter*& end) {
+    std::uint64_t timed = 0;
+    waiter* const above = end == nullptr ? nullptr : last_timed(end, timed);
+    return above == nullptr || (above == end && timed != 0) ? nullptr : take_below(above, end);
+  }
 
   waiter* open() {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);

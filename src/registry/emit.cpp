@@ -193,7 +193,7 @@ void emit(const char* name, const char* header, bool first) {
   std::printf("],\n");
   std::printf("  \"is_default\": %s, \"patents\": \"%s\",\n", text(traits.is_default),
               traits.patents);
-  std::printf("  \"timedlock\": \"%s\",\n", lockwright::TimedLock<L> ? "abortable" : "polling");
+  std::printf("  \"timedlock\": \"%s\",\n", lockwright::is_abortable<L> ? "abortable" : "handover");
   std::printf("  \"tunables\": [");
   emit_tunables<L>(name);
   std::printf("],\n  \"reference\": \"%s\",\n  \"summary\": \"%s\"}", traits.reference,

@@ -94,7 +94,7 @@ def lock(name: str, category: str = "competitive succession", **more: Any) -> di
         "numa_aware": False,
         "hardened_trylock": False,
         "trylock": "nonblocking",
-        "timedlock": "polling",
+        "timedlock": "handover",
         "bytes_in_place": 8,
         "bytes_per_mutex_outside": 0,
         "bytes_per_node": 0,

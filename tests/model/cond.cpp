@@ -5,6 +5,7 @@
 #include "locks.hpp"
 #include "lockwright/lock/adaptive.hpp"
 #include "lockwright/lock/futex.hpp"
+#include "lockwright/lock/ticket.hpp"
 #include "lockwright/lock/ttas.hpp"
 #include "semaphore_scenarios.hpp"
 
@@ -53,12 +54,35 @@ std::vector<test_case> cond_cases() {
       {"beside-cancelled", 3, make<cond_beside<P, cancellable, true, true>>, settings},
       {"destroyed", 3, make<cond_destroyed<P, endless, true, 3>>, settings},
       {"destroyed-timed", 3, make<cond_destroyed<P, timed, true, 3>>, settings},
+      {"beside-lock", 3, make<cond_beside_lock<P, false>>, settings},
+      {"beside-lock-broadcast", 3, make<cond_beside_lock<P, true>>, settings},
   };
   // A thread polls by the mutex: the model's time does not pass meanwhile, so that no nap ends.
   if (L::traits.category != category::load_control) {
     cases.push_back({"last-user-outside", 2, make<cond_last_user_outside<P>>, settings});
   }
   return cases;
+}
+
+/// A timed lock of a mutex whose lock has none.
+template <class L>
+std::vector<test_case> timed_cases() {
+  using M = model_mutex<L>;
+  model_env::settings settings;
+  settings.impatient = L::traits.parks();
+  model_env::settings early = settings;
+  early.spurious = true;
+  model_env::settings watched = settings;
+  watched.watched = true;
+  return {
+      {"timed", 2, make<check::timed<M>>, settings},
+      {"in-time", 2, make<in_time<M>>, settings},
+      {"early-wake", 2, make<in_time<M>>, early},
+      {"watched", 2, make<in_time<M>>, watched},
+      {"last-user", 2, make<timed_last_user<M>>, settings},
+      {"timed", 3, make<all_timed<M>>, settings},
+      {"in-time", 3, make<in_time<M>>, settings},
+  };
 }
 
 std::vector<test_case> semaphore_cases() {
@@ -98,6 +122,8 @@ std::vector<subject> conditions() {
       {"condvar-futex", cond_cases<futex<model>>(), mutated},
       {"condvar-ttas", cond_cases<ttas<model>>(), mutated},
       {"condvar-adaptive", cond_cases<adaptive<model>>(), mutated},
+      {"timed-adaptive", timed_cases<adaptive<model>>(), mutated},
+      {"timed-ticket", timed_cases<ticket<model>>(), mutated},
       {"signalled-queue",
        {{"changes", 2, make<line_changes<2>>, {}}, {"changes", 3, make<line_changes<3>>, {}}},
        mutated},

@@ -6,6 +6,7 @@
 
 #include "lockwright/lock.hpp"
 #include "preload/basic_condvar.hpp"
+#include "preload/timed_wait.hpp"
 #include "scenarios.hpp"
 #include "waits.hpp"
 
@@ -15,19 +16,33 @@ namespace lockwright::check {
 template <class L>
 class model_mutex {
  public:
+  static constexpr lock_traits traits = L::traits;
   using object = model_mutex;
   static constexpr bool waiters_park(model_mutex*) { return L::traits.parks(); }
 
-  void lock() {
-    lock_.lock();
+  arrival lock() {
+    const arrival found = lock_.lock();
     owner_.store(model::self(), std::memory_order_relaxed);
+    return found;
+  }
+
+  bool try_lock() { return owned_if(lock_.try_lock()); }
+
+  /// As lock_until() in src/preload, for a lock without a timed wait of its own: due at once, after
+  /// a wake in vain.
+  bool try_lock_until(std::uint64_t deadline) {
+    preload::timed_wait<forked_model, model_mutex>& wait =
+        timed_frames_[rl::thread_index()].enter([this] { return timed(signalled_, {0, 0, 0}); });
+    const bool inside = wait.lock_until(lock_, deadline);
+    frame<timed>::leave(wait);
+    return owned_if(inside);
   }
 
   void unlock() {
     if (signalled_.empty()) {
       disown_and_unlock();
     } else {
-      signalled_.grant_first_after([this] { disown_and_unlock(); });
+      signalled_.grant_first_after([this] { disown(); }, [this] { lock_.unlock(); });
     }
   }
 
@@ -50,12 +65,22 @@ class model_mutex {
   }
 
  protected:
+  bool owned_if(bool inside) {
+    if (inside) {
+      owner_.store(model::self(), std::memory_order_relaxed);
+    }
+    return inside;
+  }
+  void disown() { owner_.store(0, std::memory_order_relaxed); }
   void disown_and_unlock() {
-    owner_.store(0, std::memory_order_relaxed);
+    disown();
     lock_.unlock();
   }
 
+  using timed = preload::timed_wait<forked_model, model_mutex>;
+
   L lock_;
+  frame<timed> timed_frames_[model_env::max_threads];
   preload::basic_signalled_queue<forked_model, model_mutex> signalled_;
   model::atomic<std::uint32_t> owner_{0};
 };
@@ -384,6 +409,51 @@ struct cond_kept final : P {
 
  private:
   model::atomic<std::uint32_t> done_{0};
+};
+
+/// A thread waits for the mutex up to a deadline, beside signalled waiters that no unlock may
+/// forget. The first of them may be granted, or be taken for it.
+template <class P, bool All>
+struct cond_beside_lock final : P {
+  void thread(std::uint32_t index) override {
+    if (index == 2) {
+      if (!this->guard.try_lock_until(model::now() + 500 + 1'000 * model_env::choose(2))) {
+        return;
+      }
+      this->data.change();
+    } else {
+      this->guard.lock();
+      if (index == 0) {
+        this->wait_for_flag();
+      } else {
+        this->set_flag();
+        All ? this->cond->broadcast() : this->cond->signal();
+      }
+    }
+    this->guard.unlock();
+  }
+};
+
+/// The last of two users destroys the mutex; one waits for it up to a deadline that does not come.
+template <class M>
+struct timed_last_user final : program {
+  alignas(M) unsigned char memory[sizeof(M)];
+  M* mutex = ::new (static_cast<void*>(memory)) M;
+  protected_data left;
+
+  void thread(std::uint32_t index) override {
+    if (index == 0) {
+      mutex->lock();
+    } else {
+      require(mutex->try_lock_until(~std::uint64_t{0}), "time enough");
+    }
+    left.change();
+    const bool last = left.count() == 2;
+    mutex->unlock();
+    if (last) {
+      mutex->~M();
+    }
+  }
 };
 
 /// The signalled waiters of a mutex, changed by several threads at once: no waiter is lost or removed twice.

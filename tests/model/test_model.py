@@ -26,6 +26,8 @@ OTHERS = [
     "condvar-futex",
     "condvar-ttas",
     "condvar-adaptive",
+    "timed-adaptive",
+    "timed-ticket",
     "signalled-queue",
     "semaphore",
 ]

@@ -31,9 +31,10 @@ class guarded {
 
   void unlock() {
     if (signalled_.empty()) {
-      disown_and_unlock();
+      disown();
+      site_->unlock();
     } else {
-      signalled_.grant_first_after([this] { disown_and_unlock(); });
+      signalled_.grant_first_after([this] { disown(); }, [this] { site_->unlock(); });
     }
   }
 
@@ -62,10 +63,7 @@ class guarded {
   }
 
  private:
-  void disown_and_unlock() {
-    owner_.store(0, std::memory_order_relaxed);
-    site_->unlock();
-  }
+  void disown() { owner_.store(0, std::memory_order_relaxed); }
 
   simulation& in_;
   bool parks_;
