@@ -18,6 +18,7 @@
 namespace {
 
 constexpr int handovers = 2;  // of each thread
+constexpr double patience_s = 0.02;
 
 double round_limit_s = 0;
 
@@ -200,6 +201,7 @@ class round_of {
     if (b_.waits_inside) set(b_.proceeds);
     // One at a time, as far as it comes.
     while (a_.ended.load() == 0 || b_.ended.load() == 0) {
+      if (seconds_now() > limit_) fail();
       until_it_rests(b_);
       proceed(a_);
       until_it_rests(a_);
@@ -215,23 +217,25 @@ class round_of {
     if (who.stopped.load() != 0 && who.proceeds.load() == 0) set(who.proceeds);
   }
 
-  // Returns once the thread is stopped, sleeps or has ended.
-  void until_it_rests(const taker& who) const {
-    for (;;) {
-      if (seconds_now() > limit_) fail(who);
+  // Returns once the thread is stopped, sleeps or has ended; or after some time, for it may poll until
+  // the other one goes on.
+  static void until_it_rests(const taker& who) {
+    const double end = seconds_now() + patience_s;
+    do {
+      const timespec pause{0, 100'000};
+      nanosleep(&pause, nullptr);
       if (who.ended.load() != 0) return;
       if (who.proceeds.load() == 0 && (who.stopped.load() != 0 || who.inside.load() != 0)) return;
       if (who.tid.load() != 0 && check::sleeps(who.tid.load())) return;
-      const timespec pause{0, 100'000};
-      nanosleep(&pause, nullptr);
-    }
+    } while (seconds_now() < end);
   }
 
-  void fail(const taker& who) const {
+  void fail() const {
     check::fail_at(__FILE__, __LINE__,
                    "thread %d does not end; thread %d stops at 0x%lx of the library, the other one "
                    "at 0x%lx; %s",
-                   who.me, a_.me, offset_of(a_), offset_of(b_), names[how_.how]);
+                   a_.ended.load() == 0 ? a_.me : b_.me, a_.me, offset_of(a_), offset_of(b_),
+                   names[how_.how]);
   }
 
   // In the lock's library; 0 without a stop.
