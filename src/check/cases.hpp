@@ -85,6 +85,9 @@ std::vector<test_case> cases_over() {
   cases.push_back({"last-user-destroys", 3, make<last_user_destroys<L, 3>>, settings});
   if (L::traits.numa_aware) {
     cases.push_back({"comes-again", 3, make<comes_again<L>>, settings});
+    if constexpr (TimedLock<L>) {
+      cases.push_back({"comes-again-timed", 3, make<comes_again_timed<L>>, settings});
+    }
   }
   if (L::traits.parks() || L::traits.category == category::load_control) {
     cases.push_back({"exclusion-twice", 3, make<exclusion<L, 3, 2>>, settings});

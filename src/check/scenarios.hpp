@@ -74,6 +74,21 @@ struct comes_again final : one_lock<L> {
   }
 };
 
+/// The same, where the other thread of its NUMA node has a deadline.
+template <class L>
+struct comes_again_timed final : one_lock<L> {
+  void thread(std::uint32_t index) override {
+    if (index != 2) {
+      this->section();
+    } else if (this->lock.try_lock_until(model::now() + 500)) {
+      this->change_and_unlock();
+    }
+    if (index == 0) {
+      this->section();
+    }
+  }
+};
+
 /// The first thread locks; the others try, and take the slow path if refused.
 template <class L>
 struct trylock final : one_lock<L> {
