@@ -36,6 +36,7 @@ void in_child() {
   number_after_fork = thread_number();
   native_env::abandon_own_pieces();
   native_env::blocks.forget_sweeps();
+  native_env::forget_callers();
   ::new (&adopting) three_state<environment>();
   ::new (&adopting_semaphore) three_state<environment>();
   count_process();

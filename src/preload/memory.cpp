@@ -11,7 +11,7 @@ extern "C" {
 /// nodes and lock state that does not fit into a mutex, the most in use at the same time; and for
 /// the data that all locks of the process share.
 __attribute__((visibility("default"))) std::uint64_t lockwright_memory_taken() noexcept {
-  return native_env::fresh_nodes.bytes() + native_env::last_nodes.bytes() +
+  return native_env::fresh_nodes.bytes() + native_env::nodes_without_mapping.bytes() +
          native_env::blocks.bytes() + native_env::common_bytes.load(std::memory_order_relaxed);
 }
 

@@ -71,9 +71,11 @@ void begin_metrics() {
 }
 
 void renew_metrics() {
-  if (metrics_page* inherited = metrics.load(std::memory_order_relaxed)) {
-    metrics.store(new_page(), std::memory_order_relaxed);
-    system_call(SYS_munmap, argument(inherited), static_cast<long>(sizeof(metrics_page)));
+  if (metrics_page* inherited = metrics.exchange(nullptr, std::memory_order_relaxed)) {
+    native_env::unless_filtered([inherited] {
+      metrics.store(new_page(), std::memory_order_relaxed);
+      system_call(SYS_munmap, argument(inherited), static_cast<long>(sizeof(metrics_page)));
+    });
   }
 }
 

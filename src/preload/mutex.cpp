@@ -2,7 +2,19 @@
 #include "preload/mutex.hpp"
 
 #include "interpose/program_clock.hpp"
+#include "preload/chosen.hpp"
+#include "preload/first_use.hpp"
 #include "preload/watch.hpp"
+
+namespace lockwright::preload {
+
+void use_lock_once() {
+  chosen_lock scratch{};
+  scratch.lock();
+  scratch.unlock();
+}
+
+}  // namespace lockwright::preload
 
 using lockwright::interpose::clock_of;
 using lockwright::interpose::timed;

@@ -7,9 +7,11 @@
 #include "interpose/deep_binding.hpp"
 #include "interpose/export.hpp"
 #include "interpose/program_clock.hpp"
-#include "lockwright/env/native/fatal.hpp"
+#include "interpose/sandbox.hpp"
+#include "lockwright/env/native.hpp"
 #include "preload/append.hpp"
 #include "preload/counting.hpp"
+#include "preload/first_use.hpp"
 #include "preload/fork.hpp"
 #include "preload/metrics.hpp"
 #include "preload/watch.hpp"
@@ -110,8 +112,13 @@ void warn_of_unresolved_names() {
 }
 
 /// Reads the environment and looks the C library's functions up, unless a thread has already done
-/// so: a signal handler may be the first to post a semaphore.
+/// so: a signal handler may be the first to post a semaphore, and a sandbox may begin at any moment.
 [[gnu::constructor]] void start() {
+  if (lockwright::native_env::is_filtered()) {
+    lockwright::interpose::prepare_for_filter();
+  }
+  lockwright::native::cpus();
+  lockwright::native_env::register_caller();
   lockwright::interpose::find_program_clock();
   lockwright::preload::detect_race_detector();
   lockwright::preload::begin_metrics();
@@ -125,3 +132,13 @@ void warn_of_unresolved_names() {
 }
 
 }  // namespace
+
+namespace lockwright::interpose {
+
+void prepare_for_filter() {
+  native_env::settle_barriers();
+  native_env::machine.groups(0);  // reads the nodes too
+  preload::use_lock_once();
+}
+
+}  // namespace lockwright::interpose

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "lockwright/env/native/syscall.hpp"
+#include "lockwright/env/native/sandbox.hpp"
 #include "probe/clock.hpp"
 #include "probe/records.hpp"
 #include "probe/stacks.hpp"
@@ -38,20 +38,31 @@ struct usage {
   std::uint64_t ran_ns;
 };
 
-usage usage_of_caller() {
+/// Returns false, and nothing, if the program has restricted its system calls.
+bool get_usage(usage& of_caller) {
   rusage used{};
   timespec ran{};
-  native_env::system_call(SYS_getrusage, RUSAGE_THREAD, native_env::argument(&used));
-  native_env::system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, native_env::argument(&ran));
-  return {.voluntary = static_cast<std::uint64_t>(used.ru_nvcsw),
-          .involuntary = static_cast<std::uint64_t>(used.ru_nivcsw),
-          .ran_ns = static_cast<std::uint64_t>(ran.tv_sec) * 1000000000 +
-                    static_cast<std::uint64_t>(ran.tv_nsec)};
+  const auto ask = [&used, &ran] {
+    native_env::system_call(SYS_getrusage, RUSAGE_THREAD, native_env::argument(&used));
+    native_env::system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, native_env::argument(&ran));
+  };
+  if (!native_env::unless_filtered(ask, native_env::filter::inherited)) {
+    return false;
+  }
+  of_caller = {.voluntary = static_cast<std::uint64_t>(used.ru_nvcsw),
+               .involuntary = static_cast<std::uint64_t>(used.ru_nivcsw),
+               .ran_ns = static_cast<std::uint64_t>(ran.tv_sec) * 1000000000 +
+                         static_cast<std::uint64_t>(ran.tv_nsec)};
+  return true;
 }
 
 /// Stores the holder's use of processors at the beginning of a section.
 void begin_usage(record& entry, const thread_slot& thread) {
-  const usage now = usage_of_caller();
+  usage now{};
+  if (!get_usage(now)) {
+    entry.usage_begin = 0;
+    return;
+  }
   entry.usage_begin = now.involuntary + 1;
   entry.usage_voluntary = now.voluntary;
   entry.usage_ran = now.ran_ns;
@@ -62,7 +73,10 @@ void begin_usage(record& entry, const thread_slot& thread) {
 /// it, other than for a lock. Where it was preempted too, that is its part in the switches.
 void end_usage(const profile_buffer& target, record& entry, const thread_slot& thread,
                std::uint64_t now) {
-  const usage at_end = usage_of_caller();
+  usage at_end{};
+  if (!get_usage(at_end)) {
+    return;
+  }
   const std::uint64_t preempted = at_end.involuntary + 1 - entry.usage_begin;
   const std::uint64_t slept = at_end.voluntary - entry.usage_voluntary;
   const std::uint64_t held = now - entry.hold_begin;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "interpose/real.hpp"
+#include "interpose/sandbox.hpp"
 #include "interpose/thread_number.hpp"
 #include "lockwright/env/native/syscall.hpp"
 #include "probe/buffer_files.hpp"
@@ -66,6 +67,9 @@ void begin_early() {
     std::memcpy(static_cast<void*>(&early), &inherited->inits, sizeof early);
   }
 }
+
+/// The program has restricted its system calls: no file can be mapped any more.
+constinit std::atomic<bool> is_sandboxed{false};
 
 /// Moves the early sites into the buffer, with the files of their addresses.
 void move_early(profile_buffer& target) {
@@ -276,7 +280,8 @@ void in_child() {
   unreported = 0;
   unmoved = 0;
   ended = {};
-  process.store(attachment::unknown, std::memory_order_relaxed);
+  process.store(is_sandboxed ? attachment::unprofiled : attachment::unknown,
+                std::memory_order_relaxed);
   local_slot = {};
   this_slot = &unassigned_slot;
 }
@@ -392,7 +397,7 @@ profile_buffer* request_buffer(bool regardless) {
       own_entry = &note_other_process(*first);
     }
     present = attachment::detached;
-    if (regardless || gets_file(*first, taken)) {
+    if (!is_sandboxed && (regardless || gets_file(*first, taken))) {
       attached_buffer = fill_own_file(*first);
       present = attached_buffer != nullptr ? attachment::attached : attachment::unprofiled;
     }
@@ -444,3 +449,15 @@ std::uint32_t next_wait(thread_slot& thread, std::uint64_t now) {
 }
 
 }  // namespace lockwright::probe
+
+namespace lockwright::interpose {
+
+void prepare_for_filter() {
+  if (!probe::is_sandboxed && probe::attach() == nullptr) {
+    probe::slot_for_call();
+    probe::request_buffer(true);
+  }
+  probe::is_sandboxed = true;
+}
+
+}  // namespace lockwright::interpose

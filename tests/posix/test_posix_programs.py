@@ -38,6 +38,7 @@ PROGRAMS = {
     "thread_ends": "threads that end while they hold mutexes",
     "raw_clone": "the child of a raw clone() corrects the number that mutexes name as owner",
     "own_getenv": "a program may have a getenv() of its own, which locks",
+    "sandbox": "locks work where all calls but those of the C library's end the process",
     "no_gettid": "locks work where the system call gettid ends the process",
     "plugins": "libraries that lock are loaded and unloaded, alone and with the program",
     "busylock": "a lock call that never parks has the results of one that does",

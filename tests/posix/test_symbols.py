@@ -74,8 +74,9 @@ def api_symbols() -> frozenset[Symbol]:
 
 
 def wrapped_symbols() -> frozenset[Symbol]:
-    """Return the symbols that the libraries define to run first at a fork, and for plugins."""
-    return frozenset(s for s in exported(c_library()) if s[0] in ("__register_atfork", "dlopen"))
+    """Return the symbols defined to run first at a fork, for plugins, and before a sandbox."""
+    names = ("__register_atfork", "dlopen", "prctl", "syscall")
+    return frozenset(s for s in exported(c_library()) if s[0] in names)
 
 
 def both_builds(lock: str) -> list[Path]:

@@ -53,7 +53,7 @@ struct native {
   }
 
   /// Lets another thread of this CPU run.
-  static void yield() { native_env::system_call(SYS_sched_yield); }
+  static void yield() { native_env::yield(); }
 
   /// Sleeps while `word` holds `expected`; may return early for any reason.
   static void wait(atomic<std::uint32_t>& word, std::uint32_t expected) {
@@ -143,7 +143,8 @@ struct native {
   /// The CPU that the caller runs on now.
   static std::uint32_t cpu() { return native_env::current_cpu(); }
 
-  /// The number of CPUs that the process could run on at the first call.
+  /// The number of CPUs that the process could run on at the first call, or when a library was
+  /// loaded that calls it then.
   static std::uint32_t cpus() {
     const std::uint32_t known = native_env::known_cpus.load(std::memory_order_relaxed);
     return known != 0 ? known : native_env::count_cpus();

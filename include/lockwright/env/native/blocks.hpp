@@ -155,7 +155,7 @@ class block_class {
         return fresh != nullptr || !sweep(size) ? fresh : take(size);
       }
       if (!sweep(size)) {
-        system_call(SYS_sched_yield);
+        yield();
       }
     }
   }
@@ -163,7 +163,9 @@ class block_class {
   void unreserve(void* block, std::size_t size) {
     if (size >= region_size) {
       // Frees its pages until it is used again.
-      system_call(SYS_madvise, argument(block), static_cast<long>(size), MADV_DONTNEED);
+      unless_filtered([block, size] {
+        system_call(SYS_madvise, argument(block), static_cast<long>(size), MADV_DONTNEED);
+      });
     }
     auto* freed = static_cast<piece*>(block);
     free_.put(freed, freed);

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lockwright/env/native/syscall.hpp"
+#include "lockwright/env/native/sandbox.hpp"
 #include "lockwright/env/native/valgrind.hpp"
 
 namespace lockwright::native_env {
@@ -42,7 +42,9 @@ template <class T>
   void* mine = &pages_of_common<T>;
   valgrind::hide(mine, sizeof(T));
   if constexpr (!requires { T::survives_fork; }) {
-    system_call(SYS_madvise, argument(mine), sizeof(common_pages<T>), MADV_WIPEONFORK);
+    unless_filtered([mine] {
+      system_call(SYS_madvise, argument(mine), sizeof(common_pages<T>), MADV_WIPEONFORK);
+    });
   }
   if (common_object<T>.exchange(static_cast<T*>(mine), std::memory_order_release) == nullptr) {
     common_bytes.fetch_add(sizeof(T), std::memory_order_relaxed);

@@ -36,6 +36,37 @@ inline bool read_text(char* text, std::size_t size, std::initializer_list<const 
   return true;
 }
 
+/// Calls `use` with each character of a field of /proc/self/status, after the colon that `field` ends
+/// in; returns false if the kernel gives no such field.
+template <class Use>
+bool each_of_status(const char* field, Use use) {
+  const char* path = "/proc/self/status";
+  const long file = system_call(SYS_openat, AT_FDCWD, argument(path), O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    return false;
+  }
+  char part[512];
+  const char* left = field;  // of its name, to be matched; null: this line has another
+  bool found = false;
+  bool ended = false;
+  for (long length = 1; length > 0 && !ended;) {
+    length = system_call(SYS_read, file, argument(part), sizeof part);
+    for (long i = 0; i < length && !ended; ++i) {
+      if (part[i] == '\n') {
+        ended = found;
+        left = field;
+      } else if (found) {
+        use(part[i]);
+      } else if (left != nullptr) {
+        left = *left == part[i] ? left + 1 : nullptr;
+        found = left != nullptr && *left == '\0';
+      }
+    }
+  }
+  system_call(SYS_close, file);
+  return found;
+}
+
 /// Maps the beginning of an open file, shared and writable, and closes the file; null if that is
 /// not open, or is shorter than `bytes`.
 inline void* map_shared(long file, std::size_t bytes) {

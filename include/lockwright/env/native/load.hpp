@@ -3,15 +3,17 @@
 
 #include <cstdint>
 
-#include "lockwright/env/native/file.hpp"
+#include "lockwright/env/native/sandbox.hpp"
 
 namespace lockwright::native_env {
 
 /// The number of runnable threads of the machine: the fourth number of /proc/loadavg,
-/// "0.61 0.48 0.33 3/512 4711"; 0 if it cannot be read.
+/// "0.61 0.48 0.33 3/512 4711"; 0 if it cannot be read, or a sandbox may forbid that.
 inline std::uint32_t runnable() {
   char text[128];
-  if (!read_text(text, sizeof text, {"/proc/loadavg"})) {
+  bool is_read = false;
+  if (!unless_filtered([&] { is_read = read_text(text, sizeof text, {"/proc/loadavg"}); }) ||
+      !is_read) {
     return 0;
   }
   const char* at = text;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <time.h>
 
 #include <atomic>
 #include <cstddef>
@@ -11,6 +10,7 @@
 
 #include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/pool.hpp"
+#include "lockwright/env/native/sandbox.hpp"
 
 namespace lockwright::native_env {
 
@@ -41,13 +41,14 @@ inline constinit free_list shared_nodes;
 inline constinit free_list left_pieces;  ///< the own pieces of threads that have ended
 inline constinit cutter fresh_nodes;
 
-/// Nodes for a process that cannot map memory: as many as it needs if that fails from the start,
-/// since it then has few threads. Pages that are not written to take no memory.
-class node_reserve {
+/// Nodes for which no memory is mapped: the first ones, since a program may have to forbid itself
+/// to map memory, and as many in reserve. Pages that are not written to take no memory.
+class own_nodes {
  public:
-  piece* take() {
+  /// Null if none is left, or only the reserve.
+  piece* take(bool reserve) {
     std::uint32_t used = used_.load(std::memory_order_relaxed);
-    while (used < nodes_) {
+    while (used < (reserve ? nodes_ : nodes_ / 2)) {
       if (used_.compare_exchange_weak(used, used + 1, std::memory_order_relaxed)) {
         return reinterpret_cast<piece*>(room_ + used * node_size);
       }
@@ -61,13 +62,28 @@ class node_reserve {
   }
 
  private:
-  static constexpr std::uint32_t nodes_ = 4'096;
+  static constexpr std::uint32_t nodes_ = 2 * 4'096;
 
   std::atomic<std::uint32_t> used_{0};
   alignas(64) unsigned char room_[nodes_ * node_size]{};
 };
 
-inline constinit node_reserve last_nodes;
+inline constinit own_nodes nodes_without_mapping;
+
+/// A node that no thread had before; null if there is no memory.
+inline piece* cut_node() {
+  piece* node = nodes_without_mapping.take(false);
+  const auto cut = [&node] { node = static_cast<piece*>(fresh_nodes.cut(node_size)); };
+  const bool has_tried = node != nullptr || unless_filtered(cut);
+  if (node == nullptr) {
+    node = nodes_without_mapping.take(true);
+  }
+  if (node == nullptr && !has_tried) {
+    cut();  // Most sandboxes allow it.
+  }
+  return node;
+}
+
 inline constinit std::atomic<std::uint32_t> last_serial{0};
 // The bits above are free for callers that store a serial and something else in one word.
 inline constexpr std::uint32_t max_serial = ~std::uint32_t{0} - 15;
@@ -166,10 +182,7 @@ template <class T>
   }
   piece* mine = take_piece_of_ended<T>();
   if (mine == nullptr) {
-    mine = static_cast<piece*>(fresh_nodes.cut(node_size));
-  }
-  if (mine == nullptr) {
-    mine = last_nodes.take();
+    mine = cut_node();
   }
   self.own = mine;
   return mine;
@@ -194,13 +207,9 @@ inline void abandon_own_pieces() {
 /// thread gives back within a second.
 [[gnu::noinline]] inline piece* fresh_node() {
   constexpr int attempts = 1'000;
-  constexpr timespec pause{0, 1'000'000};
-  if (void* fresh = fresh_nodes.cut(node_size)) {
-    return static_cast<piece*>(fresh);
-  }
-  piece* node = last_nodes.take();
+  piece* node = cut_node();
   for (int i = 0; node == nullptr && i < attempts; ++i) {
-    system_call(SYS_nanosleep, argument(&pause));
+    nap(1'000'000);
     node = shared_nodes.take(1);
   }
   if (node == nullptr) {

@@ -11,8 +11,8 @@
 #include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/file.hpp"
+#include "lockwright/env/native/sandbox.hpp"
 #include "lockwright/env/native/settings.hpp"
-#include "lockwright/env/native/syscall.hpp"
 
 namespace lockwright::native_env {
 
@@ -157,7 +157,7 @@ class topology {
   /// True for the one thread that is to read; the others return once it has. The child of a
   /// fork may find that a thread of its parent is reading, and then reads itself.
   static bool begin_to_read(std::atomic<std::uint32_t>& state) {
-    const auto process = static_cast<std::uint32_t>(system_call(SYS_getpid));
+    const std::uint32_t process = process_number() | std::uint32_t{1} << 31;
     for (;;) {
       std::uint32_t seen = unread;
       // Acquire, of a failure too, pairs with the release of `ready`, which publishes the map.
@@ -168,7 +168,7 @@ class topology {
         return false;
       }
       if (seen == process) {
-        system_call(SYS_sched_yield);
+        yield();
       } else {
         state.compare_exchange_strong(seen, unread, std::memory_order_relaxed);
       }
@@ -377,16 +377,24 @@ inline std::uint32_t current_cpu() {
   return cpu_by_call();
 }
 
-/// How many CPUs there are for the process; 0 until first used.
+/// How many CPUs there are for the process; 0 until first used, or until the library is loaded.
 inline constinit std::atomic<std::uint32_t> known_cpus{0};
 
 [[gnu::noinline]] inline std::uint32_t count_cpus() {
   unsigned long set[topology::max_cpus / (8 * sizeof(unsigned long))] = {};
-  const long bytes =
-      system_call(SYS_sched_getaffinity, 0, static_cast<long>(sizeof set), argument(set));
   std::uint32_t count = 0;
-  for (long i = 0; i < bytes / static_cast<long>(sizeof *set); ++i) {
-    count += static_cast<std::uint32_t>(__builtin_popcountl(set[i]));
+  if (!unless_filtered([&set, &count] {
+        const long bytes =
+            system_call(SYS_sched_getaffinity, 0, static_cast<long>(sizeof set), argument(set));
+        for (long i = 0; i < bytes / static_cast<long>(sizeof *set); ++i) {
+          count += static_cast<std::uint32_t>(__builtin_popcountl(set[i]));
+        }
+      })) {
+    // A mask in hexadecimal digits, with commas.
+    each_of_status("Cpus_allowed:", [&count](char c) {
+      const auto digit = static_cast<unsigned>(c >= 'a' ? c - 'a' + 10 : c - '0');
+      count += digit < 16 ? static_cast<std::uint32_t>(__builtin_popcount(digit)) : 0;
+    });
   }
   count = count == 0 ? 1 : count;
   known_cpus.store(count, std::memory_order_relaxed);

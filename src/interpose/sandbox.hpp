@@ -1,0 +1,12 @@
+// Programs that restrict their own system calls: prctl() and syscall() of the C library are replaced,
+// so that the library gets ready before the kernel gets a filter. A program that makes these calls
+// without the C library is not noticed.
+#pragma once
+
+namespace lockwright::interpose {
+
+/// Defined by each library: makes the calls that it would otherwise make later. Called before each
+/// filter; none after the first may find anything left to do.
+void prepare_for_filter();
+
+}  // namespace lockwright::interpose
