@@ -28,6 +28,8 @@ namespace {
 constexpr std::uint64_t patience_ns = 300'000'000;
 // Work between two attempts of a trylock loop.
 constexpr std::uint64_t loops_between_attempts = 25;
+// Of a timed lock; a thread that gives up tries again.
+constexpr std::uint64_t deadline_ns = 1'000'000'000;
 
 // The mutex is beside the data that it guards, as in most programs.
 struct alignas(64) guarded_mutex {
@@ -64,6 +66,7 @@ struct load {
   std::uint64_t long_one_in = 0;
   bool exponential = false;
   bool trylock = false;
+  bool timed = false;
   std::uint64_t burst = 0;
   std::uint64_t idle_ns = 0;
   std::uint64_t capacity = 0;
@@ -85,8 +88,12 @@ struct load {
   std::unique_ptr<guarded_mutex[]> mutexes;
 };
 
+timespec time_at(std::uint64_t ns) {
+  return {static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+}
+
 void sleep_until(std::uint64_t ns) {
-  const timespec when{static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
+  const timespec when = time_at(ns);
   while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, nullptr) == EINTR) {
   }
 }
@@ -125,6 +132,9 @@ struct alignas(cache_line_pair) worker {
 
   // Returns false if it was stopped before it had the mutex.
   bool acquire(pthread_mutex_t& mutex) {
+    if (shared->timed && index % 2 == 0) {
+      return acquire_in_time(mutex);
+    }
     if (!shared->trylock) {
       must(pthread_mutex_lock(&mutex), "pthread_mutex_lock");
       return true;
@@ -137,6 +147,20 @@ struct alignas(cache_line_pair) worker {
         return false;
       }
       spin_loops(loops_between_attempts);
+    }
+    return true;
+  }
+
+  bool acquire_in_time(pthread_mutex_t& mutex) {
+    for (int result = ETIMEDOUT; result == ETIMEDOUT;) {
+      if (is_stopped()) {
+        return false;
+      }
+      const timespec until = time_at(now_ns() + deadline_ns);
+      result = pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &until);
+      if (result != ETIMEDOUT) {
+        must(result, "pthread_mutex_clocklock");
+      }
     }
     return true;
   }
@@ -293,6 +317,7 @@ load& read_load(const options& given) {
   l.long_one_in = given.count("long-one-in");
   l.exponential = given.count("exponential") != 0;
   l.trylock = given.count("trylock") != 0;
+  l.timed = given.count("timed") != 0;
   l.burst = given.count("burst");
   l.idle_ns = given.count("idle-us", 1) * 1000;
   l.capacity = given.count("queue");
@@ -324,14 +349,15 @@ std::uint64_t acquisitions_of(const progress_tally* tallies, std::size_t count) 
 }  // namespace
 
 int regimes(int argc, char** argv) {
-  const options given(
-      argc, argv,
-      {{"threads", 2},          {"seconds", 0.2},    {"warm-up", 0.02},  {"loops-per-us", 0},
-       {"section-ns", 100},     {"gap-ns", 0},       {"exponential", 0}, {"long-ns", 0},
-       {"long-one-in", 0},      {"locks", 1},        {"hogs", 0},        {"burst", 0},
-       {"idle-us", 1000},       {"queue", 0},        {"trylock", 0},     {"then-threads", 0},
-       {"then-section-ns", -1}, {"then-gap-ns", -1}, {"period-us", 0},   {"period-acquisitions", 0},
-       {"sample-us", 0}});
+  const options given(argc, argv,
+                      {{"threads", 2},      {"seconds", 0.2},    {"warm-up", 0.02},
+                       {"loops-per-us", 0}, {"section-ns", 100}, {"gap-ns", 0},
+                       {"exponential", 0},  {"long-ns", 0},      {"long-one-in", 0},
+                       {"locks", 1},        {"hogs", 0},         {"burst", 0},
+                       {"idle-us", 1000},   {"queue", 0},        {"trylock", 0},
+                       {"timed", 0},        {"then-threads", 0}, {"then-section-ns", -1},
+                       {"then-gap-ns", -1}, {"period-us", 0},    {"period-acquisitions", 0},
+                       {"sample-us", 0}});
   load& l = read_load(given);
   const auto length = static_cast<std::uint64_t>(given.real("seconds") * 1e9);
   const auto warm_up = static_cast<std::uint64_t>(given.real("warm-up") * 1e9);

@@ -39,9 +39,12 @@ void attempt(worker& me) {
 void lock_with_deadlines(worker& me) {
   while (!me.run.over()) {
     guarded& it = me.run.any_mutex(me);
-    // Deadlines that have passed, that are hardly ahead, and that a section can outlast.
+    // Deadlines that have passed, that are hardly ahead, that a section can outlast, and that no
+    // wait may reach.
     const std::uint64_t most = me.draw.one_in(4) ? 0 : me.draw.one_in(2) ? 50 * us : 5 * ms;
-    if (it.lock_within(me, most == 0 ? 0 : me.draw.below(most))) {
+    if (it.lock_within(me, me.draw.one_in(4) ? guarded::far_away
+                           : most == 0       ? 0
+                                             : me.draw.below(most))) {
       me.run.section(me);
       it.unlock(me);
     }

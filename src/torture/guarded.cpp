@@ -117,7 +117,7 @@ bool guarded::lock_within(worker& me, std::uint64_t ns) {
   const clockid_t clock = old || me.draw.one_in(2) ? CLOCK_REALTIME : CLOCK_MONOTONIC;
   const std::uint64_t deadline = now(clock) + ns;
   const timespec until = at(deadline);
-  me.does(activity::locks_by, this);
+  me.does(ns == far_away ? activity::locks : activity::locks_by, this);
   const int result = old ? pthread_mutex_timedlock(&mutex, &until)
                          : pthread_mutex_clocklock(&mutex, clock, &until);
   if (result == ETIMEDOUT) {

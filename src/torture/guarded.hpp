@@ -47,7 +47,8 @@ class guarded {
   void lock_polling(worker& me);
   bool try_lock(worker& me);
   // Returns false if the deadline, `ns` nanoseconds from now, came first. Fails the run if it has not
-  // passed by then.
+  // passed by then. The caller is admitted before one that is `far_away`.
+  static constexpr std::uint64_t far_away = 3'600'000'000'000;
   bool lock_within(worker& me, std::uint64_t ns);
   void unlock(worker& me);
 

@@ -166,6 +166,7 @@ def _others(c: int) -> Iterator[Cell]:
             yield _cell(("hog", section), threads, spaced | {"hogs": float(c)})
             yield _cell(("quota", section), threads, spaced, quota=True)
             yield _cell(("trylock", section), threads, load | {"gap-ns": float(ns), "trylock": 1.0})
+            yield _cell(("timed", section), threads, load | {"gap-ns": float(ns), "timed": 1.0})
             yield _cell(("burst", section), threads, bursts)
         yield _cell(("burst", section), 32 * c, bursts)
     for capacity in (1, 100):
