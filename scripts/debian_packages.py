@@ -136,6 +136,9 @@ def lay_out_command(wheel: Wheel, root: Path) -> None:
     link(package / "lib", f"../../../{wheel.triplet}/lockwright")
     link(package / "bin", "../../../../libexec/lockwright")
     link(package / "include/lockwright", "../../../../../include/lockwright")
+    # It holds the version; the list of files is dpkg's.
+    metadata = f"lockwright-{wheel.version}.dist-info"
+    copy(wheel.folder / metadata / "METADATA", root / PYTHON / metadata / "METADATA")
     start = root / "usr/bin/lockwright"
     start.parent.mkdir(parents=True)
     start.write_text(

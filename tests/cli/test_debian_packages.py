@@ -1,6 +1,7 @@
 """The Debian packages of ./dev deb, installed into a folder, used and removed."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -89,6 +90,12 @@ def test_the_command_runs(system: Path, tmp_path: Path) -> None:
         words: list[str | Path] = [sys.executable, system / "usr/bin/lockwright", *line.split()]
         result = captured(words, env=env, cwd=tmp_path)
         assert result.returncode == 0, result.stderr
+    # Without the modules of this test's environment, which has the package installed, too.
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\nimport lockwright as it; print(it.version())"
+    )
+    version = captured([sys.executable, "-I", "-S", "-c", script, modules]).stdout.strip()
+    assert re.fullmatch(r"[0-9]+(\.[0-9]+)+", version), version
 
 
 def test_links_lead_to_files(system: Path) -> None:
