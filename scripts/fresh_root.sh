@@ -9,6 +9,12 @@ root=$3
 
 if [ "${FRESH_ROOT_INSIDE:-}" != yes ]; then
     [ ! -e "$root" ] || { echo "$root exists" >&2; exit 2; }
+    case $root in
+        *[[:space:]\']*)
+            echo "'$root' has a space or a quote, which debootstrap does not support; name another folder" >&2
+            exit 2
+            ;;
+    esac
     debootstrap --variant=minbase \
         --include=python3-venv,xz-utils,man-db,bash-completion,zsh,fish,ca-certificates \
         "$suite" "$root" http://deb.debian.org/debian

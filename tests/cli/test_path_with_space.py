@@ -2,9 +2,11 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from support.processes import captured
 
 from .conftest import Cli, Program
 
@@ -44,6 +46,25 @@ def test_bench(cli: Cli, libraries: dict[str, str]) -> None:
     run = cli(*command, env=libraries)
     assert run.status == 0, run.err
     assert "ttas" in run.out
+
+
+def test_other_libraries(cli: Cli, program: Program, libraries: dict[str, str]) -> None:
+    """They are preloaded as the locks are; the printed command preloads them too."""
+    folder = Path(libraries["LOCKWRIGHT_LIBDIR"])
+    other = f"mine={folder}/liblockwright-ttas.so"
+    words = ["--locks", "ttas", "--runs", "2", "--warmup", "0", "--preload", other]
+    shell = "cat /proc/self/maps | grep -c -m 1 liblockwright-ttas.so"
+    rated = ["--metric", "rate: (.*)", "--unit", "x", "--", "sh", "-c"]
+    script = f"{program('worker')} 1 1; case $LD_PRELOAD in liblockwright-ttas.so) echo rate: 9;;"
+    compared = cli("compare", *words, *rated, f"{script} *) echo rate: 1;; esac")
+    assert compared.status == 0, compared.err
+    assert "mine is best" in compared.out
+    use = shlex.split(compared.out.splitlines()[-1])
+    done = captured([*use[: use.index("sh")], "sh", "-c", shell])
+    assert done.stdout == "1\n", (use, done.stderr)
+    bench = cli("bench", "uncontended", *words[2:4], "--locks", "libc", *words[6:])
+    assert bench.status == 0, bench.err
+    assert "mine: the mutex calls" not in bench.out
 
 
 def test_path(cli: Cli, libraries: dict[str, str]) -> None:

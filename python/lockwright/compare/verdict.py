@@ -13,7 +13,7 @@ from lockwright.compare.plan import UNSPECIFIED, Plan
 from lockwright.compare.probe import FIXED_TIME_ADVICE, FIXED_TIME_TEXT
 from lockwright.compare.stats import Summary
 from lockwright.compare.warnings import at_threads
-from lockwright.preload.locks import BASELINE, options_of
+from lockwright.preload.locks import BASELINE, options_of, preload
 from lockwright.preload.rwlocks import compare_options, run_options
 
 ALIKE = 1.10
@@ -102,7 +102,9 @@ def run_command(plan: Plan, lock: Summary) -> str:
     words = shlex.join(plan.argv(lock.threads))
     library = plan.other_library(lock.lock)
     if library is not None:
-        return f"env LD_PRELOAD={shlex.quote(str(library.path))} {words}"
+        environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+        set_ = dict(preload(library.path, environment).items() - environment.items())
+        return f"env {shlex.join(f'{name}={value}' for name, value in set_.items())} {words}"
     options = " ".join([*run_options(lock.lock), *options_of(os.environ)])
     return f"lockwright run {options} -- {words}"
 

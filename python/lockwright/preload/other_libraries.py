@@ -65,12 +65,12 @@ def _check_loadable(library: OtherLibrary, own: Path) -> None:
         raise LockwrightError(
             f"--preload {library.name}: {path} {why}", "give the path of a library"
         )
-    if any(separator in str(path) for separator in " :\t\n"):
-        # The dynamic linker splits LD_PRELOAD at both and has no escape.
+    if any(separator in str(path) for separator in ":;") or re.search(r"\s", path.name):
+        # The dynamic linker splits LD_PRELOAD or LD_LIBRARY_PATH there, and has no escape.
         raise LockwrightError(
-            f"--preload {library.name}: '{path}' contains a space or a colon, so it cannot be "
-            "preloaded",
-            "copy it to a path without either",
+            f"--preload {library.name}: '{path}' contains a colon or a semicolon, or its file name "
+            "a space, so it cannot be preloaded",
+            "copy it to another path",
         )
     try:
         header, native = load(path).header, load(own).header
@@ -103,9 +103,10 @@ def choose(words: Sequence[str], program: Path) -> tuple[OtherLibrary, ...]:
     folder = known.directory / "bench"
     bench_only = locks.registry(folder).names if (folder / "locks.json").is_file() else []
     libraries = parse(words, [*known.names, *bench_only], known.path_of(locks.BASELINE))
-    without = _loaded_libraries(program, {}).output.splitlines()
+    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
+    without = _loaded_libraries(program, environment).output.splitlines()
     for library in libraries:
-        trace = _loaded_libraries(program, {"LD_PRELOAD": str(library.path)})
+        trace = _loaded_libraries(program, locks.preload(library.path, environment))
         added = [line for line in trace.output.splitlines() if line not in without]
         problem = _problem(library, added, trace.errors)
         if problem:
@@ -127,17 +128,16 @@ def remarks(libraries: Sequence[OtherLibrary]) -> list[str]:
     ]
 
 
-def _loaded_libraries(program: Path, more: dict[str, str]) -> tool.Answer:
+def _loaded_libraries(program: Path, environment: dict[str, str]) -> tool.Answer:
     """Return the dynamic linker's list of the libraries of a program, without running it."""
-    environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     return tool.call(
-        [program], environment=environment | {"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"} | more
+        [program], environment=environment | {"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"}
     )
 
 
 def _problem(library: OtherLibrary, added: Sequence[str], errors: str) -> str | None:
     for line in errors.splitlines():
-        if "ERROR: ld.so:" in line and str(library.path) in line:
+        if "ERROR: ld.so:" in line and library.path.name in line:
             reason = re.search(r"\((.*)\)", line)
             return reason[1] if reason else line.strip()
     return next((line.strip() for line in added if "not found" in line), None)
