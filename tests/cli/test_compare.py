@@ -19,6 +19,10 @@ from .conftest import Cli, Program, on_a_terminal
 FEW = ["--locks", "pthread,ttas,futex", "--runs", "3"]
 
 
+#: The traits that locks of a family have in common.
+TRAITS = ("category", "parking", "yields")
+
+
 def table_rows(out: str) -> dict[str, str]:
     """Return the rows of the last table on standard output, by lock."""
     return {
@@ -127,13 +131,31 @@ def test_wall_time_without_threads_and_baseline_added(cli: Cli, program: Program
     assert "100 ms" in result.out, "no warning about short runs"
 
 
-def test_all_locks_are_compared_by_default(cli: Cli, program: Program) -> None:
+def test_all_locks_are_compared(cli: Cli, program: Program) -> None:
     """Every lock of `lockwright list` has a row."""
     names = {row["name"] for row in json.loads(cli("list", "--json").out)}
-    words = ["compare", "--runs", "1", "--warmup", "0", "--", program("worker"), "1", "100"]
-    out = cli(*words).out
+    words = ["compare", "--locks", "all", "--runs", "1", "--warmup", "0"]
+    out = cli(*words, "--", program("worker"), "1", "100").out
     assert names <= {line[2:].split(" ")[0] for line in out.splitlines()}
     assert "-" in next(line for line in out.splitlines() if line[2:].startswith("ttas "))
+
+
+def test_a_lock_of_each_family_is_compared_by_default(
+    cli: Cli, program: Program, tmp_path: Path
+) -> None:
+    """The figure of --metric needs no unit; a line says how to choose other locks."""
+    rows = {row["name"]: row for row in json.loads(cli("list", "--json").out)}
+    words = ["compare", "--runs", "1", "--warmup", "0", "--metric", r"rate: ([0-9.]+)"]
+    result = cli(*words, "--json", tmp_path / "o.json", "--", program("worker"), "1", "100")
+    assert result.status == 0, result.err
+    assert f"--locks names others, or all {len(rows)}" in result.err
+    assert "median (value)" in result.out
+    first, *others = json.loads((tmp_path / "o.json").read_text())["plan"]["locks"]
+    assert first == "pthread"
+    assert any(rows[name]["is_default"] for name in others)
+    families = {name: tuple(rows[name][key] for key in TRAITS) for name in rows}
+    of_others = [families[name] for name in others]
+    assert sorted(of_others) == sorted({families[name] for name in rows if name != "pthread"})
 
 
 def test_the_verdict_names_the_winner_with_its_command(
@@ -227,7 +249,8 @@ def test_output_fits_the_width_of_the_terminal(
         "*wright-ttas.so) echo a very long reason why this program does not work >&2; exit 9;;\n"
         "*-partitioned.so) echo rate: 99123456.5;; *) echo rate: 0.00012345;; esac",
     )
-    words = [*command, "compare", "--runs", "2", "--warmup", "0", "--metric", r"rate: (\S+)"]
+    words = [*command, "compare", "--locks", "all", "--runs", "2", "--warmup", "0"]
+    words += ["--metric", r"rate: (\S+)"]
     out, status = on_a_terminal(
         [*words, "--unit", "requests/s", "--rwlock", "mutex", "--", str(script)],
         environment,

@@ -42,7 +42,6 @@ METRIC = ["--metric", r"rate: ([0-9.]+)", "--unit", "ops"]
         (["--metric", "(", "--unit", "x"], ["--metric", "regular expression"]),
         (["--metric", "(a)(b)", "--unit", "x"], ["2 groups"]),
         (["--metric", "", "--unit", "x"], ["--metric is empty"]),
-        (["--metric", "(a)"], ["--unit"]),
         (["--unit", "x"], ["--metric"]),
         (["--lower-is-better"], ["--metric"]),
         (["--nonsense"], ["--nonsense"]),

@@ -11,7 +11,7 @@ from lockwright.commands.common.comparison_options import ComparisonOptions, com
 
 
 @click.command("compare", context_settings={"allow_interspersed_args": False})
-@grammar.locks("all, or pthread with --rwlocks")
+@grammar.locks("one of each family, or pthread with --rwlocks")
 @click.option(
     "--rwlocks",
     metavar="A,B,...",
@@ -78,6 +78,7 @@ def command(
     from lockwright.compare.session import carry_out
     from lockwright.compare.store import Store
     from lockwright.machine.meters import Meters
+    from lockwright.preload.families import usual_locks
     from lockwright.preload.locks import BASELINE, registry
 
     if fail_if_worse is not None and baseline is None:
@@ -89,9 +90,8 @@ def command(
         raise LockwrightError(
             "--rwlock and --rwlocks exclude each other", "give those to compare with --rwlocks"
         )
-    if locks is None:
-        locks = "all" if rwlocks is None else BASELINE
-    names, added = plan.choose_locks(locks, known)
+    usual = () if locks is not None else (BASELINE,) if rwlocks is not None else usual_locks(known)
+    names, added = plan.choose_locks(locks or ",".join(usual), known)
     if rwlocks is not None:
         names = plan.crossed(names, plan.choose_rwlocks(rwlocks))
     prepared = steps.prepare(options, known, names, runs=runs, warmup=warmup)
@@ -114,6 +114,11 @@ def command(
                 comparison = steps.begin(store, prepared, counts, meters)
             if added:
                 print_line(f"{BASELINE} is added as the reference of every ratio")
+            if len(usual) > 1:
+                print_line(
+                    f"comparing {', '.join(usual)}: one lock of each family; --locks names others,"
+                    f" or all {len(known.names)}"
+                )
             steps.print_notes(prepared)
             reading = meters if meters.wanted else None
             with Runner(comparison.plan, prepared.program, prepared.settings, reading) as runner:

@@ -1,12 +1,10 @@
 """The locks of a race: those that the advice recommends, and others in case it is wrong."""
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from lockwright.base.errors import LockwrightError
-from lockwright.preload.locks import BASELINE, Lock, Registry
+from lockwright.preload.families import family_of, is_usable, representatives
+from lockwright.preload.locks import BASELINE, Registry
 from lockwright.preload.rwlocks import KEEP, pair_name, parts_of
 
 NAMED, ADVISED, FAMILY = "named", "advised", "family"
@@ -14,9 +12,6 @@ NAMED, ADVISED, FAMILY = "named", "advised", "family"
 
 DIVERSE = 3
 """Number of families whose races show that a program is not lock-sensitive."""
-
-_FIRST = 3
-"""The last rank that counts as one of the first to try."""
 
 
 @dataclass(frozen=True)
@@ -26,25 +21,6 @@ class Candidate:
     lock: str
     why: str
     reason: str
-
-
-class Family(NamedTuple):
-    """The traits that locks of similar performance have in common."""
-
-    category: str
-    parking: bool
-    yielding: bool
-
-    @property
-    def description(self) -> str:
-        """The traits in words."""
-        waiting = "park" if self.parking else "spin"
-        return f"{self.category} whose waiters {'yield, then ' if self.yielding else ''}{waiting}"
-
-
-def family_of(lock: Lock) -> Family:
-    """Return the family of a lock."""
-    return Family(lock.category, lock.parking, lock.yields)
 
 
 def named_candidates(locks: Iterable[str]) -> tuple[Candidate, ...]:
@@ -78,11 +54,11 @@ def advised_candidates(
     advised = [
         Candidate(lock, ADVISED, reason)
         for lock, reason in shortlist
-        if lock != BASELINE and _is_usable(lock, registry)
+        if lock != BASELINE and is_usable(lock, registry)
     ]
     families = {family_of(registry.find(candidate.lock)) for candidate in advised}
     others = []
-    for lock in representatives(lock for lock in registry if _is_usable(lock.name, registry)):
+    for lock in representatives(lock for lock in registry if is_usable(lock.name, registry)):
         if family_of(lock) not in families:
             doubt = "in case the advice is wrong: " if advised else ""
             description = family_of(lock).description
@@ -90,27 +66,6 @@ def advised_candidates(
                 Candidate(lock.name, FAMILY, f"{doubt}stands for its family: {description}")
             )
     return (*advised, *others[:most])
-
-
-def representatives(locks: Iterable[Lock]) -> list[Lock]:
-    """Return one lock of each family: one that survives over-subscription, if any; among these,
-    that with the most use cases in which it is among the first to try, then the smallest. Families
-    that park come first, then categories in the registry's order."""
-    candidates = [lock for lock in locks if lock.name != BASELINE]
-    categories = list(dict.fromkeys(lock.category for lock in candidates))
-    by_family: dict[Family, Lock] = {}
-    for lock in sorted(candidates, key=_sort_key):
-        by_family.setdefault(family_of(lock), lock)
-    return sorted(
-        by_family.values(),
-        key=lambda lock: (not lock.parking, categories.index(lock.category), lock.yields),
-    )
-
-
-def _sort_key(lock: Lock) -> tuple[object, ...]:
-    first = sorted(case.rank for case in lock.suits if case.rank <= _FIRST)
-    size = (lock.bytes_per_mutex_outside, lock.bytes_per_node)
-    return not lock.survives_oversubscription, -len(first), first, size
 
 
 def other_family_members(locks: Iterable[str], registry: Registry) -> tuple[str, ...]:
@@ -123,15 +78,5 @@ def other_family_members(locks: Iterable[str], registry: Registry) -> tuple[str,
         for name in registry.names
         if name not in chosen
         and family_of(registry.find(name)) in families
-        and _is_usable(name, registry)
+        and is_usable(name, registry)
     )
-
-
-def _is_usable(lock: str, registry: Registry) -> bool:
-    """Return whether the environment variables admit the lock: a large one cannot replace
-    pthread_spinlock_t."""
-    try:
-        registry.check_environment(lock, os.environ)
-    except LockwrightError:
-        return False
-    return True

@@ -10,10 +10,10 @@ from lockwright.compare.plan import Plan, Slot
 from lockwright.compare.runner import Runner
 from lockwright.compare.store import Comparison, Store
 from lockwright.compare.warnings import at_threads
+from lockwright.preload.families import family_of
 from lockwright.preload.locks import BASELINE, Registry
 from lockwright.preload.rwlocks import KEEP, parts_of
 from lockwright.run.record import Record
-from lockwright.tune.candidates import family_of
 from lockwright.tune.outcome import interim_sentence, outcome
 from lockwright.tune.race import ROUNDS_UP, TIME_UP, RaceRuns, Standing
 

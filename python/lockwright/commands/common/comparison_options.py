@@ -49,7 +49,7 @@ _BEFORE: tuple[Callable[..., Any], ...] = (
         help="Measure this number in the output instead of wall time: the first group of the last"
         " match, in standard output or else in standard error.",
     ),
-    click.option("--unit", metavar="U", help="Unit of --metric."),
+    click.option("--unit", metavar="U", help="Unit of --metric.  [default: value]"),
     click.option("--lower-is-better", is_flag=True, help="Lower values of --metric are better."),
     grammar.timeout(60.0),
     other_lock_options,

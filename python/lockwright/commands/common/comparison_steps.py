@@ -96,16 +96,12 @@ def prepare(
     if options.metric is None and (options.unit is not None or options.lower_is_better):
         option = "--unit" if options.unit is not None else "--lower-is-better"
         raise LockwrightError(f"{option} is given without --metric", "add --metric REGEX")
-    if options.metric is not None and not options.unit:
-        raise LockwrightError(
-            "--metric is given without --unit", "name its unit, as in --unit ops/s"
-        )
     wanted = plan.Plan(
         command=options.arguments,
         locks=locks,
         threads=plan.choose_threads(options.threads),
         metric=options.metric,
-        unit=options.unit or "s",
+        unit=options.unit or ("s" if options.metric is None else "value"),
         lower_is_better=options.lower_is_better or options.metric is None,
         timeout=options.timeout,
         prepare=options.prepare,
