@@ -53,6 +53,9 @@ def test_the_tables_state_that_they_are_simulated(cli: Cli, tmp_path: Path) -> N
     result = cli("simulate", "--locks", "pthread,futex", "--threads", "1,4", *SHORT, *options)
     assert (result.status, result.err) == (0, "")
     assert result.out.count("Simulated, not measured") == 2
+    legend = result.out[result.out.rindex("\nops/s ") :].splitlines()
+    for heading in (figure.heading for figure in figures.FIGURES.values()):
+        assert any(line.startswith(f"{heading} ") for line in legend), heading
     written = json.loads(files["json"].read_text())
     assert written["simulated"] is True
     assert written["complete"] is True

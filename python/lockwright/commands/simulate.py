@@ -112,8 +112,8 @@ def command(
     from lockwright.base import terminal
     from lockwright.base.errors import LockwrightError
     from lockwright.base.files import write
+    from lockwright.simulate import figures, open_pairs, page, report, sensitivity
     from lockwright.simulate import model as models
-    from lockwright.simulate import open_pairs, page, report, sensitivity
     from lockwright.simulate import run as runs
     from lockwright.simulate.own_lock import compiled
 
@@ -189,6 +189,9 @@ def command(
     for count in dict.fromkeys(counts):
         if any(row["threads"] == count for row in rows):
             console.print(report.table(setup, rows, count))
+    if rows:
+        legend = [(column.heading, column.meaning) for column in figures.columns(setup).values()]
+        terminal.print_terms(console, legend)
     pairs = open_pairs.open_pairs(results, at_ends)
     if at_ends:
         for line in open_pairs.summary(pairs, ends):
