@@ -48,12 +48,16 @@ inline void nap(long nanoseconds = 1) {
 }
 
 /// A program that was started in a sandbox has a filter from the start. The dynamic linker has
-/// opened and read files in it, and no other call that tells is as certain to be allowed.
+/// opened and read files in it, and no other call that tells is as certain to be allowed. Without
+/// "no new privileges" only a privileged process installs a filter: the runtime of a container, whose
+/// filters let programs run that know nothing of them.
 [[gnu::noinline]] inline void look_for_filter() {
-  bool has_none = false;
-  each_of_status("Seccomp:", [&has_none](char c) { has_none |= c == '0'; });
+  bool is_harmless = false;
+  for (const char* field : {"Seccomp:", "NoNewPrivs:"}) {
+    each_of_status(field, [&is_harmless](char c) { is_harmless |= c == '0'; });
+  }
   filter unknown = filter::unknown;
-  known_filter.compare_exchange_strong(unknown, has_none ? filter::none : filter::inherited);
+  known_filter.compare_exchange_strong(unknown, is_harmless ? filter::none : filter::inherited);
 }
 
 inline bool is_filtered() {
