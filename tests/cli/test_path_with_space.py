@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from support import locate
 from support.processes import captured
 
 from .conftest import Cli, Program
@@ -70,3 +71,13 @@ def test_other_libraries(cli: Cli, program: Program, libraries: dict[str, str]) 
 def test_path(cli: Cli, libraries: dict[str, str]) -> None:
     """A path that LD_PRELOAD cannot hold is not printed for it."""
     cli("path", "ttas", env=libraries).refuses("contains a space", "LD_LIBRARY_PATH")
+
+
+def test_a_fresh_root_is_refused_at_once(tmp_path: Path) -> None:
+    """debootstrap fails in such a folder after some minutes."""
+    root = tmp_path / "a root"
+    script = locate.ROOT / "scripts/fresh_root.sh"
+    result = captured(["sh", script, tmp_path, "bookworm", root])
+    assert result.returncode == 2
+    assert "has a space" in result.stderr
+    assert not root.exists()
