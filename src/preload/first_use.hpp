@@ -3,6 +3,10 @@
 
 namespace lockwright::preload {
 
+/// Reads the NUMA nodes for the default lock: no call reports a sandbox that begins by a system call
+/// of the program's own, and a lock that makes no other call but a yield is least in danger.
+void find_nodes();
+
 /// Locks one that no other thread can see, so that the memory for some more is mapped.
 void use_lock_once();
 

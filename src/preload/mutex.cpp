@@ -8,6 +8,12 @@
 
 namespace lockwright::preload {
 
+void find_nodes() {
+  if constexpr (chosen_lock::traits.is_default) {
+    environment::nodes();
+  }
+}
+
 void use_lock_once() {
   chosen_lock scratch{};
   scratch.lock();

@@ -119,6 +119,7 @@ void warn_of_unresolved_names() {
   }
   lockwright::native::cpus();
   lockwright::native_env::register_caller();
+  lockwright::preload::find_nodes();
   lockwright::interpose::find_program_clock();
   lockwright::preload::detect_race_detector();
   lockwright::preload::begin_metrics();

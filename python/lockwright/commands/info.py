@@ -72,6 +72,7 @@ def command(name: str) -> None:
         ("bytes in place", str(lock.bytes_in_place)),
         ("bytes outside", _outside(lock.bytes_per_mutex_outside)),
         ("bytes per node", f"{lock.bytes_per_node} per lock held or awaited"),
+        ("system calls", ", ".join(lock.system_calls()) or "none"),
         ("reference", lock.reference),
         ("patents", lock.patents or "none found"),
         ("header", lock.header),

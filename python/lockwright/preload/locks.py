@@ -121,6 +121,28 @@ class Lock:
         """The lock's statements about use cases."""
         return self.suits
 
+    def system_calls(self) -> list[str]:
+        """Return the system calls that a lock, trylock or unlock of this algorithm may make until a
+        sandbox begins; from then on futex is the only one."""
+        has_memory = self.bytes_per_node > 0 or self.bytes_per_mutex_outside > 0
+        # A thread that waits for another thread's link in a queue of sleepers yields.
+        links = self.parking and self.bytes_per_node > 0
+        reads = self.numa_aware and not self.is_default
+        made = {
+            "futex": self.parking or self.bytes_per_mutex_outside > 0,
+            "sched_yield": self.yields
+            or links
+            or self.bytes_per_mutex_outside > 0
+            or self.name == "ticket-ls",
+            "mmap, munmap": has_memory,
+            "madvise": self.bytes_per_mutex_outside > 0
+            or self.name in ("parking-lot", "twa", "hapax"),
+            "membarrier": self.name.startswith("biased-"),
+            "openat, read, close": reads or self.name == "glk",
+            "getpid": reads,
+        }
+        return [name for names, is_made in made.items() if is_made for name in names.split(", ")]
+
     def properties(self) -> list[str]:
         """Return the names of this lock's yes/no properties."""
         named = {
