@@ -2,10 +2,10 @@
 // it, and leave no trace in the queue when they give up.
 #include "../support/check.hpp"
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <mutex>
+
+#include "admission.hpp"
 
 namespace {
 
@@ -153,46 +153,19 @@ std::string mixed_with_locks() {
   return "entered " + std::to_string(entered) + " gave up " + std::to_string(gave_up.load());
 }
 
-// Two threads hold the mutex in turn. The one that waits with a deadline is admitted before they have
-// entered as often as they would in a fifth of a second; then they pause, so that the wait ends.
 std::string is_admitted_beside_others() {
-  constexpr long most = 10'000;
-  long longest = 0;
+  std::string all;
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE}) {
     pthread_mutex_t mutex;
     check::init_mutex(&mutex, type);
-    std::atomic<bool> stops{false};
-    std::atomic<long> since{0};  // the waiter's arrival
-    const auto hold = [&](check::Worker&) {
-      while (!stops) {
-        if (since > most) {
-          check::sleep_us(1'000);
-        }
-        OK(pthread_mutex_lock(&mutex));
-        const std::int64_t end = check::nanoseconds(CLOCK_MONOTONIC) + 20'000;
-        while (check::nanoseconds(CLOCK_MONOTONIC) < end) {
-        }
-        ++since;
-        OK(pthread_mutex_unlock(&mutex));
-      }
-    };
-    check::Worker one{hold};
-    check::Worker other{hold};
-    for (int i = 0; i < 20; ++i) {
-      const timespec late = check::after_ms(CLOCK_REALTIME, 60'000);
-      since = 0;
-      OK(pthread_mutex_timedlock(&mutex, &late));
-      longest = std::max(longest, since.load());
-      OK(pthread_mutex_unlock(&mutex));
-      check::sleep_us(500);
-    }
-    stops = true;
-    one.join();
-    other.join();
+    all += (all.empty() ? "" : ", ") +
+           check::is_admitted_beside_others(
+               [&] { return pthread_mutex_lock(&mutex); },
+               [&](const timespec& late) { return pthread_mutex_timedlock(&mutex, &late); },
+               [&] { return pthread_mutex_unlock(&mutex); });
     OK(pthread_mutex_destroy(&mutex));
   }
-  CHECK(longest < most);
-  return "others entered at most " + std::to_string(longest) + " times";
+  return all;
 }
 
 std::string std_timed_mutex() {

@@ -1,4 +1,5 @@
 // Waits that end by a deadline, and the state of the lock after them.
+#include "../admission.hpp"
 #include "common.hpp"
 #include "parts.hpp"
 
@@ -127,6 +128,15 @@ std::string giving_up_races_with_admission() {
   check_free(&lock);
   OK(pthread_rwlock_destroy(&lock));
   return "given up=" + std::to_string(given_up.load());
+}
+
+std::string a_writer_with_a_deadline_is_admitted() {
+  if (guarantee() != Guarantee::exclusive) return "(not promised)";
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  return check::is_admitted_beside_others(
+      [&] { return pthread_rwlock_wrlock(&lock); },
+      [&](const timespec& late) { return pthread_rwlock_timedwrlock(&lock, &late); },
+      [&] { return pthread_rwlock_unlock(&lock); });
 }
 
 // A thread with a deadline enters before those that came after it, and behind one that gave up.

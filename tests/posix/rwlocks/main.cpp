@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
                      {"a writer gives up", a_writer_gives_up},
                      {"giving up races with admission", giving_up_races_with_admission},
                      {"a deadline keeps the place", a_deadline_keeps_the_place},
+                     {"a writer with a deadline is admitted", a_writer_with_a_deadline_is_admitted},
                      {"writers first", writers_first},
                      {"a reader beside a waiting writer", a_reader_beside_a_waiting_writer},
                      {"phases", phases},

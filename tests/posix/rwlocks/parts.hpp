@@ -17,6 +17,7 @@ std::string deadlines();
 std::string a_writer_gives_up();
 std::string giving_up_races_with_admission();
 std::string a_deadline_keeps_the_place();
+std::string a_writer_with_a_deadline_is_admitted();
 
 std::string writers_first();
 std::string a_reader_beside_a_waiting_writer();
