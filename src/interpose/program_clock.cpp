@@ -54,6 +54,14 @@ void* handle_of(const link_map* object) {
 
 }  // namespace
 
+void find_kernel_clock() {
+  link_map* library = c_library();
+  void* handle = library == nullptr ? nullptr : handle_of(library);
+  if (void* found = handle == nullptr ? nullptr : dlsym(handle, "clock_gettime")) {
+    native_env::kernel_clock = reinterpret_cast<native_env::clock_function*>(found);
+  }
+}
+
 void find_program_clock() {
   link_map* library = c_library();
   link_map* provider = object_of(dlsym(RTLD_DEFAULT, "clock_gettime"));
@@ -65,8 +73,7 @@ void find_program_clock() {
   if (library_handle == nullptr || provider_handle == nullptr) {
     return;
   }
-  native_env::kernel_clock =
-      reinterpret_cast<native_env::clock_function*>(dlsym(library_handle, "clock_gettime"));
+  find_kernel_clock();
   // A deadline that is left to the C library must not be converted again.
   find_real_functions(library_handle);
   const bool is_first = comes_before(provider, object_of(&by_program_clock));

@@ -41,6 +41,9 @@ inline deadline_clock clock_of(timed function, clockid_t id) {
   return {id, (by_program_clock >> static_cast<unsigned>(function) & 1) != 0};
 }
 
+/// Sets native_env::kernel_clock.
+void find_kernel_clock();
+
 /// Finds the object whose clock_gettime() the program calls, and sets by_program_clock.
 void find_program_clock();
 

@@ -70,9 +70,9 @@ bool fill(long file) {
 void clear_records(profile_buffer& target) {
   constexpr std::size_t first = offsetof(profile_buffer, creations);
   std::memset(reinterpret_cast<char*>(&target) + first, 0, sizeof(profile_buffer) - first);
-  for (auto* used :
-       {&target.threads_used, &target.threads_sharing, &target.modules_used, &target.modules_taken,
-        &target.records_used, &target.details_used, &target.span_blocks_used}) {
+  for (auto* used : {&target.threads_used, &target.threads_sharing, &target.modules_used,
+                     &target.modules_taken, &target.path_bytes_used, &target.records_used,
+                     &target.details_used, &target.span_blocks_used}) {
     used->store(0);
   }
 }
@@ -102,13 +102,17 @@ profile_buffer* map_first() {
   return map_file(open_file(path));
 }
 
+void note_begin(profile_buffer& target) {
+  const instant now = both_clocks();
+  target.begin_ticks = now.ticks;
+  target.begin_ns = now.ns;
+}
+
 bool claim(profile_buffer& target) {
   const interpose::process_identity self = interpose::identity_of_caller();
   std::uint64_t present = 0;
   if (target.claimed.compare_exchange_strong(present, self.hash())) {
-    const instant now = both_clocks();
-    target.begin_ticks = now.ticks;
-    target.begin_ns = now.ns;
+    note_begin(target);
     target.ticks_per_second = ticks_per_second();
     target.process = self;
   } else if (present == self.hash()) {

@@ -30,6 +30,9 @@ inline constexpr std::uint32_t ratio_of_most = 4;
 /// Maps the buffer that the environment names; returns null if there is none.
 profile_buffer* map_first();
 
+/// Sets the beginning of the profile to now.
+void note_begin(profile_buffer& target);
+
 /// Claims a buffer for this process; returns false if it is another's.
 bool claim(profile_buffer& target);
 

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "lockwright/env/native/clock.hpp"
+
 namespace lockwright::probe {
 
 inline std::uint64_t ticks() {
@@ -53,7 +55,7 @@ inline std::uint64_t ticks_per_microsecond() {
 
 inline std::uint64_t monotonic_ns() {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  native_env::kernel_clock(CLOCK_MONOTONIC, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1000000000 +
          static_cast<std::uint64_t>(now.tv_nsec);
 }

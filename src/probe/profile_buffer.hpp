@@ -152,9 +152,9 @@ struct loaded_module {
   std::uint64_t start;
   std::uint64_t end;
   std::uint64_t base;
-  char path[232];
+  std::uint64_t path;  ///< its index in the buffer's `paths`
 };
-static_assert(sizeof(loaded_module) == 256);
+static_assert(sizeof(loaded_module) == 32);
 LOCKWRIGHT_LAYOUT(loaded_module, start, end, base, path);
 
 /// A stack from which a mutex was locked. Placed by the hash of the record and the addresses.
@@ -304,6 +304,8 @@ struct alignas(4096) profile_buffer {
   static constexpr char magic[8] = "LWPROBE";
   static constexpr std::uint32_t thread_numbers = 4096;
   static constexpr std::uint32_t module_numbers = 256;
+  /// The longest path, and 256 of usual length.
+  static constexpr std::uint32_t path_bytes = 4096 + 56 * 1024;
   static constexpr std::uint32_t stack_numbers = 4096;
   static constexpr std::uint32_t record_numbers = 16384;
   /// The last records; each is for all mutexes of some sites.
@@ -328,19 +330,21 @@ struct alignas(4096) profile_buffer {
   std::atomic<std::uint32_t> details_used;
   std::atomic<std::uint32_t> span_blocks_used;
   std::atomic<std::uint32_t> modules_taken;
+  std::atomic<std::uint32_t> path_bytes_used;
   std::atomic<std::uint32_t> images;  ///< programs that the process has executed
   std::atomic<std::uint32_t> files;   ///< filled files beside it; in the first file
   std::atomic<std::uint32_t> most;  ///< acquisitions for which a process got another file; likewise
   std::atomic<std::uint32_t> taken;  ///< bits of the files beside it that a process has; likewise
   static constexpr std::uint32_t other_numbers = 64;
   other_process other_processes[other_numbers + 1];  ///< in the first file
-  char program[512];
+  char program[4096];
   interpose::loads loaded;  ///< in the first file
   histogram creations;      ///< calls of pthread_mutex_init by the time since the beginning
 
   thread_slot threads[thread_numbers];
   init_table inits;
   loaded_module modules[module_numbers];
+  char paths[path_bytes];
   stack stacks[stack_numbers];
   record records[record_numbers];
   mutex_detail details[detail_numbers];
@@ -348,8 +352,8 @@ struct alignas(4096) profile_buffer {
 };
 LOCKWRIGHT_LAYOUT(profile_buffer, stamp, claimed, process, begin_ticks, begin_ns, ticks_per_second,
                   others, threads_used, threads_sharing, modules_used, records_used, details_used,
-                  span_blocks_used, modules_taken, images, files, most, taken, other_processes,
-                  program, loaded, creations, threads, inits, modules, stacks, records, details,
-                  spans);
+                  span_blocks_used, modules_taken, path_bytes_used, images, files, most, taken,
+                  other_processes, program, loaded, creations, threads, inits, modules, paths,
+                  stacks, records, details, spans);
 
 }  // namespace lockwright::probe

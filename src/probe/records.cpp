@@ -194,6 +194,21 @@ std::uint32_t init_site_of(init_table& inits, std::uint64_t caller) {
   return 0;
 }
 
+namespace {
+
+/// Copies a path into the buffer; returns its place there, that of an empty one if there is no room.
+[[maybe_unused]] std::uint64_t place_of_path(profile_buffer& target, const char* path) {
+  const auto size = static_cast<std::uint32_t>(std::strlen(path) + 1);
+  const std::uint32_t place = target.path_bytes_used.fetch_add(size, std::memory_order_relaxed);
+  if (place > profile_buffer::path_bytes - 1 - size) {
+    return profile_buffer::path_bytes - 1;
+  }
+  std::memcpy(target.paths + place, path, size);
+  return place;
+}
+
+}  // namespace
+
 void note_module([[maybe_unused]] profile_buffer& target, [[maybe_unused]] std::uint64_t address) {
 #if __GLIBC_PREREQ(2, 35)
   const std::uint32_t used = target.modules_used.load(std::memory_order_acquire);
@@ -214,7 +229,7 @@ void note_module([[maybe_unused]] profile_buffer& target, [[maybe_unused]] std::
   }
   loaded_module& added = target.modules[number];
   added.base = found.dlfo_link_map->l_addr;
-  std::strncpy(added.path, found.dlfo_link_map->l_name, sizeof added.path - 1);
+  added.path = place_of_path(target, found.dlfo_link_map->l_name);
   added.start = reinterpret_cast<std::uint64_t>(found.dlfo_map_start);
   added.end = reinterpret_cast<std::uint64_t>(found.dlfo_map_end);
   // An entry that another thread is still filling matches no address: the file is listed twice.

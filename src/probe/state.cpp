@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "interpose/program_clock.hpp"
 #include "interpose/real.hpp"
 #include "interpose/sandbox.hpp"
 #include "interpose/thread_number.hpp"
@@ -315,8 +316,13 @@ profile_buffer* attach() {
 }
 
 void prepare() {
+  native_env::clock_function* const clock = native_env::kernel_clock;
+  interpose::find_kernel_clock();
   if (process.load(std::memory_order_acquire) == attachment::unknown) {
     prepared = first = map_first();
+  }
+  if (profile_buffer* target = attached(); target != nullptr && clock != native_env::kernel_clock) {
+    note_begin(*target);  // again: the program's clock may be another
   }
   if (first != nullptr) {
     first->loaded.record_process();

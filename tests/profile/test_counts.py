@@ -34,8 +34,7 @@ def compiled(directory: Path, name: str, text: str, *options: str) -> Path:
 
 def profiled(directory: Path, *argv: str | Path) -> Profile:
     path = directory / "profile.json"
-    command = [locate.lockwright(), "profile", "-o", path, "--", *argv]
-    answer = captured(command)
+    answer = captured([locate.lockwright(), "profile", "-o", path, "--", *argv])
     assert answer.returncode == 0, answer.stderr
     return record.read(path)
 
@@ -243,3 +242,39 @@ def test_nested_acquisitions_count_and_timeouts_do_not(tmp_path: Path) -> None:
     (rwlock,) = profile.rwlocks
     assert (rwlock.readers.acquisitions, rwlock.readers.contended) == (0, 20)
     assert (rwlock.writers.acquisitions, rwlock.writers.contended) == (1, 20)
+
+
+MOVED_CLOCK = """
+#include <sys/syscall.h>
+int clock_gettime(clockid_t clock, struct timespec *now) {
+  long result = syscall(SYS_clock_gettime, clock, now);
+  now->tv_sec += 100000000;
+  return result;
+}
+"""
+SLEEPS_BETWEEN = """
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+int main(void) {
+  for (int i = 0; i < 2; i++) {
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    usleep(50000);
+  }
+  return 0;
+}
+"""
+
+
+def test_a_clock_that_another_library_replaces(tmp_path: Path) -> None:
+    moved = compiled(tmp_path, "moved.so", MOVED_CLOCK, "-shared", "-fPIC")
+    program = compiled(tmp_path, "sleeps", SLEEPS_BETWEEN)
+    profile = profiled(tmp_path, "sh", "-c", f'LD_PRELOAD="$LD_PRELOAD:{moved}" exec {program}')
+    assert 1e8 < profile.process.duration < 1e10
+
+
+def test_a_library_with_a_long_path(tmp_path: Path) -> None:
+    directory = tmp_path / ("a" * 200) / ("b" * 200)
+    directory.mkdir(parents=True)
+    library = compiled(directory, "libplugin.so", PLUGIN, "-shared", "-fPIC")
+    profile = profiled(tmp_path, compiled(tmp_path, "host", HOST), library)
+    assert [each.name for each in profile.mutexes] == ["plugin_mutex"]

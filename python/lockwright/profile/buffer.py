@@ -239,6 +239,10 @@ class Buffer:
         """The files that contain the recorded addresses."""
         return self._used("modules", int(self["modules_used"]))
 
+    def path_of(self, module: Any) -> bytes:
+        """Return the path of a module; empty if there was no room for it."""
+        return loads.bytes_of(bytes(self["paths"])[int(module["path"]) :])
+
     @property
     def records(self) -> Rows:
         """All records, also unused ones, which have no sample and no wait."""

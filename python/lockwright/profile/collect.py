@@ -2,11 +2,11 @@
 
 import os
 import resource
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from lockwright.base import clock
 from lockwright.base.errors import LockwrightError, warn
 from lockwright.base.results import now
 from lockwright.preload import binary, loads, locks
@@ -90,7 +90,7 @@ def _run(
         raise LockwrightError(
             f"cannot run '{program}': {error.strerror}", "check the program and its arguments"
         ) from error
-    ended = time.monotonic_ns()
+    ended = clock.monotonic_ns()
     buffer, samples = watcher.stop()
     run_buffers.first.check()
     try:

@@ -64,7 +64,7 @@ def symbols_of(buffer: Buffer, program: str, *, ask_servers: bool = False) -> Sy
     ask_servers: as in debug_file."""
     mappings = [
         Mapping(
-            os.fsdecode(loads.bytes_of(module["path"])),
+            os.fsdecode(buffer.path_of(module)),
             int(module["start"]),
             int(module["end"]),
             int(module["base"]),

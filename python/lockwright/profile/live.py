@@ -1,13 +1,13 @@
 """The state of a running program's mutexes over the last interval, from its buffer."""
 
 import contextlib
-import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lockwright.base import clock
 from lockwright.profile import damage
 from lockwright.profile.buffer import Buffer, is_void
 from lockwright.profile.convert import symbols_of
@@ -115,7 +115,7 @@ class Live:
         used = ~is_void(records)
         waited = np.where(used, records["waited"].astype(np.int64), 0).astype(np.float64)
         waiting = np.zeros(len(records), np.int64)
-        now = time.monotonic_ns()
+        now = clock.monotonic_ns()
         unit = buffer.nanoseconds
         # Unfinished waits are included.
         ticks = int(buffer["begin_ticks"]) + (now - int(buffer["begin_ns"])) / unit

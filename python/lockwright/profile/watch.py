@@ -3,7 +3,6 @@
 import contextlib
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from lockwright.base import clock
 from lockwright.base.process_numbers import ThreadNumbers
 from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.damage import DamagedRecords
@@ -146,7 +146,7 @@ class _ProcessSampler:
             return
         if "\nState:\tZ" in status:
             return
-        samples.last_ns = time.monotonic_ns()
+        samples.last_ns = clock.monotonic_ns()
         samples.count += 1
         running = int(_field(status, "Threads") or 1)
         samples.threads += running
