@@ -86,10 +86,11 @@ range range_of(const Object* object) {
   return {.begin = address, .end = address + sizeof(Object)};
 }
 
-/// Returns the range with what lies beside it in the same pages, which are certainly mapped.
-range with_neighbours(range of) {
-  return {.begin = std::max(of.begin - beside, of.begin & ~(page - 1)),
-          .end = std::min(of.end + beside, ((of.end - 1) | (page - 1)) + 1)};
+/// Returns the range with what lies beside it, as far as that is in the pages of the mutex. These are
+/// mapped, since the caller holds it; a condition variable may be unmapped once it was signalled.
+range with_neighbours(range of, range mutex) {
+  return {.begin = std::max(of.begin - beside, mutex.begin & ~(page - 1)),
+          .end = std::min(of.end + beside, ((mutex.end - 1) | (page - 1)) + 1)};
 }
 
 /// Returns a hash of the words that two objects do not overlap. Other threads may change them.
@@ -189,8 +190,8 @@ class observed_wait {
       stack_end = std::min(stack_end, own);
     }
     std::uint64_t hash = digest(0, {.begin = base - saved_registers, .end = stack_end}, one, other);
-    hash = digest(hash, with_neighbours(one), one, other);
-    return digest(hash, with_neighbours(other), one, other);
+    hash = digest(hash, with_neighbours(one, one), one, other);
+    return digest(hash, with_neighbours(other, one), one, other);
   }
 
   /// Decides whether the wake-up before this wait was futile.
