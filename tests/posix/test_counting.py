@@ -155,6 +155,14 @@ def test_interposed_other_locks_are_counted(
     assert read(stats)[0] == expected
 
 
+@pytest.mark.parametrize("lock", SLEEPING)
+def test_sleeps_until_a_deadline_are_counted(counted: Counted, stats: Path, lock: str) -> None:
+    outcome = counted(lock, "timedlock", 1)
+    assert outcome.status == 0, outcome.describe()
+    _, waits, _ = read(stats)
+    assert waits > 0
+
+
 @pytest.mark.parametrize("lock", LOCKS)
 def test_counts_survive_a_kill(counted: Counted, stats: Path, lock: str) -> None:
     outcome = counted(lock, "locks", 4, 250, "kill")
