@@ -11,7 +11,7 @@
 
 #include "interpose/layout.hpp"
 #include "interpose/process_identity.hpp"
-#include "lockwright/env/native/syscall.hpp"
+#include "lockwright/env/native/sandbox.hpp"
 
 namespace lockwright::interpose {
 
@@ -30,19 +30,32 @@ struct loads {
 
   /// Records that this process has loaded the library; returns false if it is recorded already.
   bool record_process() {
-    using native_env::system_call;
     const process_identity self = identity_of_caller();
     const std::uint64_t number = self.hash();
     for (load& each : of) {
       std::uint64_t present = 0;
       const bool is_new = each.taken.compare_exchange_strong(present, number);
       if (is_new || present == number) {
-        system_call(SYS_prctl, PR_GET_NAME, native_env::argument(each.program));
+        record_name(each);
         each.process = self;
         return is_new;
       }
     }
     return true;
+  }
+
+  /// A filter that the process was started with may forbid prctl().
+  static void record_name(load& entry) {
+    if (!native_env::unless_filtered([&entry] {
+          native_env::system_call(SYS_prctl, PR_GET_NAME, native_env::argument(entry.program));
+        })) {
+      std::size_t length = 0;
+      native_env::each_of_status("Name:", [&](char c) {
+        if (c != '\t' && length < sizeof entry.program - 1) {
+          entry.program[length++] = c;
+        }
+      });
+    }
   }
 };
 LOCKWRIGHT_LAYOUT(loads, of);

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "interpose/layout.hpp"
-#include "lockwright/env/native/syscall.hpp"
+#include "lockwright/env/native/sandbox.hpp"
 
 namespace lockwright::interpose {
 
@@ -58,7 +58,7 @@ inline process_identity identity_of_caller() {
   using native_env::argument;
   using native_env::system_call;
   process_identity self{};
-  self.pid = static_cast<std::uint32_t>(system_call(SYS_getpid));
+  self.pid = native_env::process_number();
   self.started = start_time();
   struct stat of_namespace{};
   if (system_call(SYS_newfstatat, AT_FDCWD, argument("/proc/self/ns/pid"), argument(&of_namespace),

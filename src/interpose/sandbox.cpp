@@ -20,7 +20,7 @@ void follow_prctl(int option, long argument, long filter) {
     prepare_for_filter();
   }
   if (is_strict || (option == PR_SET_TSC && argument == PR_TSC_SIGSEGV)) {
-    native_env::kernel_clock = &native_env::clock_without_counter;
+    leave_counter();
   }
 }
 

@@ -9,4 +9,7 @@ namespace lockwright::interpose {
 /// filter; none after the first may find anything left to do.
 void prepare_for_filter();
 
+/// Defined by each library: reads the processor's clock no more, which a thread is about to lose.
+void leave_counter();
+
 }  // namespace lockwright::interpose

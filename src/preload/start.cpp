@@ -142,4 +142,6 @@ void prepare_for_filter() {
   preload::use_lock_once();
 }
 
+void leave_counter() { native_env::kernel_clock = &native_env::clock_without_counter; }
+
 }  // namespace lockwright::interpose

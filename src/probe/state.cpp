@@ -72,6 +72,17 @@ void begin_early() {
 /// The program has restricted its system calls: no file can be mapped any more.
 constinit std::atomic<bool> is_sandboxed{false};
 
+/// Makes `call`, which opens files, unless that may be forbidden. before_filter: the caller is about
+/// to forbid it.
+template <class Call>
+void call_files(bool before_filter, Call call) {
+  if (before_filter) {
+    call();
+  } else {
+    native_env::unless_filtered(call, native_env::filter::inherited);
+  }
+}
+
 /// Moves the early sites into the buffer, with the files of their addresses.
 void move_early(profile_buffer& target) {
   begin_early();
@@ -297,19 +308,24 @@ profile_buffer* attached() {
                                                                          : nullptr;
 }
 
-profile_buffer* attach() {
+profile_buffer* attach(bool before_filter) {
   attachment present = process.load(std::memory_order_acquire);
   // Without an environment the C library has not started: earlier acquisitions are not recorded.
-  if (present == attachment::unknown && environ != nullptr &&
-      process.compare_exchange_strong(present, attachment::claiming)) {
-    first = prepared != nullptr ? prepared : map_first();
-    const bool is_ours = first != nullptr && claim(*first);
-    attached_buffer = is_ours ? first : nullptr;
-    const attachment otherwise = first != nullptr ? attachment::detached : attachment::unprofiled;
-    process.store(is_ours ? attachment::attached : otherwise, std::memory_order_release);
-    native_env::system_call(SYS_futex, native_env::argument(&process),
-                            FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX);
-  } else if (present == attachment::claiming) {
+  if (present == attachment::unknown && environ != nullptr) {
+    call_files(before_filter, [&present] {
+      if (process.compare_exchange_strong(present, attachment::claiming)) {
+        first = prepared != nullptr ? prepared : map_first();
+        const bool is_ours = first != nullptr && claim(*first);
+        attached_buffer = is_ours ? first : nullptr;
+        const attachment otherwise =
+            first != nullptr ? attachment::detached : attachment::unprofiled;
+        process.store(is_ours ? attachment::attached : otherwise, std::memory_order_release);
+        native_env::system_call(SYS_futex, native_env::argument(&process),
+                                FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX);
+      }
+    });
+  }
+  if (present == attachment::claiming) {
     await_claim();
   }
   return attached();
@@ -328,6 +344,7 @@ void prepare() {
     first->loaded.record_process();
   }
   interpose::real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
+  at_load = both_clocks();
   has_end_key = pthread_key_create(&end_key, end_thread) == 0 && end_key <= most_end_key;
 }
 
@@ -387,7 +404,7 @@ init_table* early_inits() {
   return &early;
 }
 
-profile_buffer* request_buffer(bool regardless) {
+profile_buffer* request_buffer(bool regardless, bool before_filter) {
   if (this_slot != &local_slot ||
       process.load(std::memory_order_acquire) == attachment::unprofiled) {
     local_slot.countdown = longest_countdown;
@@ -403,9 +420,11 @@ profile_buffer* request_buffer(bool regardless) {
       own_entry = &note_other_process(*first);
     }
     present = attachment::detached;
-    if (!is_sandboxed && (regardless || gets_file(*first, taken))) {
-      attached_buffer = fill_own_file(*first);
-      present = attached_buffer != nullptr ? attachment::attached : attachment::unprofiled;
+    if (regardless || gets_file(*first, taken)) {
+      call_files(before_filter, [&present] {
+        attached_buffer = fill_own_file(*first);
+        present = attached_buffer != nullptr ? attachment::attached : attachment::unprofiled;
+      });
     }
     if (present == attachment::attached) {
       move_early(*attached_buffer);
@@ -459,11 +478,12 @@ std::uint32_t next_wait(thread_slot& thread, std::uint64_t now) {
 namespace lockwright::interpose {
 
 void prepare_for_filter() {
-  if (!probe::is_sandboxed && probe::attach() == nullptr) {
+  if (!probe::is_sandboxed.exchange(true) && probe::attach(true) == nullptr) {
     probe::slot_for_call();
-    probe::request_buffer(true);
+    probe::request_buffer(true, true);
   }
-  probe::is_sandboxed = true;
 }
+
+void leave_counter() { probe::leave_counter(); }
 
 }  // namespace lockwright::interpose

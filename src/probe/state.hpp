@@ -25,12 +25,13 @@ extern thread_local constinit thread_slot* this_slot;
 profile_buffer* attached();
 
 /// Returns the buffer, mapped and claimed at the first call; null if this process has none.
-profile_buffer* attach();
+/// before_filter: the process is about to forbid itself system calls.
+profile_buffer* attach(bool before_filter = false);
 
 /// Adds up the acquisitions of a process without a buffer, and sets when the calling thread has to
 /// call again. Returns the buffer, if the process has or now gets one, else null. regardless: give
 /// it one however few mutexes it has locked.
-profile_buffer* request_buffer(bool regardless);
+profile_buffer* request_buffer(bool regardless, bool before_filter = false);
 
 /// Returns the initialisation sites of a process that has no file yet; null if it will never have
 /// one.

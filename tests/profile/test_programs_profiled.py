@@ -25,6 +25,7 @@ PROGRAMS = [
     "own_getenv",
     "raw_clone",
     "reuse",
+    "sandbox",
     "started_programs",
     "thread_ends",
     "threads_h",
@@ -44,6 +45,9 @@ def profiled(program: Path, buffer: Path) -> harness.Outcome:
     environment = harness.environment(harness.Setting(harness.LIBC))
     environment["LD_PRELOAD"] = str(locate.preload_dir() / LIBRARY)
     environment[buffers.VARIABLE] = str(buffer)
+    if program.name == "sandbox":
+        # Within a filter that it was started with, the profiler makes more calls than locks do.
+        environment["LOCKWRIGHT_TEST_LEFT_OUT"] = "before it starts"
     return harness.run([program], environment)
 
 

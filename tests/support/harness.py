@@ -39,6 +39,7 @@ NOT_EMULATED = {
     "c_library_kinds": "there are no robust mutexes in the emulator",
     "started_programs": "the kernel cannot start a program for another processor",
     "no_gettid": "there is no seccomp in the emulator",
+    "sandbox": "there is no seccomp in the emulator",
 }
 
 #: Cases that it cannot run: it breaks the forked child, or sleeps itself.
@@ -78,6 +79,7 @@ NOT_SANITIZED = {
         "churn": _GROWS,
         "migrate": _GROWS,
         "no_gettid": _CALLS,
+        "sandbox": _CALLS,
         "abandoned": _GROWS,
         "no_memory": "the sanitizer itself needs memory",
     },
@@ -85,6 +87,7 @@ NOT_SANITIZED = {
         "churn": _GROWS,
         "migrate": _GROWS,
         "no_gettid": _CALLS,
+        "sandbox": _CALLS,
         "abandoned": _GROWS,
         "no_memory": "the sanitizer itself needs memory",
         "plugins": "AddressSanitizer ends it, with the C library's own locks too",

@@ -124,14 +124,18 @@ class Lock:
     def system_calls(self) -> list[str]:
         """Return the system calls that a lock, trylock or unlock of this algorithm may make until a
         sandbox begins; from then on futex is the only one."""
-        has_memory = self.bytes_per_node > 0 or self.bytes_per_mutex_outside > 0
+        # A thread of hemlock has a node of its own.
+        has_memory = (
+            self.bytes_per_node > 0 or self.bytes_per_mutex_outside > 0 or self.name == "hemlock"
+        )
         # A thread that waits for another thread's link in a queue of sleepers yields.
         links = self.parking and self.bytes_per_node > 0
-        reads = self.numa_aware and not self.is_default
+        reads = (self.numa_aware and not self.is_default) or self.name == "partitioned"
         made = {
             "futex": self.parking or self.bytes_per_mutex_outside > 0,
             "sched_yield": self.yields
             or links
+            or reads
             or self.bytes_per_mutex_outside > 0
             or self.name == "ticket-ls",
             "mmap, munmap": has_memory,
