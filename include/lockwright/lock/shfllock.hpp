@@ -284,7 +284,7 @@ struct shfl_park {
     bool take() {
       std::uint32_t free = barred_;
       // As in words::steal().
-      // mutant survives in shfl-rw: acquire -> relaxed: as in steal().
+      // mutant survives in shfl-rw: acquire -> relaxed, in two steps: as in steal().
       return lock_.word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
                                                  std::memory_order_relaxed);
     }
@@ -320,7 +320,6 @@ struct shfl_park {
    public:
     void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
-    // mutant survives in shfl-rw: acquire -> relaxed: in its scenarios too few threads queue.
     [[nodiscard]] bool is_first() const { return word_.load(std::memory_order_acquire) == first_; }
 
     /// False if the owner has left at the deadline.
@@ -353,7 +352,6 @@ struct shfl_park {
     /// False if the owner has left: the node is the caller's. Release, as the store of shfl_spin.
     /// Acquire: what an owner that left did to its node, and to those behind.
     bool make_first() {
-      // mutant survives in shfl-rw: acq_rel -> acquire: in its scenarios too few threads queue.
       const std::uint32_t seen = word_.exchange(first_, std::memory_order_acq_rel);
       if (seen == parked_) {
         Env::wake(word_, 1);

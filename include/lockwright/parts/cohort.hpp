@@ -152,6 +152,8 @@ class cohort {
       return false;
     }
     if (local.passed) {
+      // mutant survives in c-rw-np, c-rw-rp, c-rw-wp: dropped: in its scenarios too few threads of a
+      // NUMA node wait, and its other lock keeps threads apart too.
       local.passed = false;
       return true;
     }
@@ -173,6 +175,7 @@ class cohort {
         return;
       }
       // All that waited have left at a deadline.
+      // mutant survives in c-rw-np, c-rw-rp, c-rw-wp: dropped: as in try_lock_until().
       local.passed = false;
     }
     // mutant survives: dropped: the counts of passes only bound unfairness.

@@ -138,8 +138,9 @@ class spin_then_park {
   static constexpr lockwright::waiting policy = waiting::spin_then_park;
   static constexpr tunable_list<1> tunables{&spin_bound};
 
-  // mutant survives in parking-lot-rw, c-rw-np, c-rw-rp, c-rw-wp, mcs-rw: dropped: in the model the
-  // waiter then polls for the grant.
+  // mutant survives in mcs-stp, clh-stp, c-bo-mcs-stp, gcr-mcs-stp, biased-mcs-stp, parking-lot-rw,
+  // c-rw-np, c-rw-rp, c-rw-wp, mcs-rw: dropped: what the model leaves in a new node says that the
+  // waiter sleeps, and it is woken.
   void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
   void wait() {
