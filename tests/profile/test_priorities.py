@@ -5,11 +5,13 @@ import threading
 from pathlib import Path
 
 import pytest
+from lockwright.base.process_numbers import ThreadNumbers
 from lockwright.profile.watch import _tasks
 
 
 @pytest.mark.parametrize("policy", [os.SCHED_FIFO, os.SCHED_RR])
 def test_threads_with_a_real_time_policy_are_counted(policy: int) -> None:
+    own = Path("/proc/self")
     may_end, started = threading.Event(), threading.Event()
     refused: list[OSError] = []
 
@@ -21,11 +23,11 @@ def test_threads_with_a_real_time_policy_are_counted(policy: int) -> None:
         started.set()
         may_end.wait()
 
-    before = _tasks(Path("/proc/self"), set()).realtime
+    before = _tasks(own, ThreadNumbers(own), set()).realtime
     thread = threading.Thread(target=sleep_under_the_policy)
     thread.start()
     started.wait()
-    during = _tasks(Path("/proc/self"), set()).realtime
+    during = _tasks(own, ThreadNumbers(own), set()).realtime
     may_end.set()
     thread.join()
     if refused:
