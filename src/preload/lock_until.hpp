@@ -11,6 +11,7 @@
 #include "preload/counting.hpp"
 #include "preload/timed_wait.hpp"
 #include "preload/waiter_types.hpp"
+#include "preload/watch.hpp"
 
 namespace lockwright::preload {
 
@@ -53,6 +54,9 @@ bool lock_until(L& lock, Queue& queue, deadline_clock clock, const timespec& dea
     const std::uint64_t most = time_left(clock, deadline) / 2;
     timed_wait<environment, pthread_mutex_t> wait(queue,
                                                   {least < most ? least : most, for_each, most});
+    if (is_watched()) {
+      valgrind::hide(&wait, sizeof wait);
+    }
     return attempt_until(clock, deadline, [&lock, &wait](std::uint64_t until) {
       return wait.lock_until(lock, until);
     });
