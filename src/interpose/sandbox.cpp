@@ -12,7 +12,7 @@ namespace lockwright::interpose {
 namespace {
 
 /// A call without a filter only asks whether the kernel can have one.
-void follow_prctl(int option, long argument, long filter) {
+[[gnu::noinline]] void follow_prctl(int option, long argument, long filter) {
   const bool is_strict = option == PR_SET_SECCOMP && argument == SECCOMP_MODE_STRICT;
   if (is_strict || option == PR_SET_NO_NEW_PRIVS ||
       (option == PR_SET_SECCOMP && argument == SECCOMP_MODE_FILTER && filter != 0)) {
@@ -24,7 +24,7 @@ void follow_prctl(int option, long argument, long filter) {
   }
 }
 
-void follow_seccomp(long operation, long filter) {
+[[gnu::noinline]] void follow_seccomp(long operation, long filter) {
   if (operation == SECCOMP_SET_MODE_STRICT) {
     follow_prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0);
   } else if (operation == SECCOMP_SET_MODE_FILTER) {
