@@ -280,7 +280,7 @@ void in_child() {
   if (first == nullptr) {
     return;
   }
-  first->loaded.record_process();
+  call_files(false, [] { first->loaded.record_process(); });
   prepared = first;
   if (attached_buffer != nullptr) {
     inherited = attached_buffer;

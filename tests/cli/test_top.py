@@ -121,6 +121,23 @@ def test_a_running_process(
     assert all(re.search(r"held by queueing \(thread \d+\), \w+", each) for each in named)
 
 
+def test_a_running_process_whose_waiters_do_not_sleep(
+    cli: Cli, environment: dict[str, str], program: Program
+) -> None:
+    library = cli("path", "ttas").out.strip()
+    variables = environment | {"LD_PRELOAD": library}
+    with subprocess.Popen(
+        [program("queueing"), "1500"], stdout=subprocess.PIPE, env=variables
+    ) as target:
+        assert target.stdout is not None
+        target.stdout.readline()
+        profiled = cli("profile", "--pid", str(target.pid), "--seconds", "0.2")
+        shown = cli("top", "--interval", "0.3", "--pid", str(target.pid))
+    for result in (profiled, shown):
+        assert result.status == 0
+        assert "it runs under ttas, whose waiters do not sleep, so none is seen" in result.err
+
+
 def test_bad_input_gets_one_line(cli: Cli, program: Program, tmp_path: Path) -> None:
     cli("top", "--", "no-such-program").refuses("no-such-program")
     cli("top", "-o", tmp_path / "none" / "log", "--", program("queueing"), "1").refuses("--output")

@@ -52,12 +52,15 @@ def _attach(interval: float, pid: int) -> int:
     import sys
     import time
 
+    from lockwright.base.errors import warn
     from lockwright.base.terminal import errors
     from lockwright.profile.attached import PERIOD, Attached
     from lockwright.profile.attached_live import AttachedLive
     from lockwright.profile.top import Streams, Top
 
     with Attached(pid) as target:
+        if target.remark:
+            warn(target.remark)
         streams = Streams(sys.stdout, 0 if sys.stdin is not None and sys.stdin.isatty() else None)
         top = Top(streams, target.program, f"{pid}: {shlex.join(target.command)}", interval)
         live, is_running = AttachedLive(target), True

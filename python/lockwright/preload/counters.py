@@ -134,7 +134,7 @@ def why_unused(
             f"'{program}' took no mutex, but reader-writer locks {counts.rwlocks:,} times",
             "replace these with --rwlock; see 'lockwright list --rwlocks'",
         )
-    return LockwrightError(
-        f"'{program}' took no mutex, so no lock can change how it runs",
-        "give it a multi-threaded workload that uses pthread mutexes",
-    )
+    advice = "give it a multi-threaded workload that uses pthread mutexes"
+    if ended is not None and ended.had_children:
+        advice += "; a program that it starts counts only if it keeps LD_PRELOAD and sees /dev/shm"
+    return LockwrightError(f"'{program}' took no mutex, so no lock can change how it runs", advice)

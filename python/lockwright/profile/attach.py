@@ -6,7 +6,6 @@ import time
 from collections import defaultdict
 
 from lockwright.base.results import now
-from lockwright.preload.locks import registry
 from lockwright.profile.attached import PERIOD, Attached, Samples, Wait, place_of
 from lockwright.profile.mutex_lines import name_of
 from lockwright.profile.record import (
@@ -39,7 +38,7 @@ def profile_process(pid: int, seconds: float) -> Profile:
 
 def _profile(target: Attached, seconds: float) -> Profile:
     started, before = now(), resource_use(target.process)[0]
-    partial = f"{_LIMITS}{_unseen(target)}"
+    partial = "; ".join(filter(None, (_LIMITS, target.remark)))
     after = before
     try:
         while target.elapsed < 1e9 * seconds:
@@ -71,17 +70,6 @@ def _profile(target: Attached, seconds: float) -> Profile:
         timeline=timeline,
         thread_names={str(tid): name for tid, name in samples.names.items()},
         partial=partial,
-    )
-
-
-def _unseen(target: Attached) -> str:
-    """Return a remark if the process runs under a lock whose waiters do not sleep."""
-    lock = next((lock for lock in registry() if lock.name == target.lock), None)
-    if lock is None or "park" in lock.waiting:
-        return ""
-    return (
-        f"; it runs under {lock.name}, whose waiters do not sleep, so none was seen: run it under"
-        " another lock, or profile its command"
     )
 
 

@@ -20,6 +20,7 @@ from typing import Self
 from lockwright.base.errors import LockwrightError
 from lockwright.base.process_numbers import ThreadNumbers
 from lockwright.elf.file import load
+from lockwright.preload.locks import registry
 from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Holder, Place
 from lockwright.profile.symbols import Mapping, Symbols
 
@@ -155,11 +156,15 @@ class Attached:
         return len(self._seen)
 
     @property
-    def lock(self) -> str:
-        """The name of the lock that Lockwright put into the process; "" if it did not."""
-        for mapping, _ in self._code:
-            if (name := Path(mapping.path).name).startswith(_OWN_LIBRARY):
-                return name.removeprefix(_OWN_LIBRARY).removesuffix(".so")
+    def remark(self) -> str:
+        """A remark if the process runs under a lock whose waiters do not sleep; else ""."""
+        libraries = {Path(mapping.path).name for mapping, _ in self._code}
+        for lock in registry():
+            if f"{_OWN_LIBRARY}{lock.name}.so" in libraries and "park" not in lock.waiting:
+                return (
+                    f"it runs under {lock.name}, whose waiters do not sleep, so none is seen: run"
+                    " it under another lock, or profile its command"
+                )
         return ""
 
     def symbols(self) -> Symbols:
