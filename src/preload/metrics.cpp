@@ -6,6 +6,7 @@
 
 #include "lockwright/env/native/environ.hpp"
 #include "lockwright/env/native/file.hpp"
+#include "lockwright/env/native/sandbox.hpp"
 #include "preload/watch.hpp"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -35,7 +36,7 @@ metrics_page* new_page() {
   if (page != nullptr) {
     std::memcpy(page->stamp.magic, metrics_page::magic, sizeof metrics_page::magic);
     page->stamp.number = interpose::layout_number<metrics_page>();
-    page->pid = static_cast<std::uint32_t>(system_call(SYS_getpid));
+    page->pid = native_env::process_number();
   }
   return page;
 }
