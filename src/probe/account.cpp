@@ -287,9 +287,15 @@ void note_error(record& entry, std::uint32_t passed_over, bool has_waited) {
   add(entry.acquisitions, passed_over);
 }
 
+void look_at_count(record& entry, const mutex_words& mutex) {
+  // The child of a fork does not know which acquisitions were its parent's.
+  entry.counted = counts(mutex) && !is_forked() ? mutex.taken : 0;
+}
+
 void begin_hold(profile_buffer& target, thread_slot& thread, record& entry, mutex_words& mutex,
                 const acquisition& sampled) {
   thread.last_record = number_of(target, entry) + std::uint64_t{1};
+  look_at_count(entry, mutex);
   entry.acquisitions += sampled.weight;
   ++entry.samples;
   entry.tried += sampled.by_trylock ? sampled.weight : 0;

@@ -47,6 +47,9 @@ void note_wait(profile_buffer& target, thread_slot& thread, record& entry, const
 /// Records an acquisition that failed. passed_over: acquisitions that its sample stands for.
 void note_error(record& entry, std::uint32_t passed_over, bool has_waited);
 
+/// Notes the acquisitions that a mutex has counted.
+void look_at_count(record& entry, const mutex_words& mutex);
+
 /// A sampled acquisition, whose holding time is measured from now on. previous: the kernel's number
 /// of the last holder, 0 if it is not known.
 struct acquisition {

@@ -249,7 +249,7 @@ class observed_wait {
   thread_slot* thread = nullptr;
   profile_buffer* target = nullptr;
   record* entry = nullptr;
-  std::uint64_t weight = 0;
+  std::uint32_t weight = 0;
   std::uint64_t site = 0;
 };
 

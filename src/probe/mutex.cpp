@@ -52,12 +52,16 @@ void set_site(mutex_words& mutex, std::uint64_t site) {
   __atomic_store_n(&mutex.site, site, __ATOMIC_RELAXED);
 }
 
+/// Counts an acquisition in the mutex, which the caller holds.
+void count_taken(mutex_words& mutex) { mutex.taken += counts(mutex) ? 1 : 0; }
+
 /// Records the holder as the C library does; the count of a simple mutex, which has no meaning
 /// there, gives the last holder. A call would cost the fast path as much as all the rest of it.
 [[gnu::always_inline]] inline void record_owner(mutex_words& mutex, const thread_slot& thread,
                                                 std::uint64_t caller) {
   __atomic_store_n(&mutex.owner, thread_number(), __ATOMIC_RELAXED);  // waiters read it
   ++mutex.users;
+  ++mutex.taken;
   mutex.count = thread.tid;
   set_site(mutex, caller);
 }
@@ -111,7 +115,11 @@ std::uint32_t sample(thread_slot& thread) {
   profile_buffer* target = buffer_for_acquisition(thread, true);
   if (target == nullptr) {
     const int error = library_lock(mutex, until);
-    thread->countdown += error != 0 ? 1 : 0;
+    if (error == 0) {
+      count_taken(mutex_words::of(mutex));
+    } else {
+      ++thread->countdown;
+    }
     return error;
   }
   mutex_words& words = mutex_words::of(mutex);
@@ -159,6 +167,8 @@ std::uint32_t sample(thread_slot& thread) {
     return error;
   }
   set_site(words, caller);
+  count_taken(words);
+  look_at_count(entry, words);
   if (weight != 0) {
     begin_hold(
         *target, *thread, entry, words,
@@ -229,6 +239,7 @@ bool is_held_by_caller(const mutex_words& mutex) {
     if (!is_profiled(words)) {
       ++thread->unprofiled;
     } else if (error == 0) {
+      count_taken(words);
       ++thread->drawn;  // as if it had been passed over: its section is part of a longer one
     }
     return error;
@@ -251,6 +262,7 @@ bool is_held_by_caller(const mutex_words& mutex) {
   }
   if (error == 0) {
     set_site(words, caller);
+    count_taken(words);
     if (is_sampled) {
       sample_held(mutex, caller, 0, is_trylock);
     }
@@ -323,6 +335,7 @@ int destroy(pthread_mutex_t* mutex) {
     if (record* known = target != nullptr ? known_record(*target, words) : nullptr;
         known != nullptr) {
       known->destroyed = 1;
+      look_at_count(*known, words);
     }
   }
   return real.mutex_destroy(mutex);

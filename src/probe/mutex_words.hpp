@@ -7,6 +7,7 @@
 //   8-11  | the holder's number          |
 //   12-15 | users                        |
 //   16-19 | kind                         |
+//   20-23 | spins, in adaptive mutexes   | acquisitions of others, modulo their number's range
 //   24-27 | previous robust mutex        | record, plus one; or, with the highest bit, the site of
 //         |                              | its initialisation, plus one; 0 if neither is known
 //   28-31 |                              | number of waiters, and above it that of measured ones;
@@ -36,7 +37,7 @@ struct mutex_words {
   std::uint32_t owner;
   std::uint32_t users;
   std::uint32_t kind;
-  std::uint32_t spins;
+  std::uint32_t taken;
   std::uint32_t link;
   std::uint32_t number;
   std::uint64_t site;
@@ -70,6 +71,11 @@ inline constexpr std::uint32_t never_elided = 0x200;
 
 /// Returns true if the functions here do all that the C library does with the mutex.
 inline bool is_simple(const mutex_words& mutex) { return (mutex.kind & ~never_elided) == normal; }
+
+/// Returns true if the mutex counts its acquisitions.
+inline bool counts(const mutex_words& mutex) {
+  return interpose::type_of(mutex.kind) != interpose::adaptive;
+}
 
 inline bool is_profiled(const mutex_words& mutex) { return !is_library(mutex.kind); }
 

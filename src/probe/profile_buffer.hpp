@@ -194,9 +194,10 @@ struct alignas(64) record {
   std::uint64_t samples;
   std::uint64_t tried;  ///< of the acquisitions, by trylock
   std::uint64_t hold_begin;
-  std::uint64_t hold_weight;
-  std::uint64_t holds;  ///< sum of weights
-  std::uint64_t held;   ///< sum of weights times durations
+  std::uint32_t hold_weight;
+  std::uint32_t counted;  ///< in the mutex, when a thread last looked; 0 if that is unknown
+  std::uint64_t holds;    ///< sum of weights
+  std::uint64_t held;     ///< sum of weights times durations
   std::uint64_t hold_samples;
 
   std::uint64_t contended;
@@ -232,8 +233,8 @@ struct alignas(64) record {
 };
 static_assert(sizeof(record) == 320);
 LOCKWRIGHT_LAYOUT(record, address, init_site, ordinal, kind, detail, first_site, first_seen,
-                  threads, acquisitions, samples, tried, hold_begin, hold_weight, holds, held,
-                  hold_samples, contended, waits, waited, released, hand_overs, handed_over,
+                  threads, acquisitions, samples, tried, hold_begin, hold_weight, counted, holds,
+                  held, hold_samples, contended, waits, waited, released, hand_overs, handed_over,
                   last_thread, owner_changes, usage_samples, usage_preempted, failed_trylocks,
                   cond_signals, cond_waits, futile_wakeups, usage_begin, hold_site, hold_stack,
                   destroyed, most_waiting, given_up, usage_voluntary, usage_ran, usage_waited,

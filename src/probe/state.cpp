@@ -275,8 +275,11 @@ void await_claim() {
   }
 }
 
+constinit bool forked = false;
+
 /// Detaches the child of a fork from the parent's buffer.
 void in_child() {
+  forked = true;
   if (first == nullptr) {
     return;
   }
@@ -302,6 +305,8 @@ void in_child() {
 
 constinit thread_slot unassigned_slot{};
 thread_local constinit thread_slot* this_slot = &unassigned_slot;
+
+bool is_forked() { return forked; }
 
 profile_buffer* attached() {
   return process.load(std::memory_order_acquire) == attachment::attached ? attached_buffer

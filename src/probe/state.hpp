@@ -37,6 +37,9 @@ profile_buffer* request_buffer(bool regardless, bool before_filter = false);
 /// one.
 init_table* early_inits();
 
+/// Returns true in the child of a fork.
+bool is_forked();
+
 /// The number of a slot outside any buffer.
 inline constexpr std::uint32_t no_number = ~0U;
 

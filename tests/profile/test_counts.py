@@ -278,3 +278,31 @@ def test_a_library_with_a_long_path(tmp_path: Path) -> None:
     library = compiled(directory, "libplugin.so", PLUGIN, "-shared", "-fPIC")
     profile = profiled(tmp_path, compiled(tmp_path, "host", HOST), library)
     assert [each.name for each in profile.mutexes] == ["plugin_mutex"]
+
+
+RARE_AND_HOT = """
+static pthread_mutex_t hot = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t rare[1000];
+static void take(pthread_mutex_t *mutex, int times) {
+  for (int i = 0; i < times; i++) {
+    pthread_mutex_lock(mutex);
+    pthread_mutex_unlock(mutex);
+  }
+}
+int main(void) {
+  for (int i = 0; i < 2000; i++) {
+    take(&hot, 2000);
+    take(&rare[i % 1000], 1);
+  }
+  return 0;
+}
+"""
+
+
+def test_a_mutex_that_was_taken_twice(tmp_path: Path) -> None:
+    """A sample of it stands for many acquisitions of another mutex."""
+    profile = profiled(tmp_path, compiled(tmp_path, "rare", RARE_AND_HOT))
+    taken = {mutex.name: mutex.acquisitions for mutex in profile.mutexes}
+    assert sum(taken.values()) == profile.process.lock_calls == 4_002_000
+    rarely = {name: count for name, count in taken.items() if name.startswith("rare")}
+    assert all(count <= 2 for count in rarely.values()), rarely

@@ -87,6 +87,7 @@ class Mutexes:
         self._passed_over = np.zeros(len(buffer.records), np.int64)
         for each in (threads, threads["reads"], threads["writes"]):
             self._passed_over += self._thread_counts(each["last_record"], since_sample(each))
+        self._taken = self._acquisitions()
         self._contended = self._thread_counts(threads["waited_for"], threads["waits"])
         self._contended += buffer.records["contended"].astype(np.int64)
         self._waited = self._thread_counts(threads["waited_for"], threads["waited"])
@@ -216,7 +217,7 @@ class Mutexes:
         first = records[0]
         sums = {name: total_of(records[name]) for name in _SUMS}
         sums["failed_trylocks"] += int(self._failures[group].sum())
-        sums["acquisitions"] += int(self._passed_over[group].sum())
+        sums["acquisitions"] = int(self._taken[group].sum())
         details = self._buffer.details[[int(n) - 1 for n in records["detail"] if n]]
         members = set(group)
         unfinished = [interval for interval in self.unfinished if interval.record in members]
@@ -284,6 +285,27 @@ class Mutexes:
             blocks=blocks,
             users=numbers_of(threads),
         )
+
+    def _acquisitions(self) -> NDArray[np.int64]:
+        """Return the acquisitions of each record: those that its mutex had counted when a thread
+        last looked, and a share of those since then; estimated from the samples if unknown."""
+        records = self._buffer.records
+        taken = records["acquisitions"].astype(np.int64) + self._passed_over
+        counted = records["counted"].astype(np.int64)
+        known = (counted != 0) & ~is_void(records) & ~is_shared(records) & ~is_of_rwlock(records)
+        known &= taken < 1 << 31  # a count begins again at 1 << 32
+        if not known.any():
+            return taken
+        others = ~known & ~is_void(records) & ~is_of_rwlock(records)
+        left = max(0, int(self._buffer.taken) - int(counted[known].sum() + taken[others].sum()))
+        looks = np.maximum((records["samples"] + records["contended"]).astype(np.int64), 1)
+        # The mean number of acquisitions between two looks; none after the end of a mutex.
+        gaps = np.where(known & (records["destroyed"] == 0), np.maximum(counted / looks - 1, 0), 0)
+        if not gaps.any():
+            gaps = known.astype(np.float64)
+        shares = np.floor(left * gaps / gaps.sum()).astype(np.int64)
+        shares[np.argmax(gaps)] += left - int(shares.sum())
+        return np.where(known, counted + shares, taken)
 
     def _place(self, record: Any, is_single: bool) -> Place:
         address = int(record["address"])
