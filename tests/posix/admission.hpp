@@ -10,11 +10,11 @@
 namespace check {
 
 /// Two threads hold a lock in turn, by lock() and unlock(). The one that waits with a deadline, by
-/// timed(deadline), is admitted before they have entered as often as they would in a fifth of a
+/// timed(deadline), is admitted before they have entered as often as they would in one
 /// second; then they pause, so that the wait ends.
 template <class Lock, class Timed, class Unlock>
 std::string is_admitted_beside_others(Lock lock, Timed timed, Unlock unlock) {
-  constexpr long most = 10'000;
+  constexpr long most = 50'000;
   std::atomic<bool> stops{false};
   std::atomic<long> since{0};  // the waiter's arrival
   const auto hold = [&](Worker&) {
