@@ -15,9 +15,20 @@ void find_nodes() {
 }
 
 void use_lock_once() {
+#if defined(LOCKWRIGHT_MIXED)
+  // Mutexes of any algorithm may follow.
+  constexpr std::size_t most = std::size_t{64} << 10;
+  for (std::size_t size = 64; size <= most; size *= 2) {
+    const std::uint64_t owner = 0;
+    if (void* block = environment::reserve(size, &owner)) {
+      environment::unreserve(block, size, &owner);
+    }
+  }
+#else
   chosen_lock scratch{};
   scratch.lock();
   scratch.unlock();
+#endif
 }
 
 }  // namespace lockwright::preload

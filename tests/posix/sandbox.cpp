@@ -166,7 +166,7 @@ std::string in_each_thread() {
 
 // It begins while threads wait in every way in which a lock lets them wait.
 std::string among_waiters() {
-  for (int i = 0; i < 10; ++i)
+  for (int i = 0; i < 4; ++i)
     in_a_process([i] {
       pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
       long count = 0;
@@ -175,7 +175,7 @@ std::string among_waiters() {
       for (int k = 0; k < threads; ++k)
         workers.push_back(std::make_unique<check::Worker>([&](check::Worker&) {
           started.fetch_add(1);
-          for (int n = 0; n < 50; ++n) {
+          for (int n = 0; n < 20; ++n) {
             OK(pthread_mutex_lock(&mutex));
             ++count;
             if (n % 8 == 0) check::sleep_us(100);
@@ -183,10 +183,10 @@ std::string among_waiters() {
           }
         }));
       check::wait_until([&] { return started.load() == threads; });
-      check::sleep_us(200 * i);
+      check::sleep_us(300 * i);
       restrict_all();
       for (auto& worker : workers) worker->join();
-      CHECK_EQ(threads * 50, count);
+      CHECK_EQ(threads * 20, count);
     });
   return "";
 }
