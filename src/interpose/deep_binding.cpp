@@ -140,10 +140,12 @@ class dynamic_section {
   }
 
   /// Only for objects with a table of this kind, as our libraries are linked.
-  [[nodiscard]] std::size_t symbol_count() const { return hash_ == nullptr ? 0 : hash_[1]; }
+  [[nodiscard]] std::size_t symbol_count() const {
+    return hash_ == nullptr || symbols == nullptr ? 0 : hash_[1];
+  }
 
   [[nodiscard]] const char* name(std::size_t symbol) const {
-    return names_ + symbols[symbol].st_name;
+    return names_ == nullptr ? "" : names_ + symbols[symbol].st_name;
   }
 
   /// Returns null for a symbol without a version.
@@ -267,7 +269,8 @@ class loaded_object {
     bool keeps[group_count + 1]{};
     each_bound(ours, library, [&](void** target, const char* name, const exports::function* found) {
       const std::size_t group = group_of(name);
-      if (!keeps[group] && (found == nullptr || !make_writable(target))) {
+      if (!keeps[group] &&
+          (found == nullptr || !make_writable(reinterpret_cast<std::uintptr_t>(target)))) {
         keeps[group] = true;
         native_env::complain(path_, ": its reference to ", name, " cannot be redirected; its ",
                              group == group_count ? "calls" : groups[group].objects,
@@ -275,7 +278,7 @@ class loaded_object {
       }
     });
     each_bound(ours, library, [&](void** target, const char* name, const exports::function* found) {
-      if (!keeps[group_of(name)]) {
+      if (found != nullptr && !keeps[group_of(name)]) {
         __atomic_store_n(target, found->address, __ATOMIC_RELAXED);
       }
     });
@@ -325,7 +328,7 @@ class loaded_object {
     return version != nullptr && strncmp(version, "GLIBC_", 6) == 0;
   }
 
-  bool make_writable(const void* target) {
+  bool make_writable(std::uintptr_t target) {
     if (!written_.has(target)) {
       return false;
     }

@@ -33,7 +33,7 @@ struct known_cond {
   std::uint64_t futile;
   std::uint64_t doubtful;  ///< the thread waited again at once, but changed memory before
 };
-constinit known_cond conds[1024];
+constinit known_cond conds[1024]{};
 
 known_cond& entry_of(const pthread_cond_t* cond) {
   const auto address = reinterpret_cast<std::uint64_t>(cond);
