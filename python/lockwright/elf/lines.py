@@ -59,18 +59,12 @@ def addresses_of(path: Path, source: str, line: int) -> list[tuple[int, int]]:
     parts of the path of the source file, or all of it."""
     from elftools.elf.elffile import ELFFile
 
-    parts = Path(source).parts
     ranges: list[tuple[int, int]] = []
     try:
         with path.open("rb") as file:
             for program in _programs(ELFFile(file).get_dwarf_info()):
-                files = [
-                    number
-                    for number, name in _files(program)
-                    if Path(name).parts[-len(parts) :] == parts
-                ]
-                if files:
-                    ranges += _ranges(program, set(files), line)
+                if files := files_named(program, source):
+                    ranges += _ranges(program, files, line)
     except Exception:
         # For damaged debug information pyelftools raises, besides its own errors, KeyError,
         # OverflowError, AssertionError and others, depending on the byte.
@@ -83,6 +77,15 @@ def _programs(dwarf: Any) -> Iterator[Any]:
         program = dwarf.line_program_for_CU(unit)
         if program is not None:
             yield program
+
+
+def files_named(program: Any, source: str) -> set[int]:
+    """Return the numbers of a source file in a unit's line program, which may be None. source: as
+    in addresses_of."""
+    if program is None:
+        return set()
+    parts = Path(source).parts
+    return {number for number, name in _files(program) if Path(name).parts[-len(parts) :] == parts}
 
 
 def _files(program: Any) -> Iterator[tuple[int, str]]:

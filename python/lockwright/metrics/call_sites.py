@@ -1,10 +1,12 @@
 """The names of call sites in running processes, found once for each process and address."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from lockwright.metrics.segment import Segment
 from lockwright.profile.attached import mappings_of
+from lockwright.profile.mutex_lines import taken_at
 from lockwright.profile.symbols import Symbols
 
 OTHER = "other"
@@ -25,7 +27,7 @@ class CallSites:
             symbols = _symbols(segment)
             for site in segment.sites:
                 if symbols is not None and symbols.mapping(site.caller) is not None:
-                    known[site.caller] = symbols.caller(site.caller).short_label
+                    known[site.caller] = _name(symbols, site.caller)
         return {site.caller: known.get(site.caller, hex(site.caller)) for site in segment.sites}
 
     def forget_others(self, segments: Iterable[Segment]) -> None:
@@ -33,6 +35,12 @@ class CallSites:
         present = {(segment.pid, segment.started) for segment in segments}
         for key in self._names.keys() - present:
             del self._names[key]
+
+
+def _name(symbols: Symbols, caller: int) -> str:
+    """Return the function of a call site as a profile names it."""
+    site = taken_at(symbols, caller)
+    return replace(site, stack=tuple(replace(frame, source="") for frame in site.stack)).label
 
 
 def _symbols(segment: Segment) -> Symbols | None:

@@ -8,9 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from lockwright.base import tool
+from lockwright.elf.debug_files import file_with_lines
 from lockwright.elf.demangle import demangled
 from lockwright.elf.file import load
 from lockwright.elf.symbols import symbol_tables
+from lockwright.profile.function_names import brief
 
 _VARIABLE, _FUNCTION = 1, 2
 _UNDEFINED = 0
@@ -37,7 +39,7 @@ class Symbol:
         if re.split(r"::|[<( ]", name.strip())[-1] not in self.raw and "(" not in name:
             return False
         short = self.name.replace("(anonymous namespace)::", "")
-        if name in (self.raw, self.name, short):
+        if name in (self.raw, self.name, short, brief(self.name)):
             return True
         return self.is_function and re.search(rf"(?:^| ){re.escape(name)}[(<\[]", short) is not None
 
@@ -79,6 +81,33 @@ class File:
             for symbol in self.symbols
             if symbol.is_function == function and symbol.has_name(name)
         ]
+
+    def ranges_of_variable(self, name: str) -> list[tuple[int, int]]:
+        """Return the ranges of the variables that a name may stand for; after a plus sign, the
+        offset of a mutex in the variable."""
+        variable, _, offset = name.rpartition("+")
+        if not variable or not offset.isdecimal():
+            return [(each.begin, each.end) for each in self.symbols_named(name, function=False)]
+        begins = [
+            each.begin + int(offset)
+            for each in self.symbols_named(variable, function=False)
+            if each.begin + int(offset) < each.end
+        ]
+        return [(begin, begin + 1) for begin in begins]
+
+    def ranges_of_function(self, name: str) -> list[tuple[int, int]]:
+        """Return the ranges of the functions that a name may stand for."""
+        return [(each.begin, each.end) for each in self.symbols_named(name, function=True)]
+
+    def ranges_of_inlined(self, name: str, is_chosen: bool) -> list[tuple[int, int]]:
+        """Return the ranges of the code of such functions where the compiler inlined them; that
+        takes seconds for much debug information. is_chosen: search a separate debug file, too."""
+        from lockwright.elf.inlined import inlined_ranges
+
+        lines = file_with_lines(self.path, ask_servers=True)
+        if lines is None or not (is_chosen or lines == self.path):
+            return []
+        return inlined_ranges(lines, lambda raw: Symbol(raw, 0, 0, True).has_name(name))
 
 
 class Program:

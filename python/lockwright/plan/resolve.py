@@ -23,6 +23,12 @@ _IN_FILE = re.compile(r"(?P<file>[^:]+):(?!:)(?P<name>.+)")
 _LINE = re.compile(r"(?P<source>.+):(?P<line>[0-9]+)")
 _OFFSET = re.compile(r"(?P<file>.+)\+0x(?P<offset>[0-9a-fA-F]+)")
 
+_PRINTED = re.compile(
+    r"(?:lock taken in |locks (?:created|first taken) in )?(?P<name>.+?)"
+    r"(?: \((?P<at>[^()]+:\d+|\+0x[0-9a-f]+)\))?(?P<via> \(via .*\))?(?: #(?P<ordinal>\d+))?"
+)
+"""A mutex or a site as a profile names it."""
+
 _LONGEST_CALL = 6
 """Bytes of the longest call: a site may be named by the address of the call or by its return
 address."""
@@ -44,7 +50,7 @@ def _rule(context: str, entry: Entry, program: Program) -> Rule:
             _ranges_of_symbol(context, entry.symbol, entry.in_library, program, False),
         )
     elif entry.site is not None:
-        by, ranges = BY_SITE, _site(context, entry.site, entry.in_library, program)
+        return _rule_of_site(context, entry, entry.site, program)
     elif entry.in_library is not None:
         by, ranges = BY_LIBRARY, [Range(_file(context, entry.in_library, program).names, 0, END)]
     else:
@@ -67,7 +73,34 @@ def _file(context: str, name: str, program: Program) -> File:
     return file
 
 
-def _site(context: str, site: str, library: str | None, program: Program) -> list[Range]:
+def _rule_of_site(context: str, entry: Entry, site: str, program: Program) -> Rule:
+    """Return the rule of a site, or of a mutex by the name that a profile prints."""
+    printed = _PRINTED.fullmatch(site)
+    assert printed is not None
+    name, at, ordinal = printed["name"], printed["at"], entry.ordinal
+    if printed["via"]:
+        raise LockwrightError(
+            f"{context}: '{site}' is behind a function that takes mutexes for its callers",
+            "name it by the keys 'profile' and 'rank', or name that function",
+        )
+    if printed["ordinal"] and ordinal is None:
+        ordinal = int(printed["ordinal"])
+    ranges = _site(context, name, entry.in_library, program, name != site)
+    if at:
+        # The function may have several sites.
+        line = _LINE.fullmatch(at)
+        exact = (
+            _ranges_of_line(context, line["source"], int(line["line"]), entry.in_library, program)
+            if line
+            else [Range(ranges[0].names, int(at, 16) - 1, int(at, 16) + _LONGEST_CALL)]
+        )
+        ranges = [part for one in ranges for other in exact if (part := one.common(other))] or exact
+    return Rule(entry, BY_SITE, tuple(ranges), ordinal)
+
+
+def _site(
+    context: str, site: str, library: str | None, program: Program, is_printed: bool
+) -> list[Range]:
     offset = _OFFSET.fullmatch(site)
     if offset is not None:
         address = int(offset["offset"], 16)
@@ -76,21 +109,29 @@ def _site(context: str, site: str, library: str | None, program: Program) -> lis
     line = _LINE.fullmatch(site)
     if line is not None:
         return _ranges_of_line(context, line["source"], int(line["line"]), library, program)
-    return _ranges_of_symbol(context, site, library, program, True)
+    return _ranges_of_symbol(context, site, library, program, True, is_printed)
 
 
 def _ranges_of_symbol(
-    context: str, name: str, library: str | None, program: Program, is_function: bool
+    context: str,
+    name: str,
+    library: str | None,
+    program: Program,
+    is_function: bool,
+    is_printed: bool = False,
 ) -> list[Range]:
-    """Return the ranges of the matching symbols in the first file that has any."""
+    """Return the ranges of the matching symbols in the first file that has any. is_printed: the
+    name is a profile's, which may be of inlined code of a function that has a symbol, too."""
     in_file = _IN_FILE.fullmatch(name)
     if in_file is not None and library is None:
         library, name = in_file["file"], in_file["name"]
     files = program.files if library is None else [_file(context, library, program)]
     for file in files:
-        symbols = file.symbols_named(name, function=is_function)
-        if symbols:
-            return [Range(file.names, symbol.begin, symbol.end) for symbol in symbols]
+        found = file.ranges_of_function(name) if is_function else file.ranges_of_variable(name)
+        if is_function and (is_printed or not found):
+            found += file.ranges_of_inlined(name, library is not None or file is files[0])
+        if found:
+            return [Range(file.names, begin, end) for begin, end in found]
     what = "function" if is_function else "variable"
     known = (symbol for symbol in files[0].symbols if symbol.is_function == is_function)
     near = nearest_name(name, known)
@@ -110,6 +151,7 @@ def _advice(near: str | None, file: File) -> str:
 def _ranges_of_line(
     context: str, source: str, line: int, library: str | None, program: Program
 ) -> list[Range]:
+    from lockwright.elf.inlined import inlined_at
     from lockwright.elf.lines import addresses_of
 
     in_file = _IN_FILE.fullmatch(source)
@@ -120,6 +162,8 @@ def _ranges_of_line(
     searched = [(file, path) for file, path in with_lines if path is not None]
     for file, path in searched:
         ranges = addresses_of(path, source, line)
+        if ranges or path == file.path or file is files[0]:
+            ranges += inlined_at(path, source, line)
         if ranges:
             return [Range(file.names, begin, end) for begin, end in ranges]
     if not searched:

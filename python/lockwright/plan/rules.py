@@ -21,6 +21,11 @@ class Range:
     begin: int
     end: int
 
+    def common(self, other: "Range") -> "Range | None":
+        """Return the part that is in both; None if there is none."""
+        begin, end = max(self.begin, other.begin), min(self.end, other.end)
+        return Range(self.names, begin, end) if self.names == other.names and begin < end else None
+
 
 @dataclass(frozen=True)
 class Rule:

@@ -4,10 +4,11 @@ import contextlib
 import os
 import time
 from collections import defaultdict
+from dataclasses import replace
 
 from lockwright.base.results import now
 from lockwright.profile.attached import PERIOD, Attached, Samples, Wait, place_of
-from lockwright.profile.mutex_lines import name_of
+from lockwright.profile.mutex_lines import name_of, taken_at
 from lockwright.profile.record import (
     TYPES,
     Distribution,
@@ -117,12 +118,12 @@ def _mutexes(
                 threads=len({tid for tid, _ in waits}),
                 holders=samples.holders_of(address),
                 sites=tuple(
-                    Site(
-                        (symbols.caller(caller) if caller else Frame("", 0),),
-                        0.0,
-                        len(callers[caller]),
-                        sum(callers[caller]),
-                        0.0,
+                    replace(
+                        taken_at(symbols, caller)
+                        if caller
+                        else Site((Frame("", 0),), 0.0, 0, 0.0, 0.0),
+                        contended=len(callers[caller]),
+                        waited=sum(callers[caller]),
                     )
                     for caller in listed
                 ),

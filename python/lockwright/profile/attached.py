@@ -21,6 +21,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.base.process_numbers import ThreadNumbers
 from lockwright.elf.file import load
 from lockwright.preload.locks import registry
+from lockwright.profile.mutex_lines import taken_at
 from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Holder, Place
 from lockwright.profile.symbols import Mapping, Symbols
 
@@ -287,7 +288,10 @@ def place_of(address: int, caller: int, symbols: Symbols) -> Place:
     """Return the variable that contains a mutex, otherwise the caller that waits for it."""
     if symbols.mapping(address) is not None:
         return Place(OBJECT, symbols.place(address))
-    return Place(FIRST_TAKEN, symbols.caller(caller) if caller else Frame("", 0), -1)
+    if not caller:
+        return Place(FIRST_TAKEN, Frame("", 0), -1)
+    site = taken_at(symbols, caller)
+    return Place(FIRST_TAKEN, symbols.caller(caller), -1, site.stack, site.wrappers)
 
 
 def _caller(memory: int, stack: int, code: list[tuple[Mapping, bool]]) -> int:

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from lockwright.profile.attached import PERIOD, Attached, place_of
 from lockwright.profile.live import Row, State, cpu_time, share_of_interval
-from lockwright.profile.mutex_lines import name_of
+from lockwright.profile.mutex_lines import name_of, taken_at
 from lockwright.profile.symbols import Symbols
 
 _RECENT = 2.5e9 * PERIOD
@@ -54,7 +54,7 @@ class AttachedLive:
                     contended=None,
                     rate=None,
                     held_by=next((each.label for each in samples.holders_of(address)), ""),
-                    holder=self._current_symbols().caller(caller).short_label if caller else "",
+                    holder=taken_at(self._current_symbols(), caller).label if caller else "",
                 )
             )
         threads = round(samples.threads / samples.count) if samples.count else 0

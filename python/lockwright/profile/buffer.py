@@ -136,6 +136,12 @@ class Buffer:
             self._bytes = mmap.mmap(file.fileno(), kind.itemsize, prot=mmap.PROT_READ)
         self._mapped = np.frombuffer(self._bytes, kind, 1)[0]
 
+    def copy(self) -> "Buffer":
+        """Return the present content, which no longer changes."""
+        copied = object.__new__(Buffer)
+        copied._bytes, copied._mapped = self._bytes, self._mapped.copy()
+        return copied
+
     def check(self) -> None:
         """Raise LockwrightError if a library of another layout has opened the file."""
         layouts().check(_BUFFER, self._bytes[:64])

@@ -1,7 +1,8 @@
 """The state of a running program's mutexes over the last interval, from its buffer."""
 
 import contextlib
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ from lockwright.base import clock
 from lockwright.profile import damage
 from lockwright.profile.buffer import Buffer, is_void
 from lockwright.profile.convert import symbols_of
+from lockwright.profile.mutex_lines import taken_at
 from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.time_lost import lost_share
-from lockwright.profile.watch import Samples, resource_use
+from lockwright.profile.watch import no_samples, resource_use
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Live:
         self._blocks: dict[int, NDArray[np.uint64]] = {}
         self._modules = -1
         self._names: dict[int, str] = {}
+        self._renewal = 0
 
     def state(self, most: int) -> State:
         """Return the last interval, with the `most` mutexes that cost most. Raises DamagedRecords
@@ -82,10 +85,15 @@ class Live:
         rate = np.maximum(now.acquisitions - before.acquisitions, 0) / seconds
         contended = np.maximum(now.contended - before.contended, 0) / seconds
         costliest = np.lexsort((-rate, -now.waiting, -lost))[:most]
-        self._refresh_symbols()
+        shown = [
+            int(number)
+            for number in costliest
+            if lost[number] or rate[number] or now.waiting[number]
+        ]
+        self._refresh_names(shown, now.now)
         rows = tuple(
             Row(
-                name=self._name(int(number)),
+                name=self._names.get(number, ""),
                 lost=float(lost[number]),
                 waiting=int(now.waiting[number]),
                 # Acquisitions are estimated from samples, which may lag behind.
@@ -93,10 +101,9 @@ class Live:
                 if contended[number]
                 else 0.0,
                 rate=float(max(rate[number], contended[number])),
-                holder=self._holder(int(number)),
+                holder=self._holder(number),
             )
-            for number in costliest
-            if lost[number] or rate[number] or now.waiting[number]
+            for number in shown
         )
         begin = int(self.buffer["begin_ns"])
         total = float(lost.sum())
@@ -141,18 +148,21 @@ class Live:
         except OSError:
             return 0
 
-    def _refresh_symbols(self) -> None:
-        """Renew the symbols if files were loaded since."""
+    def _refresh_names(self, shown: Iterable[int], now: int) -> None:
+        """Name the mutexes as the profile would: if one that is shown has no name yet, files were
+        loaded since, or twice as many samples may tell wrappers apart. now: ns, monotonic."""
         if self._modules != len(self.buffer.modules):
             self._modules = len(self.buffer.modules)
             self._names.clear()
             self._symbols = symbols_of(self.buffer, self._program)
-            self._mutexes = Mutexes(self.buffer, self._symbols, Samples(), 1.0, 1.0)
-
-    def _name(self, number: int) -> str:
-        if number not in self._names:
-            self._names[number] = self._mutexes.name_of_record(number)
-        return self._names[number]
+        if now < self._renewal and self._names.keys() >= set(shown):
+            return
+        begin = int(self.buffer["begin_ns"])
+        self._renewal = now + max(now - begin, 10**9) if begin else 0
+        buffer = self.buffer.copy()
+        samples = no_samples(buffer)
+        samples.last_ns = now
+        self._names = Mutexes(buffer, self._symbols, samples, buffer.nanoseconds, 1.0).names()
 
     def _holder(self, number: int) -> str:
         number_of_detail = int(self.buffer.records["detail"][number])
@@ -166,8 +176,7 @@ class Live:
         holder = int(detail["wait_edges"]["holder"][int(np.argmax(grown))])
         if not grown.any() or not holder:
             return ""
-        frame = self._symbols.caller(int(detail["sites"]["caller"][holder - 1]))
-        return replace(frame, source="").short_label
+        return taken_at(self._symbols, int(detail["sites"]["caller"][holder - 1])).label
 
 
 def cpu_time(process: Path) -> float | None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from lockwright.profile import wrappers
 from lockwright.profile.function_names import brief
-from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, Frame, Mutex, Place, via
+from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, Frame, Mutex, Place, Site, via
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.wrappers import Call
 
@@ -53,6 +53,13 @@ def with_lines(
     return _with_names(
         [replace(mutex, place=_stacked(mutex, with_inlined)) for mutex in sited], symbols
     )
+
+
+def taken_at(symbols: Symbols, caller: int) -> Site:
+    """Return the site of which only the caller of the lock function is known."""
+    stack = symbols.inlined(caller)
+    (count,) = wrappers.wrapper_counts([Call(0, stack)])
+    return Site(stack, 0.0, 0, 0.0, 0.0, count)
 
 
 def _stacked(mutex: Mutex, with_inlined: Callable[[Sequence[Frame]], tuple[Frame, ...]]) -> Place:

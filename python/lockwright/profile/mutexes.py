@@ -12,7 +12,6 @@ from lockwright.profile.buffer import (
     WAIT,
     Buffer,
     init_site,
-    is_of_readers,
     is_of_rwlock,
     is_of_writers,
     is_shared,
@@ -107,14 +106,16 @@ class Mutexes:
         """Return the index of a caller among a mutex's sites, or -1."""
         return self._sites.number(self._index.get(record, -1), caller)
 
-    def name_of_record(self, record: int) -> str:
-        """Return the name of a record's mutex, or of its reader-writer lock with the side."""
-        row = self._buffer.records[record]
-        is_single = not is_shared(row)
-        name = name_of(self._place(row, is_single), is_single)
-        if is_of_rwlock(row):
-            return f"{name} ({READERS if is_of_readers(row) else WRITERS})"
-        return name
+    def names(self) -> dict[int, str]:
+        """Return the name of each record's mutex, or of its reader-writer lock with the side."""
+        mutexes = self.all_mutexes()
+        names = {record: mutexes[index].name for record, index in self._index.items()}
+        groups = self._groups(is_of_writers(self._buffer.records), 2)
+        for rwlock, group in zip(self.all_rwlocks(), groups, strict=True):
+            for record in group:
+                names[record] = f"{rwlock.name} ({WRITERS})"
+                names[record + 1] = f"{rwlock.name} ({READERS})"
+        return names
 
     def all_rwlocks(self) -> list[RwLock]:
         """Return all reader-writer locks in descending order of the time lost."""

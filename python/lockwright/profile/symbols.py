@@ -38,6 +38,7 @@ class Symbols:
         self._ask_servers = ask_servers
         self._modules: dict[str, SymbolTable] = {}
         self._frames: dict[int, Frame] = {}
+        self._lines: dict[Frame, tuple[Frame, ...]] = {}
 
     def mapping(self, address: int) -> Mapping | None:
         """Return the file that contains an address; None for the heap, a stack or an unknown
@@ -85,11 +86,12 @@ class Symbols:
     def with_lines(self, frames: Iterable[Frame]) -> dict[Frame, tuple[Frame, ...]]:
         """Return each frame with its source line, if known, behind the frames of the functions
         inlined into it, the innermost first."""
+        frames = set(frames)
         by_module: defaultdict[str, set[Frame]] = defaultdict(set)
-        for frame in frames:
+        for frame in frames - self._lines.keys():
+            self._lines[frame] = (frame,)
             if frame.module in self._modules:
                 by_module[frame.module].add(frame)
-        resolved: dict[Frame, tuple[Frame, ...]] = {}
         for module, frames_of_module in by_module.items():
             file = file_with_lines(Path(module), ask_servers=self._ask_servers)
             if file is None:
@@ -98,8 +100,14 @@ class Symbols:
             lines = lines_of(file, [frame.offset - 1 for frame in frames_of_module])
             for frame in frames_of_module:
                 if frame.offset - 1 in lines:
-                    resolved[frame] = _inlined(frame, lines[frame.offset - 1])
-        return resolved
+                    self._lines[frame] = _inlined(frame, lines[frame.offset - 1])
+        return {frame: self._lines[frame] for frame in frames}
+
+    def inlined(self, caller: int) -> tuple[Frame, ...]:
+        """Return the frames of a call that returns to `caller`: those of inlined functions, the
+        innermost first, then that of the function with the symbol."""
+        frame = self.caller(caller)
+        return self.with_lines([frame])[frame]
 
 
 def _inlined(frame: Frame, lines: list[Line]) -> tuple[Frame, ...]:

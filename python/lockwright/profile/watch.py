@@ -99,7 +99,7 @@ class Watcher:
         self._thread.join()
         busiest = self._buffers.busiest()
         sampler = self._samplers.get(id(busiest))
-        return busiest, sampler.stop() if sampler is not None else _no_samples(busiest)
+        return busiest, sampler.stop() if sampler is not None else no_samples(busiest)
 
     def _watch(self) -> None:
         while not self._ended.wait(_PERIOD):
@@ -118,7 +118,8 @@ class Watcher:
             sampler.stop()
 
 
-def _no_samples(buffer: Buffer) -> Samples:
+def no_samples(buffer: Buffer) -> Samples:
+    """Return the samples of a process that was not sampled."""
     waiters, waited, most = (np.zeros(len(buffer.records), np.int64) for _ in range(3))
     return Samples(waiters=waiters, waited=waited, most=most)
 
@@ -127,7 +128,7 @@ class _ProcessSampler:
     """The samples of one process."""
 
     def __init__(self, buffer: Buffer) -> None:
-        self._buffer, self._samples = buffer, _no_samples(buffer)
+        self._buffer, self._samples = buffer, no_samples(buffer)
         self._process = Path(f"/proc/{buffer.pid}")
         self._threads = ThreadNumbers(self._process)
         self._touch_sampler: TouchSampler | None = TouchSampler(buffer.pid)
