@@ -44,6 +44,11 @@ def test_the_page_has_every_mutex(profile: Profile, text: str) -> None:
     assert {link[1:] for link in parsed.links} <= set(parsed.ids)
 
 
+def test_the_advice_comes_first(text: str) -> None:
+    sections = re.findall(r'<section id="([a-z-]+)"', text)
+    assert sections[:2] == ["advice", "flame-section"]
+
+
 def test_reader_writer_locks_have_a_table(profile: Profile, text: str) -> None:
     assert "rwlocks" not in Page(text).ids
     side = profile.mutexes[1]

@@ -172,3 +172,11 @@ def test_without_symbols_functions_are_known_by_their_addresses(tmp_path: Path) 
     first, second = (each.name.partition(" ") for each in created)
     assert first[0] != second[0]
     assert first[2] == second[2]
+
+
+def test_strings_are_named_as_in_the_source() -> None:
+    """In flame graphs, too, which have whole symbols."""
+    string = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+    symbol = f"Table::find({string} const&)"
+    assert Frame("program", 1, symbol).label == "Table::find(std::string const&)"
+    assert brief(f"std::map<{string}, int>::at(int)") == "std::map<std::string, int>::at"

@@ -25,14 +25,23 @@ LONG = 60
 """Number of characters above which a name is printed without template arguments."""
 
 _TAG = re.compile(r"\[abi:\w+\]")
+_STRING = re.compile(
+    r"std::(?:__cxx11::|__1::)?basic_string<char, std::(?:__1::)?char_traits<char>,"
+    r" std::(?:__1::)?allocator<char> ?>"
+)
 _COMPARES = re.compile(r"\boperator\s*[-<>]")
 _LAMBDA = re.compile(r"\{lambda\([^{}]*\)(#\d+)\}")
+
+
+def with_string(symbol: str) -> str:
+    """Return the symbol with std::string as in the source."""
+    return _STRING.sub("std::string", symbol)
 
 
 def brief(symbol: str) -> str:
     """Return a function's name without parameters; a long name also loses template arguments and
     the parameters of lambdas."""
-    name = _TAG.sub("", function(symbol))
+    name = with_string(_TAG.sub("", function(symbol)))
     if len(name) <= LONG:
         return name
     name = without_arguments(name, "<>")

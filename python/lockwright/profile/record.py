@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Self
 
 from lockwright.base import json_values
 from lockwright.base.errors import LockwrightError
-from lockwright.profile.function_names import brief
+from lockwright.profile.function_names import brief, with_string
 from lockwright.profile.lock_functions import is_known
 from lockwright.profile.time_lost import lost_share
 
@@ -58,7 +58,7 @@ class Frame:
     @property
     def label(self) -> str:
         """The name: symbol and source, or module and offset."""
-        name = self.symbol or f"{Path(self.module).name}+{self.offset:#x}"
+        name = with_string(self.symbol) or f"{Path(self.module).name}+{self.offset:#x}"
         return f"{name} ({self.source})" if self.source else name
 
     @property
