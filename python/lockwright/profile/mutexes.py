@@ -300,8 +300,10 @@ class Mutexes:
         others = ~known & ~is_void(records) & ~is_of_rwlock(records)
         left = max(0, int(self._buffer.taken) - int(counted[known].sum() + taken[others].sum()))
         looks = np.maximum((records["samples"] + records["contended"]).astype(np.int64), 1)
-        # The mean number of acquisitions between two looks; none after the end of a mutex.
+        # The mean number of acquisitions between two looks; none after the end of a mutex, and of a
+        # rare one not more than its share in all acquisitions.
         gaps = np.where(known & (records["destroyed"] == 0), np.maximum(counted / looks - 1, 0), 0)
+        gaps = np.minimum(gaps, left * counted / counted[known].sum())
         if not gaps.any():
             gaps = known.astype(np.float64)
         shares = np.floor(left * gaps / gaps.sum()).astype(np.int64)
