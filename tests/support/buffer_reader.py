@@ -134,8 +134,8 @@ def _samples(buffer: Buffer) -> Samples:
     )
 
 
-def read(path: Path) -> None:
-    """Make a profile, and what `top` shows."""
+def read(path: Path) -> Profile:
+    """Return a profile, and make what `top` shows."""
     run_buffers = Buffers(path)
     live = Live(run_buffers.first, sys.executable)
     live.state(10)
@@ -152,3 +152,4 @@ def read(path: Path) -> None:
     )
     profile = to_profile(buffer, run)
     assert Profile.from_json(profile.to_json()).mutexes
+    return profile

@@ -232,6 +232,9 @@ class Mutexes:
         sums["held"] += sum(interval.ticks for interval in holds)
         details = np.concatenate([details, as_details(self._buffer, unfinished)])
         is_single = len(group) == 1 and not is_shared(first)
+        instances = self._instances(first, group, is_single)
+        # The samples stand for other holds too, and a preempted one among few for too much.
+        sums["held"] = min(sums["held"], int(instances * self._duration / self._nanoseconds))
         place = self._place(first, is_single)
         all_waits = Waits(sums["contended"], sums["waited"])
         sites, blocks = self._sites.sites_and_blocks(index, group, details, all_waits)
@@ -272,7 +275,7 @@ class Mutexes:
             waiters_mean=waiters / samples_in_use,
             waiters_most=int(self._samples.most[group].max(initial=0)),
             sampled_times=sample_count,
-            instances=self._instances(first, group, is_single),
+            instances=instances,
             trylocks=float(sums["tried"] + sums["failed_trylocks"]),
             failed_trylocks=sums["failed_trylocks"],
             cond_waits=sums["cond_waits"],
