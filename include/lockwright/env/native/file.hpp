@@ -45,7 +45,7 @@ bool each_of_status(const char* field, Use use) {
   if (file < 0) {
     return false;
   }
-  char part[512];
+  char part[512]{};
   const char* left = field;  // of its name, to be matched; null: this line has another
   bool found = false;
   bool ended = false;
