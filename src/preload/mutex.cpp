@@ -16,7 +16,17 @@ void find_nodes() {
 
 void use_lock_once() {
 #if defined(LOCKWRIGHT_MIXED)
-  // Mutexes of any algorithm may follow.
+  constexpr bool has_memory_outside = true;  // mutexes of any algorithm may follow
+#else
+  chosen_lock scratch{};
+  scratch.lock();
+  scratch.unlock();
+  const bool has_memory_outside = bytes_outside<chosen_lock>() != 0;
+#endif
+  if (!has_memory_outside) {
+    return;
+  }
+  // A lock may take it at the first contention only.
   constexpr std::size_t most = std::size_t{64} << 10;
   for (std::size_t size = 64; size <= most; size *= 2) {
     const std::uint64_t owner = 0;
@@ -24,11 +34,6 @@ void use_lock_once() {
       environment::unreserve(block, size, &owner);
     }
   }
-#else
-  chosen_lock scratch{};
-  scratch.lock();
-  scratch.unlock();
-#endif
 }
 
 }  // namespace lockwright::preload
