@@ -113,8 +113,10 @@ def test_compare_uses_and_records_the_values(cli: Cli, settings: Settings, tmp_p
         *("--json", result, "--", "python3", "-c", script),
     )
     assert done.status == 0, done.err
-    # The probe run and the baseline have none.
-    assert sorted(log.read_text().split()) == ["-", "-", "7777"]
+    # The probe runs, of which there are more if one takes long, and the baseline have none.
+    *without, last = sorted(log.read_text().split())
+    assert (set(without), last) == ({"-"}, "7777")
+    assert len(without) >= 2
     facts = json.loads(result.read_text())["provenance"]
     assert facts["LOCKWRIGHT_MCS_STP_SPIN_NS"] == "7777 (calibrated)"
 

@@ -321,7 +321,9 @@ def test_sensitivity(cli: Cli) -> None:
     """Each duration of the machine has a line; energy and shape have none."""
     words = ("--locks", "pthread,hmcs,ticket,spinlock", "--threads", "16", *SHORT)
     result = cli("simulate", "--sensitivity", *words)
-    assert (result.status, result.err) == (0, "")
+    assert result.status == 0, result.err
+    progress = r"lockwright: \d+ of \d+ simulations, about .* left"
+    assert all(re.fullmatch(progress, line) for line in result.err.splitlines())
     lines = re.findall(r"^ *(\w+)\.(\w+) +[\d.]+ +(-?[\d.]+) +(-?[\d.]+) *$", result.out, re.M)
     assert {section for section, *_ in lines} >= {"clock", "load", "rmw", "kernel", "wait"}
     assert {section for section, *_ in lines}.isdisjoint({"shape", "energy"})
