@@ -5,6 +5,7 @@ import os
 import resource
 import signal
 import sys
+import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,7 +53,8 @@ while os.getppid() == command:
 this, for it may begin before this process has stopped."""
 
 _received_early: list[int] = []
-"""Signals that arrived before the program was started, to be sent to it then."""
+"""Signals that arrived before the program was started, or that a library's thread received: to be
+sent to it."""
 
 PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 """Signals that the Python interpreter ignores; exec would pass that on to the program."""
@@ -77,24 +79,25 @@ def run(
 
     Under a shell with job control, this process stops and continues with the program. started:
     called with the process id, while the forwarded signals are blocked, as they must be in every
-    thread. look: called with it now and then.
+    thread. look: called with it now and then, in a thread.
     """
     watched = _FORWARDED | {signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     child = os.posix_spawn(
         program, argv, environment, setsigmask=before, setsigdef=list(PYTHON_IGNORES)
     )
-    while _received_early:
-        os.kill(child, _received_early.pop(0))
     if started is not None:
         started(child)
+    has_ended = threading.Event()
+    looker = threading.Thread(target=_look_at_times, args=(look, child, has_ended), daemon=True)
+    if look is not None:
+        looker.start()
     continuer = -1
-    period = _FIRST_PERIOD
     while True:
-        received = signal.sigtimedwait(watched, period)
-        if received is None and look is not None:
-            look(child)
-        period = min(period * _PERIOD_GROWTH, _CHECK_PERIOD)
+        while _received_early:
+            os.kill(child, _received_early.pop(0))
+        # Nearly all of the time is spent here: else a library's thread may receive a signal.
+        received = signal.sigtimedwait(watched, _CHECK_PERIOD)
         if received is not None and received.si_signo != signal.SIGCHLD:
             if received.si_code != _SI_KERNEL and received.si_pid != continuer:
                 os.kill(child, received.si_signo)
@@ -106,6 +109,9 @@ def run(
             if pid == 0:
                 break
             if not os.WIFSTOPPED(status):
+                has_ended.set()
+                if looker.is_alive():
+                    looker.join()
                 # Signals for the program that arrived after its end would end this process.
                 while signal.sigtimedwait(watched, 0) is not None:
                     pass
@@ -113,6 +119,13 @@ def run(
                 return End(status, ended)
             if _is_job():
                 continuer = _stop_with(child, before)
+
+
+def _look_at_times(look: Callable[[int], None], child: int, has_ended: threading.Event) -> None:
+    period = _FIRST_PERIOD
+    while not has_ended.wait(period):
+        look(child)
+        period = min(period * _PERIOD_GROWTH, _CHECK_PERIOD)
 
 
 def _is_job() -> bool:
