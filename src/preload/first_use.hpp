@@ -7,7 +7,7 @@ namespace lockwright::preload {
 /// of the program's own, and a lock that makes no other call but a yield is least in danger.
 void find_nodes();
 
-/// Locks one that no other thread can see, and maps the memory for some more.
-void use_lock_once();
+/// Locks some that no other thread can see, and maps the memory for as many at least.
+void use_locks();
 
 }  // namespace lockwright::preload

@@ -14,13 +14,15 @@ void find_nodes() {
   }
 }
 
-void use_lock_once() {
+void use_locks() {
 #if defined(LOCKWRIGHT_MIXED)
   constexpr bool has_memory_outside = true;  // mutexes of any algorithm may follow
 #else
-  chosen_lock scratch{};
-  scratch.lock();
-  scratch.unlock();
+  chosen_lock scratches[100]{};
+  for (chosen_lock& each : scratches) {
+    each.lock();
+    each.unlock();
+  }
   const bool has_memory_outside = bytes_outside<chosen_lock>() != 0;
 #endif
   if (!has_memory_outside) {

@@ -139,7 +139,7 @@ namespace lockwright::interpose {
 void prepare_for_filter() {
   native_env::settle_barriers();
   native_env::machine.groups(0);  // reads the nodes too
-  preload::use_lock_once();
+  preload::use_locks();
 }
 
 void leave_counter() { native_env::kernel_clock = &native_env::clock_without_counter; }
