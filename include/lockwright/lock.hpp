@@ -133,13 +133,8 @@ concept TimedLock = TryLock<L> && requires(L lock, std::uint64_t deadline) {
   { lock.try_lock_until(deadline) } -> std::same_as<bool>;
 };
 
-/// True if the libraries use the lock's own wait with a deadline. Where waiters only poll, for a lock
-/// without an order, one may never be admitted; see preload/timed_wait.hpp.
-template <class L>
-inline constexpr bool is_abortable = TimedLock<L> && (L::traits.parks() || L::traits.fifo);
-
-/// The class with the constants that an algorithm declares for its tests alone, such as its number
-/// of levels: the lock itself, or the lock in a wrapper, which the wrapper names as `algorithm`.
+/// The class with the constants that an algorithm declares beside its traits, such as its number of
+/// levels: the lock itself, or the lock in a wrapper, which the wrapper names as `algorithm`.
 template <class L>
 struct algorithm_of {
   using type = L;
@@ -149,6 +144,25 @@ template <class L>
 struct algorithm_of<L> {
   using type = typename L::algorithm;
 };
+
+/// True if a NUMA node that waits gets the lock before one that comes later: unless the algorithm
+/// says otherwise, by a constant of that name.
+template <class L>
+[[nodiscard]] constexpr bool fair_between_nodes() {
+  using algorithm = typename algorithm_of<L>::type;
+  if constexpr (requires { algorithm::fair_between_nodes; }) {
+    return algorithm::fair_between_nodes;
+  } else {
+    return true;
+  }
+}
+
+/// True if the libraries use the lock's own wait with a deadline. Where waiters, or the first ones
+/// of NUMA nodes, only poll, for a lock without an order, one may never be admitted; see
+/// preload/timed_wait.hpp.
+template <class L>
+inline constexpr bool is_abortable =
+    TimedLock<L> && (L::traits.fifo || (L::traits.parks() && fair_between_nodes<L>()));
 
 /// Bytes per mutex that an algorithm uses outside the mutex: its bytes_outside() for this machine,
 /// or zero.

@@ -70,17 +70,6 @@ std::size_t batch_of() {
   return 0;
 }
 
-/// Returns true if a waiting node gets the lock before a node that arrives later.
-template <class L>
-constexpr bool fair_between_nodes() {
-  using algorithm = typename lockwright::algorithm_of<L>::type;
-  if constexpr (requires { algorithm::fair_between_nodes; }) {
-    return algorithm::fair_between_nodes;
-  } else {
-    return true;
-  }
-}
-
 // No more than `batch` admissions in a row on one node while a thread of the other one waits, and
 // no fewer.
 TYPED_TEST(Hierarchy, leaves_a_node_after_a_bound) {
@@ -89,7 +78,7 @@ TYPED_TEST(Hierarchy, leaves_a_node_after_a_bound) {
   if (!TestFixture::hierarchical || batch == 0) {
     GTEST_SKIP() << "not hierarchical, or without a bound";
   }
-  if (!fair_between_nodes<L>()) {
+  if (!lockwright::fair_between_nodes<L>()) {
     GTEST_SKIP() << "nodes race for the lock; cohort_test tests the bound";
   }
   L lock;

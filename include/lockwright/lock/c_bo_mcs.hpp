@@ -4,7 +4,9 @@
 // Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General Technique for Designing
 // NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015. The waiting policy of the queues is a parameter:
 // c-bo-mcs-spin polls, c-bo-mcs-stp polls and parks. The first thread of a node polls in both while
-// it waits for the global lock, with backoff.
+// it waits for the global lock, with backoff. As the node that releases the global lock may take it
+// again, without bound, a thread with a deadline may never be admitted: for mutexes the libraries do
+// not use try_lock_until() (see is_abortable).
 //
 // cohort.hpp describes the composition, its words and its invariants. Its parts are the locks
 // mcs and backoff.

@@ -27,8 +27,8 @@
 // The published readers count themselves by NUMA node, and writers wait for each counter; here
 // readers count themselves by thread number, and the first writer moves them into the inner
 // lock, where waiters sleep and can give up. The published reader of c-rw-np takes the cohort lock
-// even if only waiting writers are about, and would wait for the wake of each waiter before it. A timed acquisition of the cohort lock repeats trylock,
-// after sleeps of growing length. Without memory for the parts, the lock is phase_fair.
+// even if only waiting writers are about, and would wait for the wake of each waiter before it.
+// Without memory for the parts, the lock is phase_fair.
 #pragma once
 
 #include <atomic>
