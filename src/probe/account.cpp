@@ -31,29 +31,47 @@ thread_local constinit std::uint64_t last_init_walk = 0;
 constexpr std::uint64_t samples_for_detail = 4;
 std::uint64_t long_hold() { return 1000 * ticks_per_microsecond(); }
 
-/// A thread's use of processors: its context switches, and the time that it ran.
+/// A thread's use of processors: its context switches, and the time that it ran before the
+/// kernel's last tick or its last switch.
 struct usage {
   std::uint64_t voluntary;
   std::uint64_t involuntary;
   std::uint64_t ran_ns;
 };
 
+std::uint64_t in_ns(const timeval& time) {
+  return (static_cast<std::uint64_t>(time.tv_sec) * 1000000 +
+          static_cast<std::uint64_t>(time.tv_usec)) *
+         1000;
+}
+
 /// Returns false, and nothing, if the program has restricted its system calls.
 bool get_usage(usage& of_caller) {
   rusage used{};
-  timespec ran{};
-  const auto ask = [&used, &ran] {
+  const auto ask = [&used] {
     native_env::system_call(SYS_getrusage, RUSAGE_THREAD, native_env::argument(&used));
-    native_env::system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, native_env::argument(&ran));
   };
   if (!native_env::unless_filtered(ask, native_env::filter::inherited)) {
     return false;
   }
   of_caller = {.voluntary = static_cast<std::uint64_t>(used.ru_nvcsw),
                .involuntary = static_cast<std::uint64_t>(used.ru_nivcsw),
-               .ran_ns = static_cast<std::uint64_t>(ran.tv_sec) * 1000000000 +
-                         static_cast<std::uint64_t>(ran.tv_nsec)};
+               .ran_ns = in_ns(used.ru_utime) + in_ns(used.ru_stime)};
   return true;
+}
+
+/// Returns the time for which the caller has run until now. The kernel ends the caller's time slice
+/// here if it is over, so it is not called where that would cause a preemption in a section.
+std::uint64_t ran_until_now(std::uint64_t otherwise) {
+  timespec ran{};
+  const auto ask = [&ran] {
+    native_env::system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, native_env::argument(&ran));
+  };
+  if (!native_env::unless_filtered(ask, native_env::filter::inherited)) {
+    return otherwise;
+  }
+  return static_cast<std::uint64_t>(ran.tv_sec) * 1000000000 +
+         static_cast<std::uint64_t>(ran.tv_nsec);
 }
 
 /// Stores the holder's use of processors at the beginning of a section.
@@ -70,7 +88,8 @@ void begin_usage(record& entry, const thread_slot& thread) {
 }
 
 /// Adds the section of the holder that ends at `now` to the sums of its mutex: how long it slept in
-/// it, other than for a lock. Where it was preempted too, that is its part in the switches.
+/// it, other than for a lock. Where it was preempted too, that is its part in the switches. What it
+/// ran between the last tick and the section counts as in the section, so that is a lower bound.
 void end_usage(const profile_buffer& target, record& entry, const thread_slot& thread,
                std::uint64_t now) {
   usage at_end{};
@@ -83,13 +102,16 @@ void end_usage(const profile_buffer& target, record& entry, const thread_slot& t
   ++entry.usage_samples;
   entry.usage_preempted += preempted != 0 ? 1 : 0;
   entry.usage_held += entry.hold_weight * held;
+  if (slept == 0) {
+    return;
+  }
+  const std::uint64_t ran = ran_until_now(at_end.ran_ns) - entry.usage_ran;
   const double ticks_per_ns =
       static_cast<double>(now - target.begin_ticks) /
       static_cast<double>(std::max<std::uint64_t>(monotonic_ns() - target.begin_ns, 1));
-  const double away = static_cast<double>(held) -
-                      static_cast<double>(at_end.ran_ns - entry.usage_ran) * ticks_per_ns -
+  const double away = static_cast<double>(held) - static_cast<double>(ran) * ticks_per_ns -
                       static_cast<double>(thread.all_waited - entry.usage_waited);
-  if (slept != 0 && away > 0) {
+  if (away > 0) {
     entry.usage_slept += static_cast<std::uint64_t>(static_cast<double>(entry.hold_weight) * away *
                                                     static_cast<double>(slept) /
                                                     static_cast<double>(slept + preempted));
