@@ -31,6 +31,18 @@ pytestmark = locate.native
     ],
 )
 def test_why_threads_wait(case: str, name: str, reason: str | None, tmp_path: Path) -> None:
+    """In up to three runs: other load keeps holders from running as long as a gate is closed."""
+    for attempts_left in (2, 1, 0):
+        try:
+            examine(case, name, reason, tmp_path)
+            return
+        except AssertionError:
+            if not attempts_left:
+                raise
+
+
+def examine(case: str, name: str, reason: str | None, tmp_path: Path) -> None:
+    """Profile the program, and compare what is said of a mutex."""
     path = tmp_path / "profile.json"
     program = locate.program("profile", "long_holds")
     answer = captured([locate.lockwright(), "profile", "-o", path, "--", program, case])
