@@ -9,7 +9,7 @@
 //   tail   | last node of the queue, null when free    | arriving threads; the last holder
 //   holder | the holder's node                         | the holder, while inside
 //
-//   node   | next: the node behind; cell: granted to this node's owner, who may have left
+//   node   | next: the node behind; cell: granted to this node's owner, unless that has left
 //
 // Invariants
 //   ORDER      the queue is in the order of the exchanges on tail.

@@ -17,7 +17,7 @@
 //   1     | it sleeps or is about to                              | the front
 //   2     | it may enter                                          | the granting thread
 //
-//   node  | next: the node behind; cell: granted when its owner is the front, who may have left
+//   node  | next: the node behind; cell: granted when its owner is the front; it may have left
 //
 // Invariants
 //   EXCLUSION  `written` is set only in a step from a word without it and without readers; a reader
