@@ -29,6 +29,13 @@ PYTHON = "usr/lib/python3/dist-packages"
 # Version numbers of these packages begin with an epoch.
 EPOCHS = {"numpy": "1:"}
 
+MSGSPEC = "0.22.0"
+"""The version for the Pythons of BUNDLED."""
+
+BUNDLED = ("3.11", "3.12")
+"""Pythons of Debian 12 and Ubuntu 24.04, which have no python3-msgspec: the command's package has
+it in the folder of modules for that Python alone, where no other package puts it."""
+
 SUMMARIES = {
     LIBRARIES: (
         "mutex algorithms to preload under unmodified programs",
@@ -71,12 +78,17 @@ class Wheel(NamedTuple):
         return self.folder / f"lockwright-{self.version}.data/data/share"
 
 
-def unpack(file: Path, folder: Path) -> Wheel:
-    """Unpack a wheel with the permissions of its files."""
+def extract(file: Path, folder: Path) -> None:
+    """Extract a wheel with the permissions of its files."""
     with zipfile.ZipFile(file) as archive:
         for each in archive.infolist():
             path = Path(archive.extract(each, folder))
             path.chmod(0o755 if path.is_dir() or each.external_attr >> 16 & 0o100 else 0o644)
+
+
+def unpack(file: Path, folder: Path) -> Wheel:
+    """Unpack the wheel of this project."""
+    extract(file, folder)
     match = re.search(r"-([0-9.]+)-py3-none-manylinux_([0-9]+)_([0-9]+)_(\w+)\.whl$", file.name)
     assert match is not None, file
     version, major, minor, machine = match.groups()
@@ -89,6 +101,8 @@ def unpack(file: Path, folder: Path) -> Wheel:
         if found := re.fullmatch(r"([a-z0-9]+)>=([0-9.]+)", line):
             name, least = found.groups()
             depends.append(f"python3-{name} (>= {EPOCHS.get(name, '')}{least})")
+            if name == "msgspec":
+                depends[-1] += f" | python3 (<< 3.{int(BUNDLED[-1][2:]) + 1})"
     triplet = f"{machine}-linux-gnu"
     return Wheel(folder, version, architecture, triplet, f"{major}.{minor}", depends)
 
@@ -151,6 +165,25 @@ def lay_out_command(wheel: Wheel, root: Path) -> None:
     copy(wheel.share / "zsh/site-functions", root / "usr/share/zsh/vendor-completions")
     for page in (wheel.share / "man/man1").iterdir():
         write_compressed(root / "usr/share/man/man1" / f"{page.name}.gz", page.read_text())
+    lay_out_msgspec(wheel, root)
+
+
+def lay_out_msgspec(wheel: Wheel, root: Path) -> None:
+    """Put msgspec in place for the Pythons of BUNDLED."""
+    platform = f"manylinux2014_{wheel.triplet.partition('-')[0]}"
+    for version in BUNDLED:
+        with tempfile.TemporaryDirectory() as folder:
+            pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "-d", folder]
+            pip += ["--only-binary=:all:", "--platform", platform, "--python-version", version]
+            subprocess.run([*pip, f"msgspec=={MSGSPEC}"], check=True)
+            [file] = Path(folder).glob("*.whl")
+            extract(file, Path(folder) / "files")
+            copy(
+                Path(folder) / "files/msgspec",
+                root / f"usr/lib/python{version}/dist-packages/msgspec",
+            )
+            [terms] = Path(folder).glob("files/*.dist-info/**/LICENSE")
+            copy(terms, root / "usr/share/doc" / COMMAND / "copyright.msgspec")
 
 
 def write_compressed(path: Path, text: str) -> None:

@@ -98,6 +98,12 @@ def test_the_command_runs(system: Path, tmp_path: Path) -> None:
     assert re.fullmatch(r"[0-9]+(\.[0-9]+)+", version), version
 
 
+def test_msgspec_comes_along_for_distributions_without_it(system: Path) -> None:
+    for version in ("3.11", "3.12"):
+        [compiled] = system.glob(f"usr/lib/python{version}/dist-packages/msgspec/_core.*.so")
+        assert version.replace(".", "") in compiled.name
+
+
 def test_links_lead_to_files(system: Path) -> None:
     links = [path for path in system.rglob("*") if path.is_symlink()]
     assert links
