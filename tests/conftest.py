@@ -1,13 +1,16 @@
-"""Fixtures: the paths of the command and the libraries, and `run_under`."""
+"""Options that choose a tier of the tests; fixtures: the paths of the command and the libraries,
+and `run_under`."""
 
 import json
+import os
 import signal
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import harness, leftovers, locate
+from support import harness, leftovers, locate, tiers
 
 # A background job may ignore these signals, and its children inherit that; tests send them to
 # programs that they start.
@@ -20,11 +23,58 @@ _BEFORE = pytest.StashKey[set[Path]]()
 _LEFT = pytest.StashKey[list[Path]]()
 
 
+_LEFT_OUT = pytest.StashKey[list[str]]()
+_DEADLINE = pytest.StashKey[float]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options that choose a tier; without one, what a marker leaves out does not run."""
+    group = parser.getgroup("tiers")
+    group.addoption("--all", action="store_true", dest="all_tests", help="run every test")
+    group.addoption("--left-out", action="store_true", help="list what runs with --all only")
+    group.addoption("--slice-of", metavar="REVISION", help="run a part of what is left out")
+    group.addoption("--slices", type=int, default=20, help="the number of such parts (20)")
+    group.addoption("--minutes", type=float, help="skip the tests that would start later")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers, note when the time is over, and tell all modules and workers."""
+    if config.getoption("all_tests"):
+        os.environ["LOCKWRIGHT_TEST_ALL"] = "1"
+    for line in tiers.MARKERS:
+        config.addinivalue_line("markers", line)
+    if minutes := config.getoption("--minutes"):
+        config.stash[_DEADLINE] = time.monotonic() + 60 * minutes
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests that take minutes, unless LOCKWRIGHT_TEST_LONG is set."""
-    long = [item for item in items if item.get_closest_marker("long") and not locate.LONG]
-    config.hook.pytest_deselected(items=long)
-    items[:] = [item for item in items if item not in long]
+    """Deselect the tests that are not in the chosen tier."""
+    if locate.all_tests():
+        return
+    revision = config.getoption("--slice-of")
+    chosen: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    left_out: list[tuple[pytest.Item, str]] = []
+    for item in items:
+        reason = tiers.reason_to_leave_out(item)
+        if reason is not None:
+            left_out.append((item, reason))
+        if revision:
+            runs = reason is not None and tiers.in_slice(item, revision, config.option.slices)
+        else:
+            runs = reason is None
+        (chosen if runs else others).append(item)
+    if config.getoption("--left-out"):
+        config.stash[_LEFT_OUT] = tiers.table(left_out)
+        chosen, others = [], items[:]
+    config.hook.pytest_deselected(items=others)
+    items[:] = chosen
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test for which there is no time."""
+    if time.monotonic() > item.config.stash.get(_DEADLINE, float("inf")):
+        pytest.skip("the time of --minutes is over")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -37,6 +87,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     # With several workers, the controlling process ends last.
     if hasattr(session.config, "workerinput"):
         return
+    if session.config.getoption("--left-out"):
+        session.exitstatus = pytest.ExitCode.OK
     left = leftovers.left_since(session.config.stash[_BEFORE])
     session.config.stash[_LEFT] = left
     if left and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
@@ -46,7 +98,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print the files that were left."""
+    """Print the tests that are left out, and the files that were left."""
+    for line in config.stash.get(_LEFT_OUT, []):
+        terminalreporter.write_line(line)
     for path in config.stash.get(_LEFT, []):
         terminalreporter.write_line(f"FAILED: the tests have left {path}", red=True)
 

@@ -22,9 +22,10 @@ from support.processes import captured
 #: The C library's mutex, the default lock, and locks of each `waiting` trait, except FIFO locks
 #: that poll: with more threads than processors they take minutes.
 LOCKS = [harness.LIBC, "adaptive", "pthread", "futex", "mcs-stp", "ttas", "backoff"]
-if locate.LONG:
-    LOCKS += [name for name in locate.lock_names() if locate.traits(name)["parking"]]
-BUILT = [lock for lock in dict.fromkeys(LOCKS) if lock in [harness.LIBC, *locate.lock_names()]]
+MORE = [name for name in locate.lock_names() if locate.traits(name)["parking"]]
+BUILT = [lock for lock in LOCKS if lock in [harness.LIBC, *locate.lock_names()]]
+#: Under the default lock each run draws a page.
+FULL = pytest.mark.full("one lock shows that the browser starts")
 
 #: Options for a screenshot to `{file}`.
 BROWSERS = {
@@ -89,7 +90,13 @@ def counted(lock: str, user: User) -> Iterator[tuple[dict[str, str], Path | None
 
 
 @pytest.mark.parametrize("browser", BROWSERS)
-@pytest.mark.parametrize("lock", BUILT)
+@pytest.mark.parametrize(
+    "lock",
+    [
+        pytest.param(lock, marks=[] if lock == "adaptive" else FULL)
+        for lock in dict.fromkeys([*BUILT, *MORE])
+    ],
+)
 def test_picture_of_a_page(user: User, lock: str, browser: str) -> None:
     program = shutil.which(browser)
     if program is None:

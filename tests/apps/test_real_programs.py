@@ -6,20 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support import harness
+from support import harness, locate
 from support.harness import RunUnder
 
 #: The programs take minutes; only the tests of locks run with four nodes.
 SETTINGS = harness.all_settings(most_nodes=2)
+FULL = pytest.mark.full("real programs run once each, under the default lock")
 
 
-def each_setting(settings: Sequence[harness.Setting] = SETTINGS) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("setting", settings, ids=[setting.label for setting in settings])
-
-
-def each_lock() -> pytest.MarkDecorator:
-    """Every lock on one node: for programs of which other nodes would show nothing more."""
-    return each_setting(harness.all_settings(most_nodes=1))
+def under_each_lock(settings: Sequence[harness.Setting] = SETTINGS) -> pytest.MarkDecorator:
+    """Return the parameter `setting`; each test runs at least under the default lock."""
+    once = next(setting for setting in settings if locate.traits(setting.lock)["is_default"])
+    cases = [
+        pytest.param(setting, id=setting.label, marks=[] if setting is once else FULL)
+        for setting in settings
+    ]
+    return pytest.mark.parametrize("setting", cases)
 
 
 def need(program: str) -> str:
@@ -47,7 +49,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@each_setting()
+@under_each_lock()
 def test_kyoto_cabinet(run_under: RunUnder, setting: harness.Setting) -> None:
     # Two threads use and check a hash table with a mutex for each slot.
     argv = [need("kccachetest"), "wicked", "-th", "2", "-it", "1", "-capcnt", "500", "2000"]
@@ -67,7 +69,7 @@ COMPRESSORS = {
 
 
 @pytest.mark.parametrize("program", COMPRESSORS)
-@each_setting()
+@under_each_lock()
 def test_round_trip(
     run_under: RunUnder, material: Path, tmp_path: Path, setting: harness.Setting, program: str
 ) -> None:
@@ -84,28 +86,13 @@ def test_round_trip(
     assert text.read_bytes() == material.read_bytes()
 
 
-@each_setting()
+@under_each_lock()
 def test_parallel_sort(run_under: RunUnder, material: Path, setting: harness.Setting) -> None:
     argv: list[str | Path] = [need("sort"), "--parallel=4", "-S", "64M", material]
     outcome = run_under(setting, argv, env={"LC_ALL": "C"})
     assert outcome.status == 0, outcome.describe()
     lines = material.read_text().splitlines()
     assert outcome.stdout.splitlines() == sorted(lines)
-
-
-@each_lock()
-def test_output_of_a_pipe_is_unchanged(run_under: RunUnder, setting: harness.Setting) -> None:
-    outcome = run_under(setting, ["sh", "-c", "printf 'b\\na\\n' | sort | cat"])
-    assert outcome.stdout == "a\nb\n"
-    assert outcome.stderr == ""
-
-
-@each_lock()
-def test_the_debugger_starts(run_under: RunUnder, setting: harness.Setting) -> None:
-    # gdb takes locks in the constructors of its libraries, and starts threads.
-    outcome = run_under(setting, [need("gdb"), "-nx", "-batch", "-ex", "print 6*7"])
-    assert outcome.status == 0, outcome.describe()
-    assert "$1 = 42" in outcome.stdout
 
 
 PYTHON = """
@@ -128,7 +115,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
 
 
-@each_lock()
+@under_each_lock(harness.all_settings(most_nodes=1))
 def test_python_threads(run_under: RunUnder, setting: harness.Setting) -> None:
     # The interpreter's lock is a mutex and a condition variable with timed waits.
     outcome = run_under(setting, [need("python3"), "-c", PYTHON])

@@ -21,8 +21,9 @@ PROGRAMS = [
     "stress-ng-fork",
     "java-threads",
 ]
-#: Programs that take minutes.
-PROGRAMS += ["python-pools", "python-processes"] if locate.LONG else []
+#: Programs that take minutes, in which each process would take the lock as in the others.
+LONG = ["python-pools", "python-processes"]
+FULL = pytest.mark.full("takes minutes")
 PLAN = """
 endings = true
 locks = ["pthread", "futex", "mcs-stp", "c-bo-mcs-stp", "adaptive"]
@@ -56,14 +57,14 @@ def check_endings(folder: Path, program: str, plan: str, runs: int) -> None:
     with tempfile.TemporaryDirectory(prefix="services-") as cache:
         done = captured(
             [locate.lockwright(), "study", "run", file, "--cache", cache],
-            timeout=3000 if locate.LONG else 600,
+            timeout=3000,
         )
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith(f": {runs} runs\n"), done.stdout + done.stderr
 
 
-@pytest.mark.timeout(3300 if locate.LONG else 660)
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.timeout(3300)
+@pytest.mark.parametrize("program", [*PROGRAMS, *(pytest.param(name, marks=FULL) for name in LONG)])
 def test_program(tmp_path: Path, program: str) -> None:
     """The plan has four threads for each processor, and requires correct ends."""
     check_endings(tmp_path, program, PLAN, 5)

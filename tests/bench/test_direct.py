@@ -30,6 +30,7 @@ def call(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("lock", locate.lock_names())
+@pytest.mark.sampled("the workloads are templates, and the locks have unit tests")
 def test_counts_add_up(lock: str) -> None:
     """No two threads were inside a section at once, and this lock's header was called."""
     for workload, options in WORKLOADS.items():

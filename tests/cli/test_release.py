@@ -82,7 +82,7 @@ def test_conan_makes_the_package(tmp_path: Path) -> None:
     assert captured([program]).stdout == "40000\n"
 
 
-@pytest.mark.long
+@pytest.mark.full("makes two releases, for minutes")
 def test_two_releases_have_the_same_bytes(tmp_path: Path) -> None:
     """The commit is released twice, in folders whose paths have different lengths."""
     sums = []

@@ -134,7 +134,7 @@ def machines_of(db: Path) -> list[tuple[str]]:
     return []
 
 
-@pytest.mark.long
+@pytest.mark.full("waits for the absence of a machine, for minutes")
 def test_each_machine_makes_every_run_even_after_an_absence(
     command: list[str],
     environment: dict[str, str],

@@ -124,7 +124,7 @@ def test_the_files_do_not_depend_on_place_or_time(wheel: Path, contents: dict[st
         assert len({each.date_time for each in archive.infolist()}) == 1
 
 
-@pytest.mark.long
+@pytest.mark.full("builds the wheel twice, for minutes")
 def test_two_builds_have_the_same_bytes(tmp_path: Path) -> None:
     """The commit is built twice, in folders whose paths have different lengths."""
     built = []

@@ -123,8 +123,12 @@ KNOWN: dict[str, tuple[Sequence[object], Counts]] = {
 }
 
 
+SAMPLED = pytest.mark.sampled("the counters are in the preload library")
+
+
 @pytest.mark.parametrize("case", KNOWN)
 @pytest.mark.parametrize("lock", LOCKS)
+@SAMPLED
 def test_counts(counted: Counted, stats: Path, lock: str, case: str) -> None:
     words, expected = KNOWN[case]
     outcome = counted(lock, *words)
@@ -156,6 +160,7 @@ def test_interposed_other_locks_are_counted(
 
 
 @pytest.mark.parametrize("lock", SLEEPING)
+@SAMPLED
 def test_sleeps_until_a_deadline_are_counted(counted: Counted, stats: Path, lock: str) -> None:
     outcome = counted(lock, "timedlock", 1)
     assert outcome.status == 0, outcome.describe()
@@ -164,6 +169,7 @@ def test_sleeps_until_a_deadline_are_counted(counted: Counted, stats: Path, lock
 
 
 @pytest.mark.parametrize("lock", LOCKS)
+@SAMPLED
 def test_counts_survive_a_kill(counted: Counted, stats: Path, lock: str) -> None:
     outcome = counted(lock, "locks", 4, 250, "kill")
     assert outcome.status == -signal.SIGKILL
@@ -171,6 +177,7 @@ def test_counts_survive_a_kill(counted: Counted, stats: Path, lock: str) -> None
 
 
 @pytest.mark.parametrize("lock", LOCKS)
+@SAMPLED
 def test_counts_of_two_runs_are_summed(counted: Counted, stats: Path, lock: str) -> None:
     for _ in range(2):
         counted(lock, "locks", 2, 5)
@@ -217,6 +224,7 @@ def test_a_library_of_another_layout_is_refused(counted: Counted, stats: Path) -
 
 
 @pytest.mark.parametrize("lock", LOCKS)
+@SAMPLED
 def test_the_plain_library_counts_nothing(run_under: RunUnder, stats: Path, lock: str) -> None:
     before = stats.read_bytes()
     run_under(
@@ -229,6 +237,7 @@ def test_the_plain_library_counts_nothing(run_under: RunUnder, stats: Path, lock
 
 @pytest.mark.parametrize("name", ["cond_cancel", "cond_timed", "types"])
 @pytest.mark.parametrize("lock", LOCKS)
+@SAMPLED
 def test_the_counting_library_is_as_correct_as_the_plain_one(
     run_under: RunUnder, stats: Path, lock: str, name: str
 ) -> None:
@@ -245,6 +254,7 @@ def test_the_counting_library_is_as_correct_as_the_plain_one(
 
 
 @pytest.mark.parametrize("lock", SLEEPING)
+@SAMPLED
 def test_a_handover_to_a_parked_waiter_is_one_wake(
     counted: Counted, stats: Path, lock: str
 ) -> None:
@@ -267,6 +277,7 @@ def test_a_handover_to_a_parked_waiter_is_one_wake(
 
 
 @pytest.mark.parametrize("lock", SPINNING)
+@SAMPLED
 def test_a_spinning_lock_makes_no_futex_call(counted: Counted, stats: Path, lock: str) -> None:
     counted(lock, "locks", 3, 100, "contended", 5)
     _, waits, wakes = read(stats)

@@ -40,6 +40,9 @@ BINDING = re.compile(
 
 Symbol = tuple[str, str]
 
+SAMPLED = pytest.mark.sampled("all libraries are linked alike")
+EACH_LOCK = pytest.mark.parametrize("lock", [pytest.param(lock, marks=SAMPLED) for lock in LOCKS])
+
 
 def tool(*argv: str | Path) -> str:
     done = subprocess.run(
@@ -177,7 +180,7 @@ RECORD = {"LD_BIND_NOW": "1", "LD_DEBUG": "bindings"}
 
 
 @pytest.mark.parametrize("age", ["old", "new"])
-@pytest.mark.parametrize("lock", LOCKS)
+@EACH_LOCK
 def test_bindings(
     run_under: RunUnder, programs: dict[str, Bound], tmp_path: Path, lock: str, age: str
 ) -> None:
@@ -216,7 +219,7 @@ REAL = [
 
 
 @pytest.mark.parametrize(("name", "case"), REAL, ids=[name for name, _ in REAL])
-@pytest.mark.parametrize("lock", LOCKS)
+@EACH_LOCK
 def test_no_library_of_a_real_program_is_bound_elsewhere(
     run_under: RunUnder, tmp_path: Path, lock: str, name: str, case: str
 ) -> None:
@@ -261,7 +264,7 @@ def lookup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory / "lookup"
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@EACH_LOCK
 def test_lookup_at_run_time(run_under: RunUnder, lookup: Path, lock: str) -> None:
     argv = [str(lookup), *(word for symbol in sorted(api_symbols()) for word in symbol)]
     without = run_under(harness.LIBC, argv).stdout.splitlines()
@@ -343,13 +346,13 @@ def test_a_library_of_which_one_reference_is_fixed(
     )
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@EACH_LOCK
 def test_exports_the_api_and_nothing_else(lock: str) -> None:
     for library in both_builds(lock):
         assert exported(library) == api_symbols() | wrapped_symbols() | EXTENSIONS
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@EACH_LOCK
 def test_needs_the_c_library_only(lock: str) -> None:
     for library in both_builds(lock):
         dynamic = tool("readelf", "-d", library)
@@ -358,7 +361,7 @@ def test_needs_the_c_library_only(lock: str) -> None:
         assert re.search(r"FLAGS.*\b(BIND_NOW|NOW)\b", dynamic), dynamic
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@EACH_LOCK
 def test_no_segment_is_writable_and_executable(lock: str) -> None:
     for library in both_builds(lock):
         headers = tool("readelf", "-lW", library)

@@ -34,9 +34,10 @@ PROGRAMS = [
     "types",
 ]
 
-if locate.LONG:
-    PROGRAMS += ["barriers", "churn", "cond_queue", "cond_timed", "many_threads", "migrate"]
-    PROGRAMS += ["nesting", "plugins", "rwlocks", "static_init"]
+#: Programs whose calls the others make too, and that take longest under the profiler.
+LONG = ["barriers", "churn", "cond_queue", "cond_timed", "many_threads", "migrate"]
+LONG += ["nesting", "plugins", "rwlocks", "static_init"]
+FULL = pytest.mark.full("takes long, and other programs make the same calls")
 
 
 def profiled(program: Path, buffer: Path) -> harness.Outcome:
@@ -51,7 +52,7 @@ def profiled(program: Path, buffer: Path) -> harness.Outcome:
     return harness.run([program], environment)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [*PROGRAMS, *(pytest.param(name, marks=FULL) for name in LONG)])
 def test_program(name: str) -> None:
     with buffers.new() as path:
         buffer = Buffer(path)

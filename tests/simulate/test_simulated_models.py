@@ -141,6 +141,7 @@ def test_the_same_seed_gives_the_same_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lock", locate.lock_names())
+@pytest.mark.sampled("the simulator runs the headers, which have unit tests")
 def test_every_lock_runs_a_model(lock: str, tmp_path: Path) -> None:
     assert simulated(tmp_path, one_mutex(threads=9, gap=500), lock=lock)["operations"] > 0
 

@@ -23,6 +23,8 @@ try:
 except LockwrightError as problem:
     pytest.skip(f"lockwright-simulate is not built: {problem}", allow_module_level=True)
 
+SAMPLED = pytest.mark.sampled("the simulator runs the headers, which have unit tests")
+
 SIMULATOR = Path("bin/lockwright-simulate")
 
 #: Locks as the programs of papers have them, and those that may not be destroyed at once.
@@ -42,6 +44,7 @@ def test_worked_examples() -> None:
 
 @pytest.mark.parametrize("processors", SIZES)
 @pytest.mark.parametrize("lock", locate.lock_names())
+@SAMPLED
 def test_every_lock_on_every_size(lock: str, processors: int, tmp_path: Path) -> None:
     """On small machines there are more threads than processors."""
     path = machine_file(tmp_path, processors)
@@ -58,6 +61,7 @@ def test_every_lock_on_every_size(lock: str, processors: int, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("lock", [*locate.lock_names(), *AS_PUBLISHED])
+@SAMPLED
 def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
     """Threads are preempted between any two steps, and the lock is destroyed soon. The published
     MUTEXEE may not be destroyed at once."""
@@ -78,6 +82,7 @@ def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lock", locate.lock_names())
+@SAMPLED
 def test_every_lock_with_hundreds_of_waiters(lock: str, tmp_path: Path) -> None:
     """There are eight threads for each processor."""
     path = machine_file(tmp_path)
@@ -133,7 +138,7 @@ def test_a_main_thread_sleeps_until_the_measurement_ends(tmp_path: Path) -> None
     assert min(beside["per_thread"]) > 0
 
 
-@pytest.mark.long
+@pytest.mark.full("compiles the simulator again, with another compiler")
 def test_a_simulator_built_by_clang_gives_the_same_bytes(tmp_path: Path) -> None:
     """Every lock is simulated by both programs."""
     found = map(shutil.which, ("clang++", *(f"clang++-{n}" for n in range(22, 13, -1))))

@@ -17,14 +17,17 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
-#: True if tests that take minutes run too.
-LONG = bool(os.environ.get("LOCKWRIGHT_TEST_LONG"))
 
 _ROW = re.compile(r'^\s*LOCKWRIGHT_LOCK\(\s*"([a-z0-9-]+)"\s*,\s*([a-z0-9_]+)\s*,', re.MULTILINE)
 
 
 class Missing(Exception):
     """A file that has to be built first is missing."""
+
+
+def all_tests() -> bool:
+    """Return whether every test runs, and as long as is useful: with --all."""
+    return bool(os.environ.get("LOCKWRIGHT_TEST_ALL"))
 
 
 def registry_rows() -> list[tuple[str, str]]:

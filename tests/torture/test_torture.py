@@ -94,7 +94,7 @@ def test_fault_is_found(fault: str, checks: set[str], only: str) -> None:
         )
 
 
-@pytest.mark.long
+@pytest.mark.full("each fault is found in its own phases, in seconds")
 @pytest.mark.parametrize("fault", OF_ALL_PHASES)
 def test_fault_is_found_among_all_phases(fault: str) -> None:
     """All kinds of phases run, as in the command."""
@@ -109,7 +109,7 @@ def test_lock_passes(lock: str) -> None:
     if lock not in known.names:
         pytest.skip("not built")
     # In an emulator, all runs that `lockwright torture` would make.
-    seconds = 60 if locate.LONG else 10 if EMULATOR else 2
+    seconds = 60 if locate.all_tests() else 10 if EMULATOR else 2
     runs = plan.planned_runs([known.find(lock)], seconds)
     for run in runs if EMULATOR else [replace(runs[0], seconds=seconds)]:
         finding = torture(
@@ -134,7 +134,7 @@ def test_lock_passes(lock: str) -> None:
 def test_reader_writer_lock_passes(rwlock: str) -> None:
     library = locate.preload("pthread")
     environment = {**os.environ, RWLOCK: rwlock}
-    seconds = 10 if locate.LONG or EMULATOR else 1
+    seconds = 10 if locate.all_tests() or EMULATOR else 1
     options = Options(seed=1, patience=20, only=[READERS])
     finding = torture(
         library, environment, options, seconds, parks=True, fifo=False, emulator=EMULATOR

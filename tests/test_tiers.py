@@ -1,0 +1,43 @@
+"""The short run has a lock of every combination of traits, and each other test is in one slice."""
+
+from typing import cast
+
+import pytest
+from support import locate, tiers
+
+
+class Named:
+    def __init__(self, name: str) -> None:
+        self.nodeid = name
+
+
+def item(name: str) -> pytest.Item:
+    return cast(pytest.Item, Named(name))
+
+
+def test_the_representatives_have_every_trait() -> None:
+    chosen = tiers.representatives()
+    for trait in ("waiting", "parking"):
+        of_all = {locate.traits(name)[trait] for name in locate.lock_names()}
+        assert {locate.traits(name)[trait] for name in chosen} == of_all
+    assert any(locate.traits(name)["is_default"] for name in chosen) or "adaptive" not in (
+        locate.lock_names()
+    )
+    assert len(chosen) <= 10
+
+
+def test_each_test_is_in_one_of_successive_slices() -> None:
+    """A slice is a part of all, and other revisions have other slices."""
+    names = [f"test_{i}" for i in range(2000)]
+    slices = {
+        frozenset(name for name in names if tiers.in_slice(item(name), f"{revision}", 20))
+        for revision in range(200)
+    }
+    assert len(slices) == 20
+    assert set.union(*map(set, slices)) == set(names)
+    assert all(50 < len(each) < 150 for each in slices)
+
+
+def test_left_out_tests_are_counted_by_reason() -> None:
+    left_out = [(item("a.py::test[1]"), "long"), (item("a.py::test[2]"), "long")]
+    assert tiers.table(left_out) == ["    2 a.py::test: long"]
