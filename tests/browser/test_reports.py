@@ -16,7 +16,6 @@ DRAWN = {
     ),
     "bare-profile": ("#flame-section .absent", "#blocking-section .absent", "#mutexes table"),
     "comparison": ("#by-threads .main-svg", "#ratios .main-svg", "#runs .main-svg", "table"),
-    "joint-search": ("#alone .main-svg", "#beside .main-svg", "table"),
     "tour": ("#throughput .main-svg", "#latency .main-svg", "#naps .main-svg", "table"),
     "study": ("#overview .plot .main-svg", "#overview .verdict", ".page .card"),
     "regret": ("svg.map", "svg.map rect", "table"),

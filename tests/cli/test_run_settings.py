@@ -12,7 +12,7 @@ from lockwright.machine.pinning import Processor
 from lockwright.machine.procfs import Tree
 from lockwright.preload import allocators
 from lockwright.run.settings import Settings, huge_page_mode, processors_of
-from lockwright.tune.joint.choices import dimensions_of, find_choices
+from lockwright.tune.choices import dimensions_of, find_choices
 
 from .conftest import Cli, Program
 

@@ -1,6 +1,5 @@
 """Every kind of report, from made-up measurements that are the same each time."""
 
-import math
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -80,58 +79,6 @@ def comparison(folder: Path) -> Path:
     stored = Comparison(1, "then", "now", "", plan, {}, {"mutexes": 3, "acquisitions": 4000})
     path = folder / "comparison.html"
     path.write_text(html.render(report.make(stored, "A comparison", records)))
-    return path
-
-
-def joint_search(folder: Path) -> Path:
-    """Write the report of `lockwright tune --with`, which recommends a lock with an allocator."""
-    from lockwright.compare.plan import Plan
-    from lockwright.compare.store import Comparison
-    from lockwright.run.record import FINISHED, Record
-    from lockwright.tune import race
-    from lockwright.tune.joint import page, report
-    from lockwright.tune.joint.arm import Arm
-    from lockwright.tune.joint.search import LOCKS as RACE_OF_LOCKS
-    from lockwright.tune.joint.search import LockRace, Result, Search, Stage
-    from lockwright.tune.outcome import outcome
-    from lockwright.tune.preparation import Preparation
-
-    draw = random.Random(3)
-    factors = {"futex": 0.9, "jemalloc": 0.6, "batch": 1.02, "compact:1": 1.7}
-    races: list[report.Race] = []
-
-    def attempt(stage: Stage) -> Result:
-        names = tuple(arm.name for arm in stage.arms)
-        plan = Plan(("benchmark",), names, (0,), 100, 1, None, "s", True, 60, None, budget=100)
-        plan = replace(plan, reference=stage.reference.name, kept=tuple(a.name for a in stage.kept))
-        records = []
-        for number in range(1, 9):
-            for name in names:
-                words = name.split("+")
-                seconds = math.prod(factors.get(word, 1.0) for word in words) * draw.gauss(1, 0.02)
-                records.append(
-                    Record(
-                        *(0, number, name, FINISHED, seconds, seconds, 1.0, 0.1, 200, 20, 0.01),
-                        *(0, "", "2026-01-02T03:04:05+00:00"),
-                    )
-                )
-        facts = Preparation(()).as_facts()
-        stored = Comparison(1, "then", "now", "", plan, facts, {"mutexes": 3, "acquisitions": 4000})
-        table = outcome(plan, records, 0, race.TIME_UP)
-        result = Result(stage, race.RaceRuns(plan, 0, records), table)
-        races.append(report.Race(stored, records, result, race.TIME_UP))
-        return result
-
-    attempt(Stage(RACE_OF_LOCKS, (Arm(), Arm("futex"), Arm("ttas")), Arm()))
-    values = {"allocator": ("jemalloc", "mimalloc"), "pinning": ("compact:1",)}
-    search = Search(values | {"scheduler": ("batch",)}, LockRace("futex", "futex", ("ttas",)))
-    search.carry_out(attempt)
-    left_out = ["tcmalloc is not installed; install its package"]
-    path = folder / "joint.html"
-    made = report.make("A search", races, search, left_out, is_complete=True)
-    assert made.verdict.command is not None
-    assert "--allocator jemalloc" in made.verdict.command
-    path.write_text(page.render(made))
     return path
 
 
@@ -318,7 +265,6 @@ REPORTS: dict[str, Callable[[Path], Path]] = {
     "profile": profile,
     "bare-profile": bare_profile,
     "comparison": comparison,
-    "joint-search": joint_search,
     "tour": tour,
     "study": study,
     "regret": regret,

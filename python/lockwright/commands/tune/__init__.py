@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--budget",
     metavar="TIME",
     help="Time for everything, as in 90s, 5m or 1h.  [default: 5m, or 45s for a program"
-    " whose mutexes cost little; 10m with --with]",
+    " whose mutexes cost little]",
 )
 @click.option(
     "--margin",
@@ -58,13 +58,6 @@ if TYPE_CHECKING:
     help="Also try a separate lock for each costly mutex, in half of the time, and write"
     " the best plan to this file, for 'lockwright run --plan'.",
 )
-@click.option(
-    "--with",
-    "dimensions_text",
-    metavar="A,B,...",
-    help="Also search for an allocator, for processors to pin the program to, for SCHED_BATCH and"
-    " for huge pages: some of allocator, pinning, scheduler, pages.",
-)
 @comparison_options
 def command(
     budget: str | None,
@@ -73,7 +66,6 @@ def command(
     rwlocks: str | None,
     profile_file: Path | None,
     plan_file: Path | None,
-    dimensions_text: str | None,
     options: ComparisonOptions,
 ) -> int:
     """Find the lock under which a program runs best, and confirm it.
@@ -86,10 +78,6 @@ def command(
     better than the best by more than --margin, or when the budget is used up; and prints the gain
     of the best lock with a confidence interval, or that there is none.
 
-    With --with, the lock is searched together with other settings of the program: each is tried
-    with the best lock, then pairs of them. The best combination is recommended if new runs show it
-    to be better than the best lock alone.
-
     The time starts with the first run. Placeholders, --metric, --prepare and the files are those of
     'lockwright compare'. Each run is saved when it ends: repeat the command with --resume if it was
     interrupted.
@@ -97,7 +85,6 @@ def command(
     Example: lockwright tune --threads 8 -- kccachetest wicked -th {threads} 20000
     """
     from lockwright.base import interrupts
-    from lockwright.base.errors import LockwrightError
     from lockwright.base.progress import print_line
     from lockwright.commands.common import comparison_steps as steps
     from lockwright.commands.tune import lock_race
@@ -113,12 +100,6 @@ def command(
     def budget_of(sensitive: bool) -> float:
         return seconds or (budgets.DEFAULT if sensitive else budgets.INSENSITIVE)
 
-    if dimensions_text is not None:
-        from lockwright.commands.tune import joint
-
-        if plan_file is not None:
-            raise LockwrightError("--with and --per-mutex exclude each other", "leave out one")
-        return joint.tune(options, dimensions_text, seconds, margin, (locks, rwlocks), profile_file)
     steps.set_other_locks(options)
     known = registry()
     prepared = steps.prepare(

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lockwright.commands.common.comparison_options import ComparisonOptions
 from lockwright.commands.common.comparison_steps import Prepared
@@ -67,12 +67,10 @@ def begin_race(
     named: "Preparation | None",
     profile_file: Path | None,
     meters: "Meters",
-    more: dict[str, Any] | None = None,
 ) -> "tuple[Comparison, Profile | None]":
     """Make the first run, and add the race to the results file; return it and the profile.
 
-    budget_of: returns the seconds of the race, by whether the program is lock-sensitive; more:
-    further facts.
+    budget_of: returns the seconds of the race, by whether the program is lock-sensitive.
     """
     from lockwright.base.progress import print_line
     from lockwright.commands.common import comparison_steps as steps
@@ -108,7 +106,7 @@ def begin_race(
         print_line(f"trying {', '.join((BASELINE, *chosen.locks))}")
     locks = (BASELINE, *chosen.locks, *chosen.reserves)
     race = prepared.with_locks(locks, budget=budget_of(chosen.sensitive), reserves=chosen.reserves)
-    return steps.begin(store, race, counts, meters, chosen.as_facts() | (more or {})), profile
+    return steps.begin(store, race, counts, meters, chosen.as_facts()), profile
 
 
 def resume_race(
