@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 from lockwright import version
-from lockwright.cli import COMMANDS, cli
+from lockwright.cli import all_commands, cli
 from lockwright.commands.completion import SHELLS, script
 
 SCRIPTS = {
@@ -62,7 +62,7 @@ def reference(path: str) -> str:
 def summary(context: click.Context) -> str:
     """Return the description of a command in one line, without a full stop."""
     if context.parent is not None and context.parent.command is cli:
-        text = COMMANDS[context.info_name or ""]
+        text = all_commands()[context.info_name or ""]
     else:
         text = " ".join(inspect.cleandoc(context.command.help or "").split("\n\n")[0].split())
     return text.partition(". ")[0].rstrip(".")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lockwright.base import streams
+from lockwright.base import extensions, streams
 from lockwright.base.errors import LockwrightError, explain, nearest_hint
 
 if TYPE_CHECKING:
@@ -22,24 +22,22 @@ COMMANDS = {
     "profile": "Run a program and report which of its mutexes cost most, and where.",
     "compare": "Run a program under several locks and show which is best.",
     "tune": "Find the lock under which a program runs best, and confirm it.",
-    "bench": "Measure what each lock costs.",
-    "torture": "Try to break a lock.",
     "doctor": "Report what on this machine disturbs a measurement of locks.",
     "calibrate": "Measure this machine, and set the parameters of the locks accordingly.",
     "advise": "Name the bottleneck in a profile, and the locks to try.",
     "predict": "Predict the best lock of a profiled program on a machine.",
     "what-if": "Predict the effect of a change of a profiled program.",
-    "study": "Run and analyse studies over many programs and locks.",
     "top": "Show the mutexes that a running program's threads wait for.",
     "metrics": "Print for which mutexes running programs wait, for Prometheus.",
     "export": "Convert a profile to the format of another program.",
-    "simulate": "Run the locks on a machine that a file describes.",
-    "check": "Try every interleaving of small programs over a lock.",
     "emit": "Print what puts a lock under a service, a container or a script.",
     "completion": "Print the script that makes a shell complete the command.",
 }
 """Name and one-line help of each subcommand; `lockwright.commands.<name>`, with _ for -, defines
-`command`."""
+`command`. Other packages add commands, as `extensions.COMMANDS` says."""
+
+_TITLES = {"lockwright_lab": "Commands of the laboratory"}
+"""Headings of the commands of other packages in the help."""
 
 
 _NoCommand: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
@@ -49,37 +47,59 @@ _FEW = 8
 """Number of commands up to which a message lists them."""
 
 
+def all_commands() -> dict[str, str]:
+    """Return name and one-line help of each subcommand of all installed packages."""
+    commands = dict(COMMANDS)
+    for rows in extensions.added(extensions.COMMANDS).values():
+        commands |= rows
+    return commands
+
+
+def _package_of(name: str) -> str | None:
+    """Return the package that defines a subcommand. The entry points, whose search takes time, are
+    read only for a name that is not this package's own."""
+    if name in COMMANDS:
+        return "lockwright"
+    added = extensions.added(extensions.COMMANDS)
+    return next((package for package, rows in added.items() if name in rows), None)
+
+
 class _LazyGroup(click.Group):
     """A command group that imports only the called subcommand."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(all_commands())
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem[str]]":
         """Offer the subcommands without loading them."""
         from click.shell_completion import CompletionItem
 
         options = click.Command.shell_complete(self, ctx, incomplete)
-        names = [name for name in COMMANDS if name.startswith(incomplete)]
-        return [*(CompletionItem(name, help=COMMANDS[name]) for name in names), *options]
+        commands = all_commands()
+        names = [name for name in commands if name.startswith(incomplete)]
+        return [*(CompletionItem(name, help=commands[name]) for name in names), *options]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        package = _package_of(cmd_name)
+        if package is None:
             return None
         module = cmd_name.replace("-", "_")
-        command = importlib.import_module(f"lockwright.commands.{module}").command
+        command = importlib.import_module(f"{package}.commands.{module}").command
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+        for package, rows in extensions.added(extensions.COMMANDS).items():
+            with formatter.section(_TITLES.get(package, f"Commands of {package}")):
+                formatter.write_dl(list(rows.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = nearest_hint(args[0], COMMANDS, "see 'lockwright --help'")
+        if args and not args[0].startswith("-") and _package_of(args[0]) is None:
+            hint = nearest_hint(args[0], all_commands(), "see 'lockwright --help'")
             raise LockwrightError(f"no command is named '{args[0]}'", hint)
         return super().resolve_command(ctx, args)
 
@@ -163,7 +183,7 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> LockwrightE
         command = context.command_path
     else:
         # click does not always have the context of the option.
-        command = " ".join(["lockwright", *(word for word in arguments[:1] if word in COMMANDS)])
+        command = " ".join(["lockwright", *(word for word in arguments[:1] if _package_of(word))])
     return LockwrightError(problem[:1].lower() + problem[1:], f"see '{command} --help'")
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from lockwright.preload.rwlocks import rwlocks
-from lockwright.study.campaign.local_machine import missing
-from lockwright.study.program import catalogue
+from lockwright_lab.study.campaign.local_machine import missing
+from lockwright_lab.study.program import catalogue
 from support import locate
 from support.processes import captured
 

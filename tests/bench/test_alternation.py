@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.bench.alternation import OPEN, REFUTED, SAME, SHOWN, PairRatio, alternate
-from lockwright.bench.real_program import RealProgram, real_program
 from lockwright.stats.sequential import interval
-from lockwright.study.campaign.local_machine import Folders
-from lockwright.study.program.entry import Metric, Program, Server
+from lockwright_lab.bench.alternation import OPEN, REFUTED, SAME, SHOWN, PairRatio, alternate
+from lockwright_lab.bench.real_program import RealProgram, real_program
+from lockwright_lab.study.campaign.local_machine import Folders
+from lockwright_lab.study.program.entry import Metric, Program, Server
 
 RATE = Metric("regex", r"rate: (\d+)", "output", "ops", "higher")
 SCRIPT = """

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.bench.cases import resolved
-from lockwright.bench.catalogue import catalogue
-from lockwright.bench.claims import show
-from lockwright.bench.claims.claim import Aggregate, Claim, Side, all_cases, lock
-from lockwright.bench.claims.evaluate import Finding, Machine, Verdict, evaluate
-from lockwright.bench.claims.table import CLAIMS
-from lockwright.bench.report import processors
-from lockwright.bench.rounds import RoundResults
+from lockwright.calibrate.report import processors
 from lockwright.run.bench_program import Outcome
+from lockwright_lab.bench.cases import resolved
+from lockwright_lab.bench.catalogue import catalogue
+from lockwright_lab.bench.claims import show
+from lockwright_lab.bench.claims.claim import Aggregate, Claim, Side, all_cases, lock
+from lockwright_lab.bench.claims.evaluate import Finding, Machine, Verdict, evaluate
+from lockwright_lab.bench.claims.table import CLAIMS
+from lockwright_lab.bench.rounds import RoundResults
 from support import locate
 from support.processes import assert_refused, captured
 

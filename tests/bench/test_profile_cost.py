@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 import pytest
-from lockwright.bench import profile_cost
-from lockwright.bench.profile_cost import Form, Results, Setting
-from lockwright.bench.report import Report
+from lockwright.calibrate.report import Report
 from lockwright.run.bench_program import LIBC, Outcome
+from lockwright_lab.bench import profile_cost
+from lockwright_lab.bench.profile_cost import Form, Results, Setting
 
 SECONDS = 0.1
 

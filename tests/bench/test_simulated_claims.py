@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.bench.claims import show_simulated
-from lockwright.bench.claims.evaluate import Finding, Verdict
-from lockwright.bench.claims.simulate import experiments, jobs, outcome_of
-from lockwright.bench.claims.simulated_settings import inexpressible
-from lockwright.bench.claims.table import CLAIMS, choose
-from lockwright.bench.statistic import STATISTICS
 from lockwright.run import tools
 from lockwright.simulate.run import catalogue
+from lockwright_lab.bench.claims import show_simulated
+from lockwright_lab.bench.claims.evaluate import Finding, Verdict
+from lockwright_lab.bench.claims.simulate import experiments, jobs, outcome_of
+from lockwright_lab.bench.claims.simulated_settings import inexpressible
+from lockwright_lab.bench.claims.table import CLAIMS, choose
+from lockwright_lab.bench.statistic import STATISTICS
 from support.processes import captured
 
 try:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.base.results import this_process
-from lockwright.bench.rounds import RoundResults
-from lockwright.bench.tour import page, store, tour_figures, tour_plan, tour_session
-from lockwright.bench.tour.drive import Clock
-from lockwright.bench.tour.page import Tour
 from lockwright.run.bench_program import LIBC, Outcome
+from lockwright_lab.bench.rounds import RoundResults
+from lockwright_lab.bench.tour import page, store, tour_figures, tour_plan, tour_session
+from lockwright_lab.bench.tour.drive import Clock
+from lockwright_lab.bench.tour.page import Tour
 from support import locate
 from support.html import Page
 from support.made_tour import HEADER, LOCKS, PLAN, made, outcome, tour

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.bench import machine_file
-from lockwright.bench.validation import agreement, cells, store, tables
-from lockwright.bench.validation.cells import Cell, Rate, Rates
+from lockwright.calibrate import machine_file
 from lockwright.machine.procfs import Tree
 from lockwright.machine.shape import Shape, read
 from lockwright.simulate import machine, measurement
+from lockwright_lab.bench.validation import agreement, cells, store, tables
+from lockwright_lab.bench.validation.cells import Cell, Rate, Rates
 
 CELL = Cell("single-lock", 2)
 

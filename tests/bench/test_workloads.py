@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.bench.catalogue import Workload, catalogue, parse
 from lockwright.machine import pinning
 from lockwright.machine.pinning import Processor
 from lockwright.run.bench_program import program
+from lockwright_lab.bench.catalogue import Workload, catalogue, parse
 from support import locate, machine
 from support.processes import assert_refused, captured
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.bench import footprint
 from lockwright.preload import locks
 from lockwright.run import bench_program as bench_run
+from lockwright_lab.bench import footprint
 from support.processes import assert_refused, captured, running
 
 LOCKS = ["ttas", "mcs-stp"]

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.bench import quiet_and_hot
-from lockwright.bench.report import Report
+from lockwright.calibrate.report import Report
 from lockwright.stats.inference import Ratio
 from lockwright.stats.spread import Spread
+from lockwright_lab.bench import quiet_and_hot
 from support import locate
 
 from .conftest import Cli

@@ -4,8 +4,8 @@ import math
 import random
 
 import pytest
-from lockwright.bench.interposition import DIRECT, INTERPOSED, LockResults, summarise
 from lockwright.stats.equivalence import LIMIT, _at_most, equivalence
+from lockwright_lab.bench.interposition import DIRECT, INTERPOSED, LockResults, summarise
 from scipy.stats import wilcoxon
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import click
 import pytest
-from lockwright.bench.catalogue import catalogue
 from lockwright.cli import cli as root
 from lockwright.commands.common import grammar
+from lockwright_lab.bench.catalogue import catalogue
 from support import locate
 from support.processes import captured
 

@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from lockwright.bench import metered
 from lockwright.cli import main
 from lockwright.compare.store import Store
 from lockwright.machine import meters
 from lockwright.machine.perf import counters
 from lockwright.machine.perf.counters import USER_ONLY, Counting
 from lockwright.machine.perf.event import Reading
+from lockwright_lab.bench import metered
 from support import machine
 from support.machine import POWERCAP
 from support.processes import shell_script

@@ -14,7 +14,7 @@ from lockwright.cli import main
 from lockwright.commands.common import machines
 from lockwright.machine import provenance
 from lockwright.run import tools
-from lockwright.simulate import machine
+from lockwright_lab import PACKAGE
 from predict import examples
 
 from .conftest import Cli, Program
@@ -119,7 +119,7 @@ def test_advice_has_predicted_gains(cli: Cli, contended: Path, tmp_path: Path) -
     """The largest first, and marked; of the machine that is described as this one."""
     described = tmp_path / "config/lockwright/machine.toml"
     described.parent.mkdir(parents=True)
-    shutil.copy(Path(machine.__file__).parent / "machines/xeon-8260x2.toml", described)
+    shutil.copy(PACKAGE / "machines/xeon-8260x2.toml", described)
     result = cli("advise", contended)
     assert (result.status, result.err) == (0, "")
     _, _, changes = result.out.partition("\nchange ")
@@ -161,7 +161,7 @@ def test_progress_without_a_terminal(
     """As if the simulations took long: those that fit the models, and those of the locks."""
     described = tmp_path / "lockwright/machine.toml"
     described.parent.mkdir()
-    shutil.copy(Path(machine.__file__).parent / "machines/xeon-8260x2.toml", described)
+    shutil.copy(PACKAGE / "machines/xeon-8260x2.toml", described)
     here = dataclasses.replace(examples.two_workers(), provenance=provenance.machine())
     profile = tmp_path / "profile.json"
     profile.write_text(here.to_json())

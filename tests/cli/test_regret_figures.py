@@ -8,15 +8,24 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.bench.regret import choice, contenders, grid, measure, native, page, tables, verdict
-from lockwright.bench.regret import runs as grid_runs
-from lockwright.bench.regret.contenders import Contender, Contest
-from lockwright.bench.regret.grid import Cell
-from lockwright.bench.regret.runs import Run, Runs
-from lockwright.bench.regret.step import settling_time
 from lockwright.preload.locks import Tunable
 from lockwright.run.bench_program import Outcome, Subject
 from lockwright.run.tools import Line
+from lockwright_lab.bench.regret import (
+    choice,
+    contenders,
+    grid,
+    measure,
+    native,
+    page,
+    tables,
+    verdict,
+)
+from lockwright_lab.bench.regret import runs as grid_runs
+from lockwright_lab.bench.regret.contenders import Contender, Contest
+from lockwright_lab.bench.regret.grid import Cell
+from lockwright_lab.bench.regret.runs import Run, Runs
+from lockwright_lab.bench.regret.step import settling_time
 
 CELL = Cell(("single", "100ns", "none"), 16, (("section-ns", 100.0),))
 BOUND_MS = 100.0

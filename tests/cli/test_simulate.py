@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
-from lockwright.simulate import figures, machine, open_pairs
+from lockwright.simulate import figures, machine
 from lockwright.simulate import run as runs
+from lockwright_lab.simulate import open_pairs
 from support import locate
 
 from .conftest import Cli
@@ -44,7 +45,7 @@ LINE: runs.Line = {
 }
 
 SHORT = ("--seconds", "0.0005")
-MACHINES = locate.ROOT / "python/lockwright/simulate/machines"
+MACHINES = locate.ROOT / "python/lockwright_lab/machines"
 
 
 def test_the_tables_state_that_they_are_simulated(cli: Cli, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from lockwright.study.program import catalogue
+from lockwright_lab.study.program import catalogue
 from support.processes import shell_script
 
 from .conftest import Cli

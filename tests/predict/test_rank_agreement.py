@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from lockwright.bench.validation import rank_agreement as ranks
+from lockwright_lab.bench.validation import rank_agreement as ranks
 
 LOCKS = ["a", "b", "c", "d"]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.bench.predictions import agreement, subjects, tables
-from lockwright.bench.predictions.store import Run, Runs, Settings, Store
-from lockwright.study.program.entry import OUTPUT, Metric, Program
+from lockwright_lab.bench.predictions import agreement, subjects, tables
+from lockwright_lab.bench.predictions.store import Run, Runs, Settings, Store
+from lockwright_lab.study.program.entry import OUTPUT, Metric, Program
 
 PROGRAM = Program("made", ("made", "{threads}"), Metric("wall", "", OUTPUT, "s", "lower"))
 SUBJECT = subjects.Subject("made", PROGRAM, 2)

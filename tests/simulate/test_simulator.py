@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.bench.claims.simulated_settings import PUBLISHED
 from lockwright.run import tools
 from lockwright.simulate import machine
+from lockwright_lab.bench.claims.simulated_settings import PUBLISHED
 from support import harness, locate
 from support.processes import captured
 from support.simulator import SIZES, machine_file, run

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
-from lockwright.study import cells
-from lockwright.study.dataset import UNFINISHED, Sample
+from lockwright_lab.study import cells
+from lockwright_lab.study.dataset import UNFINISHED, Sample
 
 NONE_LOST = pd.DataFrame(columns=list(UNFINISHED))
 Figures = Mapping[tuple[str, int, str], float | Sequence[float]]

@@ -4,7 +4,7 @@ import dataclasses
 
 import pandas as pd
 import pytest
-from lockwright.study import answers
+from lockwright_lab.study import answers
 
 LOCKS = ["x", "y", "z"]
 

@@ -10,11 +10,11 @@ from lockwright.preload import locks
 from lockwright.preload.rwlocks import rwlocks
 from lockwright.run import record
 from lockwright.run.process_runner import ProcessRunner
-from lockwright.study.campaign import plan as plans
-from lockwright.study.program import catalogue
-from lockwright.study.program.entry import Program
-from lockwright.study.program.placeholders import Placeholders
-from lockwright.study.program.trial import Trial
+from lockwright_lab.study.campaign import plan as plans
+from lockwright_lab.study.program import catalogue
+from lockwright_lab.study.program.entry import Program
+from lockwright_lab.study.program.placeholders import Placeholders
+from lockwright_lab.study.program.trial import Trial
 from support import locate
 
 ENTRIES = [catalogue.find(name) for name in catalogue.names()]
@@ -87,7 +87,7 @@ def test_what_does_nothing_is_wrong(
 
 def test_the_study_of_half_an_hour_is_as_large_as_it_is_said_to_be() -> None:
     """Twelve programs that packages bring, twelve locks, three numbers of threads."""
-    plan = tomllib.loads((locate.ROOT / "studies/half-hour.toml").read_text())
+    plan = tomllib.loads((locate.ROOT / "lab/studies/half-hour.toml").read_text())
     named = [catalogue.find(each["from"]) for each in plan["program"]]
     assert len({each.name for each in named if each.packages}) >= 12
     assert len(set(plan["locks"])) >= 12
@@ -96,7 +96,7 @@ def test_the_study_of_half_an_hour_is_as_large_as_it_is_said_to_be() -> None:
 
 def test_the_study_of_reader_writer_locks_has_all_of_them() -> None:
     """The programs are those of docs/rwlocks.md, and each of them is installed from packages."""
-    plan = plans.read(locate.ROOT / "studies/reader-writer-locks.toml", locks.registry())
+    plan = plans.read(locate.ROOT / "lab/studies/reader-writer-locks.toml", locks.registry())
     assert plan.locks == (locks.BASELINE, *rwlocks())
     assert {"kyoto-hash", "haproxy-tls"} < {each.program.name for each in plan.members}
     assert all(each.program.packages for each in plan.members)

@@ -4,7 +4,7 @@ import math
 
 import pandas as pd
 import pytest
-from lockwright.study import (
+from lockwright_lab.study import (
     best_lock_ratio,
     cells,
     changes,
@@ -14,8 +14,8 @@ from lockwright.study import (
     latency,
     validation,
 )
-from lockwright.study.descriptive import pairwise
-from lockwright.study.rules import Margin
+from lockwright_lab.study.descriptive import pairwise
+from lockwright_lab.study.rules import Margin
 
 from . import made
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from lockwright.preload import locks
 from lockwright.run import record
-from lockwright.study.campaign import plan as plans
-from lockwright.study.campaign.local_machine import Folders, LocalMachine
-from lockwright.study.campaign.plan import Configuration, Plan
-from lockwright.study.campaign.run_record import RunRecord, Slot
-from lockwright.study.campaign.schedule import Schedule
-from lockwright.study.campaign.session import bad_endings
-from lockwright.study.program import catalogue, placeholders
-from lockwright.study.program.trial import CRASHED, HUNG, LEFT_OUT, SLOW, WRONG, Result
+from lockwright_lab.study.campaign import plan as plans
+from lockwright_lab.study.campaign.local_machine import Folders, LocalMachine
+from lockwright_lab.study.campaign.plan import Configuration, Plan
+from lockwright_lab.study.campaign.run_record import RunRecord, Slot
+from lockwright_lab.study.campaign.schedule import Schedule
+from lockwright_lab.study.campaign.session import bad_endings
+from lockwright_lab.study.program import catalogue, placeholders
+from lockwright_lab.study.program.trial import CRASHED, HUNG, LEFT_OUT, SLOW, WRONG, Result
 
 PLAN = """
 endings = true

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from lockwright.study.campaign import local_machine
+from lockwright_lab.study.campaign import local_machine
 
 
 @pytest.mark.parametrize(("free", "memory"), [(1 << 40, True), (1 << 20, False)])

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from lockwright.stats.moderated import moderated
-from lockwright.study import cells
-from lockwright.study.dataset import COUNT, Sample
-from lockwright.study.rules import Shown
+from lockwright_lab.study import cells
+from lockwright_lab.study.dataset import COUNT, Sample
+from lockwright_lab.study.rules import Shown
 
 
 def test_equal_variances_are_pooled() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.study.program import catalogue, entry, inputs, readers
-from lockwright.study.toml_table import Table
+from lockwright_lab.study.program import catalogue, entry, inputs, readers
+from lockwright_lab.study.toml_table import Table
 
 SMALL = 'name = "a"\ncommand = ["a"]\n'
 

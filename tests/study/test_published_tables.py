@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from lockwright.study import changes, descriptive, effect, lock_names, reading
-from lockwright.study.analysis import Analysis, Choices, analyse
-from lockwright.study.cells import Cells, condense
-from lockwright.study.dataset import DataSet
-from lockwright.study.descriptive import pairwise
-from lockwright.study.result_table import MISSING, text
-from lockwright.study.rules import Margin
+from lockwright_lab.study import changes, descriptive, effect, lock_names, reading
+from lockwright_lab.study.analysis import Analysis, Choices, analyse
+from lockwright_lab.study.cells import Cells, condense
+from lockwright_lab.study.dataset import DataSet
+from lockwright_lab.study.descriptive import pairwise
+from lockwright_lab.study.result_table import MISSING, text
+from lockwright_lab.study.rules import Margin
 
 from . import made, published
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 from lockwright.stats.inference import independent_ratio
-from lockwright.study import ratios
+from lockwright_lab.study import ratios
 
 from . import made
 

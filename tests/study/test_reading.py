@@ -9,8 +9,8 @@ import pytest
 from lockwright import cli
 from lockwright.base.errors import LockwrightError
 from lockwright.run.record import Record
-from lockwright.study import lock_names, reading
-from lockwright.study.dataset import DataSet
+from lockwright_lab.study import lock_names, reading
+from lockwright_lab.study.dataset import DataSet
 from support.processes import assert_refused
 
 GOOD = "app,lock,threads,throughput\n"

@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 import pytest
 from lockwright import cli
-from lockwright.study import reading
-from lockwright.study.analysis import Analysis, analyse
-from lockwright.study.dataset import DataSet
-from lockwright.study.machine_metric import MachineMetric
-from lockwright.study.report import common_traits, metric_figures, verdicts
-from lockwright.study.report.plots import Bars, Heat, Lines, leaders
+from lockwright_lab.study import reading
+from lockwright_lab.study.analysis import Analysis, analyse
+from lockwright_lab.study.dataset import DataSet
+from lockwright_lab.study.machine_metric import MachineMetric
+from lockwright_lab.study.report import common_traits, metric_figures, verdicts
+from lockwright_lab.study.report.plots import Bars, Heat, Lines, leaders
 from support.html import Page
 
 LOCKS = {"pthread": 1.0, "ttas": 2.0, "mcs-stp": 0.5}

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from lockwright.study import cells, effect
-from lockwright.study.rules import Margin, Shown, holm
+from lockwright_lab.study import cells, effect
+from lockwright_lab.study.rules import Margin, Shown, holm
 
 from . import made
 

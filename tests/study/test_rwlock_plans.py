@@ -7,11 +7,11 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload import locks
 from lockwright.preload.rwlocks import rwlocks
 from lockwright.run import record
-from lockwright.study.campaign import plan as plans
-from lockwright.study.campaign.local_machine import Folders, LocalMachine
-from lockwright.study.campaign.plan import Configuration, Plan
-from lockwright.study.campaign.run_record import Probe, Slot
-from lockwright.study.program.trial import Result
+from lockwright_lab.study.campaign import plan as plans
+from lockwright_lab.study.campaign.local_machine import Folders, LocalMachine
+from lockwright_lab.study.campaign.plan import Configuration, Plan
+from lockwright_lab.study.campaign.run_record import Probe, Slot
+from lockwright_lab.study.program.trial import Result
 
 COMMON = "endings = true\nthreads = [2]\nruns = 1\nmost_runs = 1\nscale = 0.05\n"
 CACHE = 'programs = ["shared-mutex-cache"]\n'

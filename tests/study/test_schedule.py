@@ -9,12 +9,12 @@ import pytest
 from lockwright.machine import pinning
 from lockwright.machine.pinning import Processor
 from lockwright.run.record import FAILED, FINISHED, TIMEOUT
-from lockwright.study.campaign import local_machine
-from lockwright.study.campaign.plan import Configuration, Member, Plan, difference
-from lockwright.study.campaign.run_record import RunRecord, Slot
-from lockwright.study.campaign.schedule import Schedule
-from lockwright.study.program.entry import LOWER, OUTPUT, Metric, Program
-from lockwright.study.program.trial import LEFT_OUT, Result
+from lockwright_lab.study.campaign import local_machine
+from lockwright_lab.study.campaign.plan import Configuration, Member, Plan, difference
+from lockwright_lab.study.campaign.run_record import RunRecord, Slot
+from lockwright_lab.study.campaign.schedule import Schedule
+from lockwright_lab.study.program.entry import LOWER, OUTPUT, Metric, Program
+from lockwright_lab.study.program.trial import LEFT_OUT, Result
 
 PROGRAM = Program("a", ("a",), Metric("wall", "", OUTPUT, "s", LOWER))
 
@@ -144,7 +144,7 @@ def test_runs_are_made_on_the_processors_that_are_asked_for(
 
 def test_files_of_runs_that_were_killed_are_removed(tmp_path: Path) -> None:
     """Those of processes that live, and of other machines, are not."""
-    from lockwright.study.program import trial
+    from lockwright_lab.study.program import trial
 
     own = tmp_path / f"{trial.directory_prefix()}x"
     dead = tmp_path / (trial.directory_prefix().removesuffix(f"{os.getpid()}-") + "999999999-x")

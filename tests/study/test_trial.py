@@ -8,10 +8,10 @@ import pytest
 from lockwright.preload import locks
 from lockwright.run import record
 from lockwright.run.process_runner import ProcessRunner
-from lockwright.study.program import entry
-from lockwright.study.program.placeholders import Placeholders
-from lockwright.study.program.trial import Result, Trial
-from lockwright.study.toml_table import Table
+from lockwright_lab.study.program import entry
+from lockwright_lab.study.program.placeholders import Placeholders
+from lockwright_lab.study.program.trial import Result, Trial
+from lockwright_lab.study.toml_table import Table
 
 SERVED = f"""
 name = "served"

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from lockwright.study import descriptive, reading
-from lockwright.study.analysis import analyse
-from lockwright.study.dataset import DataSet
-from lockwright.study.descriptive import unfinished
-from lockwright.study.machine_metric import MachineMetric
-from lockwright.study.report import html
-from lockwright.study.report.all_figures import figures
-from lockwright.study.report.overview import takeaway
-from lockwright.study.report.verdicts import BEST, HARMFUL, MetricView, verdicts_at
-from lockwright.study.rules import Margin
+from lockwright_lab.study import descriptive, reading
+from lockwright_lab.study.analysis import analyse
+from lockwright_lab.study.dataset import DataSet
+from lockwright_lab.study.descriptive import unfinished
+from lockwright_lab.study.machine_metric import MachineMetric
+from lockwright_lab.study.report import html
+from lockwright_lab.study.report.all_figures import figures
+from lockwright_lab.study.report.overview import takeaway
+from lockwright_lab.study.report.verdicts import BEST, HARMFUL, MetricView, verdicts_at
+from lockwright_lab.study.rules import Margin
 
 from . import made
 

@@ -45,12 +45,13 @@ from lockwright.run import resume
 from lockwright.run.record import Record
 from lockwright.simulate import machine
 from lockwright.simulate import model as models
-from lockwright.study.campaign import plan as studies
-from lockwright.study.campaign.run_record import Probe, RunRecord, Slot
-from lockwright.study.campaign.schedule import Schedule
-from lockwright.study.campaign.session import check_same_machine, seconds_left
-from lockwright.study.campaign.store import Store
-from lockwright.study.program.trial import Result
+from lockwright_lab import PACKAGE
+from lockwright_lab.study.campaign import plan as studies
+from lockwright_lab.study.campaign.run_record import Probe, RunRecord, Slot
+from lockwright_lab.study.campaign.schedule import Schedule
+from lockwright_lab.study.campaign.session import check_same_machine, seconds_left
+from lockwright_lab.study.campaign.store import Store
+from lockwright_lab.study.program.trial import Result
 from predict import examples
 
 from support import buffer_reader, run_log_readers
@@ -129,7 +130,7 @@ def _write_calibration(path: Path) -> None:
 
 
 def _write_machine(path: Path) -> None:
-    path.write_text((Path(machine.__file__).parent / "machines/xeon-8260x2.toml").read_text())
+    path.write_text((PACKAGE / "machines/xeon-8260x2.toml").read_text())
 
 
 def _write_study(path: Path) -> None:

@@ -84,7 +84,7 @@ def comparison(folder: Path) -> Path:
 
 def tour(folder: Path) -> Path:
     """Write the report of `lockwright bench tour`."""
-    from lockwright.bench.tour import page
+    from lockwright_lab.bench.tour import page
 
     from support import made_tour
 
@@ -113,10 +113,10 @@ def study(folder: Path) -> Path:
 
 def regret(folder: Path) -> Path:
     """Write the report of `lockwright bench regret` on two processors, for cells with a queue."""
-    from lockwright.bench.regret import grid, page, verdict
-    from lockwright.bench.regret.contenders import Contender, Contest
-    from lockwright.bench.regret.runs import Run, Runs
     from lockwright.run.bench_program import Subject
+    from lockwright_lab.bench.regret import grid, page, verdict
+    from lockwright_lab.bench.regret.contenders import Contender, Contest
+    from lockwright_lab.bench.regret.runs import Run, Runs
 
     draw = random.Random(1)
     tested, *others = (Contender(name, Subject(name)) for name in ("futex", *LOCKS[:2]))
@@ -138,8 +138,9 @@ def regret(folder: Path) -> Path:
 
 def simulation(folder: Path, threads: tuple[int, ...] = (1, 8, 64)) -> Path:
     """Write the report of `lockwright simulate` on A-64; the last lock has no result."""
-    from lockwright.simulate import machine, page, report
+    from lockwright.simulate import machine
     from lockwright.simulate.run import Cell, Results, Setup
+    from lockwright_lab.simulate import page, report
 
     draw = random.Random(1)
     setup = Setup(machine.load("a-64"), "single-lock", {}, 0.01, 1)
@@ -171,8 +172,9 @@ def simulation(folder: Path, threads: tuple[int, ...] = (1, 8, 64)) -> Path:
 
 def simulation_of_rwlocks(folder: Path) -> Path:
     """Write the report of `lockwright simulate --workload rwlock` on A-64, without writers."""
-    from lockwright.simulate import machine, page, report
+    from lockwright.simulate import machine
     from lockwright.simulate.run import Cell, Results, Setup
+    from lockwright_lab.simulate import page, report
 
     setup = Setup(machine.load("a-64"), "rwlock", {}, 0.01, 1, of_rwlocks=True)
     results = Results()

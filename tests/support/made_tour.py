@@ -1,12 +1,12 @@
 """A tour with made-up runs, and the parts of its report."""
 
-from lockwright.bench.claims.evaluate import Machine
-from lockwright.bench.claims.measure import findings
-from lockwright.bench.claims.table import choose
-from lockwright.bench.rounds import RoundResults
-from lockwright.bench.tour import store, tour_figures, tour_plan
-from lockwright.bench.tour.page import Tour
 from lockwright.run.bench_program import LIBC, Outcome
+from lockwright_lab.bench.claims.evaluate import Machine
+from lockwright_lab.bench.claims.measure import findings
+from lockwright_lab.bench.claims.table import choose
+from lockwright_lab.bench.rounds import RoundResults
+from lockwright_lab.bench.tour import store, tour_figures, tour_plan
+from lockwright_lab.bench.tour.page import Tour
 
 LOCKS = (LIBC, "fast", "slow")
 PLAN = tour_plan.make(LOCKS, 2, [])

@@ -5,25 +5,25 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from unittest import mock
 
-from lockwright.bench.claims.measure import findings
-from lockwright.bench.claims.table import choose
-from lockwright.bench.predictions import agreement as predicted_agreement
-from lockwright.bench.predictions import store as predictions
-from lockwright.bench.predictions import subjects
-from lockwright.bench.predictions import tables as predicted_tables
-from lockwright.bench.regret import grid, native
-from lockwright.bench.regret import runs as grid_runs
-from lockwright.bench.regret import session as grid_session
-from lockwright.bench.regret.verdict import summarise
-from lockwright.bench.report import processors
-from lockwright.bench.tour import store, tour_session
-from lockwright.bench.tour.page import Tour
-from lockwright.bench.validation import agreement, tables
-from lockwright.bench.validation import store as validation
-from lockwright.bench.validation.cells import Cell, Rate
+from lockwright.calibrate.report import processors
 from lockwright.machine import provenance
 from lockwright.run.resume import check_facts
 from lockwright.run.run_log import RunLog
+from lockwright_lab.bench.claims.measure import findings
+from lockwright_lab.bench.claims.table import choose
+from lockwright_lab.bench.predictions import agreement as predicted_agreement
+from lockwright_lab.bench.predictions import store as predictions
+from lockwright_lab.bench.predictions import subjects
+from lockwright_lab.bench.predictions import tables as predicted_tables
+from lockwright_lab.bench.regret import grid, native
+from lockwright_lab.bench.regret import runs as grid_runs
+from lockwright_lab.bench.regret import session as grid_session
+from lockwright_lab.bench.regret.verdict import summarise
+from lockwright_lab.bench.tour import store, tour_session
+from lockwright_lab.bench.tour.page import Tour
+from lockwright_lab.bench.validation import agreement, tables
+from lockwright_lab.bench.validation import store as validation
+from lockwright_lab.bench.validation.cells import Cell, Rate
 
 from support import made_tour
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 from lockwright.preload.locks import RWLOCK, registry
-from lockwright.torture import plan
-from lockwright.torture.run import READERS, Finding, Options, torture
+from lockwright_lab.torture import plan
+from lockwright_lab.torture.run import READERS, Finding, Options, torture
 from support import locate
 
 EMULATOR = locate.emulator()

@@ -33,7 +33,7 @@ def command(output: Path | None, machine_path: Path | None, runs: int, timeout: 
     """
     from lockwright.base import terminal
     from lockwright.base.errors import LockwrightError
-    from lockwright.bench import machine, machine_file, report
+    from lockwright.calibrate import machine, machine_file, report
     from lockwright.machine import calibration
 
     if machine_path is not None:

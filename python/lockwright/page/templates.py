@@ -1,13 +1,13 @@
 """The Jinja2 templates of reports, each of which is one file with its styles, scripts and data.
 
-A template lies beside the module that fills it, and is named by its path in the package. It extends
+A template lies beside the module that fills it, and is named by its path in its package. It extends
 page/frame.html, sets `parts` to its additional styles and scripts, and fills the block `body`;
 page/macros.html has tables and lists.
 """
 
 import shlex
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -18,31 +18,35 @@ from lockwright.base import numbers
 _PACKAGE = Path(__file__).parents[1]
 
 
-def fill(template: str, data: Mapping[str, object], **values: object) -> str:
+def fill(
+    template: str, data: Mapping[str, object], *, root: Path = _PACKAGE, **values: object
+) -> str:
     """Return the file as text. template: path in the package, as in "compare/page/page.html". data:
-    the data of the scripts, with `locks` and `baseline`. values: the variables of the template.
-    Raises ValueError for numbers in data that are not finite."""
-    return _environment().get_template(template).render(data=data, **values)
+    the data of the scripts, with `locks` and `baseline`. root: the folder of another package.
+    values: the variables of the template. Raises ValueError for numbers in data that are not
+    finite."""
+    return _environment(root).get_template(template).render(data=data, **values)
 
 
 @cache
-def _environment() -> Environment:
+def _environment(root: Path) -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(_PACKAGE),
+        loader=FileSystemLoader([root, _PACKAGE]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    environment.globals |= {"numbers": numbers, "source": _source, "plotly": _plotly}
+    environment.globals |= {"numbers": numbers, "source": partial(_source, root), "plotly": _plotly}
     environment.filters["shell"] = shlex.join
     return environment
 
 
-def _source(path: str) -> Markup:
-    """Return a style or script of the package without template processing of its braces."""
-    return Markup((_PACKAGE / path).read_text(encoding="utf-8"))
+def _source(root: Path, path: str) -> Markup:
+    """Return a style or script of either package without template processing of its braces."""
+    file = root / path if (root / path).is_file() else _PACKAGE / path
+    return Markup(file.read_text(encoding="utf-8"))
 
 
 @cache

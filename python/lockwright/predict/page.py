@@ -1,6 +1,7 @@
 """The pages of predictions: plots, the table, the model and the machine."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from lockwright.base import numbers
 from lockwright.page import templates
@@ -10,7 +11,7 @@ from lockwright.predict.ranking import Prediction
 from lockwright.predict.show import Header, count_of_threads, range_of, ranged, ranks, tied
 from lockwright.predict.what_if import Effect
 from lockwright.simulate.figures import BASELINE
-from lockwright.simulate.page import sources
+from lockwright.simulate.sources import sources
 
 _NAN = float("nan")
 
@@ -101,7 +102,7 @@ def effects_page(header: Header, effects: Sequence[Effect], lock: str, threads: 
     )
 
 
-def _page(header: Header, data: Mapping[str, object], **values: object) -> str:
+def _page(header: Header, data: Mapping[str, object], **values: Any) -> str:
     return templates.fill(
         "predict/page/page.html",
         data,

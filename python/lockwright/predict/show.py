@@ -10,13 +10,13 @@ from rich.table import Table
 
 from lockwright import version
 from lockwright.base import numbers
+from lockwright.base.terminal import empty_table
 from lockwright.predict.derive import Derived
 from lockwright.predict.estimate import Estimate
 from lockwright.predict.ranking import Prediction
 from lockwright.predict.what_if import Effect
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Model
-from lockwright.simulate.report import empty_table
 
 AGREEMENT = 0.1
 """Deviation of the simulated from the profiled rate from which a prediction carries a warning."""

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -343,12 +344,11 @@ def headers() -> Path:
     return package_folder("include", "lockwright/pthread.h")
 
 
-def package_folder(name: str, file: str) -> Path:
-    """Return the directory `name` of the package that contains `file`. Raises LockwrightError."""
-    import lockwright
-
+def package_folder(name: str, file: str, package: str = "lockwright") -> Path:
+    """Return the directory `name` of an imported package that contains `file`. Raises
+    LockwrightError."""
     # An editable install has two directories: that of the sources and that of the build.
-    folders = [Path(folder) / name for folder in lockwright.__path__]
+    folders = [Path(folder) / name for folder in sys.modules[package].__path__]
     for folder in folders:
         if (folder / file).is_file():
             return folder.absolute()

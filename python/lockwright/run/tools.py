@@ -13,16 +13,19 @@ Line = Mapping[str, Any]
 """A JSON object that such a program printed."""
 
 
-def find(name: str, what: str) -> Path:
+def find(name: str, what: str, package: Path | None = None) -> Path:
     """Return the absolute path of a program. Raises LockwrightError if it was not built. what: the
-    kind of program in the message."""
+    kind of program in the message. package: the folder of another package that may have it."""
     libraries = locks.directory()
-    for folder in (libraries.parent / "bin", libraries):
+    folders = [libraries.parent / "bin", libraries]
+    if package is not None:
+        folders.append(package / "bin")
+    for folder in folders:
         path = folder / name
         if os.access(path, os.X_OK) and path.is_file():
             return path
     raise LockwrightError(
-        f"the {what} program {name} is not in {libraries.parent / 'bin'}",
+        f"the {what} program {name} is not in {folders[0 if package is None else -1]}",
         "build or install Lockwright again",
     )
 

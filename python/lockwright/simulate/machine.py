@@ -7,12 +7,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from lockwright.base import extensions
 from lockwright.base.errors import LockwrightError, nearest_hint
 from lockwright.simulate import measurement
 
 PAGE = "docs/simulation.md"
 
 _BUILT_IN = Path(__file__).parent / "machines"
+
+
+def _folders() -> list[Path]:
+    """Return the folders of machines that have a name."""
+    return [_BUILT_IN, *extensions.added(extensions.MACHINES).values()]
+
 
 _LONGEST_NAME = 4096
 """Characters of a path, as the kernel limits it."""
@@ -204,7 +211,8 @@ def built_in_names() -> list[str]:
     """Return the names of the machines that are part of Lockwright."""
     return sorted(
         path.stem
-        for path in _BUILT_IN.glob("*.toml")
+        for folder in _folders()
+        for path in folder.glob("*.toml")
         if "shape" in tomllib.loads(path.read_text(encoding="utf-8"))
     )
 
@@ -213,7 +221,7 @@ def load(name: str) -> Machine:
     """Return a built-in machine, or that of a file. Raises LockwrightError if it is invalid."""
     path = _path(name)
     document = _merged(path, [])
-    is_built_in = path.parent == _BUILT_IN
+    is_built_in = path.parent in _folders()
     label = path.name if is_built_in else str(path)
     return _checked(name if is_built_in else path.stem, document, label)
 
@@ -222,17 +230,21 @@ def _path(name: str, beside: Path | None = None) -> Path:
     if "/" in name or name.endswith(".toml"):
         path = Path(name) if beside is None else beside.parent / name
     else:
-        path = _BUILT_IN / f"{name}.toml"
-    try:
-        is_file = path.is_file()
-    except OSError:  # a name that is too long
-        is_file = False
-    if not is_file:
+        files = [folder / f"{name}.toml" for folder in _folders()]
+        path = next((file for file in files if _is_file(file)), files[0])
+    if not _is_file(path):
         if path.parent == _BUILT_IN:
             hint = nearest_hint(name, built_in_names())
             raise LockwrightError(f"no machine is named '{name}'", hint)
         raise LockwrightError(f"there is no file '{path}'", "check the path of the machine")
     return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 def _merged(path: Path, includers: list[Path]) -> dict[str, Any]:

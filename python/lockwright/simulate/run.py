@@ -15,13 +15,20 @@ from lockwright.base.errors import LockwrightError, nearest_hint
 from lockwright.run import tools
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Model
-from lockwright.simulate.own_lock import OwnLock
 
 MODEL = "model"
 """The workload that runs the model of a program."""
 
 Line = Mapping[str, object]
 """A JSON object that the program printed."""
+
+
+@dataclass(frozen=True)
+class OwnLock:
+    """A lock outside the registry, compiled into a library."""
+
+    name: str
+    shared_object: Path
 
 
 @dataclass(frozen=True)

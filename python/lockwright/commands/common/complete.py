@@ -38,20 +38,16 @@ def _values_of_rwlock() -> list[str]:
     return [KEEP, MUTEX, *_rwlock_names()]
 
 
-def _program_names() -> list[str]:
-    from lockwright.study.program.catalogue import names
+def one_name(names: Callable[[], Iterable[str]]) -> Completer:
+    """Return a completer of one of these names."""
 
-    return names()
-
-
-def _one_name(names: Callable[[], Iterable[str]]) -> Completer:
     def complete(_: click.Context, __: click.Parameter, prefix: str) -> list[CompletionItem[str]]:
         return [CompletionItem(name) for name in names() if name.startswith(prefix)]
 
     return complete
 
 
-def _name_list(names: Callable[[], Iterable[str]]) -> Completer:
+def name_list(names: Callable[[], Iterable[str]]) -> Completer:
     """Return a completer of a list with commas, which offers each name once."""
 
     def complete(_: click.Context, __: click.Parameter, prefix: str) -> list[CompletionItem[str]]:
@@ -76,12 +72,10 @@ def lock_or_file(
     return any_lock(context, option, prefix) or _file_names(context, option, prefix)
 
 
-lock = _one_name(_lock_names)
-any_lock = _one_name(lambda: [*_lock_names(), *_rwlock_names()])
-tortured = _one_name(lambda: ["all", *_lock_names(), "rwlocks", *_rwlock_names()])
-locks = _name_list(lambda: ["all", *_lock_names()])
-rwlocks = _name_list(lambda: ["all", *_values_of_rwlock()])
-program = _one_name(_program_names)
-programs = _name_list(lambda: ["all", *_program_names()])
+lock = one_name(_lock_names)
+any_lock = one_name(lambda: [*_lock_names(), *_rwlock_names()])
+tortured = one_name(lambda: ["all", *_lock_names(), "rwlocks", *_rwlock_names()])
+locks = name_list(lambda: ["all", *_lock_names()])
+rwlocks = name_list(lambda: ["all", *_values_of_rwlock()])
 command_line = _file_names
 """Completer of a program and its arguments."""

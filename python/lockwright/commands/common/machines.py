@@ -18,7 +18,7 @@ def load_machine(name: str, timeout: float) -> "Machine":
     """Return a machine by name or file; HERE is measured once, in runs of `timeout` seconds. Raises
     LockwrightError if it cannot be read."""
     from lockwright.base.errors import LockwrightError
-    from lockwright.bench import machine_file
+    from lockwright.calibrate import machine_file
     from lockwright.simulate import machine as machines
 
     if name != HERE:

@@ -48,7 +48,7 @@ def begin(path: Path, machine_name: str, runs: int, seed: int, timeout: float) -
     """Return the models of a profile, and the machine. They are compared with the profile if that
     is from this machine and this machine is described. Raises LockwrightError for an insufficient
     profile, and for an unknown machine."""
-    from lockwright.bench import machine_file
+    from lockwright.calibrate import machine_file
     from lockwright.predict import profiled_machine
     from lockwright.predict.derive import check, derive
     from lockwright.predict.fit import fit, unfitted
@@ -88,7 +88,7 @@ def predict_gains(profile: "Profile", advice: "Advice") -> "Advice":
 
     from lockwright.advise import Gains
     from lockwright.base.errors import LockwrightError
-    from lockwright.bench import machine_file
+    from lockwright.calibrate import machine_file
     from lockwright.predict import advised, profiled_machine
     from lockwright.simulate import machine as machines
     from lockwright.simulate.run import program

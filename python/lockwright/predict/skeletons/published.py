@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pandas as pd
+from lockwright_lab.study import reading
+from lockwright_lab.study.dataset import COUNT, Sample
 
 from lockwright.base.errors import LockwrightError
-from lockwright.study import reading
-from lockwright.study.dataset import COUNT, Sample
 
 
 def read_sample(path: Path) -> Sample:

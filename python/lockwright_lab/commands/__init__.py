@@ -1,0 +1,1 @@
+"""The laboratory's subcommands: modules and packages with a click command named `command`."""

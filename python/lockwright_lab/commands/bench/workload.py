@@ -1,0 +1,265 @@
+"""`lockwright bench WORKLOAD` for the workloads of the measuring program, and `bench --list`."""
+
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+from lockwright.base import terminal
+from lockwright.base.errors import LockwrightError
+from lockwright.calibrate.report import Column, Report, definitions
+from lockwright.commands.common import grammar
+from lockwright.commands.common.options import number_list, other_libraries
+from lockwright.machine import pinning
+from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
+
+from lockwright_lab.bench import workload_runs
+from lockwright_lab.bench.catalogue import Catalogue, Parameter, Workload, catalogue
+from lockwright_lab.bench.handover import DEFAULT_LOCKS
+from lockwright_lab.bench.output import show
+from lockwright_lab.commands.bench.report_setup import BEFORE_AND_AFTER, finish
+
+RUNS = 5
+"""Default number of runs; the papers make 3 to 11."""
+
+Shared = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
+Reporter = Callable[[str, list[Column], dict[str, object]], Report]
+
+
+def build(name: str, shared: Shared, reporter: Reporter) -> click.Command | None:
+    """Return the command of a workload; None if there is no workload of that name.
+
+    shared: makes the decorator with the options of every measurement. reporter: makes the report.
+    """
+    known = catalogue()
+    workload = known.workloads.get(name)
+    if workload is None:
+        return None
+
+    def run(**values: Any) -> None:
+        _run(workload, known, reporter, values)
+
+    decorated = shared(RUNS, DEFAULT_LOCKS, with_locks=workload.uses_lock)(run)
+    options = _options(workload, known) + list(reversed(getattr(decorated, "__click_params__", [])))
+    for option in options:
+        if option.name == "timeout":
+            option.default, option.show_default = None, f"time of a run + {BEFORE_AND_AFTER:g}"
+    return click.Command(name, params=options, callback=run, help=_help(workload))
+
+
+def _help(workload: Workload) -> str:
+    about = f"{_sentence(workload.measures)}\n\nSource: {workload.source}."
+    times = workload_runs.LATENCIES if workload.uses_lock else []
+    columns = definitions([*workload_runs.columns(workload), *times])
+    if not workload.presets:
+        return f"{about}\n\n{columns}"
+    lines = ["\b", "Presets:"]
+    for preset in workload.presets:
+        values = " ".join(f"--{name} {value}" for name, value in preset.values.items())
+        text = f"{preset.name}: {preset.meaning} ({values})"
+        lines += textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="    ")
+    return f"{about}\n\n" + "\n".join(lines) + f"\n\n{columns}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
+    several = "Several values, separated by commas, are combined with those of other options."
+    options: list[click.Parameter] = [
+        click.Option(
+            ["--threads"],
+            default=str(workload.threads),
+            show_default=True,
+            help=f"Threads. {several}",
+        )
+    ]
+    for parameter in workload.parameters:
+        options.append(_option(parameter))
+    if workload.presets:
+        names = [preset.name for preset in workload.presets]
+        options.append(
+            click.Option(
+                ["--preset"],
+                type=click.Choice(names),
+                help="Values of the paper; options on the command line override them.",
+            )
+        )
+    initial = {name: known.common[name].initial for name in _timing(workload)}
+    options.append(grammar.as_parameter(grammar.seconds(initial.pop("seconds"))))
+    if "warm-up" in initial:
+        options.append(grammar.as_parameter(grammar.warm_up(initial.pop("warm-up"))))
+    options += [_number(known.common[name]) for name in initial]
+    options += [
+        click.Option(
+            ["--pin"],
+            type=click.Choice(list(pinning.MODES)),
+            default="none",
+            show_default=True,
+            help="Which processors a thread may use. "
+            + "; ".join(f"{mode}: {meaning}" for mode, meaning in pinning.MODES.items())
+            + ".",
+        ),
+        grammar.as_parameter(grammar.csv_file("a line for each lock and combination")),
+    ]
+    if not workload.uses_lock:
+        return options
+    options += [
+        click.Option(
+            ["--latency"],
+            is_flag=True,
+            help="Also measure, in separate runs, the durations of acquisitions, sections, "
+            "handovers and operations.",
+        ),
+        click.Option(
+            ["--calls"],
+            is_flag=True,
+            help="Also count, in runs under the counting libraries, contended acquisitions and "
+            "futex calls.",
+        ),
+    ]
+    if workload.one_mutex:
+        options.append(
+            click.Option(
+                ["--admissions"],
+                is_flag=True,
+                help="Also measure, in separate runs, how many threads circulate and how soon "
+                "each acquires again.",
+            )
+        )
+        options.append(_number(known.common["window"]))
+    return options
+
+
+def _timing(workload: Workload) -> tuple[str, ...]:
+    """Return the common parameters that are options of this workload."""
+    return ("seconds", "warm-up", "rate") if workload.uses_lock else ("seconds",)
+
+
+def _option(parameter: Parameter) -> click.Option:
+    unit = f" ({parameter.unit})" if parameter.unit else ""
+    choice = f" One or more of {', '.join(parameter.words)}." if parameter.words else ""
+    return click.Option(
+        [f"--{parameter.name}"],
+        default=parameter.default,
+        show_default=True,
+        help=f"{parameter.meaning[:1].upper()}{parameter.meaning[1:]}{unit}.{choice}",
+    )
+
+
+def _number(parameter: Parameter) -> click.Option:
+    return click.Option(
+        [f"--{parameter.name}"],
+        type=click.FloatRange(min=parameter.least),
+        default=parameter.initial,
+        show_default=True,
+        help=f"{parameter.meaning[:1].upper()}{parameter.meaning[1:]}"
+        + (f" ({parameter.unit})." if parameter.unit else "."),
+    )
+
+
+def _values(parameter: Parameter, text: str) -> list[str]:
+    """Return the values that an option's text lists, as the measuring program takes them."""
+    option = f"--{parameter.name}"
+    if not parameter.words:
+        return [f"{value:.12g}" for value in number_list(text, option, parameter.least)]
+    chosen = text.split(",")
+    for word in chosen:
+        if word not in parameter.words:
+            raise LockwrightError(
+                f"invalid value '{word}' for {option}", f"choose from {', '.join(parameter.words)}"
+            )
+    return chosen
+
+
+def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[str, Any]) -> None:
+    preset = next((p for p in workload.presets if p.name == values.get("preset")), None)
+    context = click.get_current_context()
+    threads = Parameter("threads", workload.threads, 1, "", "")
+    varied: dict[str, list[str]] = {}
+    settings: dict[str, object] = {"locks": values.get("locks")}
+    fixed: dict[str, object] = {}
+    for parameter in [threads, *workload.parameters]:
+        key = parameter.name.replace("-", "_")
+        text = str(values[key])
+        is_given = context.get_parameter_source(key) is click.core.ParameterSource.COMMANDLINE
+        if preset is not None and not is_given:
+            text = preset.values.get(parameter.name, text)
+        settings[parameter.name] = text
+        listed = list(dict.fromkeys(_values(parameter, text)))
+        if len(listed) > 1 or parameter is threads:
+            varied[parameter.name] = listed
+        else:
+            fixed[parameter.name] = listed[0]
+    for count in varied["threads"]:
+        if float(count) != int(float(count)):
+            raise LockwrightError(
+                f"'{count}' is not a number of threads", "give whole numbers with --threads"
+            )
+    metered: dict[str, object] = {m: 1 for m in ("latency", "admissions") if values.get(m)}
+    for name in ("runs", "seconds", "warm-up", "rate", "window", "pin", "latency", "admissions"):
+        settings[name] = values.get(name.replace("-", "_"))
+    settings["calls"] = values.get("calls")
+    seconds = values["seconds"] + values.get("warm_up", 0.0)
+    limit = values["timeout"] or seconds + BEFORE_AND_AFTER
+    settings["timeout"] = limit
+    report = reporter(workload.name, workload_runs.columns(workload), settings)
+    for name in _timing(workload):
+        fixed[name] = values[name.replace("-", "_")]
+    if workload.one_mutex:
+        fixed["window"] = values["window"]
+    if processors := pinning.processor_lists(values["pin"], pinning.usable_processors()):
+        fixed["pin"] = processors
+    fixed["loops-per-us"] = loops_per_us()
+    chosen = [Subject(LIBC)]
+    if workload.uses_lock:
+        chosen = subjects(values["locks"], DEFAULT_LOCKS, other_libraries())
+    request = workload_runs.Request(
+        workload,
+        varied,
+        fixed,
+        metered,
+        counting=bool(values.get("calls")),
+        rounds=values["runs"],
+        timeout=limit,
+    )
+    tables = workload_runs.measure(report, chosen, request)
+    show(report, tables, _remarks(report), values["json_file"])
+    if values["csv_file"] is not None:
+        workload_runs.write_csv(values["csv_file"], report.rows)
+        terminal.output().print(f"Written: {values['csv_file']}", markup=False)
+    finish(report)
+
+
+def _remarks(report: Report) -> list[str]:
+    timed_out = dict.fromkeys(str(row["lock"]) for row in report.rows if row["timed_out"])
+    return [f"Did not end in time: {', '.join(timed_out)}."] if timed_out else []
+
+
+def print_list(measurements: Mapping[str, click.Command]) -> None:
+    """Print the other measurements, then all workloads with measure, source and parameters."""
+    console = terminal.output()
+    console.print(
+        "Lockwright's own measurements, described by 'lockwright bench NAME --help':", style="bold"
+    )
+    for name, command in measurements.items():
+        terminal.print_wrapped(console, f"  {name}: ", command.get_short_help_str(200), "")
+    console.print()
+    for workload in catalogue().workloads.values():
+        console.print(workload.name, style="bold")
+        for start, text in [
+            ("  ", workload.measures),
+            ("  source: ", workload.source),
+            ("  counts: ", workload.operation),
+            ("  threads: ", str(workload.threads)),
+        ]:
+            terminal.print_wrapped(console, start, text, "")
+        for parameter in workload.parameters:
+            unit = f" {parameter.unit}" if parameter.unit else ""
+            words = f"; one of {', '.join(parameter.words)}" if parameter.words else ""
+            start = f"  --{parameter.name} {parameter.default}{unit}: "
+            terminal.print_wrapped(console, start, parameter.meaning + words, "")
+        for preset in workload.presets:
+            terminal.print_wrapped(console, f"  --preset {preset.name}: ", preset.meaning, "")
+        console.print()

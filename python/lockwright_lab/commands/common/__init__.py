@@ -1,0 +1,1 @@
+"""Shared options of the laboratory's commands."""

@@ -1,0 +1,280 @@
+"""`lockwright study catalogue`: the programs that studies can name."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from lockwright.base import numbers
+from lockwright.commands.common import grammar
+
+from lockwright_lab.commands.common import complete
+
+if TYPE_CHECKING:
+    from lockwright_lab.study.program.entry import Program
+
+_ALL = "all"
+_COUNTED_RWLOCK = "futex-rw"
+_THREADS = 2
+"""Threads of a run that only checks a program, if it can run with so many."""
+
+
+@click.command("catalogue", cls=grammar.JsonFlagCommand)
+@click.argument("name", required=False, shell_complete=complete.program)
+@grammar.json_file("all properties", was_flag=True)
+@click.option(
+    "--install",
+    metavar="NAME,...|all|STUDY.toml",
+    shell_complete=complete.programs,
+    help="Install the Debian packages of these programs, or of those that a study names.",
+)
+@click.option(
+    "--check",
+    metavar="NAME,...|all",
+    shell_complete=complete.programs,
+    help="Run each of these once under the C library's mutex, and check the result. "
+    f"Reader-writer locks are {_COUNTED_RWLOCK}, since the C library's cannot be counted.",
+)
+@grammar.real_number(
+    "--scale", 1.0, "With --check: scale the amount of work by F.", metavar="F", min=0.001, max=1000
+)
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Store inputs in this directory.",
+)
+def command(
+    name: str | None,
+    json_file: Path | None,
+    install: str | None,
+    check: str | None,
+    scale: float,
+    cache: Path | None,
+) -> int:
+    """List the programs that a study can name, or describe one of them.
+
+    Their format is in docs/programs.md. Examples:
+
+    lockwright study catalogue kyoto-cache
+
+    lockwright study catalogue --install kyoto-cache,pigz --check kyoto-cache,pigz
+    """
+    from lockwright.base.errors import LockwrightError
+
+    if name is not None and (install is not None or check is not None):
+        raise LockwrightError(
+            f"'{name}' is given beside --install or --check", "name it after the option"
+        )
+    if install is not None:
+        _install(_chosen(install, "--install"))
+    if check is not None:
+        return _check(_chosen(check, "--check"), check == _ALL, scale, cache)
+    if install is None:
+        _show(name, json_file)
+    return 0
+
+
+def _chosen(text: str, option: str) -> "list[Program]":
+    from lockwright.base.errors import LockwrightError
+
+    from lockwright_lab.study.program import catalogue
+
+    if text.endswith(".toml"):
+        from lockwright.preload.locks import registry
+
+        from lockwright_lab.study.campaign import plan
+
+        return [member.program for member in plan.read(Path(text), registry()).members]
+    names = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+    if not names:
+        raise LockwrightError(f"{option} names no program", "give names with commas, or all")
+    return [catalogue.find(each) for each in (catalogue.names() if names == [_ALL] else names)]
+
+
+def _show(name: str | None, json_file: Path | None) -> None:
+    from lockwright.base import files
+
+    from lockwright_lab.study.program import catalogue
+
+    programs = [catalogue.find(each) for each in ([name] if name else catalogue.names())]
+    if json_file is not None:
+        facts = [_facts(each) for each in programs]
+        text = json.dumps(facts[0] if name else facts, indent=2)
+        files.write(json_file, text + "\n", "--json")
+    if json_file == files.STANDARD_OUTPUT:
+        return
+    if name is not None:
+        _print_one(programs[0], catalogue.table(name).values)
+    else:
+        _print_all(programs)
+
+
+def _facts(program: "Program") -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from lockwright_lab.study.campaign.local_machine import missing
+
+    return asdict(program) | {"missing": missing(program)}
+
+
+def _threads(program: "Program") -> str:
+    from lockwright_lab.study.program.entry import Program as Entry
+
+    unbounded = program.most >= Entry.most
+    return f"{program.least}-" if unbounded else f"{program.least}-{program.most}"
+
+
+def _state(program: "Program") -> str:
+    from lockwright_lab.study.campaign.local_machine import missing
+
+    if not missing(program):
+        return "yes"
+    return "no" if program.packages else "your own"
+
+
+def _print_all(programs: "list[Program]") -> None:
+    from lockwright.base.terminal import output
+    from rich.table import Table
+
+    screen = output()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("program", "kind", "here", "threads", "figure"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("about")
+    for each in programs:
+        figure = f"{each.metric.unit}, {each.metric.better}"
+        row = (each.name, each.category, _state(each), _threads(each), figure, each.about)
+        table.add_row(*row)
+    screen.print(table)
+    if sys.stdout.isatty():
+        screen.print(
+            "\nDetails of a program: lockwright study catalogue NAME; packages of those that are"
+            " not here: --install NAMES",
+            style="dim",
+        )
+
+
+def _print_one(program: "Program", values: "dict[str, Any] | Any") -> None:
+    from lockwright_lab.study.campaign.local_machine import missing
+    from lockwright_lab.study.program import packages
+
+    click.echo(f"{program.name}: {program.about}")
+    if absent := missing(program):
+        click.echo(f"not here: {', '.join(absent)}; {packages.how_to_get([program])}")
+    click.echo(f"figure: {program.metric.unit}, {program.metric.better} is better")
+    click.echo(f"threads: {_threads(program)}")
+    for key, value in values.items():
+        if key != "about":
+            _print_key(key, value, "")
+
+
+def _print_key(key: str, value: Any, indent: str) -> None:
+    """Print a key of an entry, with its texts as the program reads them."""
+    if isinstance(value, dict):
+        click.echo(f"{indent}{key}:")
+        for name, each in value.items():
+            _print_key(name, each, indent + "  ")
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for each in value:
+            _print_key(key, each, indent)
+    elif isinstance(value, list):
+        click.echo(f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}")
+    elif isinstance(value, str) and "\n" in value.strip():
+        click.echo(f"{indent}{key}:")
+        for line in value.strip("\n").splitlines():
+            click.echo(f"{indent}  {line}")
+    else:
+        click.echo(f"{indent}{key}: {str(value).strip()}")
+
+
+def _install(programs: "list[Program]") -> None:
+    from lockwright.base.errors import LockwrightError
+
+    from lockwright_lab.study.campaign.local_machine import missing
+    from lockwright_lab.study.program import packages
+
+    if any(map(missing, programs)) and not any(each.packages for each in programs):
+        names = ", ".join(each.name for each in programs)
+        raise LockwrightError(f"no package has {names}", packages.how_to_get(programs[:1]))
+    wanted = list(dict.fromkeys(word for each in programs for word in each.packages))
+    here = packages.installed(wanted)
+    absent = [each for each in wanted if each not in here]
+    if not absent:
+        click.echo("All packages are installed.")
+        return
+    for words in packages.commands(absent):
+        click.echo(f"Runs: {' '.join(words)}")
+    sys.stdout.flush()
+    packages.install(absent)
+
+
+def _check(programs: "list[Program]", everything: bool, scale: float, cache: Path | None) -> int:
+    from lockwright.base import interrupts
+    from lockwright.base.errors import LockwrightError
+    from lockwright.base.progress import print_line
+
+    from lockwright_lab.study.campaign.local_machine import missing
+    from lockwright_lab.study.program import packages
+
+    absent = [each for each in programs if missing(each)]
+    if absent and not everything:
+        names = ", ".join(f"{each.name} ({', '.join(missing(each))})" for each in absent)
+        raise LockwrightError(f"not installed for {names}", packages.how_to_get(absent))
+    wrong = 0
+    with interrupts.stop_on_signals():
+        try:
+            for program in programs:
+                if program in absent:
+                    click.echo(f"{program.name}: not here: {', '.join(missing(program))}")
+                    continue
+                problem, figures = _checked(program, scale, cache)
+                wrong += bool(problem)
+                click.echo(f"{program.name}: {problem or 'right'}{figures}")
+                sys.stdout.flush()
+        except interrupts.Stopped as stopped:
+            print_line("stopped")
+            return stopped.status
+    return 1 if wrong else 0
+
+
+def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str, str]:
+    """Return the problem of a run, or "", and its figures as text."""
+    from lockwright.preload.locks import BASELINE, RWLOCK
+
+    from lockwright_lab.commands.common.folders import folders
+    from lockwright_lab.study.campaign.local_machine import LocalMachine, default_name
+    from lockwright_lab.study.campaign.plan import EACH, NO_PINNING, Configuration, Member, Plan
+
+    threads = min(max(_THREADS, program.least), program.most)
+    member = Member(program, scale)
+    plan = Plan(
+        "",
+        (BASELINE,),
+        (member,),
+        (threads,),
+        (),
+        (NO_PINNING,),
+        1,
+        0,
+        1,
+        1.0,
+        1,
+        EACH,
+        settings={RWLOCK: _COUNTED_RWLOCK},
+    )
+    with LocalMachine(default_name(), plan, folders(cache, None)) as local:
+        probe = local.probe(Configuration(program.name, "", threads, 0, NO_PINNING))
+    if not probe.counts:
+        return probe.problem, ""
+    acquisitions = probe.counts["acquisitions"]
+    share = probe.counts["contended"] / max(1, acquisitions)
+    figures = (
+        f"{threads} threads, {probe.elapsed:.1f} s, {acquisitions} acquisitions, "
+        f"{numbers.percent(share, 1)} contended"
+    )
+    reads, writes = probe.counts["reads"], probe.counts["writes"]
+    if reads + writes > 0:
+        figures += f", {reads} reads and {writes} writes of reader-writer locks"
+    return probe.problem, f" ({figures})"

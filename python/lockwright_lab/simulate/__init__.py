@@ -1,0 +1,1 @@
+"""What `lockwright simulate` prints of runs on a simulated machine."""

@@ -1,0 +1,86 @@
+"""The sensitivity of a ranking: each figure of the machine is halved and doubled."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from lockwright.base.errors import LockwrightError
+from lockwright.base.terminal import empty_table
+from lockwright.simulate.run import Cell, Setup, run
+from rich.table import Table
+
+from lockwright_lab.simulate import report
+
+_FIXED = (
+    "shape.",
+    "hybrid.",
+    "model.skip_polls",
+    "line.directory",
+    "line.migratory",
+    "data.of_node",
+    "kernel.wake_in_bucket",
+    "kernel.fair",
+    "smt.",
+    "energy.",
+)
+"""Figures that are not times, or on which the throughput does not depend."""
+
+FACTORS = (0.5, 2.0)
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The effect of halving and doubling a figure: Kendall's tau-b with the unchanged ranking."""
+
+    figure: str
+    value: float
+    taus: tuple[float, ...]
+
+
+def varied(setup: Setup) -> list[str]:
+    """Return the names of the figures to vary."""
+    return [
+        name
+        for name, value in setup.machine.figures.items()
+        if value != 0 and not name.startswith(_FIXED)
+    ]
+
+
+def examine(
+    setup: Setup, cells: Sequence[Cell], timeout: float, on_end: Callable[[Cell], None]
+) -> list[Effect]:
+    """Return the effect of each figure on the ranking of the cells, the strongest first. Raises
+    LockwrightError if fewer than three cells can be ranked."""
+    base = report.rates(run(setup, cells, timeout, on_end))
+    if len(base) < 3:
+        raise LockwrightError("fewer than three locks can be ranked", "give more with --locks")
+    effects = []
+    for name in varied(setup):
+        value = setup.machine.figures[name]
+        taus = []
+        for factor in FACTORS:
+            figures = {**setup.machine.figures, name: value * factor}
+            machine = replace(setup.machine, figures=figures)
+            results = run(replace(setup, machine=machine), cells, timeout, on_end)
+            taus.append(_tau(base, report.rates(results)))
+        effects.append(Effect(name, value, tuple(taus)))
+    return sorted(effects, key=lambda effect: min(effect.taus))
+
+
+def _tau(base: dict[Cell, float], varied: dict[Cell, float]) -> float:
+    from scipy.stats import kendalltau
+
+    both = [cell for cell in base if cell in varied]
+    tau = kendalltau([base[cell] for cell in both], [varied[cell] for cell in both]).statistic
+    return float(tau)
+
+
+def table(setup: Setup, effects: Sequence[Effect]) -> Table:
+    """Return a table with a line for each figure."""
+    title = f"{report.heading(setup)}: Kendall's tau with the ranking as it is"
+    lines = empty_table(title, "Figure")
+    for column in ("value", "at half", "at twice"):
+        lines.add_column(column, justify="right")
+    for effect in effects:
+        taus = (f"{tau:.2f}" for tau in effect.taus)
+        lines.add_row(effect.figure, f"{effect.value:g}", *taus)
+    return lines
