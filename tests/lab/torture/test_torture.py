@@ -55,7 +55,7 @@ OF_ALL_PHASES = [fault for fault, _, only in FAULTS if only not in ("order", REA
 
 def broken(fault: str, only: str | None, seconds: float, patience: float) -> Finding:
     options = Options(seed=SEED, patience=patience, only=[only] if only else [])
-    library = locate.program("torture", f"broken_{fault}.so")
+    library = locate.program("lab/torture", f"broken_{fault}.so")
     return torture(
         library,
         dict(os.environ),

@@ -76,7 +76,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", ["rw_sound", *FAULTS])
 def test_a_broken_lock_is_detected(fault: str, tmp_path: Path) -> None:
     """The same lock without fault succeeds with every seed."""
-    library = str(locate.program("simulate", f"{fault}.so"))
+    library = str(locate.program("lab/simulate", f"{fault}.so"))
     words = ("--load", library, "--workload", "rwlock", "--threads", "3", "--seconds", "0.005")
     options = ("--read-percent", "50", "--interrupt-every", "100")
     path = machine_file(tmp_path)
@@ -127,7 +127,7 @@ def test_bad_requests(tmp_path: Path) -> None:
         ("--read-percent", "-1", "is not a number from 0 up"),
         ("--burst", "0", "'--burst' is 0"),
         ("--workload", "single-lock", "no lock 'futex-rw'"),
-        ("--load", str(locate.program("simulate", "no_wake.so")), "cannot load the lock"),
+        ("--load", str(locate.program("lab/simulate", "no_wake.so")), "cannot load the lock"),
     ):
         words = [word for pair in {**good, option: value}.items() for word in pair]
         done = run(path, *words)

@@ -34,7 +34,8 @@ READ_AFTER_UNLOCK = {"mutexee-lockin", "mutexee-litl", "mutexee-timeout-lockin"}
 
 def test_worked_examples() -> None:
     outcome = harness.run(
-        [locate.program("simulate", "worked_examples_test"), "--gtest_brief=1"], dict(os.environ)
+        [locate.program("lab/simulate", "worked_examples_test"), "--gtest_brief=1"],
+        dict(os.environ),
     )
     assert outcome.status == 0, outcome.describe()
     passed = re.search(r"\[  PASSED  \] (\d+) test", outcome.stdout)
@@ -184,7 +185,7 @@ PARAMETERS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_lock_is_detected(fault: str, tmp_path: Path) -> None:
-    library = locate.program("simulate", f"{fault}.so")
+    library = locate.program("lab/simulate", f"{fault}.so")
     workload, message = FAULTS[fault]
     errors = []
     for seed in range(1, 6):

@@ -87,7 +87,8 @@ def with_broken(libdir: Path, tmp_path: Path) -> dict[str, str]:
     rows = [row for row in rows if row["name"] in ("ttas", "pthread")]
     (folder / "locks.json").write_text(json.dumps(rows))
     shutil.copy(
-        locate.program("torture", "broken_deadline_too_soon.so"), folder / "liblockwright-ttas.so"
+        locate.program("lab/torture", "broken_deadline_too_soon.so"),
+        folder / "liblockwright-ttas.so",
     )
     (folder / "liblockwright-pthread.so").symlink_to(libdir / "liblockwright-pthread.so")
     (folder.parent / "bin").symlink_to(libdir.parent / "bin")

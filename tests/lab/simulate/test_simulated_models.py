@@ -149,7 +149,7 @@ def test_every_lock_runs_a_model(lock: str, tmp_path: Path) -> None:
 def test_a_broken_lock_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.write_text(one_mutex(threads=3, section=50, gap=100).simulator_input())
-    library = locate.program("simulate", "test_then_set.so")
+    library = locate.program("lab/simulate", "test_then_set.so")
     done = run(
         machine_file(tmp_path),
         *("--load", str(library), "--workload", "model", "--model", str(path)),

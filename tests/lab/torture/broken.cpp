@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "../support/broken.hpp"
+#include "../../support/broken.hpp"
 
 using namespace broken;
 

@@ -1,0 +1,14 @@
+"""The fixtures of tests/cli, which the laboratory's commands share."""
+
+from cli.conftest import Cli, Program, Result, cli, command, environment, on_a_terminal, program
+
+__all__ = [
+    "Cli",
+    "Program",
+    "Result",
+    "cli",
+    "command",
+    "environment",
+    "on_a_terminal",
+    "program",
+]
