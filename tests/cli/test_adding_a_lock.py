@@ -1,4 +1,4 @@
-"""The lock, row and commands of docs/adding-a-lock.md work in a copy of the tree."""
+"""The lock, row and commands of docs/lab/adding-a-lock.md work in a copy of the tree."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from lockwright.tune import candidates
 from support import harness, locate
 from support.processes import captured
 
-PAGE = (locate.ROOT / "docs/adding-a-lock.md").read_text()
+PAGE = (locate.ROOT / "docs/lab/adding-a-lock.md").read_text()
 HEADER, ROW = re.findall(r"^```cpp\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 

@@ -11,7 +11,7 @@ from support.processes import captured, shell_script
 
 from .conftest import Program
 
-PAGES = [locate.ROOT / "README.md", *sorted((locate.ROOT / "docs").glob("*.md"))]
+PAGES = [locate.ROOT / "README.md", *sorted((locate.ROOT / "docs").rglob("*.md"))]
 
 #: The beginnings of commands that are not run, and why.
 NOT_RUN = {
@@ -35,7 +35,6 @@ NOT_RUN = {
     "lockwright compare --locks pthread,adaptive --baseline": "status 1 on a busy machine",
     "lockwright torture all": "takes an hour",
     "lockwright bench claims --simulated --seeds 1": "takes minutes",
-    "lockwright bench tune": "takes half an hour",
     "cmake --preset": "takes minutes",
     "cmake --build": "takes minutes",
     "LOCKWRIGHT_LIBDIR=build/release/lib": "needs that build",
@@ -73,7 +72,7 @@ def test_blocks_of_commands_are_marked_as_console() -> None:
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if any(map(is_run, commands(page)))],
-    ids=lambda page: page.name,
+    ids=lambda page: str(page.relative_to(locate.ROOT)),
 )
 def test_the_commands_of_a_page_work(page: Path, program: Program, tmp_path: Path) -> None:
     """The commands run one after the other in one shell, in an empty directory."""
@@ -94,11 +93,3 @@ def test_the_commands_of_a_page_work(page: Path, program: Program, tmp_path: Pat
     result = captured(["sh", "-ex", "-c", "\n".join(lines)], cwd=folder, env=env, timeout=240)
     assert result.returncode == 0, result.stderr
     assert "Traceback" not in result.stderr
-
-
-def test_links_lead_to_files() -> None:
-    """The targets of links and pictures exist."""
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
-            if "://" not in target:
-                assert (page.parent / target).exists(), f"{page.name}: {target}"

@@ -60,7 +60,7 @@ def test_every_recipe_has_the_version() -> None:
     assert match is not None
     port = json.loads((locate.ROOT / "cmake/vcpkg/lockwright/vcpkg.json").read_text())
     assert port["version"] == match[1]
-    assert f"\n## {match[1]}\n" in (locate.ROOT / "CHANGELOG.md").read_text()
+    assert f"\n## {match[1]} - " in (locate.ROOT / "CHANGELOG.md").read_text()
 
 
 @pytest.mark.skipif(shutil.which("conan") is None, reason="there is no conan")

@@ -11,7 +11,7 @@ from lockwright.simulate.figures import BASELINE, figures
 from lockwright.simulate.run import Cell, Job, Line
 
 TIE = 0.05
-"""Two locks whose throughputs differ by no more count as equal, as in docs/simulation.md."""
+"""Two locks whose throughputs differ by no more count as equal, as in docs/lab/validation.md."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """The model of a program: its mutexes and what its threads do with them; a checked TOML file, and
-the simulator's input. docs/predicting.md describes the file."""
+the simulator's input. docs/models.md describes the file."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from lockwright.base.errors import LockwrightError, nearest_hint
 
 FORMAT = "lockwright model 1"
 
-PAGE = "docs/predicting.md"
+PAGE = "docs/models.md"
 
 _WEIGHTS = 1_000_000
 """Sum of the weights of a distribution or choice in the simulator's input."""

@@ -27,7 +27,7 @@ MINUTE = 60.0
 """Seconds in which tune should report that a program is not lock-sensitive."""
 
 AGAINST = (
-    Column("program", "its name in the catalogue, see docs/programs.md."),
+    Column("program", "its name in the catalogue, see docs/lab/programs.md."),
     Column("compare", "seconds that 'lockwright compare --locks all' took."),
     Column("best of all", "the lock with the best median there."),
     Column("gain", "its ratio to pthread there; above 1 is better."),

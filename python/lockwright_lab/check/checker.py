@@ -33,7 +33,7 @@ COMPILER_ERROR = re.compile(
 _NO_RELACY = re.compile(r"relacy/\S+?: No such file|'relacy/\S+' file not found")
 _LACKS = re.compile(r"a lock needs: ([^\"\n]+)")
 
-PAGE = "docs/adding-a-lock.md"
+PAGE = "docs/lab/adding-a-lock.md"
 
 
 @dataclass(frozen=True)

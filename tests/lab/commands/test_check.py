@@ -16,7 +16,7 @@ from support.processes import shell_script
 
 from .conftest import Cli, Result
 
-PAGE = (locate.ROOT / "docs/adding-a-lock.md").read_text()
+PAGE = (locate.ROOT / "docs/lab/adding-a-lock.md").read_text()
 GOOD = re.findall(r"^```cpp\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
 
 #: Tests the lock and takes it in two steps.
@@ -70,7 +70,7 @@ def rows(result: Result) -> list[tuple[str, ...]]:
 
 
 def test_a_good_lock(cli: Cli, header: Path, tmp_path: Path) -> None:
-    """The lock of docs/adding-a-lock.md passes, and a second run compiles nothing."""
+    """The lock of docs/lab/adding-a-lock.md passes, and a second run compiles nothing."""
     header.write_text(GOOD)
     result = cli("check", header, "--threads", "2", "--json", tmp_path / "out.json")
     assert result.status == 0, result.out + result.err

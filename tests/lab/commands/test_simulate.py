@@ -81,7 +81,7 @@ def test_the_same_seed_gives_the_same_files(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_a_lock_of_the_user(cli: Cli, tmp_path: Path) -> None:
-    """The lock of docs/adding-a-lock.md is ranked; without an atomic exchange it fails."""
+    """The lock of docs/lab/adding-a-lock.md is ranked; without an atomic exchange it fails."""
     if shutil.which("g++") is None and "CXX" not in os.environ:
         pytest.skip("no g++")
     header = tmp_path / "my_lock.hpp"

@@ -95,7 +95,7 @@ def test_the_study_of_half_an_hour_is_as_large_as_it_is_said_to_be() -> None:
 
 
 def test_the_study_of_reader_writer_locks_has_all_of_them() -> None:
-    """The programs are those of docs/rwlocks.md, and each of them is installed from packages."""
+    """Each of its programs is installed from packages."""
     plan = plans.read(locate.ROOT / "lab/studies/reader-writer-locks.toml", locks.registry())
     assert plan.locks == (locks.BASELINE, *rwlocks())
     assert {"kyoto-hash", "haproxy-tls"} < {each.program.name for each in plan.members}

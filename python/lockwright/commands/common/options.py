@@ -37,7 +37,7 @@ _SETTINGS = (
         default="",
         metavar="NAME",
         help="Replace the C library's memory allocator by jemalloc, mimalloc or tcmalloc, or set it"
-        " up as glibc-1-arena, glibc-cache or glibc-retain: docs/tuning.md.",
+        " up as glibc-1-arena, glibc-cache or glibc-retain: docs/options.md.",
     ),
     click.option(
         "--pin",

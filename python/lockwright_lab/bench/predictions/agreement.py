@@ -1,4 +1,4 @@
-"""The agreement of predictions with measurements: the metric of docs/predicting.md."""
+"""The agreement of predictions with measurements: the metric of docs/lab/validation.md."""
 
 import statistics
 from collections.abc import Mapping, Sequence

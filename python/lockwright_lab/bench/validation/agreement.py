@@ -1,4 +1,4 @@
-"""The agreement of simulated with real ranks: the metric of docs/simulation.md."""
+"""The agreement of simulated with real ranks: the metric of docs/lab/validation.md."""
 
 import statistics
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,5 @@
 """The agreement of two rankings of locks, and what the published data reach themselves: the metric
-of docs/predicting.md."""
+of docs/lab/validation.md."""
 
 import math
 import statistics

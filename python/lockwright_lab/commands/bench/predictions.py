@@ -32,7 +32,7 @@ PARTS = ("profiles", "predictions", "changes", "runs")
             "Programs are profiled with 2 threads under pthread. Their throughput under other "
             "locks, with other numbers of threads, and after changes that are options of theirs is "
             "predicted, and only then measured, in interleaved rounds. The metric is that of "
-            "docs/predicting.md. Each run is stored at once, so a call with the same folder "
+            "docs/lab/validation.md. Each run is stored at once, so a call with the same folder "
             "resumes.",
             definitions([*tables.CELLS, *tables.CHANGES], "Columns:"),
         ]

@@ -23,8 +23,8 @@ PARTS = ("real", "simulated", "speed")
             "Compare simulated ranks of the locks with those of this machine.",
             "Every lock runs each workload on this machine, in interleaved rounds, and in the "
             "simulator with the machine file of 'lockwright calibrate --machine here'. The metric "
-            "is that of docs/simulation.md. It also prints the simulator's run time. Ctrl-C ends "
-            "it with the results so far.",
+            "is that of docs/lab/validation.md. It also prints the simulator's run time. Ctrl-C "
+            "ends it with the results so far.",
             definitions(tables.COLUMNS, "Columns by cell:"),
             definitions(tables.BY_WORKLOAD, "Columns by workload:"),
         ]

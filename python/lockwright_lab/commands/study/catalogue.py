@@ -55,7 +55,7 @@ def command(
 ) -> int:
     """List the programs that a study can name, or describe one of them.
 
-    Their format is in docs/programs.md. Examples:
+    Their format is in docs/lab/programs.md. Examples:
 
     lockwright study catalogue kyoto-cache
 

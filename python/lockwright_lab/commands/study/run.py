@@ -68,7 +68,7 @@ def run(
     """Run the programs of a study under its locks, and store the results.
 
     STUDY.toml has the locks, programs, thread counts, repetitions and machines: see
-    docs/study.md. The results are in STUDY.sqlite beside it, or in --db. Each run is saved when
+    docs/lab/study.md. The results are in STUDY.sqlite beside it, or in --db. Each run is saved when
     it ends, so that the same command resumes a stopped study.
 
     Example: lockwright study run small.toml

@@ -1,4 +1,4 @@
-"""The entry of a program, and its reader from TOML; docs/programs.md describes every key."""
+"""The entry of a program, and its reader from TOML; docs/lab/programs.md describes every key."""
 
 import re
 from collections.abc import Mapping
