@@ -120,7 +120,7 @@ def test_the_summary_goes_to_standard_output(cli: Cli, words: list[str]) -> None
     [
         (["--fail-if-worse", "5%"], "--baseline"),
         (["--baseline", "missing.json"], "cannot read --baseline"),
-        (["--baseline", "/dev/null"], "is not a file of"),
+        (["--baseline", "/dev/null"], "is not JSON"),
     ],
 )
 def test_bad_options_are_refused(

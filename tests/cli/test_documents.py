@@ -79,6 +79,11 @@ def test_a_check_of_several_keys_names_its_remedy() -> None:
     assert refusal(Whole, 3) == "a.toml: is 3, not a table; correct it"
 
 
+def test_half_a_character_is_refused() -> None:
+    document = documents.parse_json(r'{"name": "a", "kind": "\ud800"}')
+    assert refusal(Part, document).startswith("a.toml: has a text that is not Unicode; ")
+
+
 @dataclass(frozen=True)
 class Row:
     name: str

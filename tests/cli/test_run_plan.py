@@ -212,10 +212,10 @@ def _return_of_the_call_in(program: Path, function: str) -> int:
 BAD_PLANS = {
     "": ("is empty",),
     "lock = ": ("is not TOML",),
-    'lok = "ttas"': ("'lok'", "did you mean lock?"),
+    'lok = "ttas"': ("lok: is not a key", "did you mean 'lock'?"),
     'lock = "tta"': ("no lock is named 'tta'", "did you mean 'ttas'"),
-    "lock = 3": ("not the name of a lock",),
-    '[[mutex]]\nsymbol = "shown"': ("[[mutex]] 1 has no lock",),
+    "lock = 3": ("lock: is 3, not a text or a list",),
+    '[[mutex]]\nsymbol = "shown"': ("mutex[1].lock: is missing",),
     '[[mutex]]\nlock = "ttas"': ("does not say which mutex",),
     '[[mutex]]\nlock = "ttas"\nsymbol = "show"': ("no variable 'show'", "did you mean shown?"),
     '[[mutex]]\nlock = "ttas"\nsite = "mak"': ("no function 'mak'", "did you mean make?"),
@@ -224,16 +224,18 @@ BAD_PLANS = {
     '[[mutex]]\nlock = "ttas"\nsymbol = "shown"\nsite = "make"': ("both a symbol and a site",),
     '[[mutex]]\nlock = "ttas"\nrank = 1': ("has no profile",),
     '[[mutex]]\nlock = "ttas"\nrank = 1\nprofile = "none.json"': ("none.json",),
-    '[[mutex]]\nlock = "ttas"\nordinal = -1\nsymbol = "shown"': ("ordinal must be a whole number",),
+    '[[mutex]]\nlock = "ttas"\nordinal = -1\nsymbol = "shown"': (
+        "mutex[1].ordinal: is -1, not a whole number >= 0",
+    ),
     '[[mutex]]\nlock = "ttas"\nsymbol = "shown"\n[[mutex]]\nlock = "pthread"\nsymbol = "shown"': (
         "1 (symbol shown) and 2",
         "same mutex",
     ),
     '[[rwlock]]\nlock = "phasefair"\nsymbol = "shown"': ("'phasefair'", "'phase-fair'"),
-    '[[rwlock]]\nlock = "mutex"\nsymbol = "shown"': ("[[rwlock]] 1", "none of them", "'keep'"),
-    '[[rwlock]]\nlock = "keep"\n[[rwlock]]\nlock = "keep"': ("[[rwlock]] 2", "the second"),
-    '[[rwlock]]\nsymbol = "shown"': ("[[rwlock]] 1 has no lock", "phase-fair"),
-    "[[rwlock]]\nlock = 3": ("[[rwlock]] 1: lock must be a string",),
+    '[[rwlock]]\nlock = "mutex"\nsymbol = "shown"': ("rwlock[1]", "none of them", "'keep'"),
+    '[[rwlock]]\nlock = "keep"\n[[rwlock]]\nlock = "keep"': ("rwlock[2]", "the second"),
+    '[[rwlock]]\nsymbol = "shown"': ("rwlock[1].lock: is missing",),
+    "[[rwlock]]\nlock = 3": ("rwlock[1].lock: is 3, not a text or a list",),
 }
 
 

@@ -121,7 +121,7 @@ def _write_calibration(path: Path) -> None:
     path.write_text(
         json.dumps(
             {
-                "format": calibration._FORMAT,
+                "format": 1,
                 "machine": dict(calibration.this_machine()),
                 "values": {"pthread": {"spin_ns": 1000}},
             }

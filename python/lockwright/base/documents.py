@@ -9,7 +9,8 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -34,38 +35,74 @@ _WORDS = {
 """Types of msgspec's messages."""
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a document; a key that is not a field of it is a fault."""
+
+
+class WrongValue(ValueError):
+    """A value of a document that its type does not allow. todo: the remedy, if it depends on the
+    value. The text names the value by its keys; the elements of lists count from 1."""
+
+    def __init__(self, keys: list[str | int], what: str, todo: str) -> None:
+        path = "".join(f"[{key + 1}]" if isinstance(key, int) else f".{key}" for key in keys)
+        super().__init__(": ".join(filter(None, [path.removeprefix("."), what])))
+        self.todo = todo
+
+
+def typed(kind: type[_Kind], document: Any) -> _Kind:
+    """Return a document's content as a declared type. Raises WrongValue."""
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise WrongValue(*_Fault(kind, document, str(error)).explained()) from error
+    except UnicodeEncodeError as error:
+        # JSON can escape half of a character.
+        raise WrongValue([], "has a text that is not Unicode", "") from error
 
 
 def convert(kind: type[_Kind], document: Any, where: str, todo: str = "correct it") -> _Kind:
     """Return a document's content as a declared type. where: the document's name, for messages;
-    todo: the remedy for values of a wrong type. Raises LockwrightError that names the first wrong
-    value by its keys, the elements of lists from 1."""
+    todo: the remedy for values of a wrong type. Raises LockwrightError."""
     try:
-        return msgspec.convert(document, kind)
-    except msgspec.ValidationError as error:
-        keys, what, own_todo = _Fault(kind, document, str(error)).explained()
-        path = "".join(f"[{key + 1}]" if isinstance(key, int) else f".{key}" for key in keys)
-        parts = [where, path.removeprefix("."), what]
-        raise LockwrightError(": ".join(filter(None, parts)), own_todo or todo) from error
+        return typed(kind, document)
+    except WrongValue as error:
+        raise LockwrightError(f"{where}: {error}", error.todo or todo) from error
 
 
 def decode(
     kind: type[_Kind], text: str | bytes, where: str, todo: str = "name another file"
 ) -> _Kind:
     """Return a JSON text as a declared type; keys that a dataclass does not have are left out.
-    Raises LockwrightError as `convert` does."""
-    return convert(kind, parse_json(text, where, todo), where, todo)
+    Raises LockwrightError."""
+    try:
+        document = parse_json(text)
+    except ValueError as error:
+        raise LockwrightError(f"{where} is not JSON: {error}", todo) from error
+    return convert(kind, document, where, todo)
 
 
-def parse_json(text: str | bytes, where: str, todo: str) -> Any:
-    """Return the content of a JSON text. Raises LockwrightError if it is none, or has a number that
-    is not finite or is 2^64 or more."""
+@contextmanager
+def named(where: str) -> Iterator[None]:
+    """Put the place of a fault before the LockwrightError of a check."""
+    try:
+        yield
+    except LockwrightError as error:
+        raise LockwrightError(f"{where}: {error.what}", error.todo) from error
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return the content of a JSON text. Raises ValueError if it is none, or has a number that is
+    not finite or is 2^64 or more."""
     try:
         return json.loads(text, parse_int=_whole, parse_float=_real, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise LockwrightError(f"{where} is not JSON: {_first_line(error)}", todo) from error
+    except RecursionError as error:
+        raise ValueError("too many brackets") from error
+
+
+def load(kind: type[_Kind], path: Path, todo: str = "check the path") -> _Kind:
+    """Return the content of a TOML file as a declared type. todo: the remedy if it cannot be read.
+    Raises LockwrightError."""
+    return convert(kind, read_toml(path, todo), str(path))
 
 
 def read_toml(path: Path, todo: str = "check the path") -> dict[str, Any]:
@@ -77,12 +114,8 @@ def read_toml(path: Path, todo: str = "check the path") -> dict[str, Any]:
         raise LockwrightError(f"cannot read {path}: {error.strerror}", todo) from error
     except (ValueError, RecursionError) as error:
         raise LockwrightError(
-            f"{path} is not TOML: {_first_line(error)}", "correct the file"
+            f"{path} is not TOML: {str(error).partition(chr(10))[0]}", "correct the file"
         ) from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0][:200]
 
 
 def _whole(digits: str) -> int:
@@ -139,9 +172,10 @@ class _Fault:
             hint = nearest_hint(unknown[1], fields)
             return [*self.keys, unknown[1]], "is not a key of this table", hint
         if self.what.startswith("Invalid enum value"):
-            values = _part(self.type, "values").values
-            hint = nearest_hint(str(self.value), [str(each) for each in values])
-            return self.keys, f"is {_shown(self.value)}", hint
+            values = [str(each) for each in _part(self.type, "values").values]
+            if isinstance(self.value, str):
+                return self.keys, f"is {_shown(self.value)}", nearest_hint(self.value, values)
+            return self.keys, f"is {_shown(self.value)}, not {' or '.join(values)}", ""
         if wrong := re.fullmatch(r"Expected `([^`]*)`(.*?)(?:, got .*)?", self.what, re.DOTALL):
             kinds = [_WORDS[word] for word in wrong[1].split(" | ") if word in _WORDS]
             return self.keys, f"is {_shown(self.value)}, not {' or '.join(kinds)}{wrong[2]}", ""

@@ -1,17 +1,14 @@
 """An earlier comparison as the baseline of the present one: `compare --baseline`."""
 
-import json
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from lockwright.base import numbers
+from lockwright.base import documents, numbers
 from lockwright.base.errors import LockwrightError
-from lockwright.compare.export import SCHEMA
 from lockwright.compare.plan import UNSPECIFIED, Plan
 from lockwright.compare.stats import Summary
 from lockwright.compare.warnings import at_threads
@@ -119,44 +116,60 @@ def _amount(row: Row) -> str:
     return f" (ratio {numbers.ratio(row.ratio)}, {numbers.interval(row.low, row.high)})"
 
 
+@dataclass(frozen=True)
+class _Plan:
+    metric: str | None
+    unit: str
+    lower_is_better: bool
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Run:
+    threads: int | None
+    lock: str
+    round: int
+    value: float | None
+
+
+@dataclass(frozen=True)
+class _File:
+    """What the JSON file of a comparison has for the next one."""
+
+    schema: Literal[1]
+    started: str
+    plan: _Plan
+    provenance: dict[str, Any]
+    runs: tuple[_Run, ...]
+
+    def __post_init__(self) -> None:
+        datetime.fromisoformat(self.started)
+
+
 def read(path: Path) -> Earlier:
     """Read the JSON file of a comparison. Raises LockwrightError if it is none."""
+    todo = "name a file that this version's 'lockwright compare --json' wrote"
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        return _earlier(path, document)
+        text = path.read_bytes()
     except OSError as error:
-        raise LockwrightError(
-            f"cannot read --baseline {path}: {error.strerror}", "name a readable file"
-        ) from error
-    except (ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:
-        raise LockwrightError(
-            f"--baseline {path} is not a file of 'lockwright compare --json'",
-            "make it with this version",
-        ) from error
-
-
-def _earlier(path: Path, document: Any) -> Earlier:
-    """Raises ValueError, TypeError, LookupError or OverflowError for a bad document."""
-    plan, facts = document["plan"], document["provenance"]
-    metric, unit, started = plan["metric"], plan["unit"], document["started"]
-    texts = [unit, started, *plan["command"], *([] if metric is None else [metric])]
-    if document["schema"] != SCHEMA or not isinstance(facts, dict):
-        raise ValueError
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError
-    datetime.fromisoformat(started)
+        raise LockwrightError(f"cannot read --baseline {path}: {error.strerror}", todo) from error
+    file = documents.decode(_File, text, f"--baseline {path}", todo)
     values: dict[_Cell, list[float]] = {}
-    for run in document["runs"]:
-        threads = UNSPECIFIED if run["threads"] is None else run["threads"]
-        if not isinstance(threads, int) or not isinstance(run["lock"], str):
-            raise TypeError
-        if run["round"] >= 1 and run["value"] is not None:
-            value = float(run["value"])
-            if not math.isfinite(value):
-                raise ValueError
-            values.setdefault((threads, run["lock"]), []).append(value)
-    lower_is_better = plan["lower_is_better"] is True
-    return Earlier(path, started, metric, unit, lower_is_better, plan["command"], facts, values)
+    for run in file.runs:
+        if run.round >= 1 and run.value is not None:
+            threads = UNSPECIFIED if run.threads is None else run.threads
+            values.setdefault((threads, run.lock), []).append(run.value)
+    plan = file.plan
+    return Earlier(
+        path,
+        file.started,
+        plan.metric,
+        plan.unit,
+        plan.lower_is_better,
+        plan.command,
+        file.provenance,
+        values,
+    )
 
 
 def check(earlier: Earlier, plan: Plan, is_limited: bool) -> None:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from lockwright.base.errors import LockwrightError
 from lockwright.base.user_folders import user_folder
@@ -20,8 +20,6 @@ VARIABLE = "LOCKWRIGHT_CALIBRATION"
 
 EVERY_LOCK = "*"
 """Key of the values for all locks."""
-
-_FORMAT = 1
 
 
 def default_path() -> Path:
@@ -74,13 +72,18 @@ def load() -> tuple[Calibration | None, str]:
         raise LockwrightError(
             f"cannot read the calibration {path}: {why}", "remove it, or calibrate again"
         ) from error
-    machine, values = _parse(text, path)
-    if machine != this_machine():
+    # Its import takes as long as the rest of a start without a calibration.
+    from lockwright.base import documents
+
+    todo = "run 'lockwright calibrate' again, or remove it"
+    content = documents.decode(_File, text, f"the calibration {path}", todo)
+    measured = content.machine
+    if vars(measured) != this_machine():
         return None, (
-            f"{path} was measured on another machine ({machine['processors']} x "
-            f"{machine['processor']}), so the defaults are used; run 'lockwright calibrate' again"
+            f"{path} was measured on another machine ({measured.processors} x "
+            f"{measured.processor}), so the defaults are used; run 'lockwright calibrate' again"
         )
-    return Calibration(path, values), ""
+    return Calibration(path, content.values), ""
 
 
 def _default_path_or_none() -> Path | None:
@@ -90,31 +93,25 @@ def _default_path_or_none() -> Path | None:
         return None
 
 
-def _parse(text: str, path: Path) -> tuple[dict[str, Any], dict[str, dict[str, int]]]:
-    try:
-        document = json.loads(text)
-        if document["format"] != _FORMAT:
-            raise LockwrightError(
-                f"{path} is a calibration of another version of Lockwright",
-                "run 'lockwright calibrate' again, or remove it",
-            )
-        machine = {name: document["machine"][name] for name in ("processor", "processors")}
-        values = {
-            str(lock): {str(name): _whole_number(value) for name, value in numbers.items()}
-            for lock, numbers in document["values"].items()
-        }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise LockwrightError(
-            f"{path} is not a calibration of Lockwright",
-            "run 'lockwright calibrate' again, or remove it",
-        ) from error
-    return machine, values
+@dataclass(frozen=True)
+class _Machine:
+    """The machine of this_machine()."""
+
+    processor: str
+    processors: int | None
 
 
-def _whole_number(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is not a whole number")
-    return value
+@dataclass(frozen=True)
+class _File:
+    """The content of a file."""
+
+    format: Literal[1]
+    machine: _Machine
+    values: dict[str, dict[str, int]]
+
+    def __post_init__(self) -> None:
+        if any(value < 0 for numbers in self.values.values() for value in numbers.values()):
+            raise ValueError("a value is below 0")
 
 
 def write(
@@ -127,7 +124,7 @@ def write(
     from lockwright import version
 
     document = {
-        "format": _FORMAT,
+        "format": 1,
         "lockwright": version(),
         "machine": this_machine(),
         "processor_share_of_others": noise,

@@ -1,19 +1,20 @@
 """The reader of plans: TOML, a lock for all mutexes and one for all reader-writer locks, and a
 `[[mutex]]` or `[[rwlock]]` table for each exception."""
 
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+from msgspec import Meta
+
+from lockwright.base import documents
+from lockwright.base.documents import Table
 from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BASELINE, RWLOCK, Registry, check_replacement
 from lockwright.preload.rwlocks import KEEP, MUTEX
 
-_HOW = "docs/plans.md describes the keys of a plan"
-_TOP_KEYS = ("lock", "rwlock", "mutex")
-_KEYS = ("lock", "symbol", "site", "library", "rank", "profile", "ordinal")
+_Text = Annotated[str, Meta(min_length=1)]
 
 SUBJECTS = {
     "mutex": ("mutex", "mutexes"),
@@ -85,174 +86,130 @@ class Plan:
         return list(dict.fromkeys(names))
 
 
+_Names = _Text | Annotated[tuple[str, ...], Meta(min_length=1)]
+
+
+class _Entry(Table, frozen=True):
+    """The table of an entry."""
+
+    lock: _Names
+    symbol: _Text | None = None
+    site: _Text | None = None
+    library: _Text | None = None
+    rank: Annotated[int, Meta(ge=1)] | None = None
+    profile: _Text | None = None
+    ordinal: Annotated[int, Meta(ge=0)] | None = None
+
+    def __post_init__(self) -> None:
+        places = [key for key in ("symbol", "site", "rank") if getattr(self, key) is not None]
+        if len(places) > 1:
+            raise ValueError(f"has both a {places[0]} and a {places[1]}; write a table for each")
+        if (self.rank is None) != (self.profile is None):
+            missing = "rank" if self.rank is None else "profile"
+            raise ValueError(
+                f"has no {missing}; a rank is one of a profile's mutexes or reader-writer locks: "
+                "give both"
+            )
+        has_more = self.ordinal is not None or self.library is not None
+        if self.rank is not None and has_more:
+            raise ValueError("has more than a rank; the profile contains the rest: leave it out")
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether it chooses no mutex."""
+        return self == _Entry(self.lock)
+
+
+class _File(Table, frozen=True):
+    """The file of a plan."""
+
+    lock: _Names | None = None
+    rwlock: _Text | tuple[_Entry, ...] | None = None
+    mutex: tuple[_Entry, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.mutex and self.lock is self.rwlock is None:
+            raise ValueError('is empty; give it lock = "…" for all mutexes, or a [[mutex]] table')
+
+
 def read(path: Path, registry: Registry) -> Plan:
     """Return the plan of a file. Raises LockwrightError if it is no plan, or has unknown locks."""
-    try:
-        with path.open("rb") as file:
-            document = tomllib.load(file)
-    except OSError as error:
-        raise LockwrightError(
-            f"cannot read {path}: {error.strerror}", "name the file of a plan"
-        ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise LockwrightError(f"{path} is not TOML: {error}", _HOW) from error
-    _check_keys(str(path), document, _TOP_KEYS)
-    tables = _tables(path, document, "mutex")
-    if not tables and not {"lock", "rwlock"} & document.keys():
-        raise LockwrightError(
-            f"{path} is empty", 'give it lock = "…" for all mutexes, or a [[mutex]] table'
-        )
-    check_mutex_lock = _mutex_lock_check(registry)
-    entries = [
-        _entry(path, "mutex", number, table, check_mutex_lock)
-        for number, table in enumerate(tables, 1)
-    ]
-    if isinstance(document.get("rwlock"), list):
-        rwlock, of_rwlocks = _rwlock_entries(path, document)
+    file = documents.load(_File, path, "name the file of a plan")
+    with documents.named(str(path)):
+        return _plan(path, file, registry)
+
+
+def _plan(path: Path, file: _File, registry: Registry) -> Plan:
+    for lock in _locks(file.lock or BASELINE):
+        _check_mutex_lock(registry, lock)
+    entries = []
+    for number, table in enumerate(file.mutex, 1):
+        with documents.named(f"mutex[{number}]"):
+            for lock in _locks(table.lock):
+                _check_mutex_lock(registry, lock)
+            entries.append(_entry(path, "mutex", number, table))
+    rwlock = file.rwlock
+    if isinstance(rwlock, tuple):
+        rwlock, of_rwlocks = _rwlock_entries(path, rwlock)
         entries += of_rwlocks
-    else:
-        rwlock = _text(str(path), document, "rwlock")
-        if rwlock is not None:
-            check_replacement(f"{path}: rwlock", RWLOCK, rwlock)
-    return Plan(
-        path,
-        _locks(str(path), document.get("lock", BASELINE), check_mutex_lock),
-        tuple(entries),
-        rwlock,
-    )
+    elif rwlock is not None:
+        check_replacement("rwlock", RWLOCK, rwlock)
+    return Plan(path, _locks(file.lock or BASELINE), tuple(entries), rwlock)
 
 
-def _tables(path: Path, document: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
-    tables = document.get(name, [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise LockwrightError(f"{path}: {name} is not a table", f"begin each with [[{name}]]")
-    return tables
-
-
-def _rwlock_entries(path: Path, document: Mapping[str, Any]) -> tuple[str | None, list[Entry]]:
+def _rwlock_entries(path: Path, tables: Sequence[_Entry]) -> tuple[str | None, list[Entry]]:
     """Return the lock of the table that chooses no reader-writer lock, or None, and the entries of
     the others."""
     rwlock: str | None = None
     entries = []
-    for number, table in enumerate(_tables(path, document, "rwlock"), 1):
-        if table.keys() != {"lock"}:
-            entries.append(_entry(path, "rwlock", number, table, _check_rwlock))
-            continue
-        context = f"{path}, [[rwlock]] {number}"
-        if rwlock is not None:
-            raise LockwrightError(
-                f"{context} is the second for all reader-writer locks",
-                "leave one of them out, or give it a symbol, site, library, rank or ordinal",
-            )
-        rwlock = _text(context, table, "lock")
-        _check_rwlock(context, rwlock or "")
+    for number, table in enumerate(tables, 1):
+        with documents.named(f"rwlock[{number}]"):
+            for lock in _locks(table.lock):
+                _check_rwlock(lock)
+            if not (table.is_for_all and isinstance(table.lock, str)):
+                entries.append(_entry(path, "rwlock", number, table))
+            elif rwlock is None:
+                rwlock = table.lock
+            else:
+                raise LockwrightError(
+                    "it is the second for all reader-writer locks",
+                    "leave one of them out, or give it a symbol, site, library, rank or ordinal",
+                )
     return rwlock, entries
 
 
-def _entry(
-    path: Path,
-    kind: str,
-    number: int,
-    table: Mapping[str, Any],
-    check_lock: Callable[[str, str], None],
-) -> Entry:
-    context = f"{path}, [[{kind}]] {number}"
-    _check_keys(context, table, _KEYS)
-    if "lock" not in table:
-        example = "mcs-stp" if kind == "mutex" else "phase-fair"
-        raise LockwrightError(f"{context} has no lock", f'give it one, as in lock = "{example}"')
-    text = {key: _text(context, table, key) for key in ("symbol", "site", "library", "profile")}
-    rank, ordinal = (_number(context, table, key, least) for key, least in _LEAST.items())
-    choices = [key for key in ("symbol", "site", "rank") if key in table]
-    if not choices and text["library"] is None and ordinal is None:
+def _entry(path: Path, kind: str, number: int, table: _Entry) -> Entry:
+    if table.is_for_all:
         raise LockwrightError(
-            f"{context} does not say which {SUBJECTS[kind][0]}",
+            f"it does not say which {SUBJECTS[kind][0]}",
             "give it a symbol, site, library, rank or ordinal",
         )
-    if len(choices) > 1:
-        raise LockwrightError(
-            f"{context} has both a {choices[0]} and a {choices[1]}", "write a table for each"
-        )
-    if (rank is None) != (text["profile"] is None):
-        missing = "rank" if rank is None else "profile"
-        raise LockwrightError(
-            f"{context} has no {missing}",
-            "a rank is one of a profile's mutexes or reader-writer locks: give both",
-        )
-    if rank is not None and (ordinal is not None or text["library"] is not None):
-        raise LockwrightError(
-            f"{context} has more than a rank", "the profile contains the rest: leave it out"
-        )
-    profile = text["profile"]
     return Entry(
         kind,
         number,
-        _locks(context, table["lock"], check_lock),
-        symbol=text["symbol"],
-        site=text["site"],
-        in_library=text["library"],
-        profile=None if profile is None else path.parent / profile,
-        rank=rank,
-        ordinal=ordinal,
+        _locks(table.lock),
+        symbol=table.symbol,
+        site=table.site,
+        in_library=table.library,
+        profile=None if table.profile is None else path.parent / table.profile,
+        rank=table.rank,
+        ordinal=table.ordinal,
     )
 
 
-_LEAST = {"rank": 1, "ordinal": 0}
+def _locks(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names
 
 
-def _check_keys(context: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
-    from difflib import get_close_matches
-
-    for key in table:
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            todo = f"did you mean {near[0]}?" if near else f"choose from {', '.join(known)}"
-            raise LockwrightError(f"{context}: a plan has no '{key}' there", todo)
+def _check_mutex_lock(registry: Registry, name: str) -> None:
+    if name != BASELINE:
+        registry.find(name)
 
 
-def _text(context: str, table: Mapping[str, Any], key: str) -> str | None:
-    value = table.get(key)
-    if value is not None and not (isinstance(value, str) and value):
-        raise LockwrightError(f"{context}: {key} must be a string", f'write it as {key} = "…"')
-    return value
-
-
-def _number(context: str, table: Mapping[str, Any], key: str, least: int) -> int | None:
-    value = table.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise LockwrightError(f"{context}: {key} must be a whole number, at least {least}", _HOW)
-    return value
-
-
-def _locks(context: str, value: Any, check_lock: Callable[[str, str], None]) -> tuple[str, ...]:
-    names = value if isinstance(value, list) else [value]
-    if not names or not all(isinstance(name, str) for name in names):
-        raise LockwrightError(f"{context}: lock is not the name of a lock", "see 'lockwright list'")
-    for name in names:
-        check_lock(context, name)
-    return tuple(names)
-
-
-def _mutex_lock_check(registry: Registry) -> Callable[[str, str], None]:
-    """Return a function that raises LockwrightError if a name is no lock of the registry."""
-
-    def check(context: str, name: str) -> None:
-        if name == BASELINE:
-            return
-        try:
-            registry.find(name)
-        except LockwrightError as error:
-            raise LockwrightError(f"{context}: {error.what}", error.todo) from error
-
-    return check
-
-
-def _check_rwlock(context: str, name: str) -> None:
-    check_replacement(f"{context}: lock", RWLOCK, name)
+def _check_rwlock(name: str) -> None:
+    check_replacement("lock", RWLOCK, name)
     if name == MUTEX:
         raise LockwrightError(
-            f"{context}: a plan has several locks, so none of them is the lock of 'mutex'",
+            "a plan has several locks, so none of them is the lock of 'mutex'",
             f"name a reader-writer lock, or '{KEEP}' for the C library's",
         )

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from lockwright.base import json_values
+from lockwright.base import documents
 from lockwright.base.errors import LockwrightError
 from lockwright.profile.function_names import brief, with_string
 from lockwright.profile.lock_functions import is_known
@@ -443,13 +443,13 @@ class Profile:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Return the profile in a text. Raises ValueError for any other text."""
-        document = json.loads(text)
-        found = document.pop("format", None) if isinstance(document, dict) else None
+        document = documents.parse_json(text)
+        found = document.get("format", None) if isinstance(document, dict) else None
         if isinstance(found, str) and found != FORMAT and re.fullmatch(_ANY_VERSION, found):
             raise ValueError(f"it has the format {found!r}, but this version reads {FORMAT!r}")
         if found != FORMAT:
             raise ValueError("it does not begin like a profile")
-        profile = json_values.converted(cls, document)
+        profile = documents.typed(cls, document)
         indices = {span.mutex for span in profile.timeline} | set(profile.deadlock)
         if not indices <= set(range(len(profile.mutexes))):
             raise ValueError("its timeline refers to a mutex that is missing")
@@ -465,5 +465,5 @@ def read(path: Path) -> Profile:
         return Profile.from_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise LockwrightError(f"cannot read {path}: {error.strerror}", todo) from error
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except ValueError as error:
         raise LockwrightError(f"{path} is not a profile ({error})", todo) from error

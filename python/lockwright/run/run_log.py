@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from lockwright.base import json_values
+from lockwright.base import documents
 from lockwright.base.errors import LockwrightError
 from lockwright.base.results import this_process
 from lockwright.run import resume
@@ -69,9 +69,9 @@ class RunLog:
         resumed."""
         try:
             with self.path.open(encoding="utf-8") as file:
-                settings: dict[str, Any] = json.loads(file.readline())
-            version = settings.pop("schema")
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                settings = documents.parse_json(file.readline())
+            version = settings["schema"]
+        except (OSError, ValueError, LookupError, TypeError) as error:
             raise self._missing() from error
         if version != SCHEMA:
             raise LockwrightError(
@@ -79,7 +79,7 @@ class RunLog:
                 "begin one in another directory",
             )
         try:
-            return json_values.converted(kind, settings)
+            return documents.typed(kind, settings)
         except ValueError as error:
             raise self.damaged(1, str(error)) from error
 
@@ -90,7 +90,7 @@ class RunLog:
         for number, line in self._lines():
             if name in line:
                 try:
-                    records.append(json_values.converted(kind, line))
+                    records.append(documents.typed(kind, line))
                 except ValueError as error:
                     raise self.damaged(number, str(error)) from error
         return records

@@ -85,7 +85,7 @@ def real_program(
             f"{program.name} needs {', '.join(absent)}",
             f"lockwright study catalogue --install {program.name}",
         )
-    if program.server or program.after or program.warmups or isinstance(program.command, str):
+    if program.server or program.after or program.warmup or isinstance(program.command, str):
         raise LockwrightError(
             f"{program.name} is more than one command", "choose programs without a server"
         )

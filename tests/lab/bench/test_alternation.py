@@ -65,7 +65,7 @@ def test_an_interval_around_the_limit_shows_nothing() -> None:
 
 def test_a_program_that_is_more_than_one_command_is_refused(tmp_path: Path) -> None:
     """Neither a server nor a figure with a reader of its own can be passed to compare and tune."""
-    served = Program("served", ("true",), RATE, server=Server(("true",)))
+    served = Program("served", ("true",), RATE, server=Server(("true", "{port}")))
     with_reader = Program("with-reader", ("true",), Metric("sysbench", "", "output", "ms", "lower"))
     for program, message in (
         (served, "more than one command"),

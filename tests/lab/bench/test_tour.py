@@ -175,8 +175,8 @@ def test_a_tour_has_one_owner(tmp_path: Path) -> None:
     ("line", "why"),
     [
         ('["x"]', "it is \"['x']\""),
-        ('{"owner": 5}', "'5' is in the place of another type"),
-        ('{"case": {"workload": "a", "lock": "b"}, "round": 0}', "lines is missing"),
+        ('{"owner": 5}', "owner: is 5, not a text"),
+        ('{"case": {"workload": "a", "lock": "b"}, "round": 0}', "lines: is missing"),
         ("[" * 100_000, "too many brackets"),
     ],
 )

@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from lockwright_lab.study.program import catalogue
 from lockwright_lab.study.program.entry import Program
 from lockwright_lab.study.program.placeholders import Placeholders
 from lockwright_lab.study.program.trial import Trial
+from msgspec import structs
 from support import locate
 
 ENTRIES = [catalogue.find(name) for name in catalogue.names()]
@@ -43,7 +43,8 @@ def test_every_place_can_be_filled() -> None:
     for program in ENTRIES:
         places = Placeholders(program, 3, 1.0, Path("/data"), Path("/work"), Path("/lib.so"))
         server = program.server
-        commands = [program.command, program.before, program.warmup, program.check.command]
+        commands = [program.command, program.before, program.check.command]
+        commands += [program.warmup.command] if program.warmup else []
         commands += [server.command, server.load, server.ready_command] if server else []
         words = [word for command in commands if command for word in places.words(command)]
         words += [places.fill(text) for text in program.files.values()]
@@ -80,7 +81,7 @@ def test_what_does_nothing_is_wrong(
         trial = Trial(processes, tmp_path / "work", reference=reference)
         library = locks.registry().path_of(locks.BASELINE)
         # Its own libraries may not be here.
-        bare = replace(program, preload=())
+        bare = structs.replace(program, preload=())
         found = trial.run(Placeholders(bare, 2, 1.0, data, Path(), library))
     assert found.outcome not in (record.FINISHED, record.FAILED), found
 

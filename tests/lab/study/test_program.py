@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright_lab.study.program import catalogue, entry, inputs, readers
-from lockwright_lab.study.toml_table import Table
 
 SMALL = 'name = "a"\ncommand = ["a"]\n'
 
 
 def read(text: str) -> entry.Program:
-    return entry.read(Table("plan.toml", "", tomllib.loads(text)))
+    return entry.read(tomllib.loads(text), "plan.toml")
 
 
 @pytest.mark.parametrize("name", catalogue.names())
@@ -44,28 +43,28 @@ def test_an_entry_is_as_its_table_says() -> None:
     ("text", "parts"),
     [
         ('name = "a"', ["command", "is missing"]),
-        ('name = "A b"\ncommand = ["a"]', ["name", "small letters"]),
+        ('name = "A b"\ncommand = ["a"]', ["name: is 'A b', not a text matching"]),
         ('name = "a"\ncommand = "rm x; a"', ["command", "{lock}"]),
-        ('name = "a"\ncommand = []', ["command", "list of words"]),
+        ('name = "a"\ncommand = []', ["command: is [], not a list of length >= 1"]),
         ('name = "a"\ncommand = 3', ["command", "is 3"]),
         (SMALL + "comand = 3", ["comand", "did you mean 'command'"]),
-        (SMALL + "timeout = -1", ["timeout", "from 0.001"]),
-        (SMALL + "timeout = nan", ["timeout", "nan"]),
+        (SMALL + "timeout = -1", ["timeout: is -1, not a number >= 0.001"]),
+        (SMALL + "timeout = nan", ["timeout: is NaN, not a number"]),
         (SMALL + "least_threads = true", ["least_threads", "whole number"]),
         (SMALL + "least_threads = 4\nmost_threads = 2", ["least_threads", "above"]),
         (SMALL + 'under = "server"', ["under", "no server"]),
-        (SMALL + '[metric]\nread = "wkr"', ["metric.read", "did you mean 'wrk'"]),
+        (SMALL + '[metric]\nread = "wkr"', ["metric: read", "did you mean 'wrk'"]),
         (SMALL + '[metric]\nread = "regex"\npattern = "("\nunit = "s"\nbetter = "lower"',
-         ["metric.pattern", "regular expression"]),
+         ["metric: pattern", "regular expression"]),
         (SMALL + '[metric]\nread = "regex"\npattern = "(a)(b)"\nunit = "s"\nbetter = "lower"',
-         ["metric.pattern", "2 groups"]),
-        (SMALL + '[metric]\nread = "json"\npath = "a"\nunit = "s"', ["metric.better", "missing"]),
-        (SMALL + '[check]\nmatches = ["("]', ["check.matches", "regular expression"]),
+         ["metric: pattern", "2 groups"]),
+        (SMALL + '[metric]\nread = "json"\npath = "a"\nunit = "s"', ["metric: better", "missing"]),
+        (SMALL + '[check]\nmatches = ["("]', ["check: matches", "regular expression"]),
         (SMALL + '[server]\ncommand = ["b"]', ["server", "ready"]),
-        (SMALL + '[[input]]\nname = "../x"\nkind = "text"', ["input[1].name", "without"]),
-        (SMALL + '[[input]]\nname = "x"\nkind = "txt"', ["input[1].kind", "'text'"]),
+        (SMALL + '[[input]]\nname = "../x"\nkind = "text"', ["input[1]: name", "without"]),
+        (SMALL + '[[input]]\nname = "x"\nkind = "txt"', ["input[1]: kind", "'text'"]),
         (SMALL + '[[input]]\nname = "x"\nkind = "text"\nfiles = 2', ["files", "megabytes"]),
-        (SMALL + "[without]\nttas = 3", ["without.ttas", "not a string"]),
+        (SMALL + "[without]\nttas = 3", ["without.ttas", "is 3, not a text"]),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_with_file_and_key(text: str, parts: list[str]) -> None:

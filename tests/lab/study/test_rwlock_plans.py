@@ -51,7 +51,7 @@ def test_all_and_some(tmp_path: Path) -> None:
         ('rwlocks = ["mutex"]', ("rwlocks", "'mutex'")),
         ('rwlocks = "all"\nwithout = ["mcs"]', ("without", "'mcs'")),
         ('rwlocks = ["keep"]', ("names no reader-writer lock",)),
-        ("rwlocks = 3", ("rwlocks", "a list of reader-writer locks")),
+        ("rwlocks = 3", ("rwlocks: is 3, not a text or a list",)),
         ('rwlocks = "all"\nlocks = ["mcs-stp"]', ("beside locks", "leave out locks")),
         ('rwlocks = "all"\nrwlock = "futex-rw"', ("beside rwlock",)),
     ],

@@ -11,7 +11,6 @@ from lockwright.run.process_runner import ProcessRunner
 from lockwright_lab.study.program import entry
 from lockwright_lab.study.program.placeholders import Placeholders
 from lockwright_lab.study.program.trial import Result, Trial
-from lockwright_lab.study.toml_table import Table
 
 SERVED = f"""
 name = "served"
@@ -32,7 +31,7 @@ command = ["{sys.executable}", "-m", "http.server", "--bind", "127.0.0.1", "{{po
 def test_what_the_client_did_counts(command: str, outcome: str, tmp_path: Path) -> None:
     """If the client does not end, the server is killed with it, and the check would fail too."""
     values = tomllib.loads(f"command = {command}\n{SERVED}")
-    program = entry.read(Table("plan.toml", "", values))
+    program = entry.read(values, "plan.toml")
     found = _run(program, tmp_path)
     assert found.outcome == outcome, found
     assert found.note

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from lockwright.base import files, json_values
+from lockwright.base import documents, files
 from lockwright.base.errors import LockwrightError
 from lockwright.run.run_log import RunLog
 from lockwright.simulate.run import Cell
@@ -187,8 +187,8 @@ class _Predicted:
 
 def _read(path: Path) -> _Predicted:
     try:
-        return json_values.converted(_Predicted, json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, RecursionError) as error:
+        return documents.typed(_Predicted, documents.parse_json(path.read_bytes()))
+    except (OSError, ValueError) as error:
         raise LockwrightError(
             f"{path} is damaged ({error})", "remove it, and its predictions are made again"
         ) from error

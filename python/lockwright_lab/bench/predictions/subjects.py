@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from lockwright.run.bench_program import program as bench_program
 from lockwright.simulate.figures import BASELINE
+from msgspec import structs
 
 from lockwright_lab.study.program import catalogue
 from lockwright_lab.study.program.entry import HIGHER, LOWER, OUTPUT, Metric, Program
@@ -103,9 +104,9 @@ def catalogue_subject(name: str, threads: int, seconds: float) -> Subject:
     """Return a program of the catalogue with so much work that a run takes about `seconds`."""
     program = catalogue.find(name)
     if name.startswith("sysbench"):
-        program = replace(program, metric=_TIME)
+        program = structs.replace(program, metric=_TIME)
     command = [word.replace(",verifychecksum", "") for word in program.command]
-    program = replace(program, command=tuple(command))
+    program = structs.replace(program, command=tuple(command))
     scale = min(1.0, seconds / program.seconds) if program.seconds else 1.0
     return Subject(name, program, threads, scale)
 
@@ -122,7 +123,7 @@ def drawn(subject: Subject, locks: Sequence[str], number: int, seed: int) -> lis
 def _with_words(subject: Subject, suffix: str, words: Mapping[str, str]) -> Subject:
     """Return the subject with some words of its command replaced."""
     command = tuple(words.get(word, word) for word in subject.program.command)
-    program = replace(subject.program, command=command)
+    program = structs.replace(subject.program, command=command)
     return replace(subject, name=f"{subject.name} {suffix}", program=program)
 
 

@@ -106,23 +106,23 @@ def _show(name: str | None, json_file: Path | None) -> None:
     if json_file == files.STANDARD_OUTPUT:
         return
     if name is not None:
-        _print_one(programs[0], catalogue.table(name).values)
+        _print_one(programs[0], catalogue.table(name))
     else:
         _print_all(programs)
 
 
 def _facts(program: "Program") -> dict[str, Any]:
-    from dataclasses import asdict
+    import msgspec
 
     from lockwright_lab.study.campaign.local_machine import missing
 
-    return asdict(program) | {"missing": missing(program)}
+    return {**msgspec.to_builtins(program), "missing": missing(program)}
 
 
 def _threads(program: "Program") -> str:
-    from lockwright_lab.study.program.entry import Program as Entry
+    from lockwright_lab.study.program.entry import MOST_THREADS
 
-    unbounded = program.most >= Entry.most
+    unbounded = program.most >= MOST_THREADS
     return f"{program.least}-" if unbounded else f"{program.least}-{program.most}"
 
 

@@ -1,37 +1,45 @@
 """The plan of a study: locks, programs, counts, placements, repetitions and machines."""
 
+import dataclasses
 import json
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
-from lockwright.base.errors import nearest_hint
+import msgspec
+from lockwright.base import documents
+from lockwright.base.documents import Table
+from lockwright.base.errors import LockwrightError, nearest_hint
 from lockwright.machine import pinning
 from lockwright.preload.locks import (
     BASELINE,
     REPLACEMENTS,
     RWLOCK,
     Registry,
+    check_replacement,
     replacements_of,
 )
 from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
+from msgspec import Meta, field
 
-from lockwright_lab.study import toml_table
 from lockwright_lab.study.program import catalogue, entry
 from lockwright_lab.study.program.entry import Program
 from lockwright_lab.study.program.placeholders import Placeholders, made
-from lockwright_lab.study.toml_table import Table
 
 EACH, ANY = "each", "any"
 NO_PINNING = "none"
 _ALL = "all"
 _MODES = tuple(mode for mode in pinning.MODES if mode != "node")
 _PROCESSORS = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
-_OWN_KEYS = ("from", "scale", "threads")
-"""Keys of a program's table that belong to the plan and not to the entry."""
+
+_Names = str | tuple[str, ...]
+"""Names, or `all`."""
+_Count = Annotated[int, Meta(ge=1, le=100_000)]
+_Runs = Annotated[int, Meta(ge=1, le=10_000)]
+_Scale = Annotated[float, Meta(ge=0.001, le=1000)]
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,7 @@ class Plan:
     seed: int
     machines: str
     energy: bool = False
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     endings: bool = False
     spinning: tuple[str, ...] = ()
     everything: bool = False
@@ -149,7 +157,7 @@ class Plan:
 
     def to_json(self) -> str:
         """Return a line of JSON that is equal for plans of the same runs."""
-        return json.dumps(asdict(self), sort_keys=True)
+        return json.dumps(msgspec.to_builtins(self), sort_keys=True)
 
 
 def difference(plan: str, other_plan: str) -> str:
@@ -170,40 +178,107 @@ def difference(plan: str, other_plan: str) -> str:
     return ""
 
 
+class _File(Table, frozen=True):
+    """The file of a study; docs/studies.md describes the keys. programs: of the catalogue; program:
+    entries, or changes of those of the catalogue. None is a default that depends on others."""
+
+    name: str | None = None
+    locks: _Names = _ALL
+    without: tuple[str, ...] = ()
+    rwlocks: _Names | None = None
+    programs: _Names = ()
+    program: tuple[dict[str, Any], ...] = ()
+    scale: _Scale = 1.0
+    threads: tuple[_Count, ...] = ()
+    threads_per_processor: tuple[_Count, ...] = ()
+    nodes: tuple[_Count, ...] = ()
+    pinning: tuple[str, ...] = (NO_PINNING,)
+    runs: _Runs = 3
+    warmup: Annotated[int, Meta(ge=0, le=1000)] = 0
+    most_runs: _Runs | None = None
+    spread: Annotated[float, Meta(ge=0, le=100)] = 5.0
+    seed: Annotated[int, Meta(ge=0, le=1_000_000)] = 1
+    machines: Literal["each", "any"] = "each"
+    energy: bool = False
+    endings: bool = False
+    rwlock: str | None = None
+    spin: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.most_runs is not None and self.most_runs < self.runs:
+            raise ValueError(f"most_runs is {self.most_runs}; give a whole number from {self.runs}")
+        for mode in self.pinning:
+            if mode not in _MODES and not _PROCESSORS.fullmatch(mode):
+                raise ValueError(
+                    f"pinning: '{mode}' is neither a mode nor a list of processors; choose from"
+                    f" {', '.join(_MODES)}, or write processors as 0-3,8"
+                )
+        if self.rwlocks is not None:
+            for other, is_given in (("locks", self.locks != _ALL), ("rwlock", self.rwlock)):
+                if is_given:
+                    raise ValueError(
+                        f"rwlocks is given beside {other}; leave out {other}: the mutexes are then"
+                        f" {BASELINE}'s"
+                    )
+
+    @property
+    def all_threads(self) -> tuple[int, ...]:
+        """The numbers of threads, each once."""
+        multiples = [count * _processors() for count in self.threads_per_processor]
+        return tuple(dict.fromkeys([*self.threads, *multiples]))
+
+    def settings(self) -> dict[str, str]:
+        """Return the environment variables of all runs. Raises LockwrightError for an unknown
+        lock."""
+        variables = {}
+        for key, variable in REPLACEMENTS.items():
+            if (value := getattr(self, key)) is not None:
+                check_replacement(key, variable, value)
+                variables[variable] = value
+        return variables
+
+
+class _Own(Table, frozen=True):
+    """The keys of a program's table that belong to the plan and not to the entry. base: a program
+    of the catalogue, of which the table changes some keys."""
+
+    base: str = field(default="", name="from")
+    scale: _Scale | None = None
+    threads: tuple[_Count, ...] = ()
+
+
 def read(path: Path, registry: Registry) -> Plan:
     """Return the plan of a file. Raises LockwrightError for any fault in it."""
-    table = toml_table.load(path)
-    runs = table.integer("runs", 3, 1, 10_000)
-    endings, compared_rwlocks = table.flag("endings"), _rwlocks(table)
-    locks = (BASELINE, *compared_rwlocks) if compared_rwlocks else _locks(table, registry)
-    plan = Plan(
-        name=table.text("name", path.stem),
-        locks=locks,
-        everything=table.values.get("programs") == _ALL,
-        members=_members(table),
-        threads=_threads(table),
-        nodes=table.integers("nodes", []),
-        pinning=_pinning(table),
-        runs=runs,
-        warmup=table.integer("warmup", 0, 0, 1000),
-        most_runs=table.integer("most_runs", max(runs, 2 * runs), runs, 10_000),
-        spread=table.number("spread", 5.0, 0.0, 100.0) / 100,
-        seed=table.integer("seed", 1),
-        machines=table.text("machines", EACH, (EACH, ANY)),
-        energy=table.flag("energy"),
-        settings=_settings(table),
-        endings=endings,
-        spinning=_spinning(locks, registry) if endings else (),
-        rwlocks=compared_rwlocks,
-    )
-    table.end()
-    if not (plan.threads or plan.nodes or all(member.threads for member in plan.members)):
-        raise table.complaint("threads", "is missing", "give thread counts, as in [1, 2, 8]")
-    for member in plan.members:
-        for threads in member.threads or plan.threads or (1,):
-            table.checked(
-                f"program {member.program.name}", partial(_check_placeholders, member, threads)
-            )
+    file = documents.load(_File, path)
+    with documents.named(str(path)):
+        rwlocks_ = () if file.rwlocks is None else _rwlocks(file, file.rwlocks)
+        locks = (BASELINE, *rwlocks_) if rwlocks_ else _locks(file, registry)
+        plan = Plan(
+            name=file.name or path.stem,
+            locks=locks,
+            everything=file.programs == _ALL,
+            members=_members(file),
+            threads=file.all_threads,
+            nodes=tuple(dict.fromkeys(file.nodes)),
+            pinning=tuple(dict.fromkeys(file.pinning)) or (NO_PINNING,),
+            runs=file.runs,
+            warmup=file.warmup,
+            most_runs=file.most_runs or 2 * file.runs,
+            spread=file.spread / 100,
+            seed=file.seed,
+            machines=file.machines,
+            energy=file.energy,
+            settings=file.settings(),
+            endings=file.endings,
+            spinning=_spinning(locks, registry) if file.endings else (),
+            rwlocks=rwlocks_,
+        )
+        if not (plan.threads or plan.nodes or all(member.threads for member in plan.members)):
+            raise LockwrightError("threads is missing", "give thread counts, as in [1, 2, 8]")
+        for member in plan.members:
+            for threads in member.threads or plan.threads or (1,):
+                with documents.named(f"program {member.program.name}"):
+                    _check_placeholders(member, threads)
     return plan
 
 
@@ -212,7 +287,8 @@ def _check_placeholders(member: Member, threads: int) -> None:
     program = member.program
     filled = Placeholders(program, threads, member.scale, Path(), Path(), Path())
     server = (program.server.command, program.server.load) if program.server else ()
-    for command in (program.command, program.before, program.after, program.warmup, *server):
+    warmup = (program.warmup.command,) if program.warmup else ()
+    for command in (program.command, program.before, program.after, *warmup, *server):
         filled.words(command)
     for text in program.files.values():
         filled.fill(text)
@@ -222,48 +298,37 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _threads(table: Table) -> tuple[int, ...]:
-    multiples = [count * _processors() for count in table.integers("threads_per_processor", [])]
-    return tuple(dict.fromkeys([*table.integers("threads", []), *multiples]))
+def _chosen(names: str | tuple[str, ...], every: Sequence[str]) -> Sequence[str]:
+    if names == _ALL:
+        return every
+    return [names] if isinstance(names, str) else names
 
 
-def _locks(table: Table, registry: Registry) -> tuple[str, ...]:
-    chosen = table.value("locks", (list, str), "a list of locks, or 'all'", _ALL)
-    names = list(registry.names) if chosen == _ALL else [chosen] if isinstance(chosen, str) else []
+def _locks(file: _File, registry: Registry) -> tuple[str, ...]:
+    chosen = _chosen(file.locks, list(registry.names))
+    for key, names in (("locks", chosen), ("without", file.without)):
+        for name in names:
+            with documents.named(key):
+                registry.find(name)
+    names = [name for name in dict.fromkeys(chosen) if name not in file.without]
     if not names:
-        names = list(table.texts("locks"))
-    for key in ("locks", "without"):
-        for name in names if key == "locks" else table.texts("without", []):
-            table.checked(key, partial(registry.find, name))
-    left_out = table.texts("without", [])
-    names = [name for name in dict.fromkeys(names) if name not in left_out]
-    if not names:
-        raise table.complaint("locks", "names no lock", "name some, or 'all'")
+        raise LockwrightError("locks names no lock", "name some, or 'all'")
     return tuple(names) if BASELINE in names else (BASELINE, *names)
 
 
-def _rwlocks(table: Table) -> tuple[str, ...]:
-    """Return the reader-writer locks to compare; none without the key."""
-    if not table.has("rwlocks"):
-        return ()
-    for other in ("locks", "rwlock"):
-        if table.has(other):
-            advice = f"leave out {other}: the mutexes are then {BASELINE}'s"
-            raise table.complaint("rwlocks", f"is given beside {other}", advice)
-    chosen = table.value("rwlocks", (list, str), "a list of reader-writer locks, or 'all'", ...)
+def _rwlocks(file: _File, given: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return the reader-writer locks to compare."""
     every = [name for name in replacements_of(RWLOCK) if name not in (KEEP, MUTEX)]
-    names = every if chosen == _ALL else [chosen] if isinstance(chosen, str) else []
-    left_out = table.texts("without", [])
-    names = names or list(table.texts("rwlocks"))
-    for key, given in (("rwlocks", names), ("without", left_out)):
-        for name in given:
+    chosen = _chosen(given, every)
+    for key, names in (("rwlocks", chosen), ("without", file.without)):
+        for name in names:
             if name not in (KEEP, *every):
-                what = f"no reader-writer lock is named '{name}'"
-                raise table.complaint(key, what, nearest_hint(name, every))
-    names = [name for name in dict.fromkeys(names) if name not in (KEEP, *left_out)]
+                what = f"{key}: no reader-writer lock is named '{name}'"
+                raise LockwrightError(what, nearest_hint(name, every))
+    names = [name for name in dict.fromkeys(chosen) if name not in (KEEP, *file.without)]
     if not names:
         advice = "name some, or 'all'; the C library's always takes part"
-        raise table.complaint("rwlocks", "names no reader-writer lock", advice)
+        raise LockwrightError("rwlocks names no reader-writer lock", advice)
     return tuple(names)
 
 
@@ -277,60 +342,35 @@ def _spinning(locks: tuple[str, ...], registry: Registry) -> tuple[str, ...]:
     )
 
 
-def _members(table: Table) -> tuple[Member, ...]:
-    scale = table.number("scale", 1.0, 0.001, 1000.0)
+def _members(file: _File) -> tuple[Member, ...]:
     members = []
-    chosen = table.value("programs", (list, str), "a list of programs, or 'all'", [])
-    for name in catalogue.names() if chosen == _ALL else table.texts("programs", []):
-        program = table.checked("programs", partial(catalogue.find, name))
-        members.append(Member(program, scale))
-    for table_of_program in table.tables("program"):
-        threads, factor = (
-            table_of_program.integers("threads", []),
-            table_of_program.number("scale", scale, 0.001, 1000.0),
-        )
-        members.append(Member(_program(table_of_program), factor, threads))
+    for name in _chosen(file.programs, catalogue.names()):
+        with documents.named("programs"):
+            members.append(Member(catalogue.find(name), file.scale))
+    for number, table in enumerate(file.program, 1):
+        members.append(_member(table, f"program[{number}]", file.scale))
     names = [member.program.name for member in members]
     if not names:
-        raise table.complaint(
-            "programs", "is missing", "name programs of the catalogue, or give a [[program]]"
-        )
+        advice = "name programs of the catalogue, or give a [[program]]"
+        raise LockwrightError("programs is missing", advice)
     for name in names:
         if names.count(name) > 1:
-            raise table.complaint(
-                "programs", f"there are two named '{name}'", "give one of them another name"
-            )
+            what = f"programs: there are two named '{name}'"
+            raise LockwrightError(what, "give one of them another name")
     for member in members:
-        table.checked("scale", partial(made, member.program, member.scale))
+        with documents.named("scale"):
+            made(member.program, member.scale)
     return tuple(members)
 
 
-def _program(table: Table) -> Program:
+def _member(table: Mapping[str, Any], where: str, scale: float) -> Member:
     """Return the plan's own entry, or one of the catalogue with some keys changed."""
-    values = {key: value for key, value in table.values.items() if key not in _OWN_KEYS}
-    name = table.text("from", "")
-    if not name:
-        return entry.read(Table(table.file, table.key, values))
-    table.checked("from", partial(catalogue.find, name))
-    merged = catalogue.merged(catalogue.table(name).values, values)
-    return entry.read(Table(table.file, table.key, merged), name)
-
-
-def _pinning(table: Table) -> tuple[str, ...]:
-    chosen = table.texts("pinning", [NO_PINNING])
-    for mode in chosen:
-        if mode not in _MODES and not _PROCESSORS.fullmatch(mode):
-            raise table.complaint(
-                "pinning",
-                f"'{mode}' is neither a mode nor a list of processors",
-                f"choose from {', '.join(_MODES)}, or write processors as 0-3,8",
-            )
-    return tuple(dict.fromkeys(chosen)) or (NO_PINNING,)
-
-
-def _settings(table: Table) -> dict[str, str]:
-    variables = {}
-    for key, variable in REPLACEMENTS.items():
-        if table.has(key):
-            variables[variable] = table.text(key, among=replacements_of(variable))
-    return variables
+    own = ("from", "scale", "threads")
+    keys = documents.convert(_Own, {key: table[key] for key in own if key in table}, where)
+    values = {key: value for key, value in table.items() if key not in own}
+    if keys.base:
+        with documents.named(f"{where}: from"):
+            inherited = catalogue.table(keys.base)
+        values = catalogue.merged(inherited, values)
+    threads = tuple(dict.fromkeys(keys.threads))
+    return Member(entry.read(values, where), keys.scale or scale, threads)

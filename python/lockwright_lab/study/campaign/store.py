@@ -12,7 +12,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
-from lockwright.base import json_values, results
+from lockwright.base import documents, results
 from lockwright.base.errors import LockwrightError
 from lockwright.run import resume
 
@@ -151,7 +151,7 @@ class Store:
                 "SELECT facts FROM sitting WHERE machine = ? ORDER BY id", (machine,)
             ).fetchone()
         with results.explain_damage(self.path):
-            return json_values.converted(dict, json.loads(row["facts"])) if row else None
+            return documents.typed(dict, json.loads(row["facts"])) if row else None
 
     def machines(self) -> list[str]:
         """Return the machines that have taken part, each once."""
@@ -174,7 +174,7 @@ class Store:
         with self._guard():
             rows = self._connection.execute("SELECT probe FROM probe ORDER BY rowid").fetchall()
         with results.explain_damage(self.path):
-            return [json_values.converted(Probe, json.loads(row["probe"])) for row in rows]
+            return [documents.typed(Probe, json.loads(row["probe"])) for row in rows]
 
     def add(self, place: str, run: RunRecord) -> None:
         """Store a run. place: its machine, or '' if machines share the runs."""
@@ -220,4 +220,4 @@ def _run_record(row: sqlite3.Row) -> RunRecord:
     configuration = {name: row[name] for name in _KEYS}
     slot = {"configuration": configuration, "round": row["round"]}
     values = {"slot": slot, "result": result, "machine": row["machine"], "started": row["started"]}
-    return json_values.converted(RunRecord, values)
+    return documents.typed(RunRecord, values)

@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lockwright.base import documents
 from lockwright.base.errors import LockwrightError, nearest_hint
 
-from lockwright_lab.study import toml_table
 from lockwright_lab.study.program import entry
 from lockwright_lab.study.program.entry import Program
-from lockwright_lab.study.toml_table import Table
 
 FOLDER = Path(__file__).parents[1] / "catalogue"
 
@@ -27,16 +26,18 @@ def path(name: str, folder: Path = FOLDER) -> Path:
     return folder / f"{name}.toml"
 
 
-def table(name: str, folder: Path = FOLDER) -> Table:
+def table(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """Return the keys of an entry, with those that it inherits by `from`."""
-    child = toml_table.load(path(name, folder))
-    parent = child.text("from", "")
+    child = {"name": name, **documents.read_toml(path(name, folder))}
+    parent = child.pop("from", "")
     if not parent:
         return child
-    if parent == name or toml_table.load(path(parent, folder)).has("from"):
-        raise child.complaint("from", f"'{parent}' is not an entry of its own", "name one that is")
-    values = {key: value for key, value in child.values.items() if key != "from"}
-    return Table(child.file, child.key, merged(table(parent, folder).values, values))
+    inherited = documents.read_toml(path(str(parent), folder))
+    if "from" in inherited:
+        file = path(name, folder)
+        what = f"{file}: from: '{parent}' is not an entry of its own"
+        raise LockwrightError(what, "name one that is")
+    return merged(inherited, child)
 
 
 def merged(parent: Mapping[str, Any], child: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,8 +52,8 @@ def merged(parent: Mapping[str, Any], child: Mapping[str, Any]) -> dict[str, Any
 
 def find(name: str, folder: Path = FOLDER) -> Program:
     """Return the entry of that name. Raises LockwrightError if there is none, or if it is wrong."""
-    values = table(name, folder)
-    program = entry.read(values, name)
+    program = entry.read(table(name, folder), str(path(name, folder)))
     if program.name != name:
-        raise values.complaint("name", f"is '{program.name}'", f"name it '{name}', as the file")
+        what = f"{path(name, folder)}: name is '{program.name}'"
+        raise LockwrightError(what, f"name it '{name}', as the file")
     return program

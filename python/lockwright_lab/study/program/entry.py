@@ -1,55 +1,105 @@
-"""The entry of a program, and its reader from TOML; docs/lab/programs.md describes every key."""
+"""The entry of a program, decoded from TOML; docs/lab/programs.md describes every key."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from lockwright.base import documents
+from lockwright.base.documents import Table
+from lockwright.base.errors import nearest_hint
+from msgspec import Meta, field
+from msgspec.structs import force_setattr
 
 from lockwright_lab.study.program.inputs import KINDS
 from lockwright_lab.study.program.readers import READERS
 from lockwright_lab.study.schema import METRICS
-from lockwright_lab.study.toml_table import Table
 
-Command = str | tuple[str, ...]
-"""A line for `sh -ec`, or the words of a program."""
+Command = Annotated[str, Meta(pattern=r"\S")] | Annotated[tuple[str, ...], Meta(min_length=1)]
+"""A line for `sh -ec`, or the words of a program; an empty tuple for none."""
 
 OUTPUT = "output"
 """The name, among file names, of the measured command's output."""
 
-HIGHER, LOWER = "higher", "lower"
-TAKES = ("last", "first", "mean", "median", "max", "min", "sum")
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
-_UNDER_LOCK = ("server", "command", "both")
+HIGHER: Literal["higher"] = "higher"
+LOWER: Literal["lower"] = "lower"
+Take = Literal["last", "first", "mean", "median", "max", "min", "sum"]
+TAKES: tuple[Take, ...] = get_args(Take)
+
+MOST_THREADS = 100_000
+"""The default of `most`."""
+
+Count = Annotated[int, Meta(ge=1, le=1_000_000)]
+_Limit = Annotated[float, Meta(ge=0.001, le=1e9)]
+"""Seconds of a time limit."""
 
 
-@dataclass(frozen=True)
-class Input:
-    """A file or directory that is made once: either `kind` with `arguments`, which are texts that
-    may have placeholders, or `command`."""
+def _check_among(key: str, value: str, known: Collection[str]) -> None:
+    if value not in known:
+        raise ValueError(f"{key} is '{value}'; {nearest_hint(value, known)}")
+
+
+def _groups(key: str, pattern: str) -> int:
+    """Return the number of groups of a regular expression. Raises ValueError if it is none."""
+    try:
+        return re.compile(pattern).groups
+    except re.error as error:
+        raise ValueError(f"{key}: '{pattern}' is not a regular expression: {error}") from error
+
+
+class Input(Table, frozen=True):
+    """A file or directory that is made once: either `kind` with `arguments`, which are numbers, or
+    texts that may have placeholders; or `command`."""
 
     name: str
     kind: str = ""
-    arguments: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, int | str] = {}
     command: Command = ()
 
-
-@dataclass(frozen=True)
-class Metric:
-    """A number to read. reader: `wall`, `regex`, `json` or the name of a built-in reader. source:
-    OUTPUT or a file; better: HIGHER or LOWER; skip: number of values left out at the start, as
-    during warm-up; take: one of TAKES, for the others."""
-
-    reader: str
-    pattern: str
-    source: str
-    unit: str
-    better: str
-    skip: int = 0
-    take: str = "last"
+    def __post_init__(self) -> None:
+        if self.name in ("", ".", "..") or "/" in self.name:
+            raise ValueError(f"name is '{self.name}'; give the name of a file, without a directory")
+        if self.command:
+            if self.kind or self.arguments:
+                raise ValueError("has a command and more; leave out one of them")
+            return
+        _check_among("kind", self.kind, KINDS)
+        for name in self.arguments:
+            if name not in KINDS[self.kind].defaults:
+                known = ", ".join(KINDS[self.kind].defaults) or "none"
+                raise ValueError(f"{name} is not a number of {self.kind}; it has {known}")
 
 
-@dataclass(frozen=True)
-class Server:
+class Metric(Table, frozen=True):
+    """A number to read. reader: `wall`, `regex`, `json` or the name of a built-in reader, which
+    have a default unit and direction; pattern, path: for `regex` and `json`. source: OUTPUT or a
+    file; skip: number of values left out at the start, as during warm-up; take: for the others."""
+
+    reader: str = field(name="read")
+    pattern: str = ""
+    source: str = field(default=OUTPUT, name="from")
+    unit: str = ""
+    better: Literal["higher", "lower", ""] = ""
+    skip: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    take: Take = "last"
+    path: str = ""
+
+    def __post_init__(self) -> None:
+        _check_among("read", self.reader, ("wall", "regex", "json", *READERS))
+        if self.reader == "wall":
+            force_setattr(self, "unit", "s")
+            force_setattr(self, "better", LOWER)
+        elif known := READERS.get(self.reader):
+            force_setattr(self, "unit", self.unit or known.unit)
+            force_setattr(self, "better", self.better or known.better)
+        needed = {"regex": ["pattern"], "json": ["path"]}.get(self.reader, [])
+        for key in (*needed, "unit", "better"):
+            if not getattr(self, key):
+                raise ValueError(f"{key} is missing; a reader '{self.reader}' needs it")
+        if (groups := _groups("pattern", self.pattern)) > 1:
+            raise ValueError(f"pattern has {groups} groups; keep one, write the others as (?:...)")
+
+
+class Server(Table, frozen=True):
     """The server of the measured command. ready_command, ready_pattern: tests that it is ready, at
     most one of them; without, `{port}` has to accept connections. seconds: time limit until it is
     ready, and again until it has ended. load: a command after it is ready, such as one that fills a
@@ -58,275 +108,131 @@ class Server:
     command: Command
     ready_command: Command = ()
     ready_pattern: str = ""
-    seconds: float = 30.0
+    seconds: _Limit = 30.0
     load: Command = ()
     stop: Command = ()
 
+    def __post_init__(self) -> None:
+        _groups("ready_pattern", self.ready_pattern)
+        if self.ready_command and self.ready_pattern:
+            raise ValueError("has both ready_command and ready_pattern; leave out one")
 
-@dataclass(frozen=True)
-class Check:
+
+class Warmup(Table, frozen=True):
+    """A command, by default the measured one, that is run `runs` times before."""
+
+    command: Command = ()
+    runs: Count = 1
+
+
+class Check(Table, frozen=True):
     """The conditions of a correct run. status: exit status; matches, absent: expressions that must,
     or must not, match the output; same: OUTPUT or files that must be the same as under the baseline
     lock; sha256: by OUTPUT or file; command: must succeed after the measured one, while the server
     still runs."""
 
-    status: int = 0
+    status: Annotated[int, Meta(ge=0, le=255)] = 0
     matches: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
-    sha256: Mapping[str, str] = field(default_factory=dict)
+    sha256: Mapping[str, str] = {}
     command: Command = ()
 
+    def __post_init__(self) -> None:
+        for key in ("matches", "absent"):
+            for pattern in getattr(self, key):
+                _groups(key, pattern)
 
-@dataclass(frozen=True)
-class Program:
+
+class Program(Table, frozen=True):
     """One program with one workload.
 
     packages: of Debian; install: a hint where these are not enough; needs: required commands, files
     or patterns of files; version: a command whose first line is stored. environment, preload:
-    variables and further libraries of the process under the lock; under: which process that is.
-    least, most: numbers of threads. timeout: seconds of the measured command; seconds: typical
-    duration of a run, 0 if unknown. memory: whether its files should be in memory. without: locks
-    to leave out, with the reasons. files: texts written into {work} before each run. before, after:
-    commands around each run. warmup: a command run `warmups` times before the measured one.
+    variables and further libraries of the process under the lock; under: which process that is, by
+    default the server if there is one. least, most: numbers of threads. timeout: seconds of the
+    measured command; seconds: typical duration of a run, 0 if unknown. memory: whether its files
+    should be in memory. without: locks to leave out, with the reasons. files: texts written into
+    {work} before each run. before, after: commands around each run.
     """
 
-    name: str
+    name: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9._-]*$")]
     command: Command
-    metric: Metric
+    metric: Metric = Metric("wall")
     about: str = ""
     category: str = ""
     packages: tuple[str, ...] = ()
     install: str = ""
     needs: tuple[str, ...] = ()
     version: Command = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = {}
     preload: tuple[str, ...] = ()
-    under: str = "command"
-    least: int = 1
-    most: int = 100_000
-    timeout: float = 60.0
-    seconds: float = 0.0
+    under: Literal["server", "command", "both"] | None = None
+    least: Count = field(default=1, name="least_threads")
+    most: Count = field(default=MOST_THREADS, name="most_threads")
+    timeout: _Limit = 60.0
+    seconds: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
     memory: bool = False
-    without: Mapping[str, str] = field(default_factory=dict)
-    inputs: tuple[Input, ...] = ()
-    files: Mapping[str, str] = field(default_factory=dict)
+    without: Mapping[str, str] = {}
+    inputs: tuple[Input, ...] = field(default=(), name="input")
+    files: Mapping[str, str] = {}
     before: Command = ()
     after: Command = ()
     server: Server | None = None
-    warmup: Command = ()
-    warmups: int = 0
+    warmup: Warmup | None = None
     latency: Metric | None = None
     check: Check = Check()
+
+    def __post_init__(self) -> None:
+        if self.under in ("server", "both") and self.server is None:
+            raise ValueError(f"under is '{self.under}'; there is no server: leave it out")
+        for command in self.locked:
+            if isinstance(command, str) and "{lock}" not in command:
+                raise ValueError(
+                    f"command: '{command.strip()[:60]}' does not say which of its programs is under"
+                    " the lock; put {lock} before its name, or write the command as a list"
+                )
+        if self.least > self.most:
+            raise ValueError("least_threads is above most_threads; correct one of them")
+        if len({each.name for each in self.inputs}) < len(self.inputs):
+            raise ValueError("two inputs have the same name; rename one")
+        units = METRICS["latency"].units
+        if self.latency is not None and self.latency.unit.lower() not in units:
+            raise ValueError(f"latency.unit is '{self.latency.unit}'; give {', '.join(units)}")
+        self._check_readiness()
+
+    def _check_readiness(self) -> None:
+        server = self.server
+        if server is None or server.ready_command or server.ready_pattern:
+            return
+        words = (server.command,) if isinstance(server.command, str) else server.command
+        if not any("{port}" in text for text in (*words, *self.files.values())):
+            raise ValueError(
+                "server has no test of when it is ready; use {port}, ready_command or ready_pattern"
+            )
 
     @property
     def locked(self) -> tuple[Command, ...]:
         """The commands that run under the lock."""
-        server = self.server.command if self.server else ()
+        server: Command = self.server.command if self.server else ()
+        under = self.under or ("server" if self.server else "command")
         return {"server": (server,), "command": (self.command,), "both": (server, self.command)}[
-            self.under
+            under
         ]
 
 
-def read(table: Table, name: str | None = None) -> Program:
-    """Return the program of a table. name: the default of its key `name`. Raises LockwrightError
-    for any fault in the table."""
-    program_name = table.text("name", name if name is not None else ...)
-    if not _NAME.fullmatch(program_name):
-        raise table.complaint(
-            "name", f"is '{program_name}'", "use small letters, digits, points and hyphens"
-        )
-    server = _server(table)
-    program = Program(
-        name=program_name,
-        command=_command(table, "command", ...),
-        metric=_metric(table, "metric") or Metric("wall", "", OUTPUT, "s", LOWER),
-        about=table.text("about", ""),
-        category=table.text("category", ""),
-        packages=table.texts("packages", []),
-        install=table.text("install", ""),
-        needs=table.texts("needs", []),
-        version=_command(table, "version"),
-        environment=table.pairs("environment"),
-        preload=table.texts("preload", []),
-        under=table.text("under", "server" if server else "command", _UNDER_LOCK),
-        least=table.integer("least_threads", 1, 1),
-        most=table.integer("most_threads", 100_000, 1),
-        timeout=table.number("timeout", 60.0, 0.001),
-        seconds=table.number("seconds", 0.0),
-        memory=table.flag("memory"),
-        without=table.pairs("without"),
-        inputs=tuple(map(_input, table.tables("input"))),
-        files=table.pairs("files"),
-        before=_command(table, "before"),
-        after=_command(table, "after"),
-        server=server,
-        **_warmup(table),
-        latency=_metric(table, "latency"),
-        check=_check(table),
-    )
-    table.end()
-    _check_consistency(table, program)
-    return program
+def read(document: Mapping[str, Any], where: str) -> Program:
+    """Return the program of a table. where: its place, for messages. Raises LockwrightError for any
+    fault in it."""
+    values = dict(document)
+    if isinstance(values.get("input"), list):
+        values["input"] = [_with_arguments(each) for each in values["input"]]
+    return documents.convert(Program, values, where)
 
 
-def _command(table: Table, name: str, default: Any = ()) -> Command:
-    value = table.value(name, (str, list), "a line for the shell, or a list of words", default)
-    if isinstance(value, str):
-        if not value.strip():
-            raise table.complaint(name, "is empty", "give a command, or leave it out")
-        return value
-    if name in table.values and not (value and all(isinstance(word, str) for word in value)):
-        raise table.complaint(name, "is not a list of words", "write it as ['xz', '-k', 'file']")
-    return tuple(value)
-
-
-def _input(table: Table) -> Input:
-    name = table.text("name")
-    if name in ("", ".", "..") or "/" in name:
-        raise table.complaint(
-            "name", f"is '{name}'", "give the name of a file, without a directory"
-        )
-    if table.has("command"):
-        input_ = Input(name, command=_command(table, "command"))
-        table.end()
-        return input_
-    kind = table.text("kind", among=tuple(KINDS))
-    numbers = table.values.keys() - {"name", "kind"}
-    arguments = {}
-    for name_of_number in sorted(numbers):
-        if name_of_number not in KINDS[kind].defaults:
-            known = ", ".join(KINDS[kind].defaults) or "none"
-            raise table.complaint(name_of_number, f"is not a number of {kind}", f"it has {known}")
-        value = table.value(
-            name_of_number, (int, str), "a whole number or a text such as {=10*s}", ...
-        )
-        arguments[name_of_number] = str(value)
-    table.end()
-    return Input(name, kind, arguments)
-
-
-def _server(table: Table) -> Server | None:
-    server_table = table.table("server")
-    if server_table is None:
-        return None
-    server = Server(
-        command=_command(server_table, "command", ...),
-        ready_command=_command(server_table, "ready_command"),
-        ready_pattern=server_table.text("ready_pattern", ""),
-        seconds=server_table.number("seconds", 30.0, 0.001),
-        load=_command(server_table, "load"),
-        stop=_command(server_table, "stop"),
-    )
-    _check_pattern(server_table, "ready_pattern", server.ready_pattern)
-    server_table.end()
-    if server.ready_command and server.ready_pattern:
-        raise server_table.complaint(
-            "", "has both ready_command and ready_pattern", "leave out one"
-        )
-    if (
-        not (server.ready_command or server.ready_pattern)
-        and not any("{port}" in word for word in _texts_of(server.command))
-        and not any("{port}" in text for text in table.values.get("files", {}).values())
-    ):
-        raise server_table.complaint(
-            "", "has no test of when it is ready", "use {port}, ready_command or ready_pattern"
-        )
-    return server
-
-
-def _texts_of(command: Command) -> tuple[str, ...]:
-    return (command,) if isinstance(command, str) else command
-
-
-def _warmup(table: Table) -> dict[str, Any]:
-    warmup_table = table.table("warmup")
-    if warmup_table is None:
-        return {}
-    warmup = {
-        "warmup": _command(warmup_table, "command"),
-        "warmups": warmup_table.integer("runs", 1, 1),
-    }
-    warmup_table.end()
-    return warmup
-
-
-def _metric(table: Table, name: str) -> Metric | None:
-    metric_table = table.table(name)
-    if metric_table is None:
-        return None
-    reader = metric_table.text("read", among=("wall", "regex", "json", *READERS))
-    known = READERS.get(reader)
-    is_wall = reader == "wall"
-    unit = "s" if is_wall else known.unit if known else ...
-    better = LOWER if is_wall else known.better if known else ...
-    metric = Metric(
-        reader=reader,
-        pattern=metric_table.text("pattern")
-        if reader == "regex"
-        else metric_table.text("path")
-        if reader == "json"
-        else "",
-        source=metric_table.text("from", OUTPUT),
-        unit=metric_table.text("unit", unit),
-        better=metric_table.text("better", better, (HIGHER, LOWER)),
-        skip=metric_table.integer("skip", 0),
-        take=metric_table.text("take", "last", TAKES),
-    )
-    if reader == "regex":
-        groups = _check_pattern(metric_table, "pattern", metric.pattern)
-        if groups > 1:
-            raise metric_table.complaint(
-                "pattern", f"has {groups} groups", "keep one, write the others as (?:...)"
-            )
-    if name == "latency" and metric.unit.lower() not in METRICS["latency"].units:
-        known_units = ", ".join(METRICS["latency"].units)
-        raise metric_table.complaint("unit", f"is '{metric.unit}'", f"latency is in {known_units}")
-    metric_table.end()
-    return metric
-
-
-def _check(table: Table) -> Check:
-    check_table = table.table("check")
-    if check_table is None:
-        return Check()
-    check = Check(
-        status=check_table.integer("status", 0, 0, 255),
-        matches=check_table.texts("matches", []),
-        absent=check_table.texts("absent", []),
-        same=check_table.texts("same", []),
-        sha256=check_table.pairs("sha256"),
-        command=_command(check_table, "command"),
-    )
-    for name, patterns in (("matches", check.matches), ("absent", check.absent)):
-        for pattern in patterns:
-            _check_pattern(check_table, name, pattern)
-    check_table.end()
-    return check
-
-
-def _check_pattern(table: Table, name: str, pattern: str) -> int:
-    try:
-        return re.compile(pattern).groups
-    except re.error as error:
-        raise table.complaint(
-            name, f"'{pattern}' is not a regular expression: {error}", "correct it"
-        ) from error
-
-
-def _check_consistency(table: Table, program: Program) -> None:
-    """Check conditions that involve several keys. Raises LockwrightError if one fails."""
-    if program.under != "command" and program.server is None:
-        raise table.complaint("under", f"is '{program.under}'", "there is no server; leave it out")
-    for command in program.locked:
-        if isinstance(command, str) and "{lock}" not in command:
-            raise table.complaint(
-                "command",
-                f"'{command.strip()[:60]}' does not say which of its programs is under the lock",
-                "put {lock} before the name of the program, or write the command as a list",
-            )
-    if program.least > program.most:
-        raise table.complaint("least_threads", "is above most_threads", "correct one of them")
-    paths = [input_.name for input_ in program.inputs]
-    if len(set(paths)) != len(paths):
-        raise table.complaint("input", "two have the same name", "rename one")
+def _with_arguments(table: Any) -> Any:
+    """Return the table of an input with the numbers of its kind in a table of their own."""
+    if not isinstance(table, dict):
+        return table
+    known = {key: table[key] for key in ("name", "kind", "command") if key in table}
+    return {**known, "arguments": {key: table[key] for key in table if key not in known}}

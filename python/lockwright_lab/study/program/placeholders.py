@@ -34,7 +34,7 @@ def made(program: Program, scale: float) -> list[ResolvedInput]:
     for input_ in program.inputs:
         if input_.kind:
             numbers = {
-                name: int(template.fill(text, {}, {"s": scale}))
+                name: int(template.fill(str(text), {}, {"s": scale}))
                 for name, text in input_.arguments.items()
             }
             inputs.append(

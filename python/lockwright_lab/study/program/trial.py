@@ -145,8 +145,10 @@ class Trial:
             with self._server(values):
                 if program.server:
                     self._run_required(values, program.server.load, "server.load", limit)
-                for _ in range(program.warmups):
-                    self._run_required(values, program.warmup or program.command, "warmup", limit)
+                if program.warmup:
+                    for _ in range(program.warmup.runs):
+                        command = program.warmup.command or program.command
+                        self._run_required(values, command, "warmup", limit)
                 result = self._measured(values, limit)
                 if result.outcome != record.FINISHED and program.server:
                     server = self._process(values, program.server.command, "server")
@@ -323,7 +325,7 @@ def _value(metric: Metric, values: Placeholders, texts: list[str], wall: float) 
         if metric.reader == "regex":
             readings = readers.by_pattern(metric.pattern, [text])
         elif metric.reader == "json":
-            readings = readers.by_path(metric.pattern, text)
+            readings = readers.by_path(metric.path, text)
         else:
             readings = readers.READERS[metric.reader].find(text)
         if readings:
