@@ -18,6 +18,7 @@ from lockwright.commands.common.options import (
     preload_option,
     store_value,
 )
+from lockwright.experiment import Experiment
 from lockwright.run.bench_program import Subject, loops_per_us, subjects
 from rich.table import Table
 
@@ -33,6 +34,7 @@ from lockwright_lab.bench.output import show
 from lockwright_lab.commands.bench import interposition
 from lockwright_lab.commands.bench import plan as plans
 from lockwright_lab.commands.bench.claims import claims
+from lockwright_lab.commands.bench.experiments import Common, measurement
 from lockwright_lab.commands.bench.predictions import command as predictions
 from lockwright_lab.commands.bench.profile_cost import command as profile_cost
 from lockwright_lab.commands.bench.published import command as published
@@ -43,7 +45,7 @@ from lockwright_lab.commands.bench.skeletons import command as skeletons
 from lockwright_lab.commands.bench.tour import tour
 from lockwright_lab.commands.bench.tune import command as tune
 
-_Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class _Measurements(Group):
@@ -215,7 +217,7 @@ def footprint(request: _Request) -> None:
     request.show(tables, footprint_runs.remarks(request.report))
 
 
-@_measurement(handover_runs.COLUMNS, 7, handover_runs.DEFAULT_LOCKS)
+@measurement(handover_runs.COLUMNS, 7, handover_runs.DEFAULT_LOCKS)
 @_number_list_option(
     "--threads-per-core", "1,4,16", help_text="Threads for each processor; a table for each number."
 )
@@ -230,14 +232,16 @@ def footprint(request: _Request) -> None:
     metavar="NS",
     min=0,
 )
-def handover(request: _Request) -> None:
+def handover(common: Common, threads_per_core: str, **options: float) -> Experiment:
     """Measure threads that contend for one mutex, as many as processors and many more."""
-    counts = _thread_counts(request.specific.pop("threads-per-core"))
-    request.specific["loops-per-us"] = loops_per_us()
-    tables = handover_runs.measure(
-        request.report, request.chosen, request.runs, request.specific, counts, request.timeout
+    named = {name.replace("_", "-"): value for name, value in options.items()}
+    return handover_runs.handover(
+        common.chosen,
+        common.runs,
+        named,
+        _thread_counts(threads_per_core),
+        common.timeout,
     )
-    request.show(tables, handover_runs.remarks(request.report, processors()))
 
 
 @_measurement(herd_runs.COLUMNS, 9, herd_runs.DEFAULT_LOCKS)
@@ -349,6 +353,7 @@ def park(request: _Request) -> None:
     request.show(park_runs.measure(request.report, request.runs, request.specific, request.timeout))
 
 
+bench.add_command(handover)
 bench.add_command(claims)
 bench.add_command(tour)
 bench.add_command(tune)

@@ -1,0 +1,60 @@
+"""The options of every command that carries out an experiment."""
+
+import textwrap
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, Protocol
+
+import click
+
+from lockwright.commands.common import grammar
+from lockwright.experiment.conduct import Request
+
+_OPTIONS: tuple[Callable[..., Any], ...] = (
+    grammar.json_file("every run and every figure"),
+    grammar.csv_file("a line for each run"),
+    grammar.html_file(),
+    click.option(
+        "--db",
+        type=grammar.FILE,
+        metavar="FILE",
+        callback=grammar.writable,
+        help="Store the runs in this SQLite file.",
+    ),
+    click.option("--resume", is_flag=True, help="Resume the same command that was interrupted."),
+    click.option("--title", metavar="TEXT", help="Title of the report."),
+)
+
+
+def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of `Request`, passed to the command as its argument `request`."""
+
+    @wraps(command)
+    def with_request(**values: Any) -> Any:
+        names = ("json_file", "csv_file", "html_file", "db", "resume", "title")
+        request = Request(**{name: values.pop(name) for name in names})
+        return command(request=request, **values)
+
+    for option in reversed(_OPTIONS):
+        with_request = option(with_request)
+    return with_request
+
+
+class _Defined(Protocol):
+    @property
+    def heading(self) -> str: ...
+    @property
+    def definition(self) -> str: ...
+
+
+SPREAD = "Columns (±: half the distance between the quartiles over the rounds):"
+
+
+def definitions(columns: Iterable[_Defined], heading: str = SPREAD) -> str:
+    """Return the definitions of columns as a block for click's help text, which `\\b` keeps from
+    wrapping."""
+    lines = ["\b", heading]
+    for column in columns:
+        text = f"{column.heading}: {column.definition}"
+        lines += textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join(lines)

@@ -1,0 +1,157 @@
+"""Runs of the measuring program as outcomes of an experiment.
+
+Their details have the lines that the program printed: `lines` of the run itself, `beside` of the C
+library's run next to it; and `counting`, the details of a run under the counting library, with its
+`counts`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from lockwright.experiment import FAILED, FINISHED, TIMEOUT, Contender, Outcome
+from lockwright.run import bench_program
+from lockwright.run.bench_program import LIBC, Subject, calls_served_by_others, number, run
+from lockwright.run.tools import Line
+
+from lockwright_lab.bench.metered import operations
+
+Value = Callable[[Outcome], float | None]
+
+
+def contenders(chosen: Sequence[Subject]) -> list[Contender]:
+    """Return the subjects as contenders."""
+    return [Contender(each.name, subject=each) for each in chosen]
+
+
+def outcome(subject: Subject, made: bench_program.Outcome) -> Outcome:
+    """Return the outcome of one run of the program."""
+    ended = TIMEOUT if made.timed_out else FAILED if made.failure else FINISHED
+    details: dict[str, Any] = {
+        "others": made.others,
+        "meters": dict(made.meters),
+        "lines": list(made.lines),
+        "operations": operations(made.lines),
+        "measured_operations": operations(made.lines, measured=True),
+        "problems": exclusion(made.lines),
+        "remarks": calls_served_by_others(subject, made.lines),
+    }
+    if made.counts is not None:
+        details["counts"] = asdict(made.counts)
+    return Outcome(ended, made.seconds, {}, made.failure, details)
+
+
+def exclusion(lines: Sequence[Line]) -> list[str]:
+    """Return a line if a run had not as many sections as acquisitions."""
+    final = next((each for each in lines if each.get("kind") == "final"), None)
+    if final is None or "guarded" not in final:
+        return []
+    same = number(final, "guarded") == number(final, "acquisitions")
+    return [] if same else ["two threads were inside the section at once"]
+
+
+def measure(
+    contender: Contender,
+    workload: str,
+    options: Mapping[str, object],
+    timeout: float,
+    *,
+    prefix: tuple[str, ...] = (),
+) -> Outcome:
+    """Make one run under a contender."""
+    subject, variables = contender.subject, contender.environment
+    made = run(subject, workload, options, timeout=timeout, environment=variables, prefix=prefix)
+    return outcome(subject, made)
+
+
+def beside_libc(
+    contender: Contender,
+    round_number: int,
+    workload: str,
+    options: Mapping[str, object],
+    timeout: float,
+) -> Outcome:
+    """Run a contender and libc one after the other; return the outcome of the contender's run.
+
+    The order alternates from round to round, so that a drift affects both equally. libc is also run
+    against itself, which shows the effect of noise on a ratio.
+    """
+    pair = [contender, Contender(LIBC, subject=Subject(LIBC))]
+    order = (0, 1) if round_number % 2 else (1, 0)
+    made = {index: measure(pair[index], workload, options, timeout) for index in order}
+    own, libc = made[0], made[1]
+    return _with(own, libc, "libc", beside=libc.details["lines"] if libc.finished else [])
+
+
+def also_counted(
+    own: Outcome,
+    contender: Contender,
+    workload: str,
+    options: Mapping[str, object],
+    timeout: float,
+) -> Outcome:
+    """Return the outcome of a run with `counting`, that of another one under the counting library;
+    without it if there is no such library, or the run was killed."""
+    subject: Subject = contender.subject
+    if subject.counting is None or own.ended == TIMEOUT:
+        return own
+    made = outcome(subject, run(subject, workload, options, timeout=timeout, counting=True))
+    if subject.lock is not None and subject.lock.category == "library":
+        for name in ("futex_waits", "futex_wakes"):
+            made.details["counts"].pop(name)
+    counting = made.details if made.finished else {}
+    return _with(own, made, "counting run", counting=counting)
+
+
+def _with(own: Outcome, other: Outcome, name: str, **details: object) -> Outcome:
+    """Return an outcome with further details, and the problems of another run."""
+    problems = [*own.details["problems"], *other.details["problems"]]
+    if other.ended == FAILED:
+        problems.append(f"{name}: {other.note}")
+    wall = own.wall + other.wall
+    return replace(own, wall=wall, details={**own.details, **details, "problems": problems})
+
+
+def calibration() -> dict[str, float]:
+    """Return the option for the speed of the busy work, which is measured once for all runs."""
+    return {"loops-per-us": bench_program.loops_per_us()}
+
+
+def line(made: Outcome, kind: str, of: str = "lines") -> Line | None:
+    """Return the first line of a kind, None if there is none. of: the detail with the lines."""
+    return next((each for each in made.details.get(of, ()) if each.get("kind") == kind), None)
+
+
+def field(kind: str, name: str, per: str | None = None, factor: float = 1.0) -> Value:
+    """Return a figure: a field of the line of a kind, divided by another field of it."""
+
+    def value(made: Outcome) -> float | None:
+        found = line(made, kind)
+        if found is None or name not in found:
+            return None
+        divisor = 1.0 if per is None else number(found, per)
+        return factor * number(found, name) / divisor if divisor else None
+
+    return value
+
+
+def to_libc(figure: Value) -> Value:
+    """Return the ratio of a figure to that of the C library's run beside it."""
+
+    def value(made: Outcome) -> float | None:
+        beside = figure(replace(made, details={"lines": made.details.get("beside", ())}))
+        own = figure(made)
+        return own / beside if own is not None and beside else None
+
+    return value
+
+
+def counted(name: str, per: str) -> Value:
+    """Return a figure of the counting run: a count divided by another one; None for the calls of
+    the C library's own mutex, which are not counted."""
+
+    def value(made: Outcome) -> float | None:
+        counts = made.details.get("counting", {}).get("counts") or {}
+        return counts[name] / counts[per] if name in counts and counts.get(per) else None
+
+    return value
