@@ -11,7 +11,7 @@ from lockwright.base import extensions
 from lockwright.base.errors import LockwrightError, nearest_hint
 from lockwright.simulate import measurement
 
-PAGE = "docs/simulation.md"
+PAGE = "docs/lab/simulation.md"
 
 _BUILT_IN = Path(__file__).parent / "machines"
 

@@ -103,8 +103,8 @@ def command(
     rwlock runs reader-writer locks.
 
     Every simulation checks mutual exclusion and that every sleeper is woken; a lock that fails is
-    reported, and the status is 1. No figure is measured: docs/simulation.md gives the sources of
-    the machines' figures and the validation of the ranks.
+    reported, and the status is 1. No figure is measured: docs/lab/simulation.md gives the sources
+    of the machines' figures and the validation of the ranks.
     """
     import tempfile
 
