@@ -13,6 +13,8 @@ from support.processes import captured
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "lockwright"
+CONTRACTS = {"lockwright": "layers", "lockwright_lab": "laboratory"}
+"""The contract of each package."""
 
 
 def contracts() -> dict[str, dict[str, list[str]]]:
@@ -20,27 +22,31 @@ def contracts() -> dict[str, dict[str, list[str]]]:
     return {each["id"]: each for each in settings["contracts"]}
 
 
-def layers() -> list[list[str]]:
-    """Return the layers of the contract, the highest first, without the modules of the root."""
-    lines = [line.split(" | ") for line in contracts()["layers"]["layers"]]
-    packages = [[name for name in line if (PACKAGE / name).is_dir()] for line in lines]
+def layers(package: str) -> list[list[str]]:
+    """Return the layers of the contract of a package, the highest first, without its modules."""
+    lines = [line.split(" | ") for line in contracts()[CONTRACTS[package]]["layers"]]
+    folder = PACKAGE.parent / package
+    packages = [[name for name in line if (folder / name).is_dir()] for line in lines]
     return [sorted(line) for line in packages if line]
 
 
-def table_rows() -> list[list[str]]:
+def table_rows(package: str) -> list[list[str]]:
     """Return the packages of each row of the table, in its order."""
-    text = (ROOT / "docs" / "developing.md").read_text().partition("\n## Folders\n")[2]
-    cells = re.findall(r"^\| (`python/lockwright/\w+/`[^|]*) \|", text, re.MULTILINE)
-    return [sorted(re.findall(r"`(?:python/lockwright/)?(\w+)/`", cell)) for cell in cells]
+    text = (ROOT / "docs" / "developing.md").read_text()
+    _, _, below = text.partition(f"\n| of `python/{package}/` |")
+    rows = [row for row in below.split("\n\n")[0].splitlines() if row.startswith("| `")]
+    return [sorted(re.findall(r"`(\w+)/`", row.split(" | ")[0])) for row in rows]
 
 
-def test_every_package_is_in_the_contract() -> None:
-    found = {each.parent.name for each in PACKAGE.glob("*/__init__.py")}
-    assert sorted(chain.from_iterable(layers())) == sorted(found)
+@pytest.mark.parametrize("package", CONTRACTS)
+def test_every_package_is_in_the_contract(package: str) -> None:
+    found = {each.parent.name for each in (PACKAGE.parent / package).glob("*/__init__.py")}
+    assert sorted(chain.from_iterable(layers(package))) == sorted(found)
 
 
-def test_the_table_of_folders_is_the_contract() -> None:
-    assert table_rows() == layers()
+@pytest.mark.parametrize("package", CONTRACTS)
+def test_the_table_of_folders_is_the_contract(package: str) -> None:
+    assert table_rows(package) == layers(package)
 
 
 def test_no_import_is_ignored() -> None:
@@ -73,7 +79,9 @@ def test_an_import_upwards_is_found(
 ) -> None:
     """An import inside a function is found too; the unchanged tree has none."""
     package = tmp_path / "lockwright"
-    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in CONTRACTS:
+        source = PACKAGE.parent / name
+        shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     if module is not None:
         changed = package / module
         changed.write_text(f"{changed.read_text()}\n\ndef _late() -> None:\n    {line}\n")
