@@ -297,33 +297,6 @@ def test_t16_correlation_i48() -> None:
     assert differing(mine, there, MEMCACHED) == set()
 
 
-# Performance mode: the runs of I-48 are of its energy-saving mode (8.1, 9.2), so these cannot be
-# had. Were the runs of that mode, as they would be if the files were mixed up, this would fail.
-
-
-@pytest.mark.parametrize(
-    ("file", "name"),
-    [
-        ("seed_T20_gain_I48_perf.csv", "effect"),
-        ("seed_T33_best_I48_perf.csv", "best"),
-        ("seed_T40_pair_opt_I48_perf.csv", "pairwise-opt"),
-        ("seed_T47_pair_max_I48_perf.csv", "pairwise-max"),
-        ("seed_T67_change_I48_perf.csv", "changes"),
-    ],
-)
-def test_the_runs_of_i48_are_of_the_other_mode(file: str, name: str) -> None:
-    above, beside = "pair" in name, name in ("best", "pairwise-opt", "pairwise-max")
-    wanted = theirs(file, locks_above=above, locks_beside=beside)
-    mine = ours(f"I-48.throughput.{name}")
-    # Volrend is sensitive in performance mode only.
-    there = set(wanted) - set(MEMCACHED) - {"volrend"}
-    assert there <= set(mine)
-    columns = {column for cells in wanted.values() for column in cells} - {"flag"}
-    assert columns <= set(next(iter(mine.values())))
-    cells = sum(len(line) for line in wanted.values())
-    assert len(differing(mine, wanted, (*MEMCACHED, "volrend"))) > cells / 4
-
-
 def test_every_published_table_has_a_test() -> None:
     """Else one that is added would be taken for reproduced."""
     import ast
