@@ -1,4 +1,4 @@
-"""Read valid files with random faults, and report what is no proper answer; `./dev fuzz-files`."""
+"""Read files with random faults; report all but a clean result or error; `./dev fuzz-files`."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support import file_faults, file_fuzzing  # noqa: E402  (needs the path above)
+from support import file_fuzzing  # noqa: E402  (needs the path above)
 
 #: Files that one reader reads before the next reader's turn.
 _TURN = 100
@@ -87,13 +87,8 @@ def _fuzz(
 def main() -> int:
     """Read files until the time is used up; return 1 if one was not read or refused properly."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=30, help="in all (30)")
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=file_faults.PLAUSIBLE,
-        help=f"the first ({file_faults.PLAUSIBLE})",
-    )
+    parser.add_argument("--minutes", type=float, default=30, help="total minutes (30)")
+    parser.add_argument("--seed", type=int, default=1000, help="the first (1000)")
     parser.add_argument(
         "--reader",
         action="append",

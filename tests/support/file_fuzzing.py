@@ -54,7 +54,7 @@ from lockwright_lab.study.campaign.store import Store
 from lockwright_lab.study.program.trial import Result
 from predict import examples
 
-from support import buffer_reader, run_log_readers
+from support import buffer_reader
 from support.file_faults import mutate
 from support.made_profile import made_profile
 
@@ -344,36 +344,6 @@ READERS = (
     Reader("counts", "counts.bin", _write_counts, _function(counters.read)),
     Reader("segment", "segment.bin", _write_segment, _function(_read_segment)),
     Reader("profile buffer", "buffer.bin", buffer_reader.write, _function(buffer_reader.read)),
-    Reader(
-        "tour resumed",
-        "tour.jsonl",
-        run_log_readers.write_tour,
-        _function(run_log_readers.resume_tour),
-    ),
-    Reader(
-        "grid resumed",
-        "grid.jsonl",
-        run_log_readers.write_grid,
-        _function(run_log_readers.resume_grid),
-    ),
-    Reader(
-        "validation resumed",
-        "validation.jsonl",
-        run_log_readers.write_validation,
-        _function(run_log_readers.resume_validation),
-    ),
-    Reader(
-        "predictions resumed",
-        "runs.jsonl",
-        run_log_readers.write_predictions,
-        _function(run_log_readers.resume_predictions),
-    ),
-    Reader(
-        "predicted",
-        "predicted.json",
-        run_log_readers.write_predicted,
-        _function(run_log_readers.resume_predicted),
-    ),
     Reader("calibration", "c.json", _write_calibration, _function(_load_calibration)),
     Reader("baseline", "b.json", _write_baseline, _function(_compare_with_baseline)),
     Reader("study", "s.toml", _write_study, _command("study", "run", "FILE", "--dry-run")),
