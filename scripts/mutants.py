@@ -1,8 +1,9 @@
 """Plant faults in every lock, one at a time; check that the model checker finds each.
 
 A fault is one memory order weakened, one store, wake or fence dropped, or one read-modify-write
-split in two. Survivors have to be explained beside the code; the search for an explained fault ends
-after a tenth of the budget. With 2 seconds for a search all locks take up to an hour.
+split in two. Survivors have to be explained in tests/model/survivors.toml; the search for an
+explained fault ends after a tenth of the budget. With 2 seconds for a search all locks take up to
+an hour.
 """
 
 import argparse

@@ -120,7 +120,6 @@ class basic_condvar {
       }
       return;
     }
-    // mutant survives: dropped: granting one in advance only saves time.
     first.grants_in_advance = Mutex::waiters_park(with) && &first != &last && signalled->empty();
     if (Mutex::is_held_by_caller(with)) {
       signalled->append(&first, &last);

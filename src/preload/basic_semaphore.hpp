@@ -104,8 +104,6 @@ class basic_semaphore {
     guard_.lock();
     waiter* chosen = queue_.take();
     if (chosen != nullptr) {
-      // mutant survives: in two steps: while a waiter can be claimed the count is 0, and then
-      // no thread changes the word without the guard.
       word_.fetch_sub(one_waiter, std::memory_order_relaxed);
       guard_.unlock();
       chosen->grant();

@@ -29,7 +29,6 @@ class timed_wait {
  public:
   timed_wait(queue& of_mutex, patience limits)
       : queue_(of_mutex), limits_(limits), begin_(Env::now()) {
-    // mutant survives: dropped: it decides when the waiter is handed the mutex: fairness.
     self_.due = never;
   }
 
@@ -63,7 +62,6 @@ class timed_wait {
       }
       if (self_.due == never) {
         const std::uint64_t wait = before * limits_.for_each;
-        // mutant survives: dropped: as above.
         self_.due = begin_ + (wait > limits_.most    ? limits_.most
                               : wait > limits_.least ? wait
                                                      : limits_.least);

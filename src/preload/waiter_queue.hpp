@@ -47,7 +47,6 @@ class basic_waiter_queue {
     }
     if (chosen != nullptr) {
       unlink(*chosen);
-      // mutant survives in semaphore: dropped: only condition variables make chains.
       chosen->next = nullptr;
     }
     return chosen;

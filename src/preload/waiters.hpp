@@ -48,7 +48,6 @@ struct alignas(64) basic_waiter {
 
   /// Claims the waiter for a signaller. Returns false if it has been claimed or has given up.
   bool claim(bool signal) {
-    // mutant survives in semaphore: dropped: every grant is of a unit, which is passed on.
     by_signal = signal;
     std::uint32_t expected = waiting;
     // Relaxed: the guard of the queue has ordered what the waiter wrote before, and the
@@ -273,8 +272,6 @@ class basic_signalled_queue {
       if (!ours || (seen & changing) == 0) {
         const std::uint64_t end = ours ? seen & ~stamp_bits : 0;
         // Acquire pairs with the release in close().
-        // mutant survives in condvar-futex and condvar-ttas: acquire -> relaxed, in two steps: of
-        // three threads only the mutex's holder comes here; signalled-queue needs it.
         if (word_.compare_exchange_weak(seen, end | stamp() | changing, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
           return reinterpret_cast<waiter*>(end);
@@ -289,8 +286,6 @@ class basic_signalled_queue {
 
   void close(waiter* end) {
     std::uint64_t fresh = end == nullptr ? 0 : reinterpret_cast<std::uint64_t>(end) | stamp();
-    // mutant survives in condvar-futex and condvar-ttas: release -> relaxed, in two steps: as
-    // above.
     std::uint64_t old = word_.exchange(fresh, std::memory_order_release);
     if ((old & sleepers) != 0) {
       Env::wake_low(word_, INT_MAX);

@@ -1,31 +1,31 @@
-"""Mutants that the model checker planted, and explanations in the code of those that survive.
+"""Mutants that the model checker planted, and explanations of those that survive.
 
-An explanation is a comment right above a statement of a lock, which covers that statement:
+tests/model/survivors.toml has the explanations: for each file a table of statements. A key is the
+first line of a statement, preceded by lines before it where it occurs more than once, without
+indentation and comments. The value is an explanation, or a list of them, which cover that
+statement:
 
-    // mutant survives: dropped, release -> relaxed: why no scenario can find it
-    // mutant survives in glk: in two steps: why this one lock does not need it
+    "word_.store(free_);" = "dropped, release -> relaxed: why no scenario can find it"
+    "count_ = 0;" = "in glk: in two steps: why this one lock does not need it"
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from . import locate
 
-#: The folders of the code that mutants are planted in.
-FOLDERS = ("include/lockwright", "src/preload")
+TABLE = "tests/model/survivors.toml"
 
 _CHANGE = r"(?:dropped|in two steps|(?:failing )?[a-z_]+ -> [a-z_]+)"
 _LINE = re.compile(rf"^(\S+) +(\S+):(\d+) (.+?) ({_CHANGE})  +(\S.*)$", re.MULTILINE)
-_BEGINS = re.compile(r"//\s*mutant survives\b")
-_EXPLANATION = re.compile(
-    rf"mutant survives(?: in ([a-z0-9, -]+))?: ({_CHANGE}(?:, {_CHANGE})*): (\S.+)"
-)
+_EXPLANATION = re.compile(rf"(?:in ([a-z0-9, -]+): )?({_CHANGE}(?:, {_CHANGE})*): (\S.+)")
 
 
 class Malformed(Exception):
-    """A comment that begins like an explanation and has another form."""
+    """An explanation of another form, or of no statement or of several."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reason why mutants of one statement survive. locks: empty if it covers all."""
+    """The reason why mutants of one statement survive. first, last: the statement's lines. locks:
+    empty if it covers all."""
 
     file: str
-    line: int
     first: int
     last: int
     changes: tuple[str, ...]
@@ -56,7 +56,7 @@ class Explanation:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: mutant survives: {', '.join(self.changes)}"
+        return f"{self.file}:{self.first}: {', '.join(self.changes)}"
 
     def is_at(self, mutant: Mutant) -> bool:
         return self.file == mutant.file and self.first <= mutant.line <= self.last
@@ -83,54 +83,45 @@ def is_complete(text: str) -> bool:
     return end is not None and int(end[1]) + int(end[2]) != 0
 
 
-def explanations_in(file: str, text: str) -> Iterator[Explanation]:
-    """Yield the explanations in one source. Raises Malformed."""
+def explanations_in(
+    file: str, text: str, table: Mapping[str, str | Sequence[str]]
+) -> Iterator[Explanation]:
+    """Yield the explanations of one source. Raises Malformed."""
     lines = text.splitlines()
-    for number, line in enumerate(lines, 1):
-        begin = _BEGINS.search(line)
-        if begin is None:
-            continue
-        words = line[begin.start() :].lstrip("/ ")
-        beside = line[: begin.start()].strip() != ""
-        first = number
-        if not beside:
-            while first < len(lines) and lines[first].lstrip().startswith("//"):
-                if _BEGINS.search(lines[first]):
-                    # Another explanation follows; both are above the same statement.
-                    while lines[first].lstrip().startswith("//"):
-                        first += 1
-                    break
-                words += " " + lines[first].lstrip().lstrip("/").strip()
-                first += 1
-            first += 1
-        match = _EXPLANATION.fullmatch(words)
-        if match is None:
-            raise Malformed(f"{file}:{number}: this is no explanation: {words}")
-        last = first
-        if not beside:
-            while last < len(lines) and not re.search(r"[;{}]\s*(//.*)?$", lines[last - 1]):
-                last += 1
-        yield Explanation(
-            file,
-            number,
-            first,
-            last,
-            tuple(match[2].split(", ")),
-            tuple(re.split(r", | and ", match[1])) if match[1] else (),
-            match[3],
-        )
+    code = [
+        (number, line.strip())
+        for number, line in enumerate(lines, 1)
+        if line.strip() and not line.lstrip().startswith("//")
+    ]
+    for statement, explanations in table.items():
+        key = statement.split("\n")
+        places = [
+            code[end - 1][0]
+            for end in range(len(key), len(code) + 1)
+            if [line for _, line in code[end - len(key) : end]] == key
+        ]
+        if len(places) != 1:
+            raise Malformed(f"{file}: there are {len(places)} statements {statement!r}")
+        first = last = places[0]
+        while last < len(lines) and not re.search(r"[;{}]\s*(//.*)?$", lines[last - 1]):
+            last += 1
+        for words in [explanations] if isinstance(explanations, str) else explanations:
+            match = _EXPLANATION.fullmatch(words)
+            if match is None:
+                raise Malformed(f"{file}: this is no explanation: {words}")
+            locks = tuple(re.split(r", | and ", match[1])) if match[1] else ()
+            yield Explanation(file, first, last, tuple(match[2].split(", ")), locks, match[3])
 
 
 @cache
 def explanations() -> tuple[Explanation, ...]:
-    """Return the explanations in all sources."""
-    found: list[Explanation] = []
-    for folder in FOLDERS:
-        for path in sorted((locate.ROOT / folder).rglob("*.hpp")):
-            text = path.read_text()
-            if "mutant survives" in text:
-                found += explanations_in(str(path.relative_to(locate.ROOT)), text)
-    return tuple(found)
+    """Return the explanations of all sources."""
+    tables = tomllib.loads((locate.ROOT / TABLE).read_text())
+    return tuple(
+        each
+        for file, table in tables.items()
+        for each in explanations_in(file, (locate.ROOT / file).read_text(), table)
+    )
 
 
 def covered(lock: str, by: Iterable[Explanation] | None = None) -> list[str]:

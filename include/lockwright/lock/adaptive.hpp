@@ -148,12 +148,9 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
         continue;
       }
       me->below = stack_of(seen);
-      // mutant survives: dropped: advice.
       me->suppressed_since = 0;
-      // mutant survives: dropped: it decides which sleeper is handed the lock: fairness.
       me->aged = aged;
       if (prefers_node()) {
-        // mutant survives: dropped: advice.
         me->home = static_cast<std::uint8_t>(here());
       }
       me->cell.arm();
@@ -320,7 +317,6 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
         }
         pause = pause > max_pause_ ? pause : 2 * pause;
       }
-      // mutant survives: acquire -> relaxed: the load in take_off() acquires as well.
       if ((word_.load(std::memory_order_relaxed) & low_byte_) == 0 && Env::set_low_byte(word_)) {
         if (take_off(me)) {
           return false;
@@ -463,7 +459,6 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
         state = is_due_.set(state, 1);
       }
     }
-    // mutant survives: dropped: advice.
     state_.store(state, std::memory_order_relaxed);
   }
 
@@ -546,7 +541,6 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
     if (Env::advice(is_due_.get(state) != 0 || count >= Env::template value<suppressed_wakes>())) {
       return false;
     }
-    // mutant survives: dropped: advice.
     state_.store(suppressed_.set(state, count + 1), std::memory_order_relaxed);
     return true;
   }
@@ -589,7 +583,6 @@ class adaptive : public adaptive_tunables, private adaptive_layout {
     state = suppressed_.set(state, 0);
     const std::uint64_t now = Env::now();
     if (is_timed_.get(state) == 0 || next->suppressed_since == 0) {
-      // mutant survives: dropped: advice.
       next->suppressed_since = now;
       state = is_timed_.set(state, 1);
       return false;

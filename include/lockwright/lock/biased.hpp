@@ -173,8 +173,6 @@ class biased {
   bool enter_by_bias() {
     const std::uint32_t me = Env::self();
     // Acquire: the last unlock may have been another thread's, on behalf of this one.
-    // mutant survives: acquire -> relaxed: the model's light barrier is a fence, which orders it
-    // too; the machine's is none.
     if (owner_.load(std::memory_order_relaxed) != me ||
         inside_.load(std::memory_order_acquire) != 0) {
       return false;
@@ -189,9 +187,7 @@ class biased {
   }
 
   [[gnu::noinline]] void leave_to_revoker() {
-    // mutant survives: in two steps: as a wake that does not come, below.
     if (inside_.exchange(0, std::memory_order_release) == asleep_) {
-      // mutant survives: dropped: the revoking thread looks again after a while anyhow.
       Env::wake(inside_, 1);
     }
   }

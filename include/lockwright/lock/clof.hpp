@@ -189,13 +189,11 @@ class clof {
       group<Level>& mine = all.template at<Level>(number);
       static_assert(LocalLock<decltype(mine.lock)>);
       if (mine.passes < Env::template value<batch>() && mine.lock.awaited()) {
-        // mutant survives: dropped: the counts of passes only bound unfairness.
         mine.passes = mine.passes + 1;
         mine.passed = true;
         mine.lock.unlock();
         return;
       }
-      // mutant survives: dropped: the counts of passes only bound unfairness.
       mine.passes = 0;
       mine.lock.unlock();
       release<Level + 1>(all, above<Level>(number));

@@ -126,13 +126,11 @@ class cna_queue {
   static constexpr std::uint32_t unknown_ = ~std::uint32_t{0};
 
   static void found_free(node& me) {
-    // mutant survives: dropped: it only decides the order of service.
     me.numa = unknown_;
     me.secondary = nullptr;
   }
 
   [[gnu::noinline]] static void wait_behind(node& before, node& me) {
-    // mutant survives: dropped: it only decides the order of service.
     me.numa = Env::node();
     // Release pairs with the acquire loads of next by holders.
     before.next.store(&me, std::memory_order_release);
@@ -156,8 +154,6 @@ class cna_queue {
   bool close(node& me) {
     node* last = &me;
     // Release pairs with the acquire in enter() and try_enter() that finds null.
-    // mutant survives in fissile: release -> relaxed: the inner lock is left with the outer one
-    // held, which orders what both protect.
     return tail_.compare_exchange_strong(last, nullptr, std::memory_order_release,
                                          std::memory_order_relaxed);
   }
@@ -166,8 +162,6 @@ class cna_queue {
   bool revive(node& me, node& first) {
     node* last = &me;
     // Release: an arriving thread's exchange acquires that the last one's next is null.
-    // mutant survives: release -> relaxed: an arriving thread sets the link that was null before
-    // this; that a store may take effect before an earlier one of another thread is not modelled.
     if (!tail_.compare_exchange_strong(last, first.secondary_last, std::memory_order_release,
                                        std::memory_order_relaxed)) {
       return false;

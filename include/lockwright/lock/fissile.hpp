@@ -107,7 +107,6 @@ class fissile {
       }
       Env::relax();
     }
-    // mutant survives: dropped: it only keeps arriving threads from overtaking.
     impatient_.store(handed_over_, std::memory_order_relaxed);
     // Acquire pairs with the release in unlock(), as in try_lock(). The
     // exchange is tried only when it succeeds: no other thread takes a 2, but an

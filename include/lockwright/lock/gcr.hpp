@@ -143,7 +143,6 @@ class gcr {
 
   arrival lock(state& parts) {
     if (parts.active() < max_active()) [[likely]] {
-      // mutant survives: in two steps: the counts decide which threads wait, not which is inside.
       parts.entered.fetch_add(1, std::memory_order_relaxed);
       return parts.inner.lock();
     }
@@ -156,7 +155,6 @@ class gcr {
     requires TimedLock<Inner>
   {
     if (parts.active() < max_active()) {
-      // mutant survives: in two steps: the counts decide which threads wait, not which is inside.
       parts.entered.fetch_add(1, std::memory_order_relaxed);
     } else if (!wait_in_queue(parts, deadline)) {
       return false;
@@ -164,7 +162,6 @@ class gcr {
     if (parts.inner.try_lock_until(deadline)) {
       return true;
     }
-    // mutant survives: in two steps: as above.
     parts.entered.fetch_sub(1, std::memory_order_relaxed);
     return false;
   }
@@ -173,30 +170,22 @@ class gcr {
     if (!parts.inner.try_lock()) {
       return false;
     }
-    // mutant survives: in two steps: the counts decide which threads wait, not which is inside.
     parts.entered.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
 
   void unlock(state& parts) {
     bool wake = false;
-    // mutant survives: dropped: the count of sections decides when the gate opens; a waiter at
-    // the gate leaves it by its deadline at the latest; exclusion is the inner lock's.
     parts.since = parts.since + 1;
     if (parts.since >= Env::template value<promotion>()) {
-      // mutant survives: dropped: the count of sections decides when the gate opens; a waiter at
-      // the gate leaves it by its deadline at the latest; exclusion is the inner lock's.
       parts.since = 0;
-      // mutant survives: in two steps: a waiter leaves the gate by its deadline.
       wake = !parts.passive.is_free() &&
              parts.gate.exchange(open_, std::memory_order_relaxed) == napping_;
     }
-    // mutant survives: dropped: the counts decide which threads wait, not which is inside.
     parts.left.store(parts.left.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     word& gate = parts.gate;
     parts.inner.unlock();
     if (wake) [[unlikely]] {
-      // mutant survives: dropped: a waiter leaves the gate by its deadline.
       Env::wake(gate, 1);  // only the address counts
     }
   }
@@ -220,7 +209,6 @@ class gcr {
       return false;
     }
     wait_at_gate(parts, deadline);
-    // mutant survives: in two steps: the counts decide which threads wait, not which is inside.
     parts.entered.fetch_add(1, std::memory_order_relaxed);
     parts.passive.unlock();
     return true;
@@ -252,7 +240,6 @@ class gcr {
         sleep = 2 * sleep < longest ? 2 * sleep : longest;
       }
     }
-    // mutant survives: dropped: a gate left open only admits the next thread early.
     parts.gate.store(shut_, std::memory_order_relaxed);
   }
 
@@ -265,7 +252,6 @@ class gcr {
   static void sleep_until(word& gate, std::uint64_t deadline) {
     std::uint32_t seen = shut_;
     // It may be napping already, from the last time.
-    // mutant survives: in two steps: a waiter leaves the gate by its deadline.
     if (gate.compare_exchange_strong(seen, napping_, std::memory_order_relaxed,
                                      std::memory_order_relaxed) ||
         seen == napping_) {

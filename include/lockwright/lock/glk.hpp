@@ -219,8 +219,6 @@ class glk {
       if (best == which) [[likely]] {
         return true;
       }
-      // mutant survives: dropped: a choice of the lock: the one in use would do for ever; glk_test
-      // sees it change.
       rest_.made()->in_use.store(best, std::memory_order_release);
     }
     release(which);
@@ -263,7 +261,6 @@ class glk {
       if (more == nullptr) {
         return by_ticket;
       }
-      // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
       more->waited = more->waited + number.before_mine;
     }
     if (!is_multiple(number.mine + 1, Env::template value<period>())) {
@@ -274,7 +271,6 @@ class glk {
       if (more == nullptr) {
         return by_ticket;
       }
-      // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
       more->taken = 0;
       return by_mutex;
     }
@@ -286,30 +282,25 @@ class glk {
       begin_period(*more);
       return by_mcs;
     }
-    // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
     more->waited = 0;
     return by_ticket;
   }
 
   mode after_mcs(rest& more) {
-    // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
     more.taken = more.taken + 1;
     return is_multiple(more.taken, Env::template value<sample>()) ? sample_mcs(more) : by_mcs;
   }
 
   [[gnu::noinline]] mode sample_mcs(rest& more) {
-    // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
     more.waited = more.waited + 1 + more.queue.queued();
     if (more.taken < Env::template value<period>()) {
       return by_mcs;
     }
     if (crowding<Env>::is_crowded()) {
-      // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
       more.taken = 0;
       return by_mutex;
     }
     if (more.waited < Env::template value<few>() * samples()) {
-      // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
       more.waited = 0;
       return by_ticket;
     }
@@ -318,7 +309,6 @@ class glk {
   }
 
   mode after_mutex(rest& more) {
-    // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
     more.taken = more.taken + 1;
     return is_multiple(more.taken, Env::template value<sample>()) ? sample_mutex(more) : by_mutex;
   }
@@ -327,16 +317,13 @@ class glk {
     if (crowding<Env>::is_crowded()) {
       return by_mutex;
     }
-    // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
     more.waited = 0;
     return by_ticket;
   }
 
   /// Begins a period of the queue, with the last part of the one before.
   static void begin_period(rest& more) {
-    // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
     more.waited = static_cast<std::uint32_t>(more.waited / Env::template value<memory>());
-    // mutant survives: dropped: it only chooses the lock; glk_test sees the change.
     more.taken =
         static_cast<std::uint32_t>(Env::template value<period>() / Env::template value<memory>());
   }

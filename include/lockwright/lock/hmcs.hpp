@@ -134,7 +134,6 @@ class hmcs {
       return false;
     }
     levels.at_root = entry;
-    // mutant survives: dropped: the counts of passes only bound unfairness.
     me->status.store(cohort_start_, std::memory_order_relaxed);
     holder_ = me;
     return true;
@@ -197,7 +196,6 @@ class hmcs {
       found = arrival::contended;
     }
     levels.at_root = entry;
-    // mutant survives: dropped: the counts of passes only bound unfairness.
     me.status.store(cohort_start_, std::memory_order_relaxed);
     return found;
   }

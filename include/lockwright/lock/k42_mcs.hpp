@@ -133,9 +133,6 @@ class k42_mcs {
       next_.store(nullptr, std::memory_order_relaxed);
       node* last = &me;
       // Release: pairs with the acquire of tail by the thread that sets next_ then.
-      // mutant survives: release -> relaxed: an arriving thread then sets the link that was null
-      // before this; that a store may take effect before an earlier one of another thread is not
-      // modelled.
       if (tail_.compare_exchange_strong(last, own_node(), std::memory_order_release,
                                         std::memory_order_relaxed)) {
         return;

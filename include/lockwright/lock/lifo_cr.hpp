@@ -117,7 +117,6 @@ class lifo_cr {
       }
       if (me == nullptr) {
         me = Env::template take_node<node>();
-        // mutant survives: dropped: it only decides the fairness.
         me->favoured = false;
       }
       me->below = flag::pointer(seen);
@@ -133,7 +132,6 @@ class lifo_cr {
         break;
       }
       own_tag = recalled_;
-      // mutant survives: dropped: it only decides the fairness.
       me->favoured = me->grant == favour_;
       seen = top_.load(std::memory_order_relaxed);
     }

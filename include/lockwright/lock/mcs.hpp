@@ -101,15 +101,8 @@ class mcs {
     me->next.store(nullptr, std::memory_order_relaxed);
     node* empty = nullptr;
     // As the exchange in lock(). The cell is not armed: no thread grants the first node.
-    // mutant survives in clof: acq_rel -> release: the trylock at the lowest level: what it
-    // protects was also released with the locks above, which the trylock has to take too.
-    // mutant survives in glk, c-rw-np, c-rw-rp, c-rw-wp: acq_rel -> acquire, acq_rel -> release, in
-    // two steps: the trylock of the queue while others come, further than the search gets; mcs-spin
-    // has the same line for itself, and needs it.
     if (tail_.compare_exchange_strong(empty, me, std::memory_order_acq_rel,
                                       std::memory_order_relaxed)) {
-      // mutant survives in glk: dropped: the trylock of the queue while others come, further than
-      // the search gets.
       holder_ = me;
       return true;
     }

@@ -230,7 +230,6 @@ class mcs_timepub {
   bool enqueue(node* me) {
     me->next.store(nullptr, std::memory_order_relaxed);
     me->status.store(waiting_, std::memory_order_relaxed);
-    // mutant survives: dropped: a waiter that is passed over queues again.
     me->time.store(Env::now(), std::memory_order_relaxed);
     // Release publishes the node; acquire pairs with the release in unlock() that emptied the
     // queue, and with it for the node before.
@@ -245,7 +244,6 @@ class mcs_timepub {
 
   static void enter(holder& in, node* me) {
     in.self = me;
-    // mutant survives: dropped: it only decides whether waiters yield.
     in.since.store(Env::now(), std::memory_order_relaxed);
   }
 
@@ -258,7 +256,6 @@ class mcs_timepub {
           me->status.compare_exchange_strong(seen, timed_out_, std::memory_order_relaxed,
                                              std::memory_order_acquire)) {
         Env::yield();
-        // mutant survives: dropped: a waiter that is passed over queues again.
         me->time.store(Env::now(), std::memory_order_relaxed);
         seen = timed_out_;
         // It may still be in the queue.
@@ -280,7 +277,6 @@ class mcs_timepub {
         return seen;
       }
       const std::uint64_t now = Env::now();
-      // mutant survives: dropped: a waiter that is passed over queues again.
       me->time.store(now, std::memory_order_relaxed);
       if (now >= deadline) {
         return seen;

@@ -62,7 +62,6 @@ class by_numa_node {
     return holder.passive == nullptr && holder.remote == nullptr;
   }
   static bool is_free(Node* tail) { return tail == nullptr || flag::has(tail, free_); }
-  // mutant survives: dropped: it only decides the order of service.
   static void arrives(Node& me) { me.numa = Env::node(); }
 
   static void taken_over(Node& me, Node* tail) {
@@ -79,7 +78,6 @@ class by_numa_node {
   void leave_to(Node& next) const {
     next.passive = passive_.youngest();
     next.remote = remote_.youngest();
-    // mutant survives: dropped: it only decides the order of service.
     next.home = home_;
     next.recalled = recalled;
   }

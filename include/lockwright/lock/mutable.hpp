@@ -64,13 +64,11 @@ class doubling_oracle {
   /// found the lock held when awake.
   std::int64_t advise(bool spun, bool slept, std::uint32_t window) {
     if (slept && !spun) {
-      // mutant survives: dropped: the count decides only the width of the window.
       since_change_ = 0;
       return window;
     }
     const std::uint32_t count = since_change_ + 1u;
     const bool enough = count >= Env::template value<late_every>();
-    // mutant survives: dropped: the count decides only the width of the window.
     since_change_ = static_cast<std::uint8_t>(enough ? 0 : count);
     return enough ? -1 : 0;
   }

@@ -200,7 +200,6 @@ class mutexee {
   void unlock() {
     std::uint32_t alone = held_;
     // Release, here and below: hands the section's writes to the next holder.
-    // mutant survives in mutexee-timeout: in two steps: the sleep has a deadline.
     if (!word_.compare_exchange_strong(alone, free_, std::memory_order_release,
                                        std::memory_order_relaxed)) [[unlikely]] {
       unlock_with_sleepers();
@@ -275,7 +274,6 @@ class mutexee {
     if (notice* left = notice_) [[unlikely]] {
       notice_ = nullptr;
       if (take_over(left)) {
-        // mutant survives in mutexee-timeout: dropped: the sleep has a deadline.
         word_.store(sleepers_, std::memory_order_relaxed);
       }
     }
@@ -316,7 +314,6 @@ class mutexee {
       Env::give_node(mine);
       return;
     }
-    // mutant survives in mutexee-timeout: dropped: the sleep has a deadline.
     Env::wake(word_, 1);
   }
 
@@ -328,7 +325,6 @@ class mutexee {
     if (all < Env::template value<period>()) {
       tally_.store((seen & mutex_mode_) | all << count_bits_ | asleep, std::memory_order_relaxed);
     } else {
-      // mutant survives: dropped: the tally chooses how long to poll and to wait, no more.
       tally_.store(asleep * 100 > all * Env::template value<share>() ? mutex_mode_ : 0,
                    std::memory_order_relaxed);
     }

@@ -137,7 +137,6 @@ class pthreadadapt {
     const auto change = (static_cast<std::int64_t>(needed) - usual) /
                         static_cast<std::int64_t>(Env::template value<inertia>());
     const std::int64_t now = usual + change;
-    // mutant survives: dropped: how often others had to try is advice.
     tries_.store(static_cast<std::uint32_t>(now < max_noted_ ? now : max_noted_),
                  std::memory_order_relaxed);
   }

@@ -101,7 +101,6 @@ struct shfl_spin {
    public:
     first(words& lock, bool begins_queue) : lock_(lock) {
       if (begins_queue) {
-        // mutant survives: dropped: it only keeps arriving threads behind the queue.
         lock_.no_stealing_.store(1, std::memory_order_relaxed);
       }
     }
@@ -214,7 +213,6 @@ struct shfl_park {
     bool steal() {
       std::uint32_t free = 0;
       // Acquire pairs with the release in release().
-      // mutant survives in shfl-rw: acquire -> relaxed: its own word orders the sections.
       return word_.load(std::memory_order_relaxed) == free &&
              word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
                                            std::memory_order_relaxed);
@@ -235,7 +233,6 @@ struct shfl_park {
     }
 
     void release() {
-      // mutant survives in shfl-rw: release -> relaxed: as in steal().
       if ((word_.fetch_and(no_stealing_, std::memory_order_release) & first_sleeps_) != 0)
           [[unlikely]] {
         Env::wake(word_, 1);
@@ -284,7 +281,6 @@ struct shfl_park {
     bool take() {
       std::uint32_t free = barred_;
       // As in words::steal().
-      // mutant survives in shfl-rw: acquire -> relaxed, in two steps: as in steal().
       return lock_.word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
                                                  std::memory_order_relaxed);
     }
@@ -490,11 +486,8 @@ class shfllock {
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
     me->cell.arm();
-    // mutant survives in shfl-rw: dropped: in its scenarios too few threads queue.
     me->shuffler.store(0, std::memory_order_relaxed);
-    // mutant survives: dropped: it only decides the order of service.
     me->numa = Env::node();
-    // mutant survives: dropped: how many have been moved bounds unfairness.
     me->batch = 0;
     // Release publishes the node (pairs with the acquire of next and tail by others); acquire
     // pairs with the predecessor's exchange, so that its node is initialised.
@@ -531,7 +524,6 @@ class shfllock {
         return false;
       }
       if (!behind_is_awake) {
-        // mutant survives in shfllock: acquire -> relaxed: nothing of the node behind is read here.
         if (node* behind = me.next.load(std::memory_order_acquire)) {
           behind->cell.wake_ahead();
         }
@@ -567,7 +559,6 @@ class shfllock {
   }
 
   // Acquire pairs with the release at the end of shuffle(), which publishes groups and links.
-  // mutant survives in shfl-rw: acquire -> relaxed: in its scenarios too few threads queue.
   static bool is_marked(const node& me) { return me.shuffler.load(std::memory_order_acquire) != 0; }
 
   /// Moves waiters of the caller's NUMA node right behind it, until `stop()` or a waiter that
@@ -579,10 +570,8 @@ class shfllock {
     const std::uint32_t my_numa = me.numa;
     std::uint64_t members = me.batch;
     if (members == 0) {
-      // mutant survives in shfl-rw: dropped: in its scenarios too few threads queue.
       me.batch = members = 1;
     }
-    // mutant survives in shfl-rw: dropped: in its scenarios too few threads queue.
     me.shuffler.store(0, std::memory_order_relaxed);
     node* last_member = &me;
     node* before = &me;
@@ -594,8 +583,6 @@ class shfllock {
       if (waiter->numa != my_numa) {
         before = waiter;
       } else if (before == last_member) {
-        // mutant survives: dropped: it keeps the first from shuffling while another has the mark;
-        // of five threads no two can do that in each other's way. So below.
         waiter->batch = ++members;
         before = last_member = waiter;
       } else {
@@ -603,7 +590,6 @@ class shfllock {
         if (after == nullptr) {
           break;
         }
-        // mutant survives: dropped: as above.
         waiter->batch = ++members;
         before->next.store(after, std::memory_order_relaxed);
         waiter->next.store(last_member->next.load(std::memory_order_relaxed),
@@ -616,8 +602,6 @@ class shfllock {
       }
     }
     if (members < limit) {
-      // mutant survives: dropped: without a mark no thread behind shuffles, which is a plain queue.
-      // mutant survives in shfl-rw: release -> relaxed: in its scenarios too few threads queue.
       last_member->shuffler.store(1, std::memory_order_release);
     }
   }

@@ -80,9 +80,6 @@ class ticket {
     if (grant_.load(std::memory_order_relaxed) != next) {
       return false;
     }
-    // mutant survives in c-ptl-tkt: acquire -> relaxed: the trylock at the local lock: what it
-    // protects was also released with the global lock, which the trylock has to take too; c-tkt-tkt
-    // has the same line for both, and needs it.
     return Env::draw_if_served(grant_, request_, next);
   }
 

@@ -152,8 +152,6 @@ class cohort {
       return false;
     }
     if (local.passed) {
-      // mutant survives in c-rw-np, c-rw-rp, c-rw-wp: dropped: in its scenarios too few threads of a
-      // NUMA node wait, and its other lock keeps threads apart too.
       local.passed = false;
       return true;
     }
@@ -168,17 +166,14 @@ class cohort {
   void unlock(parts& all) {
     leaf& local = *static_cast<leaf*>(all.home);
     if (local.passes < Env::template value<Batch>() && local.lock.awaited()) {
-      // mutant survives: dropped: the counts of passes only bound unfairness.
       local.passes = local.passes + 1;
       local.passed = true;
       if (local.lock.hand_over()) {
         return;
       }
       // All that waited have left at a deadline.
-      // mutant survives in c-rw-np, c-rw-rp, c-rw-wp: dropped: as in try_lock_until().
       local.passed = false;
     }
-    // mutant survives: dropped: the counts of passes only bound unfairness.
     local.passes = 0;
     local.lock.unlock();
     all.global.unlock();

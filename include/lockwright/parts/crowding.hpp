@@ -80,7 +80,6 @@ class crowding {
     record& known = Env::template common<record>();
     const std::uint64_t now = Env::now();
     std::uint64_t due = known.due.load(std::memory_order_relaxed);
-    // mutant survives: in two steps: what is known of the load is advice.
     if (now >= due &&
         known.due.compare_exchange_strong(due, now + Env::template value<interval>(),
                                           std::memory_order_relaxed, std::memory_order_relaxed)) {
@@ -108,9 +107,7 @@ class crowding {
     } else {
       needed = needed > least ? needed - 1 : least;
     }
-    // mutant survives: dropped: what is known of the load is advice.
     known.needed.store(needed, std::memory_order_relaxed);
-    // mutant survives: dropped: what is known of the load is advice.
     known.left.store(left, std::memory_order_relaxed);
   }
 };

@@ -155,8 +155,6 @@ class lazy_part {
     }
     const std::uint64_t wanted =
         mine != nullptr ? reinterpret_cast<std::uint64_t>(mine) : plain_free_;
-    // mutant survives in glk: failing acquire -> relaxed, in two steps: only the holder makes the
-    // part, so no two threads do.
     if (word_.compare_exchange_strong(seen, wanted, std::memory_order_release,
                                       std::memory_order_acquire)) {
       if (mine != nullptr) {

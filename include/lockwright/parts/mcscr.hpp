@@ -60,7 +60,6 @@ class mcscr {
     }
     node* me = Env::template take_node<node>();
     me->next.store(nullptr, std::memory_order_relaxed);
-    // mutant survives: dropped: it decides only recalls and the order of service.
     me->rank = arrived_;
     bystanders::arrives(*me);
     // As the exchange in enqueue(). The cell is not armed: no thread grants the first node.
@@ -103,7 +102,6 @@ class mcscr {
   template <class Await>
   [[gnu::always_inline]] bool arrive(Await await) {
     node* me = Env::template take_node<node>();
-    // mutant survives: dropped: it decides only recalls and the order of service.
     me->rank = arrived_;
     bystanders::arrives(*me);
     node* before = enqueue(me);
@@ -272,9 +270,6 @@ class mcscr {
     waiter->next.store(nullptr, std::memory_order_relaxed);
     node* seen = before;
     // Release publishes what was done to `waiter`, as in enqueue(). Nothing is acquired.
-    // mutant survives: release -> relaxed: when a passive node is grafted onto the end, a
-    // newcomer's link has to come after the null in the node's next; in the model a store always
-    // comes last.
     if (!tail_.compare_exchange_strong(seen, waiter, std::memory_order_release,
                                        std::memory_order_relaxed)) {
       // Relaxed: the thread that reads it gets it by a grant.

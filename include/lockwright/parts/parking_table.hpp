@@ -127,7 +127,6 @@ class parking_table {
     const bool handed_over = leave(found);
     mine.lock.unlock();
     if (waiter != nullptr) {
-      // mutant survives in parking-lot-rw: dropped: the writer that drains is handed nothing.
       waiter->handed_over = handed_over;
       waiter->cell.grant();
     }
@@ -268,7 +267,6 @@ class parking_table {
     if (!first_time && now <= at.fair) {
       return false;
     }
-    // mutant survives: dropped: when the next fair unlock is due is a matter of fairness.
     at.fair = now + Env::random(static_cast<std::uint32_t>(period));
     return !first_time;
   }

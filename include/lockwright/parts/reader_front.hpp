@@ -78,8 +78,6 @@ class reader_front {
   void open() {
     std::uint32_t seen = 0;
     // Release: what the caller has acquired from the writers before.
-    // mutant survives in bravo-futex-rw: release -> relaxed: the search is too large; it is found in
-    // big-reader.
     word_.compare_exchange_strong(seen, open_, std::memory_order_release,
                                   std::memory_order_relaxed);
   }

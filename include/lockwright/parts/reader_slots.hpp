@@ -69,8 +69,6 @@ class reader_slots {
       while (seen != 0) {
         add();
         // Acquire, also on failure: a reader that has left. Release: the caller's add().
-        // mutant survives in big-reader, c-rw-np, c-rw-rp, c-rw-wp: acq_rel -> release: it takes a
-        // reader that leaves and another one that enters since the last look.
         if (readers.compare_exchange_strong(seen, seen - 1, std::memory_order_acq_rel,
                                             std::memory_order_acquire)) {
           --seen;

@@ -37,8 +37,6 @@ class three_state {
   bool try_lock() {
     std::uint32_t free = free_;
     // Acquire pairs with the exchange in unlock().
-    // mutant survives in phase-fair, big-reader, c-rw-np, c-rw-rp, c-rw-wp: acquire -> relaxed:
-    // `writers`: all it protects is front_, whose stores take effect when they are made.
     return word_.compare_exchange_strong(free, held_, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
@@ -49,10 +47,6 @@ class three_state {
       return true;
     }
     // As in sleep_and_lock().
-    // mutant survives in c-rw-np, c-rw-rp, c-rw-wp: in two steps: the cohort lock lets one writer
-    // come at a time.
-    // mutant survives in phase-fair, big-reader, c-rw-np, c-rw-rp, c-rw-wp: acquire -> relaxed:
-    // `writers`: all it protects is front_, whose stores take effect when they are made.
     while (word_.exchange(sleepers_, std::memory_order_acquire) != free_) {
       if (Env::now() >= deadline) {
         return false;
@@ -65,8 +59,6 @@ class three_state {
   void unlock() {
     // Release hands the section's writes over; the exchange must be one step,
     // or a waiter that sets 2 in between would sleep for ever.
-    // mutant survives in phase-fair, big-reader, c-rw-np, c-rw-rp, c-rw-wp: release -> relaxed:
-    // `writers`: all it protects is front_, whose stores take effect when they are made.
     if (word_.exchange(free_, std::memory_order_release) == sleepers_) [[unlikely]] {
       Env::wake(word_, 1);
     }
@@ -76,8 +68,6 @@ class three_state {
   bool is_free() const { return word_.load(std::memory_order_relaxed) == free_; }
 
   [[gnu::noinline]] void sleep_and_lock() {
-    // mutant survives in phase-fair, big-reader, c-rw-np, c-rw-rp, c-rw-wp: acquire -> relaxed:
-    // `writers`: all it protects is front_, whose stores take effect when they are made.
     while (word_.exchange(sleepers_, std::memory_order_acquire) != free_) {
       Env::wait(word_, sleepers_);
     }

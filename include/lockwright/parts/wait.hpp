@@ -138,9 +138,6 @@ class spin_then_park {
   static constexpr lockwright::waiting policy = waiting::spin_then_park;
   static constexpr tunable_list<1> tunables{&spin_bound};
 
-  // mutant survives in mcs-stp, clh-stp, c-bo-mcs-stp, gcr-mcs-stp, biased-mcs-stp, parking-lot-rw,
-  // c-rw-np, c-rw-rp, c-rw-wp, mcs-rw: dropped: what the model leaves in a new node says that the
-  // waiter sleeps, and it is woken.
   void arm() { word_.store(waiting_, std::memory_order_relaxed); }
 
   void wait() {
@@ -189,7 +186,6 @@ class spin_then_park {
   bool park_until(std::uint64_t deadline) {
     std::uint32_t seen = waiting_;
     // Orders as in park().
-    // mutant survives in parking-lot-rw: failing acquire -> relaxed: park() follows.
     if (word_.compare_exchange_strong(seen, parked_, std::memory_order_relaxed,
                                       std::memory_order_acquire)) {
       seen = parked_;
@@ -198,7 +194,6 @@ class spin_then_park {
       return true;
     }
     Env::wait_until(word_, seen, deadline);
-    // mutant survives in parking-lot-rw: acquire -> relaxed: park() follows.
     return word_.load(std::memory_order_acquire) == granted_;
   }
 

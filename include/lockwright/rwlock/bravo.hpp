@@ -109,8 +109,6 @@ class bravo_readers {
       }
       add();
       // Acquire, also on failure: a reader that has left. Release: the caller's add().
-      // mutant survives: acq_rel -> release: it takes a reader that leaves and another one that
-      // enters since the last look.
       if (!entries_[i].compare_exchange_strong(seen, nullptr, std::memory_order_acq_rel,
                                                std::memory_order_acquire)) {
         undo();
@@ -236,7 +234,6 @@ class bravo {
     if (over().begin_write() && begin != 0) {
       const std::uint64_t end = Env::now();
       // Relaxed, here and below: when the bias is set again is only a matter of speed.
-      // mutant survives: dropped: as said.
       until_.store(coarse(end + (end - begin) * Env::template value<inhibition>()),
                    std::memory_order_relaxed);
     }

@@ -181,10 +181,8 @@ class c_rw {
     }
     if (!inner_.try_lock_write_until(Env::now() + Env::template value<c_rw_patience>())) {
       // Relaxed: it only holds readers back.
-      // mutant survives: in two steps: only the holder of the cohort lock changes it.
       all->barrier.fetch_add(1, std::memory_order_relaxed);
       inner_.lock_write();
-      // mutant survives: in two steps: as above.
       all->barrier.fetch_sub(1, std::memory_order_relaxed);
     }
     return arrival::contended;

@@ -94,7 +94,6 @@ class mcs_rw {
 
   [[gnu::always_inline]] void unlock_read() {
     // Release: this section is over. Acquire: the front's store to front_.
-    // mutant survives in mcs-rw: acq_rel -> release: as in await_grant().
     const std::uint64_t before = word_.fetch_sub(one_reader_, std::memory_order_acq_rel);
     if ((before & awaited_) != 0 && before < 2 * one_reader_) [[unlikely]] {
       grant();
@@ -124,7 +123,6 @@ class mcs_rw {
   /// The order of the queue holds in any case.
   void unlock_write(bool = false) {
     // Release: this section is over. Acquire: the front's store to front_.
-    // mutant survives in mcs-rw: acq_rel -> release: as in await_grant().
     const std::uint64_t before = word_.fetch_and(~written_, std::memory_order_acq_rel);
     if ((before & awaited_) != 0) [[unlikely]] {
       grant();
@@ -254,8 +252,6 @@ class mcs_rw {
                                      std::uint64_t deadline) {
     front_.store(polls_, std::memory_order_relaxed);
     // Release publishes front_ to the granting thread.
-    // mutant survives in mcs-rw: release -> relaxed: the store to front_ has to come before the
-    // grant, and in the model a store takes effect when it is made.
     while (!word_.compare_exchange_weak(seen, seen | awaited_, std::memory_order_release,
                                         std::memory_order_relaxed)) {
       if (admits(seen, writer)) {

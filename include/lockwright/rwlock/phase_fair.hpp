@@ -162,8 +162,6 @@ class phase_fair {
         then = writers_first ? seen & ~next_ : next_phase(seen) | written_;
       }
       // Release: this section is over. Acquire: the next writer's store to front_.
-      // mutant survives in phase-fair, big-reader, c-rw-np, c-rw-rp, c-rw-wp: acq_rel -> release:
-      // as in announce(): the store is made before the grant, which in the model is enough.
     } while (!word_.compare_exchange_weak(seen, then, std::memory_order_acq_rel,
                                           std::memory_order_relaxed));
     wake_if_asleep(seen, then);
@@ -280,9 +278,6 @@ class phase_fair {
       const bool first = (seen & written_) == 0;
       // Release publishes front_ to the granting thread. Acquire is for a caller that is inside at
       // once.
-      // mutant survives in phase-fair, big-reader, c-rw-np, c-rw-rp, c-rw-wp: acq_rel -> acquire:
-      // the store to front_ has to come before the grant, and in the model a store takes effect
-      // when it is made.
       if (word_.compare_exchange_weak(seen, seen | (first ? written_ : next_),
                                       std::memory_order_acq_rel, std::memory_order_relaxed)) {
         return first && inside(seen) == 0;

@@ -84,9 +84,7 @@ struct adaptive_sleepers : private adaptive_tunables, private adaptive_layout {
     const std::uint64_t share = Env::template value<patience>() / count;
     const std::uint64_t least = Env::template value<pace>();
     oldest->last = youngest;
-    // mutant survives: dropped: it decides when elders are served, a matter of fairness.
     oldest->interval = share > least ? share : least;
-    // mutant survives: dropped: as above.
     oldest->due = Env::now() + oldest->interval;
     return word_of(oldest, state & tags_);
   }
@@ -104,10 +102,8 @@ struct adaptive_sleepers : private adaptive_tunables, private adaptive_layout {
       if (rest != nullptr) {
         rest->last = oldest->last;
         rest->interval = oldest->interval;
-        // mutant survives: dropped: fairness.
         rest->due = now + rest->interval;
       }
-      // mutant survives: dropped: as that of `aged` in wait_and_lock().
       oldest->aged = true;
       state = is_due_.set(word_of(rest, state & tags_), 0);
       return oldest;
