@@ -244,7 +244,7 @@ def worker(
     except ImportError as error:
         raise LockwrightError(
             "a worker needs Dask distributed, which is not installed",
-            "pip install 'lockwright[fleet]'",
+            "pip install 'lockwright-lab[fleet]'",
         ) from error
     from lockwright_lab.study.campaign import remote
 

@@ -72,7 +72,7 @@ def _client(address: str, chosen: Certificates | None) -> Iterator[Any]:
     except ImportError as error:
         raise LockwrightError(
             "--scheduler needs Dask distributed, which is not installed",
-            "pip install 'lockwright[fleet]'",
+            "pip install 'lockwright-lab[fleet]'",
         ) from error
     address = address_with_scheme(address, chosen)
     security = chosen.security() if chosen else None
