@@ -43,7 +43,8 @@ def write(data: DataSet, analysis: Analysis, options: ReportOptions) -> Iterator
         return
     if not vector.available():
         yield (
-            "no figures for a paper: matplotlib is not installed; pip install 'lockwright-lab[figures]'"
+            "no figures for a paper: matplotlib is not installed; "
+            "pip install 'lockwright-lab[figures]'"
         )
         return
     number = vector.write(drawn, folder / "figures", options.kind)
