@@ -2,7 +2,8 @@
 
 A type is a dataclass, or a Table, which has no other keys than its own. `Annotated[float,
 Meta(ge=0, le=1)]` declares a range; `__post_init__` checks what involves several keys, and raises
-ValueError("the problem; the remedy") if it is wrong.
+ValueError("the problem; the remedy") if it is wrong. No union may have both a type with a range and
+a tuple of fixed length: msgspec crashes.
 """
 
 import json

@@ -1,13 +1,16 @@
 """The description of a simulated machine: a checked TOML file, and the simulator's input."""
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from lockwright.base import extensions
+import msgspec
+from msgspec import Meta
+
+from lockwright.base import documents, extensions
+from lockwright.base.documents import Table
 from lockwright.base.errors import LockwrightError, nearest_hint
 from lockwright.simulate import measurement
 
@@ -30,6 +33,9 @@ _LEVELS = ("core", "cache", "node", "package", "far", "two_hops")
 """Distances between two cores, as in src/simulate/machine.hpp."""
 
 _MOST_PROCESSORS = 1024
+
+_Number = Annotated[int, Meta(ge=1, le=_MOST_PROCESSORS)]
+"""A number of parts of a part of the machine."""
 
 _FIGURES: dict[str, dict[str, str]] = {
     "clock": {"ghz": ""},
@@ -102,15 +108,18 @@ _OPTIONAL: dict[str, dict[str, float]] = {
 """The default figures of optional sections: `smt` if a core has one hardware thread, `hybrid`,
 `call`."""
 
-_DEFAULTS = {
-    "kernel.interrupt_ns": 0.0,
-    "kernel.interrupt_latency_ns": 0.0,
-    "kernel.tick_us": 0.0,
-    "kernel.fair": 0.0,
-    "kernel.cache_hot_us": 0.0,
-    "line.keep_ns": 0.0,
-    "line.migratory": 0.0,
-}
+_DEFAULTS = dict.fromkeys(
+    (
+        "kernel.interrupt_ns",
+        "kernel.interrupt_latency_ns",
+        "kernel.tick_us",
+        "kernel.fair",
+        "kernel.cache_hot_us",
+        "line.keep_ns",
+        "line.migratory",
+    ),
+    0.0,
+)
 """The default values of optional figures."""
 
 _SUBSTITUTES = {"data.miss_ns": "memory.node_ns"}
@@ -120,6 +129,84 @@ _ACCESSES = ("load", "store", "rmw")
 
 _TABLES = (*_ACCESSES, "memory")
 """Sections of costs by distance."""
+
+
+class _Shape(Table, frozen=True):
+    """The section [shape]. two_hops: pairs of nodes that are two hops apart."""
+
+    source: str
+    packages: _Number
+    nodes_per_package: _Number
+    caches_per_node: _Number
+    cores_per_cache: _Number
+    threads_per_core: _Number
+    two_hops: tuple[tuple[int, int], ...] = ()
+
+    def __post_init__(self) -> None:
+        processors = self.cores * self.threads_per_core
+        if processors > _MOST_PROCESSORS:
+            raise ValueError(
+                f"the machine has {processors} processors; at most {_MOST_PROCESSORS} can be"
+                " simulated"
+            )
+        nodes = self.packages * self.nodes_per_package
+        for pair in self.two_hops:
+            if max(pair) >= nodes or min(pair) < 0 or pair[0] == pair[1]:
+                raise ValueError(
+                    f"two_hops has {list(pair)}, and the nodes are 0 to {nodes - 1}; name two of"
+                    " them"
+                )
+
+    @property
+    def cores(self) -> int:
+        return math.prod(getattr(self, name) for name in _SHAPE[:-1])
+
+
+def _figure(section: str = "", name: str = "") -> Any:
+    """Return the type of a figure: a number, true or false, or a range."""
+    limits = {"ge": 0.0, "lt": 1e18}
+    if name.endswith("_share"):
+        # Those of hardware threads and slow cores are factors of time.
+        limits |= {"ge": 1.0} if section in _OPTIONAL else {"lt": 1.0}
+    elif name in ("ghz", "slice_us"):
+        limits = {"gt": 0.0, "lt": 1e18}
+    elif name == "slow_cores":
+        return Annotated[int, Meta(ge=0)]
+    number = Annotated[float, Meta(**limits)]
+    # A tuple of fixed length in a union with a limited number crashes msgspec.
+    return number | bool | Annotated[tuple[number, ...], Meta(min_length=2, max_length=2)]
+
+
+def _section(name: str) -> type[msgspec.Struct]:
+    """Return the type of a section; None stands for a figure that is not given."""
+    fields: list[Any] = [("source", str)]
+    for figure in _FIGURES[name]:
+        kind, key = _figure(name, figure), f"{name}.{figure}"
+        is_optional = key in _DEFAULTS or key in _SUBSTITUTES
+        fields.append((figure, kind | None, _DEFAULTS.get(key)) if is_optional else (figure, kind))
+    return msgspec.defstruct(name, fields, bases=(Table,), frozen=True, kw_only=True)
+
+
+_COSTS = msgspec.defstruct(
+    "costs",
+    [("source", str), *((f"{level}_ns", _figure() | None, None) for level in _LEVELS[1:])],
+    bases=(Table,),
+    frozen=True,
+)
+
+_SECTIONS = {name: _section(name) for name in _FIGURES} | dict.fromkeys(_TABLES, _COSTS)
+
+_File = msgspec.defstruct(
+    "machine",
+    [
+        ("title", str),
+        ("shape", _Shape),
+        *((name, kind) for name, kind in _SECTIONS.items() if name not in _OPTIONAL),
+        *((name, _SECTIONS[name] | None, None) for name in _OPTIONAL),
+    ],
+    bases=(Table,),
+    frozen=True,
+)
 
 
 @dataclass(frozen=True)
@@ -213,7 +300,7 @@ def built_in_names() -> list[str]:
         path.stem
         for folder in _folders()
         for path in folder.glob("*.toml")
-        if "shape" in tomllib.loads(path.read_text(encoding="utf-8"))
+        if "shape" in documents.read_toml(path)
     )
 
 
@@ -253,10 +340,7 @@ def _merged(path: Path, includers: list[Path]) -> dict[str, Any]:
     if path in includers:
         circle = " -> ".join(file.name for file in [*includers[includers.index(path) :], path])
         raise LockwrightError(f"the machine is like itself: {circle}", "remove one 'like'")
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise LockwrightError(f"{path.name} is not TOML: {error}", "correct it there") from error
+    document = documents.read_toml(path, "check the path of the machine")
     measurement.check(document, str(path))
     document.pop(measurement.KEY, None)
     like = document.pop("like", None)
@@ -273,161 +357,60 @@ def _merged(path: Path, includers: list[Path]) -> dict[str, Any]:
 
 
 def _checked(name: str, document: Mapping[str, Any], label: str) -> Machine:
-    sections: dict[str, tuple[str, ...]] = {"shape": (*_SHAPE, "two_hops")}
-    sections |= {section: tuple(names) for section, names in _FIGURES.items()}
-    sections |= {table: tuple(f"{level}_ns" for level in _LEVELS[1:]) for table in _TABLES}
-    _check_keys(document, {"title", *sections}, label, "section")
-    title = document.get("title")
-    if not isinstance(title, str):
-        raise LockwrightError(f"{label}: 'title' is missing", "describe the machine in a line")
-    figures: dict[str, float] = dict(_DEFAULTS)
+    content: Any = documents.convert(_File, document, label, f"see {PAGE}")
+    figures = {f"shape.{each}": float(getattr(content.shape, each)) for each in _SHAPE}
     ranges: dict[str, tuple[float, float]] = {}
-    sources = {}
-    pairs: tuple[tuple[int, int], ...] = ()
-    for section, names in sections.items():
-        table = document.get(section)
-        if not isinstance(table, dict):
-            if section in ("hybrid", "call") or (
-                section == "smt" and figures["shape.threads_per_core"] == 1
-            ):
+    sources = {"shape": content.shape.source}
+    with documents.named(label):
+        for section, kind in _SECTIONS.items():
+            table = getattr(content, section)
+            if table is None:
+                if section == "smt" and content.shape.threads_per_core > 1:
+                    raise LockwrightError("section [smt] is missing", f"see {PAGE}")
                 figures |= _OPTIONAL[section]
                 continue
-            raise LockwrightError(f"{label}: section [{section}] is missing", f"see {PAGE}")
-        _check_keys(table, {"source", *names}, f"{label}: [{section}]", "figure")
-        if not isinstance(table.get("source"), str):
+            sources[section] = table.source
+            for figure in kind.__struct_fields__[1:]:
+                _add(f"{section}.{figure}", getattr(table, figure), figures, ranges)
+        _check_costs(content.shape, figures)
+        if figures["hybrid.slow_cores"] > content.shape.cores:
             raise LockwrightError(
-                f"{label}: [{section}] has no 'source'", "name the source of its figures"
+                f"hybrid.slow_cores is {figures['hybrid.slow_cores']:g}, and there are "
+                f"{content.shape.cores} cores",
+                "give a number of them",
             )
-        sources[section] = table["source"]
-        for figure, value in table.items():
-            if figure == "two_hops":
-                pairs = _pairs(value, label)
-            elif isinstance(value, list) and section != "shape":
-                low, high = _range(value, f"{label}: {section}.{figure}")
-                ranges[f"{section}.{figure}"] = (low, high)
-                figures[f"{section}.{figure}"] = (low + high) / 2
-            elif figure != "source":
-                figures[f"{section}.{figure}"] = _number(value, f"{label}: {section}.{figure}")
-        if section == "shape":
-            _check_shape(figures, label)
-        _require(section, names, figures, bool(pairs), label)
-    _check_values(figures, pairs, label)
-    machine = Machine(name, title, figures, pairs, sources, ranges)
-    for _, end in machine.range_ends():
-        _check_values(end.figures, pairs, label)
-    return machine
+    return Machine(name, content.title, figures, content.shape.two_hops, sources, ranges)
 
 
-def _check_keys(table: Mapping[str, Any], known: set[str], label: str, what: str) -> None:
-    for key in table:
-        if key not in known:
-            hint = nearest_hint(key, sorted(known), f"{PAGE} lists them")
-            raise LockwrightError(f"{label}: there is no {what} '{key}'", hint)
-
-
-def _number(value: object, label: str) -> float:
-    if isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise LockwrightError(f"{label} is not a number from 0 up", "give a number")
-    return float(value)
-
-
-def _range(value: list[object], label: str) -> tuple[float, float]:
-    ends = [_number(end, label) for end in value if not isinstance(end, bool)]
-    if len(ends) != 2 or len(value) != 2 or ends[0] >= ends[1]:
-        raise LockwrightError(
-            f"{label} is not a range", "write [low, high] with two numbers, the lower one first"
-        )
-    return ends[0], ends[1]
-
-
-def _pairs(value: object, label: str) -> tuple[tuple[int, int], ...]:
-    if not isinstance(value, list) or not all(
-        isinstance(pair, list) and len(pair) == 2 and all(type(node) is int for node in pair)
-        for pair in value
-    ):
-        raise LockwrightError(
-            f"{label}: shape.two_hops is not a list of pairs of nodes", "write [[0, 3], [1, 2]]"
-        )
-    return tuple((first, second) for first, second in value)
-
-
-def _check_shape(figures: Mapping[str, float], label: str) -> None:
-    for name in _SHAPE:
-        value = figures.get(f"shape.{name}")
-        if value is None:
-            raise LockwrightError(f"{label}: shape.{name} is missing", "give a whole number")
-        if value != int(value) or value < 1:
-            if name == "cores_per_cache":
-                raise LockwrightError(
-                    f"{label}: shape.{name} is {value:g}, so there are more nodes than processors",
-                    "give each node at least one core",
-                )
-            raise LockwrightError(f"{label}: shape.{name} is {value:g}", "give 1 or more")
-    processors = math.prod(int(figures[f"shape.{name}"]) for name in _SHAPE)
-    if processors > _MOST_PROCESSORS:
-        raise LockwrightError(
-            f"{label}: the machine has {processors} processors",
-            f"at most {_MOST_PROCESSORS} can be simulated",
-        )
-
-
-def _require(
-    section: str, names: tuple[str, ...], figures: Mapping[str, float], hops: bool, label: str
+def _add(
+    name: str,
+    value: float | tuple[float, float] | None,
+    figures: dict[str, float],
+    ranges: dict[str, tuple[float, float]],
 ) -> None:
-    """Check a section for the figures that the machine's shape requires."""
-    required: Mapping[str, bool] = dict.fromkeys(names, True)
-    if section == "shape":
-        return
-    if section in _TABLES:
-        shape = {name: figures[f"shape.{name}"] > 1 for name in _SHAPE}
+    """Add a figure that a file may have, and its range if it is one."""
+    if isinstance(value, tuple):
+        low, high = value
+        if low >= high:
+            raise LockwrightError(f"{name} is {[low, high]}", "write [low, high], the lower first")
+        ranges[name] = value
+        figures[name] = (low + high) / 2
+    elif value is not None:
+        figures[name] = float(value)
+
+
+def _check_costs(shape: _Shape, figures: Mapping[str, float]) -> None:
+    """Check that there are the costs over each distance that the machine has."""
+    for table in _TABLES:
         required = {
-            "cache_ns": shape["cores_per_cache"] and section != "memory",
-            "node_ns": shape["caches_per_node"] or section == "memory",
-            "package_ns": shape["nodes_per_package"],
-            "far_ns": shape["packages"],
-            "two_hops_ns": hops,
+            "cache_ns": shape.cores_per_cache > 1 and table != "memory",
+            "node_ns": shape.caches_per_node > 1 or table == "memory",
+            "package_ns": shape.nodes_per_package > 1,
+            "far_ns": shape.packages > 1,
+            "two_hops_ns": bool(shape.two_hops),
         }
-    for name, is_required in required.items():
-        figure = f"{section}.{name}"
-        if is_required and figure not in figures and figure not in _SUBSTITUTES:
-            raise LockwrightError(
-                f"{label}: {section}.{name} is missing", "measure it, or give an estimate"
-            )
-
-
-def _check_values(
-    figures: Mapping[str, float], pairs: tuple[tuple[int, int], ...], label: str
-) -> None:
-    if figures["clock.ghz"] == 0:
-        raise LockwrightError(f"{label}: clock.ghz is 0", "give the frequency")
-    for name in (
-        "line.request_share",
-        "line.jitter_share",
-        "model.work_jitter_share",
-        "model.kernel_jitter_share",
-    ):
-        if figures[name] >= 1:
-            raise LockwrightError(f"{label}: {name} is {figures[name]:g}", "give less than 1")
-    for name in ("smt.busy_share", "smt.pausing_share", "hybrid.slow_share"):
-        if figures[name] < 1:
-            raise LockwrightError(
-                f"{label}: {name} is {figures[name]:g}", "it is a factor of time: give 1 or more"
-            )
-    cores = math.prod(int(figures[f"shape.{name}"]) for name in _SHAPE[:-1])
-    slow = figures["hybrid.slow_cores"]
-    if slow != int(slow) or slow > cores:
-        raise LockwrightError(
-            f"{label}: hybrid.slow_cores is {slow:g}, and there are {cores} cores",
-            "give a whole number of them",
-        )
-    if figures["kernel.slice_us"] == 0:
-        raise LockwrightError(f"{label}: kernel.slice_us is 0", "give the time slice")
-    nodes = int(figures["shape.packages"] * figures["shape.nodes_per_package"])
-    for pair in pairs:
-        if max(pair) >= nodes or min(pair) < 0 or pair[0] == pair[1]:
-            raise LockwrightError(
-                f"{label}: shape.two_hops has {list(pair)}, and the nodes are 0 to {nodes - 1}",
-                "name two of them",
-            )
+        for name, is_required in required.items():
+            if is_required and f"{table}.{name}" not in figures:
+                raise LockwrightError(
+                    f"{table}.{name} is missing", "measure it, or give an estimate"
+                )

@@ -179,8 +179,8 @@ def difference(plan: str, other_plan: str) -> str:
 
 
 class _File(Table, frozen=True):
-    """The file of a study; docs/studies.md describes the keys. programs: of the catalogue; program:
-    entries, or changes of those of the catalogue. None is a default that depends on others."""
+    """The file of a study; docs/lab/study.md describes the keys. programs: of the catalogue;
+    program: entries, or changes of the catalogue's. None: the default depends on other keys."""
 
     name: str | None = None
     locks: _Names = _ALL
