@@ -1,7 +1,7 @@
 """Write the man pages and the completion scripts, both made from the command's own help.
 
-The folder that is given as argument gets the layout of /usr/share. The date of the pages is
-SOURCE_DATE_EPOCH, or today.
+The arguments are a folder, which gets the layout of /usr/share, and the package. The date of the
+pages is SOURCE_DATE_EPOCH, or today.
 """
 
 import inspect
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 from lockwright import version
-from lockwright.cli import all_commands, cli
+from lockwright.cli import all_commands, cli, package_of
 from lockwright.commands.completion import SHELLS, script
 
 SCRIPTS = {
@@ -118,11 +118,15 @@ def pages(context: click.Context) -> Iterator[tuple[str, str]]:
         yield from pages(each)
 
 
-def write(folder: Path) -> None:
-    """Write all files below `folder`."""
+def write(folder: Path, package: str) -> None:
+    """Write all files of a package below `folder`. package: lockwright, or one that adds commands;
+    the page of `lockwright` and the scripts belong to the first."""
     root = cli.make_context("lockwright", [], resilient_parsing=True)
-    texts = {f"man/man1/{name}.1": text for name, text in pages(root)}
-    texts |= {SCRIPTS[shell]: script(cli, shell) for shell in SHELLS}
+    own = [each for each in contexts(cli, root) if package_of(each.info_name or "") == package]
+    texts = {f"man/man1/{name}.1": text for each in own for name, text in pages(each)}
+    if package == "lockwright":
+        texts["man/man1/lockwright.1"] = page(root, own)
+        texts |= {SCRIPTS[shell]: script(cli, shell) for shell in SHELLS}
     for name, text in texts.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -130,4 +134,4 @@ def write(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(Path(sys.argv[1]), sys.argv[2])

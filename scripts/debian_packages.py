@@ -1,8 +1,8 @@
-"""Make Debian packages of a wheel's files.
+"""Make Debian packages of the wheels' files.
 
-liblockwright0 has the libraries, in the folder of the system's own, lockwright the command, and
-liblockwright-dev the headers. The dates in the packages are SOURCE_DATE_EPOCH; DEBEMAIL is the
-maintainer's address.
+liblockwright0 has the libraries, in the folder of the system's own, lockwright the command,
+liblockwright-dev the headers, and lockwright-lab the laboratory. The dates in the packages are
+SOURCE_DATE_EPOCH; DEBEMAIL is the maintainer's address.
 """
 
 import email.parser
@@ -23,6 +23,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 MAINTAINER = f"Lockwright contributors <{os.environ.get('DEBEMAIL', 'lockwright@example.org')}>"
 LIBRARIES, COMMAND, HEADERS = "liblockwright0", "lockwright", "liblockwright-dev"
+LABORATORY = "lockwright-lab"
 PYTHON = "usr/lib/python3/dist-packages"
 """Where Debian's Python looks for modules."""
 
@@ -50,6 +51,11 @@ SUMMARIES = {
     HEADERS: (
         "mutex algorithms as C++20 headers",
         "The target lockwright::lockwright for CMake and lockwright for pkg-config find them.",
+    ),
+    LABORATORY: (
+        "study mutex algorithms over programs and machines",
+        "It adds commands to lockwright that measure, torture and check the algorithms, and that"
+        " run and analyse studies.",
     ),
 }
 
@@ -86,9 +92,12 @@ def extract(file: Path, folder: Path) -> None:
             path.chmod(0o755 if path.is_dir() or each.external_attr >> 16 & 0o100 else 0o644)
 
 
-def unpack(file: Path, folder: Path) -> Wheel:
-    """Unpack the wheel of this project."""
+def unpack(directory: Path, folder: Path) -> Wheel:
+    """Unpack the wheels of this project in a directory, both into one folder."""
+    [file] = directory.glob("lockwright-*.whl")
+    [laboratory] = directory.glob("lockwright_lab-*.whl")
     extract(file, folder)
+    extract(laboratory, folder)
     match = re.search(r"-([0-9.]+)-py3-none-manylinux_([0-9]+)_([0-9]+)_(\w+)\.whl$", file.name)
     assert match is not None, file
     version, major, minor, machine = match.groups()
@@ -140,6 +149,30 @@ def lay_out_headers(wheel: Wheel, root: Path) -> None:
     copy(wheel.package / "share", root / "usr/share")
 
 
+def lay_out_metadata(wheel: Wheel, root: Path, module: str) -> None:
+    """Put the version and the entry points in place; the list of files is dpkg's."""
+    metadata = f"{module}-{wheel.version}.dist-info"
+    for name in ("METADATA", "entry_points.txt"):
+        copy(wheel.folder / metadata / name, root / PYTHON / metadata / name)
+
+
+def lay_out_manual(share: Path, root: Path) -> None:
+    """Put the man pages in place."""
+    for page in (share / "man/man1").iterdir():
+        write_compressed(root / "usr/share/man/man1" / f"{page.name}.gz", page.read_text())
+
+
+def lay_out_laboratory(wheel: Wheel, root: Path) -> None:
+    """Put the package of the laboratory in place."""
+    package = root / PYTHON / "lockwright_lab"
+    copy(wheel.folder / "lockwright_lab", package)
+    shutil.rmtree(package / "bin")
+    copy(wheel.folder / "lockwright_lab/bin", root / "usr/libexec/lockwright-lab")
+    link(package / "bin", "../../../../libexec/lockwright-lab")
+    lay_out_metadata(wheel, root, "lockwright_lab")
+    lay_out_manual(wheel.folder / f"lockwright_lab-{wheel.version}.data/data/share", root)
+
+
 def lay_out_command(wheel: Wheel, root: Path) -> None:
     """Put the Python package in place, with links to the files of the other packages."""
     package = root / PYTHON / "lockwright"
@@ -150,9 +183,7 @@ def lay_out_command(wheel: Wheel, root: Path) -> None:
     link(package / "lib", f"../../../{wheel.triplet}/lockwright")
     link(package / "bin", "../../../../libexec/lockwright")
     link(package / "include/lockwright", "../../../../../include/lockwright")
-    # It holds the version; the list of files is dpkg's.
-    metadata = f"lockwright-{wheel.version}.dist-info"
-    copy(wheel.folder / metadata / "METADATA", root / PYTHON / metadata / "METADATA")
+    lay_out_metadata(wheel, root, "lockwright")
     start = root / "usr/bin/lockwright"
     start.parent.mkdir(parents=True)
     start.write_text(
@@ -163,8 +194,7 @@ def lay_out_command(wheel: Wheel, root: Path) -> None:
     copy(wheel.share / "fish", root / "usr/share/fish")
     # Debian's zsh looks there for the functions of packages.
     copy(wheel.share / "zsh/site-functions", root / "usr/share/zsh/vendor-completions")
-    for page in (wheel.share / "man/man1").iterdir():
-        write_compressed(root / "usr/share/man/man1" / f"{page.name}.gz", page.read_text())
+    lay_out_manual(wheel.share, root)
     lay_out_msgspec(wheel, root)
 
 
@@ -219,8 +249,12 @@ def fields(wheel: Wheel, name: str) -> dict[str, str]:
         }
     if name == HEADERS:
         return {"Architecture": "all", "Multi-Arch": "foreign", "Section": "libdevel"}
-    depends = [f"{LIBRARIES} {same}", f"{HEADERS} {same}", "python3 (>= 3.11)", *wheel.depends]
-    depends += [libc, "libgcc-s1", "libstdc++6 (>= 11)"]
+    depends = [libc, "libgcc-s1", "libstdc++6 (>= 11)"]
+    if name == COMMAND:
+        packages = [f"{LIBRARIES} {same}", f"{HEADERS} {same}"]
+        depends = [*packages, "python3 (>= 3.11)", *wheel.depends, *depends]
+    else:
+        depends = [f"{COMMAND} {same}", "python3 (>= 3.11)", *depends]
     return {
         "Architecture": wheel.architecture,
         "Section": "utils",
@@ -251,7 +285,7 @@ def write_control(wheel: Wheel, root: Path, name: str) -> None:
     (folder / "md5sums").write_text(
         "".join(f"{digest}  {path.relative_to(root)}\n" for digest, path in digests)
     )
-    if name == COMMAND:
+    if name in (COMMAND, LABORATORY):
         # The compiled modules are made at the installation and removed with the package.
         for script, condition, action in (
             ("postinst", '"$1" = configure', "py3compile"),
@@ -271,13 +305,18 @@ def strip(root: Path) -> None:
         subprocess.run(["strip", "--strip-unneeded", *elf], check=True)
 
 
-def main(wheel_file: Path, target: Path) -> None:
-    """Write the three packages of a wheel into a folder."""
+def main(directory: Path, target: Path) -> None:
+    """Write the packages of the wheels in a directory into a folder."""
     target.mkdir(parents=True, exist_ok=True)
-    parts = {LIBRARIES: lay_out_libraries, COMMAND: lay_out_command, HEADERS: lay_out_headers}
+    parts = {
+        LIBRARIES: lay_out_libraries,
+        COMMAND: lay_out_command,
+        HEADERS: lay_out_headers,
+        LABORATORY: lay_out_laboratory,
+    }
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        wheel = unpack(wheel_file, folder / "wheel")
+        wheel = unpack(directory, folder / "wheel")
         for package, lay_out in parts.items():
             root = folder / package
             root.mkdir()

@@ -55,7 +55,7 @@ def all_commands() -> dict[str, str]:
     return commands
 
 
-def _package_of(name: str) -> str | None:
+def package_of(name: str) -> str | None:
     """Return the package that defines a subcommand. The entry points, whose search takes time, are
     read only for a name that is not this package's own."""
     if name in COMMANDS:
@@ -80,7 +80,7 @@ class _LazyGroup(click.Group):
         return [*(CompletionItem(name, help=commands[name]) for name in names), *options]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        package = _package_of(cmd_name)
+        package = package_of(cmd_name)
         if package is None:
             return None
         module = cmd_name.replace("-", "_")
@@ -98,7 +98,7 @@ class _LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and _package_of(args[0]) is None:
+        if args and not args[0].startswith("-") and package_of(args[0]) is None:
             hint = nearest_hint(args[0], all_commands(), "see 'lockwright --help'")
             raise LockwrightError(f"no command is named '{args[0]}'", hint)
         return super().resolve_command(ctx, args)
@@ -183,7 +183,7 @@ def _usage(error: click.ClickException, arguments: Sequence[str]) -> LockwrightE
         command = context.command_path
     else:
         # click does not always have the context of the option.
-        command = " ".join(["lockwright", *(word for word in arguments[:1] if _package_of(word))])
+        command = " ".join(["lockwright", *(word for word in arguments[:1] if package_of(word))])
     return LockwrightError(problem[:1].lower() + problem[1:], f"see '{command} --help'")
 
 

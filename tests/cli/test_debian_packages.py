@@ -12,18 +12,20 @@ from support import locate
 from support.processes import captured
 
 from .test_header_package import build_consumer
-from .test_wheel import wheel  # noqa: F401  (a fixture)
+from .test_wheel import WHEELS, built
 
-NAMES = ["liblockwright-dev", "liblockwright0", "lockwright"]
+NAMES = ["liblockwright-dev", "liblockwright0", "lockwright", "lockwright-lab"]
 
 pytestmark = pytest.mark.skipif(shutil.which("dpkg") is None, reason="there is no dpkg")
 
 
-def make(wheel: Path, folder: Path) -> list[Path]:  # noqa: F811
+def make(folder: Path) -> list[Path]:
     """Make the packages, and return them in the order of NAMES."""
+    for name in ("lockwright", "lockwright_lab"):
+        built(name)
     script = locate.ROOT / "scripts/debian_packages.py"
     env = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}
-    result = captured([sys.executable, script, wheel, folder], env=env, timeout=300)
+    result = captured([sys.executable, script, WHEELS, folder], env=env, timeout=300)
     assert result.returncode == 0, result.stderr
     packages = sorted(folder.glob("*.deb"))
     assert [each.name.partition("_")[0] for each in packages] == NAMES
@@ -31,8 +33,8 @@ def make(wheel: Path, folder: Path) -> list[Path]:  # noqa: F811
 
 
 @pytest.fixture(scope="module")
-def packages(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:  # noqa: F811
-    return make(wheel, tmp_path_factory.mktemp("packages"))
+def packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return make(tmp_path_factory.mktemp("packages"))
 
 
 def dpkg(root: Path, *words: str | Path) -> None:
@@ -121,11 +123,10 @@ def test_removal_leaves_nothing(packages: list[Path], tmp_path: Path) -> None:
 
 
 def test_the_same_wheel_gives_the_same_bytes(
-    wheel: Path,  # noqa: F811
     packages: list[Path],
     tmp_path: Path,
 ) -> None:
-    again = make(wheel, tmp_path)
+    again = make(tmp_path)
     assert [each.read_bytes() for each in again] == [each.read_bytes() for each in packages]
 
 

@@ -1,4 +1,4 @@
-"""The wheel of ./dev wheel, installed where there is no compiler."""
+"""The wheels of ./dev wheel, installed where there is no compiler."""
 
 import os
 import re
@@ -19,15 +19,27 @@ from support.processes import captured
 from .conftest import Cli
 from .test_grammar import commands
 
-SHARE = re.compile(r"lockwright-[0-9.]+\.data/data/share/(.+)")
+SHARE = re.compile(r"lockwright(?:_lab)?-[0-9.]+\.data/data/share/(.+)")
+
+
+WHEELS = locate.ROOT / "build/wheel"
+
+
+def built(name: str) -> Path:
+    found = list(WHEELS.glob(f"{name}-*.whl"))
+    if len(found) != 1:
+        raise locate.Missing(f"there is no wheel of {name} in build/wheel; run ./dev wheel")
+    return found[0]
 
 
 @pytest.fixture(scope="module")
 def wheel() -> Path:
-    built = list((locate.ROOT / "build/wheel").glob("*.whl"))
-    if len(built) != 1:
-        raise locate.Missing("there is no wheel in build/wheel; run ./dev wheel")
-    return built[0]
+    return built("lockwright")
+
+
+@pytest.fixture(scope="module")
+def laboratory() -> Path:
+    return built("lockwright_lab")
 
 
 @pytest.fixture(scope="module")
@@ -37,22 +49,61 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def shared(contents: dict[str, bytes]) -> dict[str, str]:
-    """The files below share/."""
-    found = {name: SHARE.fullmatch(name) for name in contents}
-    return {match[1]: contents[name].decode() for name, match in found.items() if match}
+def shared(wheel: Path, laboratory: Path) -> dict[str, str]:
+    """The files below share/ of both wheels."""
+    files: dict[str, str] = {}
+    for path in (wheel, laboratory):
+        with zipfile.ZipFile(path) as archive:
+            found = {name: SHARE.fullmatch(name) for name in archive.namelist()}
+            own = {match[1]: archive.read(name).decode() for name, match in found.items() if match}
+        assert not files.keys() & own.keys()
+        files |= own
+    return files
 
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with the wheel, in a path with blanks."""
+    """A virtual environment with the wheel of the product alone, in a path with blanks."""
     folder = tmp_path_factory.mktemp("wheel") / "a path with blanks"
     subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=300)
     pip(folder, "install", "--no-index", "--no-deps", wheel)
     # The dependencies of this environment serve the new one: no network is needed.
+    dependencies = folder / "dependencies"
+    dependencies.mkdir()
+    for each in Path(sysconfig.get_path("purelib")).iterdir():
+        if not each.name.startswith("lockwright"):
+            (dependencies / each.name).symlink_to(each)
     [packages] = (folder / "lib").glob("python*/site-packages")
-    (packages / "dependencies.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    (packages / "dependencies.pth").write_text(f"{dependencies}\n")
     return folder
+
+
+def test_the_laboratory_adds_its_commands(
+    installed: Path, laboratory: Path, tmp_path: Path
+) -> None:
+    """Without it, they are unknown; with it, they run and have a heading of their own."""
+    folder = tmp_path / "environment"
+    shutil.copytree(installed, folder, symlinks=True)
+
+    def lockwright(*words: str) -> subprocess.CompletedProcess[str]:
+        return captured([folder / "bin/python", "-m", "lockwright", *words], timeout=120)
+
+    assert "laboratory" not in lockwright("--help").stdout
+    for name in ("bench", "study", "torture", "check", "simulate"):
+        assert lockwright(name, "--help").stderr.startswith(
+            f"lockwright: error: no command is named '{name}'"
+        )
+    pip(folder, "install", "--no-index", "--no-deps", laboratory)
+    assert "Commands of the laboratory:\n  bench" in lockwright("--help").stdout
+    for line in (
+        "torture mcs-stp --minutes 0.02",
+        "bench uncontended --locks mcs-stp --runs 2",
+        "study catalogue xz",
+    ):
+        result = lockwright(*line.split())
+        assert result.returncode == 0, result.stderr
+    pip(folder, "uninstall", "--yes", "lockwright-lab")
+    assert lockwright("list").returncode == 0
 
 
 def pip(folder: Path, *words: str | Path) -> None:
@@ -91,8 +142,8 @@ def test_the_installed_command_needs_no_compiler(installed: Path, tmp_path: Path
     assert (tmp_path / "numbers.xz").exists()
     lockwright(f"profile -o profile.json -- {program}")
     lockwright("advise profile.json")
-    assert "mcs-stp" in lockwright("bench uncontended --locks mcs-stp --runs 2")
-    assert "mcs-stp" in lockwright("torture mcs-stp --minutes 0.02")
+    lockwright(f"compare --locks ttas --runs 2 -- {program} --force")
+    lockwright(f"tune --budget 2 -- {program} --force")
 
 
 def test_removal_leaves_nothing(wheel: Path, installed: Path, tmp_path: Path) -> None:
@@ -127,14 +178,15 @@ def test_the_files_do_not_depend_on_place_or_time(wheel: Path, contents: dict[st
 @pytest.mark.full("builds the wheel twice, for minutes")
 def test_two_builds_have_the_same_bytes(tmp_path: Path) -> None:
     """The commit is built twice, in folders whose paths have different lengths."""
-    built = []
+    built: list[list[bytes]] = []
     for place in ("first", "the second one"):
         folder = tmp_path / place
         subprocess.run(["git", "clone", "-q", locate.ROOT, folder], check=True, timeout=300)
         result = captured(["./dev", "wheel"], cwd=folder, timeout=1800)
         assert result.returncode == 0, result.stderr
-        built += [each.read_bytes() for each in (folder / "build/wheel").glob("*.whl")]
-    assert len(built) == 2
+        wheels = sorted((folder / "build/wheel").glob("*.whl"))
+        built.append([each.read_bytes() for each in wheels])
+    assert len(built[0]) == 2
     assert built[0] == built[1]
 
 
