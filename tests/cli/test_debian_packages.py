@@ -14,7 +14,7 @@ from support.processes import captured
 from .test_header_package import build_consumer
 from .test_wheel import WHEELS, built
 
-NAMES = ["liblockwright-dev", "liblockwright0", "lockwright", "lockwright-lab"]
+NAMES = ["liblockwright-dev", "liblockwright0", "lockwright-lab", "lockwright"]
 
 pytestmark = pytest.mark.skipif(shutil.which("dpkg") is None, reason="there is no dpkg")
 
