@@ -85,7 +85,7 @@ announce "Wheel"
 python3 -m venv "/opt/a place"
 "/opt/a place/bin/pip" install --quiet "$release"/*.whl
 (PATH="/opt/a place/bin:$PATH" && use "/opt/a place/share")
-"/opt/a place/bin/pip" uninstall --quiet --yes lockwright
+"/opt/a place/bin/pip" uninstall --quiet --yes lockwright lockwright-lab
 
 left=$(files | grep -v '^/release/' || :)
 [ -z "$left" ] || { printf 'left behind:\n%s\n' "$left" >&2; exit 1; }
