@@ -1,7 +1,6 @@
 """Skeletons: their files, the fit to made-up data with a known answer, and their studies."""
 
 import csv
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from lockwright.predict.skeletons import correction, files, fitting, generic, st
 from lockwright.predict.skeletons.files import SHIPPED, file_name
 from lockwright.simulate import machine
 from lockwright.simulate.model import Estimate, Operation, as_toml, load
+from msgspec.structs import replace
 
 LOCKS = list(fitting.LOCKS)
 NODES = (1, 4, 8)

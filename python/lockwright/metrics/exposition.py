@@ -2,6 +2,11 @@
 
 The total is named as Go's go_sync_mutex_wait_total_seconds_total; the histogram's name and unit
 follow OpenTelemetry's conventions for durations.
+
+prometheus_client does not serve this page. The waits are counted by other processes, which no
+metric of that library can hold, so only its writer of this text (three short functions below) would
+be used. Its server, as Debian 12 has it (0.16), returns neither itself nor its port: it cannot
+listen on a free port, end with the process of --pid, or answer 503 when that has ended.
 """
 
 from collections import defaultdict

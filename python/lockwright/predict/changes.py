@@ -1,7 +1,10 @@
 """Changes of a program, applied to its model."""
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from lockwright.base.errors import LockwrightError
 from lockwright.predict.derive import Variant
@@ -23,7 +26,7 @@ class Change:
 
     def applied(self, variant: Variant) -> Variant:
         """Return the variant of a model after the change."""
-        return replace(variant, model=self.apply(variant.model))
+        return dataclasses.replace(variant, model=self.apply(variant.model))
 
 
 def find_mutex(profile: Profile, indices: Sequence[int], word: str) -> int:

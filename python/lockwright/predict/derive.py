@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
 from lockwright.predict.roles import ThreadGroup, acquisitions_by_role, groups
@@ -147,7 +149,7 @@ def derive(profile: Profile, machine: Machine | None, *, needs_waiting: bool = T
             "profile the program under its usual load",
         )
     if any(role.threads > 1 for role in made):
-        made = [replace(role, scales=role.threads > 1) for role in made]
+        made = [structs.replace(role, scales=role.threads > 1) for role in made]
     unknown = _unknown(profile, made, are_mixed)
     model = Model(
         title=" ".join(profile.command)[:80],

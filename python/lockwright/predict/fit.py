@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from lockwright.predict.derive import Derived, Variant, label_of
 from lockwright.predict.estimate import Estimate, estimate
 from lockwright.predict.simulations import STEPS, Point, Progress, job, simulate, unseen
@@ -122,8 +124,8 @@ def with_variation(model: Model, variation: float, scale: float = 1.0) -> Model:
 
 
 def _with_gaps(model: Model, change: Callable[[Buckets], Buckets]) -> Model:
-    roles = tuple(replace(role, gap=change(role.gap)) for role in model.roles)
-    return replace(model, roles=roles)
+    roles = tuple(structs.replace(role, gap=change(role.gap)) for role in model.roles)
+    return structs.replace(model, roles=roles)
 
 
 def _try(
@@ -184,11 +186,11 @@ def _with_data(variant: Variant, derived: Derived, machine: Machine | None) -> V
     its transfer, which the simulator adds itself."""
     transfer = machine.figures.get("load.cache_ns", 0.0) if machine is not None else 0.0
     mutexes = tuple(
-        replace(each, section=_shortened(each.section, share * transfer))
+        structs.replace(each, section=_shortened(each.section, share * transfer))
         for each, share in zip(variant.model.mutexes, derived.owner_changes, strict=True)
     )
     label = f"{variant.label}, and each section changes a cache line"
-    return Variant(label, replace(variant.model, mutexes=mutexes), 1)
+    return Variant(label, structs.replace(variant.model, mutexes=mutexes), 1)
 
 
 def _shortened(section: Buckets, ns: float) -> Buckets:

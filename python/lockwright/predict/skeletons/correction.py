@@ -1,10 +1,10 @@
 """Skeletons with the estimates of an application's throughputs: see similar.py."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from msgspec.structs import replace
 
 from lockwright.predict.skeletons import fitting
 from lockwright.predict.skeletons.similar import Tables, Throughputs, estimate
