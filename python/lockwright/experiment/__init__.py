@@ -15,6 +15,7 @@ from lockwright.experiment.model import (
     Contender,
     Figure,
     Outcome,
+    Relative,
     Run,
     Runs,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "Experiment",
     "Figure",
     "Outcome",
+    "Relative",
     "Run",
     "Runs",
     "Summary",

@@ -1,6 +1,6 @@
 """The columns of an experiment's tables, and how the usual ones are made."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from lockwright.base import numbers
@@ -28,11 +28,12 @@ def cell_name(cell: Cell) -> str:
 @dataclass(frozen=True)
 class TableOf:
     """A table that is made for each cell, with a row for each contender. title: of a cell; rows:
-    whether a contender has a row."""
+    whether a contender has a row; order: sort key of the rows, by default in their order."""
 
     columns: Sequence[Column]
     title: Callable[[Cell], str] = cell_name
     rows: Callable[[Summary], bool] = lambda _: True
+    order: Callable[[Summary], float] = lambda _: 0.0
 
 
 def name(heading: str = "lock", definition: str = "") -> Column:
@@ -67,6 +68,29 @@ def median(figure: Figure, show: Callable[[float], str] = numbers.plain) -> Colu
         return "-" if values is None else show(values.median / figure.scale)
 
     return Column(figure.heading or figure.name, figure.definition, text, _key(figure.name))
+
+
+def extreme(
+    figure: Figure,
+    of: Callable[[Iterable[float]], float],
+    show: Callable[[float], str] = numbers.plain,
+) -> Column:
+    """Return the value over all rounds that `of` chooses, max or min, `-` without one."""
+
+    def key(row: Summary) -> float | None:
+        values = row.by_round(figure.name).values()
+        return of(values) if values else None
+
+    def text(row: Summary) -> str:
+        value = key(row)
+        return "-" if value is None else show(value / figure.scale)
+
+    return Column(figure.heading or figure.name, figure.definition, text, key)
+
+
+def fixed(digits: int) -> Callable[[float], str]:
+    """Return a function that shows a value with so many decimals."""
+    return lambda value: f"{value:.{digits}f}"
 
 
 def own_ratio(figure: Figure) -> Column:
@@ -122,3 +146,13 @@ def no_value(row: Summary) -> str:
 def spread_text(values: Spread | None, scale: float = 1.0) -> str:
     """Return the text of a median with its spread, `-` without one."""
     return format_spread(values, scale)
+
+
+def joined(*parts: Column) -> Callable[[Summary], str]:
+    """Return a function that joins the texts of columns with `+`."""
+    return lambda row: " + ".join(each.text(row) for each in parts)
+
+
+def term(heading: str, definition: str) -> Column:
+    """Return a column of a table whose rows are made otherwise."""
+    return Column(heading, definition, lambda _: "")

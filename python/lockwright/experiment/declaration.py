@@ -9,7 +9,16 @@ from typing import Any
 
 from lockwright.experiment import columns
 from lockwright.experiment.columns import TableOf
-from lockwright.experiment.model import TIMEOUT, Cell, Contender, Figure, Outcome, Runs, Slot
+from lockwright.experiment.model import (
+    TIMEOUT,
+    Cell,
+    Contender,
+    Figure,
+    Outcome,
+    Runs,
+    Slot,
+    with_relative_figures,
+)
 from lockwright.experiment.rules import Rounds
 from lockwright.experiment.summary import Summary, ranked, summarise
 from lockwright.machine.meters import Meters
@@ -33,12 +42,14 @@ class Experiment:
     tables: made for each cell, by default one with all figures; remarks: lines below the tables, by
     the summaries of each cell; rule: which contenders run in a round, by default all. give_up_on:
     the endings that count for GIVE_UP. cell_by_cell: makes all rounds of a cell before the next
-    one's, instead of every cell in every round. postponed: which slots come last in a round.
+    one's, instead of every cell in every round. postponed: sort key of the slots of a round, which
+    otherwise come by cell.
     at_once: the number of runs at the same time. around: a context of all runs. meters: read
     around each run by `run`. first: what has to be measured before the first run, such as the speed
     of a loop; its result, of types of JSON, is stored, put into `known`, and not measured again by
     a resumption. help: the words of a command that prints the definitions, which then are not part
-    of the text in a terminal.
+    of the text in a terminal. what: a contender is, in files. report: changes the usual
+    `lockwright.experiment.report.Report`, for tables and files beyond those of every cell.
     """
 
     kind: str
@@ -56,13 +67,15 @@ class Experiment:
     rule: Rounds | None = None
     give_up_on: frozenset[str] = frozenset({TIMEOUT})
     cell_by_cell: bool = False
-    postponed: Callable[[Slot], bool] = lambda _: False
+    postponed: Callable[[Slot], Any] = lambda _: False
     at_once: int = 1
     around: Callable[[], AbstractContextManager[object]] = nullcontext
     meters: Meters | None = None
     first: Callable[[], Mapping[str, Any]] = dict
     known: dict[str, Any] = field(default_factory=dict)
     help: str = ""
+    what: str = "lock"
+    report: Callable[[Any], Any] = lambda usual: usual
 
     @property
     def main(self) -> Figure:
@@ -110,6 +123,7 @@ class Experiment:
 
     def summaries(self, runs: Runs) -> list[list[Summary]]:
         """Return the results of each contender, in their order, for each cell."""
+        runs = with_relative_figures(runs, self.figures)
         return [self.summaries_of(runs, cell) for cell in self.cells]
 
     def summaries_of(self, runs: Runs, cell: Cell) -> list[Summary]:

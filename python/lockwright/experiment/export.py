@@ -3,10 +3,11 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from lockwright.experiment.declaration import Experiment
 from lockwright.experiment.model import Cell, Figure, Run
 from lockwright.experiment.report import Report
 from lockwright.experiment.summary import Summary
@@ -28,7 +29,7 @@ def to_json(report: Report) -> str:
         "columns": dict(report.legend),
         "metered": list(report.metered),
         "figures": {each.name: _meaning(each) for each in experiment.figures},
-        "summaries": [summary_row(row, experiment.figures) for of in report.cells for row in of],
+        "summaries": [summary_row(row, experiment) for of in report.cells for row in of],
         "remarks": list(report.remarks),
         "warnings": list(report.warnings),
         "failures": list(report.failures),
@@ -46,13 +47,19 @@ def _meaning(figure: Figure) -> dict[str, Any]:
     }
 
 
-def summary_row(row: Summary, figures: Sequence[Figure]) -> dict[str, Any]:
+def summary_row(row: Summary, experiment: Experiment) -> dict[str, Any]:
     """Return the results of a contender in a cell. Among them `figures` has the median and the
-    quartiles of each figure."""
-    spreads = {each.name: row.over_rounds(each.name) for each in figures}
+    quartiles of each figure, and `table` the texts of its row in the tables."""
+    spreads = {each.name: row.over_rounds(each.name) for each in experiment.figures}
+    texts = {
+        column.heading.replace("\n", " "): column.text(row)
+        for table in experiment.tables
+        for column in table.columns
+        if table.rows(row)
+    }
     return {
         **row.of_cell.options,
-        "lock": row.contender,
+        experiment.what: row.contender,
         "values": row.values,
         "median": row.median,
         "spread": row.spread,
@@ -66,6 +73,7 @@ def summary_row(row: Summary, figures: Sequence[Figure]) -> dict[str, Any]:
         "fate": row.fate,
         "limit": row.limit,
         "figures": {name: None if each is None else asdict(each) for name, each in spreads.items()},
+        "table": texts,
     }
 
 
@@ -73,19 +81,19 @@ def run_rows(report: Report) -> list[dict[str, Any]]:
     """Return a row for each run, warm-up runs (round below 1) included."""
     cells = {each.name: each for each in report.experiment.cells}
     return [
-        _run_row(run, cells[run.cell], report.experiment.figures)
+        _run_row(run, cells[run.cell], report.experiment)
         for run in report.runs
         if run.cell in cells
     ]
 
 
-def _run_row(run: Run, cell: Cell, figures: Sequence[Figure]) -> dict[str, Any]:
+def _run_row(run: Run, cell: Cell, experiment: Experiment) -> dict[str, Any]:
     return {
         **(cell.options or ({"cell": cell.name} if cell.name else {})),
         "round": run.round,
-        "lock": run.contender,
+        experiment.what: run.contender,
         "outcome": run.ended,
-        **{each.name: run.figures.get(each.name) for each in figures},
+        **{each.name: run.figures.get(each.name) for each in experiment.figures},
         "wall": run.wall,
         **run.details,
         "note": run.note,
@@ -95,7 +103,9 @@ def _run_row(run: Run, cell: Cell, figures: Sequence[Figure]) -> dict[str, Any]:
 
 def to_csv(report: Report) -> str:
     """Return a line per run, with a column for each figure and each metered value. Details that are
-    no numbers or words are left out."""
+    no numbers or words are left out. Some experiments have other lines."""
+    if report.csv_lines is not None:
+        return csv_text(report.csv_lines)
     figures = report.experiment.figures
     lines = []
     for row in run_rows(report):

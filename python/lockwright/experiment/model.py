@@ -123,11 +123,22 @@ class Run(Outcome):
 
 
 @dataclass(frozen=True)
+class Relative:
+    """The other run of the same round that a figure is relative to. figure: the divided one, of
+    both runs; cell, contender: of the other run, None for those of the run itself."""
+
+    figure: str
+    cell: str | None = None
+    contender: str | None = None
+
+
+@dataclass(frozen=True)
 class Figure:
     """A figure of a run. name: its key, also in files; unit: of the value; definition: a sentence
     for the legend; heading: of its column, the name without it; scale: divisor of the values in
     tables, which the heading explains; value: computes it from an outcome that does not have it,
-    and returns None if it has no such value."""
+    and returns None if it has no such value; relative: it is a quotient of two runs, and is not
+    stored."""
 
     name: str
     unit: str
@@ -136,6 +147,7 @@ class Figure:
     heading: str = ""
     scale: float = 1.0
     value: Callable[[Outcome], float | None] | None = field(default=None, compare=False)
+    relative: Relative | None = None
 
 
 class Runs:
@@ -189,3 +201,29 @@ def with_figures(outcome: Outcome, figures: Sequence[Figure]) -> Outcome:
         and (value := figure.value(outcome)) is not None
     }
     return replace(outcome, figures={**outcome.figures, **computed})
+
+
+def with_relative_figures(runs: Runs, figures: Sequence[Figure]) -> Runs:
+    """Return the runs with the figures that are relative to other runs, where both have a value."""
+    relative = [(each.name, each.relative) for each in figures if each.relative is not None]
+    if not relative:
+        return runs
+    by_slot = {run.slot: run.figures for run in runs if run.counted}
+    return Runs(
+        replace(run, figures={**run.figures, **_quotients(run, relative, by_slot)}) for run in runs
+    )
+
+
+def _quotients(
+    run: Run,
+    relative: Sequence[tuple[str, Relative]],
+    by_slot: Mapping[Slot, Mapping[str, float]],
+) -> dict[str, float]:
+    quotients = {}
+    for name, to in relative:
+        cell = run.cell if to.cell is None else to.cell
+        contender = run.contender if to.contender is None else to.contender
+        other = by_slot.get(Slot(cell, contender, run.round), {}).get(to.figure)
+        if run.counted and other and to.figure in run.figures:
+            quotients[name] = run.figures[to.figure] / other
+    return quotients

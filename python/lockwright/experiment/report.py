@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from lockwright.experiment import metered as meter_columns
 from lockwright.experiment.columns import Column, TableOf
 from lockwright.experiment.declaration import Experiment
-from lockwright.experiment.model import Runs
+from lockwright.experiment.model import Runs, with_relative_figures
 from lockwright.experiment.summary import Summary
 from lockwright.machine import load
 from lockwright.page.rows import Row
@@ -50,7 +50,8 @@ class Report:
     sentence, with `todo`, the heading and the text of a command line, printed last. appendix: more
     tables after the warnings. cards, subtitle, quantity, ratio: only for the page: of the cells, a
     command line, what is measured, the definition of the ratio. metered: medians of the meters, and
-    more: further parts, both for the JSON file.
+    more: further parts, both for the JSON file. csv_lines: of the CSV file, None for a line per
+    run.
     """
 
     experiment: Experiment
@@ -72,6 +73,7 @@ class Report:
     ratio: str = ""
     metered: Sequence[Mapping[str, Any]] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
+    csv_lines: Sequence[Mapping[str, object]] | None = None
 
     @property
     def failures(self) -> Sequence[str]:
@@ -86,7 +88,7 @@ class Report:
 
 def grid(table: TableOf, rows: Sequence[Summary]) -> Grid:
     """Return a table of a cell."""
-    lines = [_row(table.columns, row) for row in rows if table.rows(row)]
+    lines = [_row(table.columns, row) for row in sorted(rows, key=table.order) if table.rows(row)]
     title = table.title(rows[0].of_cell)
     return Grid(title, [each.heading for each in table.columns], lines)
 
@@ -140,6 +142,7 @@ def make(
     experiment: Experiment, runs: Runs, *, started: str = "", facts: Mapping[str, Any] | None = None
 ) -> Report:
     """Return the usual report on the runs made so far."""
+    runs = with_relative_figures(runs, experiment.figures)
     cells = experiment.summaries(runs)
     tables = experiment.all_tables()
     columns = [each for table in tables for each in table.columns if each.definition]
@@ -148,7 +151,7 @@ def make(
     meanings = {each.heading.replace("\n", " "): each.definition for each in columns}
     own = dict.fromkeys(text for run in runs for text in run.details.get("remarks", ()))
     busy = load.warning([run.others for run in runs if run.counted])
-    return Report(
+    usual = Report(
         experiment,
         experiment.title or experiment.kind,
         runs,
@@ -161,3 +164,5 @@ def make(
         [busy] if busy else [],
         metered=meters.rows,
     )
+    made: Report = experiment.report(usual)
+    return made

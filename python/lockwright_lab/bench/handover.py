@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from lockwright.base.numbers import plain
-from lockwright.calibrate.report import LOCK, processors
 from lockwright.experiment import Cell, Column, Contender, Experiment, Figure, Outcome, TableOf
 from lockwright.experiment import columns as make
 from lockwright.experiment.summary import Summary
-from lockwright.run.bench_program import LIBC, Subject, number
+from lockwright.run.bench_program import LIBC, number
 
 from lockwright_lab.bench import runs
 
@@ -121,12 +120,8 @@ def _bound(row: Summary) -> str:
     return f">= {least:.2f} {'holds' if holds else 'MISSED'}"
 
 
-def _switches(row: Summary) -> str:
-    return " + ".join(make.median(each).text(row) for each in SWITCHES)
-
-
 SPEED = [
-    make.name(definition=LOCK.definition),
+    make.name(definition=runs.LOCK),
     Column("thousand acq/s", RATE.definition, _speed),
     make.own_ratio(RATIO),
     Column(
@@ -142,7 +137,7 @@ CALLS = [
         "switches per 1000 acq",
         "context switches of the whole process, voluntary + involuntary, per 1000 acquisitions "
         "(getrusage, runs under the plain library); medians over the rounds.",
-        _switches,
+        make.joined(*map(make.median, SWITCHES)),
     ),
 ]
 COLUMNS = [*SPEED, *CALLS[1:]]
@@ -150,10 +145,10 @@ COLUMNS = [*SPEED, *CALLS[1:]]
 
 def remarks(cells: Sequence[Sequence[Summary]]) -> list[str]:
     """Return a warning for each number of threads that hardly contended."""
-    texts = [f"{processors()} processors."]
+    texts = [f"{runs.processors()} processors."]
     for row in (row for rows in cells for row in rows):
         cpus, threads = row.over_rounds("cpus"), int(row.of_cell.options["threads"])
-        possible = min(threads, processors())
+        possible = min(threads, runs.processors())
         if row.contender == LIBC and cpus and cpus.median < CONTENDING_SHARE * possible:
             texts.append(
                 f"Warning: {threads} threads of libc got {cpus.median:.1f} processors, not "
@@ -162,35 +157,32 @@ def remarks(cells: Sequence[Sequence[Summary]]) -> list[str]:
     return texts
 
 
-def handover(
-    chosen: Sequence[Subject],
-    rounds: int,
+def _run(
+    contender: Contender,
+    round_number: int,
+    workload: str,
     options: Mapping[str, object],
-    thread_counts: Sequence[int],
     timeout: float,
+) -> Outcome:
+    own = runs.beside_libc(contender, round_number, workload, options, timeout)
+    return runs.also_counted(own, contender, workload, options, timeout)
+
+
+def handover(
+    common: runs.Common, options: Mapping[str, object], thread_counts: Sequence[int]
 ) -> Experiment:
     """Return the experiment. options: of the measuring program, without the number of threads."""
-    known: dict[str, float] = {}
-
-    def run(cell: Cell, contender: Contender, number: int) -> Outcome:
-        arguments = {**options, **known, **cell.options}
-        own = runs.beside_libc(contender, number, "handover", arguments, timeout)
-        return runs.also_counted(own, contender, "handover", arguments, timeout)
-
-    return Experiment(
+    return runs.experiment(
         "handover",
-        [Cell(f"{count} threads", {"threads": count}) for count in thread_counts],
-        runs.contenders(chosen),
+        common,
         [RATE, RATIO, FAIRNESS, *COUNTS, CPUS, *SWITCHES],
-        run,
-        rounds,
-        settings={**options, "timeout": timeout},
-        tables=[
+        [
             TableOf(SPEED, lambda cell: f"{cell.name}: speed"),
             TableOf(CALLS, lambda cell: f"{cell.name}: work of the kernel"),
         ],
+        options,
+        [Cell(f"{count} threads", {"threads": count}) for count in thread_counts],
+        make=_run,
         remarks=remarks,
         first=runs.calibration,
-        known=known,
-        help="lockwright bench handover --help",
     )

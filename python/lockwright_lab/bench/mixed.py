@@ -1,160 +1,107 @@
 """The cost of an algorithm per mutex: the library of all algorithms, with one for every mutex,
 against the library of that algorithm."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-from lockwright.base.numbers import plain
-from lockwright.calibrate.report import (
-    Column,
-    Report,
-    empty_table,
-    progress,
-    rotated,
-    watching_others,
-)
-from lockwright.compare import stats
+from lockwright.experiment import Contender, Experiment, Figure, Outcome, Summary, TableOf
+from lockwright.experiment import columns as make
 from lockwright.plan.compiled import VARIABLE
-from lockwright.preload.locks import Registry
-from lockwright.run.bench_program import Subject, number, run
-from lockwright.stats.spread import format_ratio, spread
-from rich.table import Table
+from lockwright.preload.locks import registry
+from lockwright.stats.spread import spread
 
+from lockwright_lab.bench import runs, settings
 from lockwright_lab.bench.catalogue import RATE
-from lockwright_lab.bench.interposition import SETTINGS, Setting
+from lockwright_lab.bench.settings import SETTINGS, Setting
+
+OWN, MIXED = "own", "mixed"
 
 USUAL = tuple(SETTINGS[name] for name in ("empty", "uncontested", "short-short"))
 """The default settings: two without and one with contention."""
 
+_own, _mixed = (runs.of(form, runs.field("measured", RATE.field)) for form in (OWN, MIXED))
+
+FIGURES = [
+    Figure(
+        OWN,
+        "1/s",
+        definition="acquisitions per second with the library of this algorithm; median over the "
+        "rounds.",
+        heading="own op/s",
+        value=_own,
+    ),
+    Figure(
+        MIXED,
+        "1/s",
+        definition="the same with the library of all algorithms.",
+        heading="mixed op/s",
+        value=_mixed,
+    ),
+]
+RATIO = Figure(
+    "ratio",
+    "",
+    definition="mixed divided by own, of the two runs of a round, which follow one another; median "
+    "over the rounds. Below 1: the mixed library is slower.",
+    value=runs.quotient(_mixed, _own),
+)
+
 COLUMNS = [
-    Column("lock", "the algorithm that every mutex has."),
-    Column(
-        "own op/s",
-        "acquisitions per second with the library of this algorithm; median over the rounds.",
-    ),
-    Column("mixed op/s", "the same with the library of all algorithms."),
-    Column(
-        "ratio",
-        "mixed divided by own, of the two runs of a round, which follow one another; median over "
-        "the rounds. Below 1: the mixed library is slower.",
-    ),
-    Column(
-        "ns more",
+    make.name(definition="the algorithm that every mutex has."),
+    *map(make.median, FIGURES),
+    make.own_ratio(RATIO),
+    settings.ns_more(
+        OWN,
+        MIXED,
         "nanoseconds that an acquisition and its release take more with one thread; from the "
         "medians.",
     ),
 ]
 
 
-@dataclass
-class _LockResults:
-    own: list[float] = field(default_factory=list)
-    mixed: list[float] = field(default_factory=list)
-    timed_out: int = 0
-
-
-def measure(
-    report: Report,
-    known: Registry,
-    chosen: Sequence[Subject],
-    settings: Sequence[Setting],
-    rounds: int,
-    options: Mapping[str, object],
-    timeout: float,
-) -> list[Table]:
-    """Make all runs, fill `report`, and return a table for each setting. timeout: seconds."""
-    library = known.path_of_mixed()
-    results: defaultdict[str, defaultdict[str, _LockResults]] = defaultdict(
-        lambda: defaultdict(_LockResults)
-    )
-    steps_in_all = rounds * len(settings) * len(chosen)
-    with watching_others(report), progress("mixed", steps_in_all) as steps:
-        for round_number in range(rounds):
-            for setting in settings:
-                for subject in rotated(chosen, round_number):
-                    steps.step(f"{subject.name}, {setting.name}")
-                    lock_results = results[setting.name][subject.name]
-                    if lock_results.timed_out < stats.GIVE_UP:
-                        pair = (subject, Subject(subject.name, library, lock=subject.lock))
-                        _run_round(
-                            report, pair, setting, round_number, options, timeout, lock_results
-                        )
-    return [_table(report, each, chosen, results[each.name]) for each in settings]
-
-
-def _run_round(
-    report: Report,
-    pair: tuple[Subject, Subject],
-    setting: Setting,
-    round_number: int,
-    options: Mapping[str, object],
-    timeout: float,
-    results: _LockResults,
-) -> None:
-    rates: list[float | None] = [None, None]
-    arguments = {**setting.arguments(), **options}
-    for index in (0, 1) if round_number % 2 == 0 else (1, 0):
-        subject = pair[index]
-        plan = {VARIABLE: f"D {subject.name}\n"}
-        outcome = run(subject, setting.workload, arguments, timeout=timeout, environment=plan)
-        form = ("own", "mixed")[index]
-        report.record(subject, round_number, outcome, setting=setting.name, form=form)
-        results.timed_out += outcome.timed_out
-        line = outcome.line("measured")
-        if line is not None and not outcome.failure:
-            rates[index] = number(line, RATE.field)
-    own, mixed = rates
-    if own and mixed:
-        results.own.append(own)
-        results.mixed.append(mixed)
-
-
-def _table(
-    report: Report, setting: Setting, chosen: Sequence[Subject], results: Mapping[str, _LockResults]
-) -> Table:
-    table = empty_table(f"{setting.name}: {setting.meaning}", COLUMNS)
-    for subject in chosen:
-        lock_results = results[subject.name]
-        own, mixed = spread(lock_results.own), spread(lock_results.mixed)
-        pairs = zip(lock_results.own, lock_results.mixed, strict=True)
-        ratio = spread([mixed_rate / own_rate for own_rate, mixed_rate in pairs])
-        ns_more = None
-        if own is not None and mixed is not None and setting.threads is None:
-            ns_more = 1e9 / mixed.median - 1e9 / own.median
-        report.rows.append(
-            {
-                "setting": setting.name,
-                "lock": subject.name,
-                "own": own,
-                "mixed": mixed,
-                "ratio": ratio,
-                "ns_more": ns_more,
-                "timed_out": lock_results.timed_out,
-            }
-        )
-        if own is None or mixed is None:
-            table.add_row(subject.name, "timed out" if lock_results.timed_out else "-", *["-"] * 3)
-            continue
-        table.add_row(
-            subject.name,
-            plain(own.median),
-            plain(mixed.median),
-            format_ratio(ratio),
-            "-" if ns_more is None else f"{ns_more:+.2f}",
-        )
-    return table
-
-
-def remarks(report: Report, settings: Sequence[Setting]) -> list[str]:
-    """Return a summary of the locks of each setting."""
+def _remarks(cells: Sequence[Sequence[Summary]]) -> list[str]:
     texts = []
-    for setting in settings:
-        rows = [row["ratio"] for row in report.rows if row["setting"] == setting.name]
-        medians = [ratio.median for ratio in rows if hasattr(ratio, "median")]
+    for rows in cells:
+        medians = [ratio.median for row in rows if (ratio := row.over_rounds("ratio"))]
         if (over_locks := spread(medians)) is not None:
             texts.append(
-                f"{setting.name}: median ratio over {over_locks.count} locks "
+                f"{rows[0].cell}: median ratio over {over_locks.count} locks "
                 f"{over_locks.median:.3f}, from {min(medians):.3f} to {max(medians):.3f}."
             )
     return texts
+
+
+def _run(
+    contender: Contender,
+    round_number: int,
+    _: str,
+    options: Mapping[str, object],
+    timeout: float,
+) -> Outcome:
+    workload, arguments = settings.of_options(options)
+    own = replace(contender, environment={VARIABLE: f"D {contender.name}\n"})
+    mixed = replace(own, subject=replace(own.subject, plain=registry().path_of_mixed()))
+    return runs.in_pair(
+        round_number,
+        {
+            OWN: lambda: runs.measure(own, workload, arguments, timeout),
+            MIXED: lambda: runs.measure(mixed, workload, arguments, timeout),
+        },
+    )
+
+
+def mixed(
+    common: runs.Common, options: Mapping[str, float], chosen: Sequence[Setting]
+) -> Experiment:
+    """Return the experiment. options: of the measuring program."""
+    return runs.experiment(
+        "mixed",
+        common,
+        [RATIO, *FIGURES],
+        [TableOf(COLUMNS, settings.title)],
+        options,
+        settings.cells(chosen),
+        make=_run,
+        first=runs.pinned,
+        remarks=_remarks,
+    )

@@ -3,72 +3,85 @@
 import os
 from collections.abc import Mapping
 
-from lockwright.calibrate.report import Column, Report, empty_table, progress, watching_others
-from lockwright.run.bench_program import LIBC, Subject, number, run
-from lockwright.stats.spread import format_spread, spread
-from rich.table import Table
+from lockwright.experiment import Contender, Experiment, Figure, Outcome, TableOf
+from lockwright.experiment import columns as make
+from lockwright.run.bench_program import LIBC, Subject
 
-COLUMNS = [
-    Column(
-        "placement",
-        "the processors of the two threads: free (chosen by the scheduler), two, or one.",
+from lockwright_lab.bench import runs
+
+_trip = runs.field("result", "median_trip_ns")
+
+FIGURES = [
+    Figure(
+        "round_trip_ns",
+        "ns",
+        lower_is_better=True,
+        definition="nanoseconds from before a thread wakes the other (futex wake) until the other "
+        "has woken it: two sleeps, two wakes. Median of a run's trips; median over the rounds.",
+        heading="round trip ns",
+        value=_trip,
     ),
-    Column(
-        "round trip ns",
-        "nanoseconds from before a thread wakes the other (futex wake) until the other has woken "
-        "it: two sleeps, two wakes. Median of a run's trips; median over the rounds.",
+    Figure(
+        "one_way_ns",
+        "ns",
+        lower_is_better=True,
+        definition="half the round trip: from one thread's wake call to the other running.",
+        heading="one way ns",
+        value=lambda made: None if (trip := _trip(made)) is None else trip / 2,
     ),
-    Column("one way ns", "half the round trip: from one thread's wake call to the other running."),
-    Column(
-        "wake call ns",
-        "nanoseconds that the waking thread spends in the call, likewise. On one processor the "
-        "woken thread may run before the call returns.",
+    Figure(
+        "wake_call_ns",
+        "ns",
+        lower_is_better=True,
+        definition="nanoseconds that the waking thread spends in the call, likewise. On one "
+        "processor the woken thread may run before the call returns.",
+        heading="wake call ns",
+        value=runs.field("result", "median_wake_ns"),
     ),
-    Column(
-        "slept",
-        "voluntary context switches per trip. At 2, both threads slept in each trip.",
+    Figure(
+        "sleeps_per_trip",
+        "",
+        definition="voluntary context switches per trip. At 2, both threads slept in each trip.",
+        heading="slept",
+        value=runs.field("result", "voluntary", "trips"),
     ),
 ]
 
+COLUMNS = [
+    make.name(
+        "placement",
+        "the processors of the two threads: free (chosen by the scheduler), two, or one.",
+    ),
+    *map(make.with_spread, FIGURES),
+]
 
-def measure(
-    report: Report, rounds: int, arguments: Mapping[str, object], timeout: float
-) -> list[Table]:
-    """Fill `report`, and return the table; `arguments` are those of the measuring program."""
+
+def park(common: runs.Common, options: Mapping[str, object]) -> Experiment:
+    """Return the experiment, whose contenders are placements. options: of the measuring program."""
     allowed = sorted(os.sched_getaffinity(0))
     placements = {"free": (-1, -1)}
     if len(allowed) > 1:
         placements["two processors"] = (allowed[0], allowed[1])
     placements["one processor"] = (allowed[0], allowed[0])
-    figures: dict[str, dict[str, list[float]]] = {
-        name: {"trip": [], "wake": [], "slept": []} for name in placements
-    }
-    subject = Subject(LIBC)
-    with watching_others(report), progress("park", rounds * len(placements)) as steps:
-        for round_number in range(rounds):
-            for name, (first, second) in placements.items():
-                steps.step(name)
-                options = {**arguments, "cpu-a": first, "cpu-b": second}
-                outcome = run(subject, "park", options, timeout=timeout)
-                report.record(subject, round_number, outcome, placement=name)
-                line = outcome.line("result")
-                if line is not None and not outcome.failure:
-                    results = figures[name]
-                    results["trip"].append(number(line, "median_trip_ns"))
-                    results["wake"].append(number(line, "median_wake_ns"))
-                    results["slept"].append(number(line, "voluntary") / number(line, "trips"))
-    table = empty_table("Sleeping and waking by futex, two threads", COLUMNS)
-    for name, results in figures.items():
-        trip, wake, slept = (spread(results[key]) for key in ("trip", "wake", "slept"))
-        report.rows.append(
-            {
-                "placement": name,
-                "round_trip_ns": trip,
-                "one_way_ns": None if trip is None else trip.median / 2,
-                "wake_call_ns": wake,
-                "sleeps_per_trip": slept,
-            }
-        )
-        texts = (format_spread(figure) for figure in (wake, slept))
-        table.add_row(name, format_spread(trip), format_spread(trip, 2), *texts)
-    return [table]
+
+    def run(
+        contender: Contender,
+        _: int,
+        workload: str,
+        options: Mapping[str, object],
+        timeout: float,
+    ) -> Outcome:
+        first, second = placements[contender.name]
+        processors = {"cpu-a": first, "cpu-b": second}
+        return runs.measure(contender, workload, {**options, **processors}, timeout)
+
+    return runs.experiment(
+        "park",
+        common,
+        FIGURES,
+        [TableOf(COLUMNS, lambda _: "Sleeping and waking by futex, two threads")],
+        options,
+        make=run,
+        contenders=[Contender(name, subject=Subject(LIBC)) for name in placements],
+        what="placement",
+    )

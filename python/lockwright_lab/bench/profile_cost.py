@@ -1,26 +1,33 @@
 """The cost of `lockwright profile` and of `lockwright run --metrics` for the program."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from lockwright.base.errors import LockwrightError
-from lockwright.calibrate.report import (
+from lockwright.experiment import (
+    LEFT_OUT,
+    Cell,
     Column,
-    Report,
-    empty_table,
-    processors,
-    progress,
-    watching_others,
+    Contender,
+    Experiment,
+    Figure,
+    Outcome,
+    Summary,
+    TableOf,
 )
+from lockwright.experiment import columns as make
 from lockwright.preload import locks
 from lockwright.profile import buffer as buffers
 from lockwright.profile import collect
 from lockwright.profile.buffer import Buffers
 from lockwright.profile.watch import Watcher
-from lockwright.run.bench_program import LIBC, Outcome, Subject, number, run
+from lockwright.run.bench_program import LIBC, Subject, number, run
+from lockwright.run.bench_program import Outcome as Measured
 from lockwright.stats import inference
 from lockwright.stats.spread import format_spread, spread
-from rich.table import Table
+
+from lockwright_lab.bench import runs
 
 PROFILED = "profiled"
 METRICS = "with metrics"
@@ -93,7 +100,7 @@ class Setting:
         if self.threads is None:
             # A pair takes some nanoseconds.
             return {**self.options, "batches": max(1, round(seconds * 1e3))}
-        return {**self.options, "threads": self.threads * processors(), "seconds": seconds}
+        return {**self.options, "threads": self.threads * runs.processors(), "seconds": seconds}
 
 
 SETTINGS = (
@@ -174,86 +181,72 @@ SETTINGS = (
 )
 """The settings, in the order in which they are run."""
 
-COLUMNS = [
-    Column("setting", "its name, as above."),
-    Column("plain", "nanoseconds of a pair, or operations per second, without either."),
-    Column("measured", "the same with the profiler, or with --metrics."),
-    Column(
-        "cost",
-        "additional time of an operation: the median over the rounds of the ratio of the two runs "
-        "of a round, less 1. Below 0: it is faster.",
+COST = Figure(
+    "cost_percent",
+    "%",
+    lower_is_better=True,
+    definition="additional time of an operation: the median over the rounds of the ratio of the two"
+    " runs of a round, less 1. Below 0: it is faster.",
+    heading="cost",
+)
+TIMES = [
+    Figure(
+        "plain",
+        "",
+        lower_is_better=True,
+        definition="nanoseconds of a pair, or operations per second, without either.",
     ),
-    Column("95 % CI", "its interval (Conover, Practical Nonparametric Statistics, 3.2)."),
-    Column("quartiles", "quartiles of the costs of the rounds."),
+    Figure(
+        "measured",
+        "",
+        lower_is_better=True,
+        definition="the same with the profiler, or with --metrics.",
+    ),
 ]
 
 
-@dataclass
-class Results:
-    """The time of an operation of one setting in each round, in any unit, by form. left_out: a
-    remark on each round of which a run, or both, has no figure."""
+def _figure(figure: Figure) -> Column:
+    def text(row: Summary) -> str:
+        setting: Setting = row.of_contender.subject
+        times = row.by_round(figure.name).values()
+        figures = spread([time if setting.is_time else 1 / time for time in times])
+        unit = "ns" if setting.is_time else "op/s"
+        return "-" if figures is None else f"{format_spread(figures)} {unit}"
 
-    plain: list[float] = field(default_factory=list)
-    measured: list[float] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-
-    @property
-    def costs(self) -> list[float]:
-        """The cost in each round, in per cent."""
-        return [
-            100 * (measured / plain - 1)
-            for plain, measured in zip(self.plain, self.measured, strict=True)
-        ]
+    return Column(figure.name, figure.definition, text)
 
 
-def measure(
-    report: Report,
-    rounds: int,
-    seconds: float,
-    options: Mapping[str, object],
-    timeout: float,
-    results: dict[tuple[str, str], Results],
-) -> None:
-    """Run each setting in both forms of each comparison, in an order that alternates from round to
-    round; fill `results`, by title and setting, which has the runs so far if a signal ends it."""
-    compared = comparisons()
-    steps_in_all = rounds * sum(len(comparison.settings) for comparison in compared)
-    with watching_others(report), progress("profile-cost", steps_in_all) as steps:
-        for round_number in range(rounds):
-            for setting in SETTINGS:
-                arguments = setting.arguments(seconds)
-                arguments |= dict(options) if setting.workload == "lockbench" else {}
-                for comparison in compared:
-                    if setting not in comparison.settings:
-                        continue
-                    steps.step(setting.name)
-                    forms = [comparison.measured, comparison.plain]
-                    of_setting = results.setdefault((comparison.title, setting.name), Results())
-                    times: dict[str, float] = {}
-                    faults: list[str] = []
-                    for form in reversed(forms) if round_number % 2 else forms:
-                        outcome = _run(form, setting, arguments, timeout)
-                        report.record(form.subject, round_number, outcome, setting=setting.name)
-                        line = outcome.line(setting.kind)
-                        value = (
-                            number(line, setting.metric) if line and not outcome.failure else 0.0
-                        )
-                        if value > 0:
-                            times[form.subject.name] = value if setting.is_time else 1 / value
-                        else:
-                            reason = outcome.failure or f"no operation in {seconds:g} s"
-                            faults.append(f"the run of {form.subject.name}: {reason}")
-                    if faults:
-                        of_setting.left_out.append(
-                            f"{setting.name}: round {round_number + 1} is left out; "
-                            + "; ".join(faults)
-                        )
-                    else:
-                        of_setting.plain.append(times[comparison.plain.subject.name])
-                        of_setting.measured.append(times[comparison.measured.subject.name])
+def _limits(low: float, high: float) -> str:
+    return f"{low:+.1f} to {high:+.1f} %"
 
 
-def _run(form: Form, setting: Setting, arguments: Mapping[str, object], timeout: float) -> Outcome:
+def _cost(row: Summary) -> str:
+    costs = row.over_rounds(COST.name)
+    return "-" if costs is None else f"{costs.median:+.1f} %"
+
+
+def _interval(row: Summary) -> str:
+    interval = inference.median_interval(list(row.by_round(COST.name).values()))
+    return "-" if interval is None else _limits(*interval)
+
+
+def _quartiles(row: Summary) -> str:
+    costs = row.over_rounds(COST.name)
+    return "-" if costs is None else _limits(costs.low, costs.high)
+
+
+COLUMNS = [
+    make.name("setting", "its name, as above."),
+    *map(_figure, TIMES),
+    Column(COST.heading, COST.definition, _cost),
+    Column(
+        "95 % CI", "its interval (Conover, Practical Nonparametric Statistics, 3.2).", _interval
+    ),
+    Column("quartiles", "quartiles of the costs of the rounds.", _quartiles),
+]
+
+
+def _run(form: Form, setting: Setting, arguments: Mapping[str, object], timeout: float) -> Measured:
     subject = form.subject
     if not form.is_profiled:
         return run(
@@ -284,48 +277,71 @@ def _run(form: Form, setting: Setting, arguments: Mapping[str, object], timeout:
         return outcome
 
 
-def tables(report: Report, results: Mapping[tuple[str, str], Results]) -> list[Table]:
-    """Return a table for each comparison; add their figures to `report`."""
-    return [_table(report, comparison, results) for comparison in comparisons()]
+def _pair(
+    comparison: Comparison,
+    setting: Setting,
+    round_number: int,
+    arguments: Mapping[str, object],
+    timeout: float,
+) -> Outcome:
+    """Return the outcome of both forms. A round of which a run has no figure has none."""
+    times: dict[str, float] = {}
+    faults: list[str] = []
+
+    def measured(form: Form) -> Outcome:
+        made = _run(form, setting, arguments, timeout)
+        line = made.line(setting.kind)
+        value = number(line, setting.metric) if line and not made.failure else 0.0
+        if value > 0:
+            times[form.subject.name] = value if setting.is_time else 1 / value
+        else:
+            reason = made.failure or "no operation"
+            faults.append(f"the run of {form.subject.name}: {reason}")
+        return runs.outcome(form.subject, made)
+
+    forms = {"measured": comparison.measured, "plain": comparison.plain}
+    made = runs.in_pair(
+        round_number, {name: partial(measured, form) for name, form in forms.items()}
+    )
+    if faults:
+        why = f"{setting.name}: round {round_number} is left out; {'; '.join(sorted(faults))}"
+        return replace(made, details={**made.details, "remarks": [why]})
+    figures = {name: times[form.subject.name] for name, form in forms.items()}
+    cost = 100 * (figures["measured"] / figures["plain"] - 1)
+    return replace(made, figures={**figures, COST.name: cost})
 
 
-def remarks(results: Mapping[tuple[str, str], Results]) -> list[str]:
-    """Return what the tables do not show: the rounds that are left out, and why."""
-    return [remark for of_setting in results.values() for remark in of_setting.left_out]
+def profile_cost(common: runs.Common, seconds: float) -> Experiment:
+    """Return the experiment, whose contenders are settings. seconds: of a run."""
+    compared = {each.title: each for each in comparisons()}
+    known: dict[str, object] = {}
 
+    def run_setting(cell: Cell, contender: Contender, round_number: int) -> Outcome:
+        comparison, setting = compared[cell.name], contender.subject
+        if setting not in comparison.settings:
+            return Outcome(LEFT_OUT)
+        arguments = setting.arguments(seconds)
+        arguments |= known if setting.workload == "lockbench" else {}
+        return _pair(comparison, setting, round_number, arguments, common.timeout)
 
-def _table(
-    report: Report, comparison: Comparison, results: Mapping[tuple[str, str], Results]
-) -> Table:
-    title = comparison.title
-    table = empty_table(f"{title} on {processors()} processors", COLUMNS)
-    for setting in comparison.settings:
-        of_setting = results.get((title, setting.name), Results())
-        costs = spread(of_setting.costs)
-        interval = inference.median_interval(of_setting.costs)
-        report.rows.append(
-            {
-                "cost": title,
-                "setting": setting.name,
-                "rounds": len(of_setting.costs),
-                "left_out": of_setting.left_out,
-                "cost_percent": costs.median if costs else None,
-                "low": interval[0] if interval else None,
-                "high": interval[1] if interval else None,
-                "quartiles": [costs.low, costs.high] if costs else None,
-            }
-        )
-        table.add_row(
-            setting.name,
-            _figure(setting, of_setting.plain),
-            _figure(setting, of_setting.measured),
-            f"{costs.median:+.1f} %" if costs else "-",
-            f"{interval[0]:+.1f} to {interval[1]:+.1f} %" if interval else "-",
-            f"{costs.low:+.1f} to {costs.high:+.1f} %" if costs else "-",
-        )
-    return table
-
-
-def _figure(setting: Setting, times: Sequence[float]) -> str:
-    figures = spread(times if setting.is_time else [1 / time for time in times])
-    return f"{format_spread(figures)} {'ns' if setting.is_time else 'op/s'}" if figures else "-"
+    return Experiment(
+        "profile-cost",
+        [Cell(title, {"cost": title}) for title in compared],
+        [Contender(each.name, subject=each) for each in SETTINGS],
+        [COST, *TIMES],
+        run_setting,
+        common.runs,
+        settings={"seconds": seconds, "timeout": common.timeout},
+        tables=[
+            TableOf(
+                COLUMNS,
+                lambda cell: f"{cell.name} on {runs.processors()} processors",
+                lambda row: not row.left_out,
+            )
+        ],
+        give_up_on=frozenset(),
+        first=runs.pinned,
+        known=known,
+        what="setting",
+        help="lockwright bench profile-cost --help",
+    )

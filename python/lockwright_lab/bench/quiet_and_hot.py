@@ -1,27 +1,27 @@
 """A program with thousands of quiet mutexes and two contended ones, by lock and under a plan."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from lockwright.base.numbers import plain
-from lockwright.calibrate.report import (
+from lockwright.experiment import (
     Column,
-    Report,
-    empty_table,
-    progress,
-    rotated,
-    watching_others,
+    Contender,
+    Experiment,
+    Figure,
+    Outcome,
+    Summary,
+    TableOf,
 )
-from lockwright.compare import stats
+from lockwright.experiment import columns as make
 from lockwright.plan.compiled import VARIABLE, compile_for
 from lockwright.plan.read import Entry, Plan
-from lockwright.preload.locks import Registry
-from lockwright.run.bench_program import Subject, number, program, run
-from lockwright.run.tools import Line
+from lockwright.preload.locks import registry
+from lockwright.run.bench_program import Subject, program
 from lockwright.stats import inference
-from lockwright.stats.spread import Spread, format_ratio, format_spread, spread
-from rich.table import Table
+
+from lockwright_lab.bench import runs
 
 PLAN = "plan"
 """The name of the row of the plan."""
@@ -46,41 +46,61 @@ DEFAULT_LOCKS = (
 )
 """Locks that may be best for one kind of mutex, and two with much state per mutex."""
 
-PHASES = ("quiet", "crowd", "exchange")
-MEMORY = ("start_bytes", "grown_bytes", "taken_bytes")
+OWN, BESIDE = "own", "beside"
 
-_Row = Mapping[str, object]
 
-COLUMNS = [
-    Column(
-        "lock",
-        "the lock of all mutexes; for the plan, those of the quiet mutexes, of the mutex of all "
-        "threads and of the mutex of two threads.",
-    ),
-    Column("seconds", "duration of the work; median over the runs."),
-    Column(
-        "to plan",
-        "seconds divided by those of a run of the plan right before or after it; median over the "
-        "rounds. Above 1: the plan is faster.",
-    ),
-    Column("quiet s", "seconds of the phase in which each thread acquires its own quiet mutexes."),
-    Column("crowd s", "seconds in which more threads than processors contend for one mutex."),
-    Column(
-        "exchange s", "seconds in which two threads exchange items through a slot that they poll."
-    ),
-    Column(
+def _own(name: str, unit: str, heading: str, definition: str, scale: float = 1.0) -> Figure:
+    value = runs.of(OWN, runs.field("measured", name))
+    return Figure(name, unit, True, definition, heading, scale, value)
+
+
+def _value(figure: Figure) -> runs.Value:
+    assert figure.value is not None
+    return figure.value
+
+
+SECONDS = _own("seconds", "s", "seconds", "duration of the work; median over the runs.")
+OF_PLAN = Figure("plan_seconds", "s", value=runs.of(BESIDE, runs.field("measured", "seconds")))
+TO_PLAN = Figure(
+    "to_plan",
+    "",
+    lower_is_better=True,
+    definition="seconds divided by those of a run of the plan right before or after it; median over"
+    " the rounds. Above 1: the plan is faster. The plan beside itself shows the effect of noise.",
+    heading="to plan",
+    value=runs.quotient(_value(SECONDS), _value(OF_PLAN)),
+)
+PHASES = [
+    _own(f"{name}_seconds", "s", f"{name} s", definition)
+    for name, definition in (
+        ("quiet", "seconds of the phase in which each thread acquires its own quiet mutexes."),
+        ("crowd", "seconds in which more threads than processors contend for one mutex."),
+        (
+            "exchange",
+            "seconds in which two threads exchange items through a slot that they poll.",
+        ),
+    )
+]
+START, GROWN, TAKEN = MEMORY = [
+    _own(
+        "start_bytes",
+        "B",
         "KiB at start",
         "the process's own memory (Anonymous of /proc/self/smaps_rollup, exact to the page) before "
         "its first acquisition, when all threads have started: that of the program, and the pages "
         "that the library writes to as it is loaded.",
+        1024,
     ),
-    Column("KiB grown", "its growth from there to the end of the work."),
-    Column(
+    _own("grown_bytes", "B", "KiB grown", "its growth from there to the end of the work.", 1024),
+    _own(
+        "taken_bytes",
+        "B",
         "bytes taken",
         "memory of locks outside the mutexes, as the library counts it to the byte: lock state "
         "that does not fit into a mutex, queue nodes, and data shared by all locks; the maximum.",
     ),
 ]
+FIGURES = [SECONDS, OF_PLAN, TO_PLAN, *PHASES, *MEMORY]
 
 
 @dataclass(frozen=True)
@@ -105,154 +125,78 @@ class Choice:
         return f"plan: {self.quiet}, {self.crowd}, {self.exchange}"
 
 
-@dataclass
-class _LockResults:
-    """The runs under one lock. beside: its seconds and those of the plan's run beside it."""
+def _columns(choice: Choice) -> list[Column]:
+    def name(row: Summary) -> str:
+        return choice.text if row.contender == PLAN else row.contender
 
-    lines: list[Line] = field(default_factory=list)
-    beside: list[tuple[float, float]] = field(default_factory=list)
-    timed_out: int = 0
-
-    @property
-    def given_up(self) -> bool:
-        """True if the lock is not run again; its earlier runs do not count then."""
-        return self.timed_out >= stats.GIVE_UP
-
-    def over_rounds(self, name: str) -> Spread | None:
-        return None if self.given_up else spread([number(line, name) for line in self.lines])
-
-    def to_plan(self) -> Spread | None:
-        """Return the ratio of its seconds to the plan's."""
-        return None if self.given_up else spread([own / plan for own, plan in self.beside])
-
-    def ratio(self) -> inference.Ratio | None:
-        """Return the geometric mean of that ratio, with its interval."""
-        if self.given_up:
-            return None
-        own, plan = [a for a, _ in self.beside], [b for _, b in self.beside]
-        return inference.paired_ratio(own, plan, lower_is_better=False)
-
-
-def measure(
-    report: Report,
-    known: Registry,
-    chosen: Sequence[Subject],
-    choice: Choice,
-    rounds: int,
-    options: Mapping[str, object],
-    timeout: float,
-) -> list[Table]:
-    """Run every lock and the plan in each round, fill `report`, and return the table."""
-    environment = {VARIABLE: compile_for(choice.plan(), program()).text}
-    plan = Subject(PLAN, known.path_of_mixed())
-    results: dict[str, _LockResults] = {subject.name: _LockResults() for subject in (plan, *chosen)}
-
-    def seconds_of_run(subject: Subject, round_number: int, beside: Subject) -> float | None:
-        outcome = run(subject, "quiet-and-hot", options, timeout=timeout, environment=environment)
-        report.record(subject, round_number, outcome, beside=beside.name)
-        results[subject.name].timed_out += outcome.timed_out
-        line = outcome.line("measured")
-        if line is None or outcome.failure:
-            return None
-        results[subject.name].lines.append(line)
-        return number(line, "seconds")
-
-    with watching_others(report), progress("plan", rounds * len(chosen)) as steps:
-        for round_number in range(rounds):
-            for subject in rotated(chosen, round_number):
-                steps.step(subject.name)
-                if results[subject.name].given_up:
-                    continue
-                pairs = [(subject, plan), (plan, subject)]
-                seconds = {
-                    each.name: seconds_of_run(each, round_number, beside)
-                    for each, beside in (pairs if round_number % 2 == 0 else reversed(pairs))
-                }
-                own, of_plan = seconds[subject.name], seconds[PLAN]
-                if own is not None and of_plan is not None:
-                    results[subject.name].beside.append((own, of_plan))
-    return [_table(report, choice, results)]
-
-
-def _table(report: Report, choice: Choice, results: Mapping[str, _LockResults]) -> Table:
-    table = empty_table("Thousands of quiet mutexes, and two contended ones", COLUMNS)
-    rows: list[dict[str, object]] = []
-    names = [name for name in results if name != PLAN]
-    tested = inference.with_significance([results[name].ratio() for name in names])
-    ratios = dict(zip(names, tested, strict=True))
-    for name, lock_results in results.items():
-        rows.append(
-            {
-                "lock": name,
-                "locks": choice if name == PLAN else None,
-                "seconds": lock_results.over_rounds("seconds"),
-                "to_plan": lock_results.to_plan(),
-                "ratio": ratios.get(name),
-                **{name: lock_results.over_rounds(f"{name}_seconds") for name in PHASES},
-                **{name: lock_results.over_rounds(name) for name in MEMORY},
-                "timed_out": lock_results.timed_out,
-            }
-        )
-    # The fastest first, and locks that were given up last.
-    rows.sort(key=_slowness)
-    report.rows.extend(rows)
-    for row in rows:
-        name = choice.text if row["lock"] == PLAN else str(row["lock"])
-        if row["seconds"] is None:
-            table.add_row(name, "timed out" if row["timed_out"] else "-", *["-"] * 7)
-            continue
-        at_start, grown, taken = (_spread(row[key]) for key in MEMORY)
-        table.add_row(
+    return [
+        Column(
+            "lock",
+            "the lock of all mutexes; for the plan, those of the quiet mutexes, of the mutex of all"
+            " threads and of the mutex of two threads.",
             name,
-            format_spread(_spread(row["seconds"])),
-            format_ratio(_spread(row["to_plan"])),
-            *(format_spread(_spread(row[phase])) for phase in PHASES),
-            format_spread(at_start, 1024),
-            format_spread(grown, 1024),
-            format_spread(taken),
-        )
-    return table
+        ),
+        make.with_spread(SECONDS),
+        make.own_ratio(TO_PLAN),
+        *map(make.with_spread, PHASES),
+        *map(make.with_spread, MEMORY),
+    ]
 
 
-def _spread(value: object) -> Spread | None:
-    return value if isinstance(value, Spread) else None
+COLUMNS = _columns(Choice())
 
 
-def _median(value: object) -> float:
-    return value.median if isinstance(value, Spread) else float("inf")
+def _median(row: Summary, figure: str) -> float:
+    values = row.over_rounds(figure)
+    return float("inf") if values is None else values.median
 
 
-def _slowness(row: Mapping[str, object]) -> float:
-    """Return the ratio to the plan, taken within a round because the machine may change."""
-    return 1.0 if row["lock"] == PLAN else _median(row["to_plan"])
+def _slowness(row: Summary) -> float:
+    """Return the ratio to the plan, taken within a round because the machine may change. Locks that
+    were given up are last."""
+    if row.contender == PLAN:
+        return 1.0
+    return float("inf") if row.gave_up else _median(row, "to_plan")
 
 
-def remarks(report: Report) -> list[str]:
+def remarks(rows: Sequence[Summary], timeout: float) -> list[str]:
     """Return sentences on the time and the memory of the plan and of the single locks."""
-    plan = next(row for row in report.rows if row["lock"] == PLAN)
-    singles = [row for row in report.rows if row["lock"] != PLAN]
-    ended = [row for row in singles if row["to_plan"] is not None]
+    plan = next(row for row in rows if row.contender == PLAN)
+    singles = [row for row in rows if row.contender != PLAN]
+    ended = [row for row in singles if row.over_rounds("to_plan") and not row.gave_up]
     if not ended:
         return []
-    given_up = [row for row in singles if row["timed_out"] and row["to_plan"] is None]
-    return [*_time_remarks(ended, given_up, report.settings), *_memory_remarks(plan, ended)]
+    given_up = sum(row.gave_up for row in singles)
+    return [*_time_remarks(ended, given_up, timeout), *_memory_remarks(plan, ended)]
 
 
-def _time_remarks(ended: Sequence[_Row], given_up: Sequence[_Row], settings: _Row) -> list[str]:
+def _ratio(row: Summary) -> inference.Ratio | None:
+    """Return the geometric mean of the ratio to the plan, with its interval."""
+    own, plan = (list(row.by_round(each).values()) for each in ("seconds", "plan_seconds"))
+    return inference.paired_ratio(own, plan, lower_is_better=False)
+
+
+def _time_remarks(ended: Sequence[Summary], given_up: int, timeout: float) -> list[str]:
+    ratios = dict(
+        zip(
+            (row.contender for row in ended),
+            inference.with_significance([_ratio(row) for row in ended]),
+            strict=True,
+        )
+    )
     best = min(ended, key=_slowness)
-    ratio = best["ratio"]
-    sentence = f"The best single lock is {best['lock']}"
-    if isinstance(ratio, inference.Ratio):
+    ratio = ratios[best.contender]
+    sentence = f"The best single lock is {best.contender}"
+    if ratio is not None:
         sentence += f": it takes {ratio.value:.3f} times as long as the plan"
         if ratio.low is not None and ratio.high is not None:
             sentence += f", 95 % interval {ratio.low:.3f} to {ratio.high:.3f}"
-    slower = [row for row in ended if _median(row["to_plan"]) > 1]
-    shown = sum(getattr(row["ratio"], "shown", False) for row in slower)
-    total = len(ended) + len(given_up)
-    counts = f"The plan is faster than {len(slower) + len(given_up)} of {total} single locks"
+    slower = [row for row in ended if _slowness(row) > 1]
+    shown = sum(getattr(ratios[row.contender], "shown", False) for row in slower)
+    total = len(ended) + given_up
+    counts = f"The plan is faster than {len(slower) + given_up} of {total} single locks"
     if given_up:
-        limit = plain(float(str(settings["timeout"])))
-        counts += f", of which {len(given_up)} did not end in {limit} s"
+        counts += f", of which {given_up} did not end in {plain(timeout)} s"
     if slower:
         counts += (
             f"; for {shown} of the other {len(slower)} by more than chance explains "
@@ -261,7 +205,7 @@ def _time_remarks(ended: Sequence[_Row], given_up: Sequence[_Row], settings: _Ro
     return [sentence + ".", counts + "."]
 
 
-def _memory_remarks(plan: _Row, ended: Sequence[_Row]) -> list[str]:
+def _memory_remarks(plan: Summary, ended: Sequence[Summary]) -> list[str]:
     memories = (
         ("taken_bytes", 1, "bytes for locks outside the mutexes"),
         ("grown_bytes", 1024, "KiB in pages that it grows by"),
@@ -269,9 +213,9 @@ def _memory_remarks(plan: _Row, ended: Sequence[_Row]) -> list[str]:
     )
     texts = []
     for key, unit, memory in memories:
-        of_plan = _median(plan[key])
-        more = [row for row in ended if _median(row[key]) > of_plan]
-        less = [str(row["lock"]) for row in ended if _median(row[key]) < of_plan]
+        of_plan = _median(plan, key)
+        more = [row for row in ended if _median(row, key) > of_plan]
+        less = [row.contender for row in ended if _median(row, key) < of_plan]
         same = len(ended) - len(more) - len(less)
         texts.append(
             f"Under the plan the process takes {plain(of_plan / unit)} {memory}: less than under "
@@ -279,3 +223,37 @@ def _memory_remarks(plan: _Row, ended: Sequence[_Row]) -> list[str]:
             f"more than under {', '.join(less) or 'none'}."
         )
     return texts
+
+
+def plan(common: runs.Common, options: Mapping[str, int], choice: Choice) -> Experiment:
+    """Return the experiment, in which the plan runs beside each lock. options: of the measuring
+    program."""
+    environment = {VARIABLE: compile_for(choice.plan(), program()).text}
+    of_plan = Contender(PLAN, environment, Subject(PLAN, registry().path_of_mixed()))
+
+    def run(
+        contender: Contender,
+        round_number: int,
+        _: str,
+        arguments: Mapping[str, object],
+        timeout: float,
+    ) -> Outcome:
+        def measured(each: Contender) -> Callable[[], Outcome]:
+            return lambda: runs.measure(each, "quiet-and-hot", arguments, timeout)
+
+        return runs.in_pair(round_number, {OWN: measured(contender), BESIDE: measured(of_plan)})
+
+    locks = [Contender(each.name, environment, each) for each in common.chosen]
+    title = "Thousands of quiet mutexes, and two contended ones"
+    return runs.experiment(
+        "plan",
+        common,
+        FIGURES,
+        [TableOf(_columns(choice), lambda _: title, order=_slowness)],
+        options,
+        make=run,
+        contenders=[of_plan, *locks],
+        reference=PLAN,
+        remarks=lambda cells: remarks(cells[0], common.timeout),
+        settings={**options, **vars(choice), "timeout": common.timeout},
+    )

@@ -5,11 +5,24 @@ library's run next to it; and `counting`, the details of a run under the countin
 `counts`.
 """
 
+import os
+import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from lockwright.experiment import FAILED, FINISHED, TIMEOUT, Contender, Outcome
+from lockwright.experiment import (
+    FAILED,
+    FINISHED,
+    TIMEOUT,
+    Cell,
+    Contender,
+    Experiment,
+    Figure,
+    Outcome,
+    TableOf,
+)
+from lockwright.machine import pinning
 from lockwright.run import bench_program
 from lockwright.run.bench_program import LIBC, Subject, calls_served_by_others, number, run
 from lockwright.run.tools import Line
@@ -17,6 +30,26 @@ from lockwright.run.tools import Line
 from lockwright_lab.bench.metered import operations
 
 Value = Callable[[Outcome], float | None]
+
+BEFORE_AND_AFTER = 20.0
+"""Seconds in addition to its warm-up and measurement after which a run is killed."""
+
+LOCK = "libc is the C library's mutex without a preloaded library."
+"""Definition of the column `lock`."""
+
+
+@dataclass(frozen=True)
+class Common:
+    """The options that all measurements share: subjects, number of runs, seconds of a run."""
+
+    chosen: Sequence[Subject]
+    runs: int
+    timeout: float
+
+
+def processors() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def contenders(chosen: Sequence[Subject]) -> list[Contender]:
@@ -112,6 +145,105 @@ def _with(own: Outcome, other: Outcome, name: str, **details: object) -> Outcome
     return replace(own, wall=wall, details={**own.details, **details, "problems": problems})
 
 
+_Make = Callable[[Contender, int, str, Mapping[str, object], float], Outcome]
+"""Makes the run of a contender in a round: its workload, options, and limit in seconds."""
+
+
+def alone(
+    contender: Contender,
+    _: int,
+    workload: str,
+    options: Mapping[str, object],
+    timeout: float,
+) -> Outcome:
+    """Make one run under a contender, in any round."""
+    return measure(contender, workload, options, timeout)
+
+
+def experiment(
+    workload: str,
+    common: Common,
+    figures: Sequence[Figure],
+    tables: Sequence[TableOf],
+    options: Mapping[str, object],
+    cells: Sequence[Cell] = (Cell(""),),
+    *,
+    make: _Make = alone,
+    first: Callable[[], Mapping[str, Any]] = dict,
+    **more: Any,
+) -> Experiment:
+    """Return the experiment of a workload. options: of the measuring program, in addition to those
+    of each cell and to those that `first` returns; more: further fields of `Experiment`."""
+    known: dict[str, Any] = {}
+
+    def run(cell: Cell, contender: Contender, number: int) -> Outcome:
+        arguments = {**options, **known, **cell.options}
+        return make(contender, number, workload, arguments, common.timeout)
+
+    fields: dict[str, Any] = {
+        "contenders": contenders(common.chosen),
+        "settings": {**options, "timeout": common.timeout},
+        "help": f"lockwright bench {workload} --help",
+        **more,
+    }
+    return Experiment(
+        workload,
+        cells,
+        figures=figures,
+        run=run,
+        rounds=common.runs,
+        tables=tables,
+        first=first,
+        known=known,
+        **fields,
+    )
+
+
+def in_pair(round_number: int, makes: Mapping[str, Callable[[], Outcome]]) -> Outcome:
+    """Make two runs one after the other, and return their outcome, whose details have those of each
+    by its name. The order alternates from round to round, so that a drift affects both equally. The
+    pair has only finished if both have."""
+    names = list(makes) if round_number % 2 else list(makes)[::-1]
+    made = {name: makes[name]() for name in names}
+    details: dict[str, Any] = {name: made[name].details for name in makes}
+    known = [each.details["others"] for each in made.values() if each.details.get("others")]
+    details["others"] = max(known, default=None)
+    for name in ("problems", "remarks"):
+        details[name] = [text for each in made.values() for text in each.details.get(name, ())]
+    ended, note = FINISHED, ""
+    for name, each in made.items():
+        details[name] = {**each.details, "outcome": each.ended, "note": each.note}
+        if not each.finished and ended in (FINISHED, TIMEOUT):
+            ended, note = each.ended, f"{name}: {each.note}"
+    return Outcome(ended, sum(each.wall for each in made.values()), {}, note, details)
+
+
+def of(form: str, figure: Value) -> Value:
+    """Return a figure of one run of a pair that has finished."""
+
+    def value(made: Outcome) -> float | None:
+        return figure(replace(made, details=made.details[form])) if made.finished else None
+
+    return value
+
+
+def quotient(above: Value, below: Value) -> Value:
+    """Return the quotient of two figures of a run, if both are above 0."""
+
+    def value(made: Outcome) -> float | None:
+        first, second = above(made), below(made)
+        return first / second if first and second and min(first, second) > 0 else None
+
+    return value
+
+
+def pinned() -> dict[str, Any]:
+    """Return the options that pin each thread to a core and set the speed of the busy work. A
+    placement by the scheduler varies more than the compared libraries."""
+    processor_lists = pinning.processor_lists("core", pinning.usable_processors())
+    return {**calibration(), "pin": processor_lists}
+
+
 def calibration() -> dict[str, float]:
     """Return the option for the speed of the busy work, which is measured once for all runs."""
     return {"loops-per-us": bench_program.loops_per_us()}
@@ -144,6 +276,16 @@ def to_libc(figure: Value) -> Value:
         return own / beside if own is not None and beside else None
 
     return value
+
+
+def over_lines(kind: str, value: Callable[[Line], float]) -> Value:
+    """Return a figure: the median over all lines of a kind."""
+
+    def of_run(made: Outcome) -> float | None:
+        values = [value(each) for each in made.details.get("lines", ()) if each["kind"] == kind]
+        return statistics.median(values) if values else None
+
+    return of_run
 
 
 def counted(name: str, per: str) -> Value:

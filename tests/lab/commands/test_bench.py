@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from lockwright.base.errors import LockwrightError
+from lockwright.experiment import Contender, Outcome
 from lockwright.preload import locks
 from lockwright.run import bench_program as bench_run
-from lockwright_lab.bench import footprint
+from lockwright_lab.bench import footprint, runs
 from support.processes import assert_refused, captured, running
 
 LOCKS = ["ttas", "mcs-stp"]
@@ -50,27 +51,34 @@ def test_uncontended_pairs_each_lock_with_libc(measure: Any) -> None:
     """Each run uses the library that it is named after, and has a libc run beside it."""
     options = ["--locks", ",".join(LOCKS), "--runs", "3", "--batch", "1000", "--batches", "2"]
     document = measure("uncontended", *options)
-    assert [row["lock"] for row in document["rows"]] == ["libc", *LOCKS]
-    assert all(row["ratio"]["count"] == 3 for row in document["rows"])
+    assert [row["lock"] for row in document["summaries"]] == ["libc", *LOCKS]
+    assert all(row["figures"]["ratio"]["count"] == 3 for row in document["summaries"])
     for run, line in lines(document, "result"):
         library = f"liblockwright-{run['lock']}.so" if run["lock"] != "libc" else "libc.so.6"
         assert Path(line["mutex"]).name == library
         assert line["pairs"] == 2000
-    runs = document["runs"]
-    for first, second in zip(runs[::2], runs[1::2], strict=True):
-        assert "libc" in (first["lock"], second["lock"])
-        assert first["beside"] == second["lock"]
-        assert second["beside"] == first["lock"]
-    firsts = {
-        (run["round"], run["lock"] == "libc") for run in runs[::2] if run["beside"] != run["lock"]
-    }
-    assert firsts == {(0, False), (1, True), (2, False)}
+    beside = [line for run in document["runs"] for line in run["beside"]]
+    assert len([line for line in beside if line["kind"] == "result"]) == 3 * 3
+    assert {Path(line["mutex"]).name for line in beside if "mutex" in line} == {"libc.so.6"}
+
+
+def test_the_order_of_a_pair_alternates(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def measure(contender: Contender, *_: object) -> Outcome:
+        made.append(contender.name)
+        return Outcome(details={"lines": [], "problems": []})
+
+    monkeypatch.setattr(runs, "measure", measure)
+    for round_number in (1, 2):
+        runs.beside_libc(Contender("ttas"), round_number, "uncontended", {}, 1.0)
+    assert made == ["ttas", "libc", "libc", "ttas"]
 
 
 def test_the_null_lock_is_for_measurements_only(measure: Any, cli: Any) -> None:
     """It excludes no thread: only bench accepts its name, and no command lists it."""
     document = measure("uncontended", "--locks", "null", "--runs", "1", "--batch", "1000")
-    assert [row["lock"] for row in document["rows"]] == ["libc", "null"]
+    assert [row["lock"] for row in document["summaries"]] == ["libc", "null"]
     libraries = {Path(line["mutex"]).name for _, line in lines(document, "result")}
     assert libraries == {"libc.so.6", "liblockwright-null.so"}
     assert "null" not in [row["name"] for row in json.loads(cli("list", "--json").out)]
@@ -90,14 +98,14 @@ def test_footprint_is_that_of_the_traits(measure: Any, all_locks: list[dict[str,
     document = measure("footprint", "--locks", ",".join(chosen), *sizes)
     for _, line in lines(document, "result"):
         assert line["array_bytes"] == 60000 * 40
-    rows = {row["lock"]: row for row in document["rows"]}
+    rows = {row["lock"]: row for row in document["summaries"]}
     assert set(rows) == {"libc", *chosen}
     for name, row in rows.items():
         if outside.get(name, 0) == 0 or name in ALLOCATED_LATE:
-            assert row["bytes_per_mutex"]["median"] == 0
+            assert row["figures"]["bytes_per_mutex"]["median"] == 0
         else:
             # The last page and the last block of the pool may have been there before.
-            median = row["bytes_per_mutex"]["median"]
+            median = row["figures"]["bytes_per_mutex"]["median"]
             assert 0.9 * min(outside[name], mmap.PAGESIZE) < median < 1.1 * outside[name]
 
 
@@ -116,15 +124,15 @@ def test_no_lock_has_memory_for_each_mutex_and_thread(
     """The memory of a queue lock for each thread and each held lock is found."""
     sizes = ["--mutexes", "10000", "--threads", "100", "--sharers", "5"]
     document = measure("footprint", "--locks", "all", "--runs", "1", *sizes)
-    rows = {row["lock"]: row for row in document["rows"]}
+    rows = {row["lock"]: row for row in document["summaries"]}
     assert set(rows) == {"libc", *(lock["name"] for lock in all_locks)}
     for name, row in rows.items():
-        assert row["holds"] is True, name
-        assert row["bytes_per_pair"]["median"] < 0.1
-    assert rows["libc"]["bytes_per_thread"]["median"] == 0
-    assert rows["libc"]["bytes_per_held"]["median"] == 0
-    assert rows["mcs-stp"]["bytes_per_thread"]["median"] > 0
-    assert 0.9 < rows["mcs-stp"]["bytes_per_held"]["median"] / 64 < 1.1
+        assert row["table"]["promise"] == "holds", name
+        assert row["figures"]["bytes_per_pair"]["median"] < 0.1
+    assert rows["libc"]["figures"]["bytes_per_thread"]["median"] == 0
+    assert rows["libc"]["figures"]["bytes_per_held"]["median"] == 0
+    assert rows["mcs-stp"]["figures"]["bytes_per_thread"]["median"] > 0
+    assert 0.9 < rows["mcs-stp"]["figures"]["bytes_per_held"]["median"] / 64 < 1.1
 
 
 def test_footprint_finds_memory_for_each_mutex_and_thread(tmp_path: Path) -> None:
@@ -179,20 +187,24 @@ def test_oversubscribe_counts_each_thread_in_each_second(measure: Any) -> None:
     """The windows, the longest wait and the counts belong to the threads that ran."""
     options = ["--locks", "futex", "--runs", "2", "--threads-per-core", "1,2"]
     document = measure("oversubscribe", *options, "--seconds", "1.3")
-    assert [row["lock"] for row in document["rows"]] == ["libc", "futex"] * 2
+    assert [row["lock"] for row in document["summaries"]] == ["libc", "futex"] * 2
     for run, line in lines(document, "final"):
         assert sum(line["per_thread"]) == line["acquisitions"] == line["guarded"]
         assert len(line["per_thread"]) == run["threads"]
     for run, line in lines(document, "measured"):
         assert line["threads"] == run["threads"]
-        assert 0 < line["longest_wait_ns"] < 1e9 * run["seconds"]
+        assert 0 < line["longest_wait_ns"] < 1e9 * run["wall"]
         assert line["least_in_a_second"] * line["threads"] <= line["acquisitions"]
-    for row in document["rows"]:
-        assert row["kept"]["count"] == row["ratio"]["count"] == 2
-        assert row["holds"] is None
-    fewest = document["rows"][0]["threads"]
-    assert all(r["kept"]["median"] == 1 for r in document["rows"] if r["threads"] == fewest)
-    assert all(r["ratio"]["median"] == 1 for r in document["rows"] if r["lock"] == "libc")
+    for row in document["summaries"]:
+        assert row["figures"]["kept"]["count"] == row["figures"]["ratio"]["count"] == 2
+        assert row["table"]["bound"] == ""
+    fewest = document["summaries"][0]["threads"]
+    assert all(
+        r["figures"]["kept"]["median"] == 1 for r in document["summaries"] if r["threads"] == fewest
+    )
+    assert all(
+        r["figures"]["ratio"]["median"] == 1 for r in document["summaries"] if r["lock"] == "libc"
+    )
 
 
 def test_rwlock_measures_readers_and_writers(measure: Any) -> None:
@@ -200,13 +212,16 @@ def test_rwlock_measures_readers_and_writers(measure: Any) -> None:
     options = ["--rwlocks", "keep,mutex,big-reader", "--runs", "2", "--threads-per-core", "2"]
     document = measure("rwlock", *options, "--read-percent", "0,90,100", "--seconds", "0.05")
     names = ["libc", "keep", "mutex", "big-reader"]
-    assert [row["lock"] for row in document["rows"]] == names * 3
-    for row in document["rows"]:
-        reads, writes = row["reads_per_second"]["median"], row["writes_per_second"]["median"]
-        assert (reads == 0) == (row["read_percent"] == 0)
-        assert (writes == 0) == (row["read_percent"] == 100)
-        assert row["read_pair_ns"]["median"] > 0
-        assert row["write_pair_ns"]["median"] > 0
+    assert [row["lock"] for row in document["summaries"]] == names * 3
+    for row in document["summaries"]:
+        reads, writes = (
+            row["figures"]["reads_per_second"]["median"],
+            row["figures"]["writes_per_second"]["median"],
+        )
+        assert (reads == 0) == (row["read-percent"] == 0)
+        assert (writes == 0) == (row["read-percent"] == 100)
+        assert row["figures"]["read_pair_ns"]["median"] > 0
+        assert row["figures"]["write_pair_ns"]["median"] > 0
     assert all(line["torn"] == 0 for _, line in lines(document, "ended"))
 
 
@@ -219,11 +234,11 @@ def test_oversubscribe_finds_a_starved_thread(lockwright: Path, tmp_path: Path) 
     done = call(lockwright, "oversubscribe", *options, *long, "--json", str(target))
     assert done.returncode == 0, done.stderr
     assert "timed out" in done.stdout
-    (row,) = json.loads(target.read_text())["rows"]
-    assert row["timed_out"] == 1
-    assert row["least_in_a_second"] == 0
+    (row,) = json.loads(target.read_text())["summaries"]
+    assert row["timeouts"] == 1
+    assert row["figures"]["least_in_a_second"]["median"] == 0
     # Nearly the whole duration: its threads may have started late.
-    assert row["longest_wait_ns"] > 0.65e9
+    assert row["figures"]["longest_wait_ns"]["median"] > 0.65e9
 
 
 @pytest.mark.parametrize(
@@ -235,7 +250,7 @@ def test_herd_wakes_every_waiter_at_each_broadcast(measure: Any, variant: list[s
         *("herd", "--locks", ",".join(LOCKS), "--runs", "1", "--section-ns", "1000,0"),
         *("--waiters", str(WAITERS), "--rounds-inside", str(BROADCASTS), *variant),
     )
-    assert {(row["lock"], row["section_ns"]) for row in document["rows"]} == {
+    assert {(row["lock"], row["section-ns"]) for row in document["summaries"]} == {
         (lock, section) for lock in ["libc", *LOCKS] for section in (1000, 0)
     }
     for _, line in lines(document, "final"):
@@ -249,7 +264,7 @@ def test_herd_wakes_every_waiter_at_each_broadcast(measure: Any, variant: list[s
 def test_park_sleeps(measure: Any) -> None:
     """On one processor each round trip needs a switch to the other thread and one back."""
     document = measure("park", "--runs", "1", "--trips", "500")
-    assert document["rows"][-1]["placement"] == "one processor"
+    assert document["summaries"][-1]["placement"] == "one processor"
     for run, line in lines(document, "result"):
         if run["placement"] == "one processor":
             assert line["voluntary"] + line["involuntary"] >= line["trips"]

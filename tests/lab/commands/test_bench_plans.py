@@ -2,14 +2,16 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.calibrate.report import Report
-from lockwright.stats.inference import Ratio
-from lockwright.stats.spread import Spread
+from lockwright.experiment import TIMEOUT, Run, Runs
+from lockwright.experiment.model import Slot
+from lockwright.run.bench_program import Subject
 from lockwright_lab.bench import quiet_and_hot
+from lockwright_lab.bench.runs import Common
 from support import locate
 
 from .conftest import Cli
@@ -29,17 +31,15 @@ def document(cli: Cli, tmp_path: Path) -> Any:
     return run
 
 
-def library_of(run: dict[str, Any]) -> str:
+def library_of(details: dict[str, Any]) -> str:
     """Return the library that the measuring program reports."""
-    line = next(line for line in run["lines"] if line["kind"] == "measured")
-    return Path(line["mutex"]).name
+    return Path(measured(details)["mutex"]).name
 
 
-def has_rate(run: dict[str, Any]) -> bool:
-    """Return whether its threads had a processor, which a short run on a busy machine may lack."""
-    return any(
-        line.get("operations_per_second") for line in run["lines"] if line["kind"] == "measured"
-    )
+def measured(details: dict[str, Any]) -> dict[str, Any]:
+    """Return the line with the figures of one of a pair of runs."""
+    line: dict[str, Any] = next(line for line in details["lines"] if line["kind"] == "measured")
+    return line
 
 
 def test_mixed_compares_the_two_libraries(document: Any) -> None:
@@ -50,18 +50,20 @@ def test_mixed_compares_the_two_libraries(document: Any) -> None:
         "--settings", "empty,short-short",
     )  # fmt: skip
     for run in found["runs"]:
-        name = "mixed" if run["form"] == "mixed" else run["lock"]
-        assert library_of(run) == f"liblockwright-{name}.so"
-    assert [(row["setting"], row["lock"]) for row in found["rows"]] == [
+        assert library_of(run["mixed"]) == "liblockwright-mixed.so"
+        assert library_of(run["own"]) == f"liblockwright-{run['lock']}.so"
+    assert [(row["setting"], row["lock"]) for row in found["summaries"]] == [
         (setting, lock) for setting in ("empty", "short-short") for lock in locks
     ]
-    pairs = Counter(
-        (run["setting"], run["lock"], run["round"]) for run in filter(has_rate, found["runs"])
+    # Threads may get no processor in a short run on a busy machine.
+    rounds = Counter(
+        (run["setting"], run["lock"])
+        for run in found["runs"]
+        if all(measured(run[form])["operations_per_second"] for form in ("own", "mixed"))
     )
-    rounds = Counter((setting, lock) for (setting, lock, _), forms in pairs.items() if forms == 2)
-    for row in found["rows"]:
-        assert row["ratio"]["count"] == rounds[row["setting"], row["lock"]] > 0
-    assert all(row["ns_more"] is not None for row in found["rows"] if row["setting"] == "empty")
+    for row in found["summaries"]:
+        assert row["figures"]["ratio"]["count"] == rounds[row["setting"], row["lock"]] > 0
+        assert (row["table"]["ns more"] != "-") == (row["setting"] == "empty")
 
 
 def test_the_plan_is_one_of_the_rows(document: Any) -> None:
@@ -71,23 +73,18 @@ def test_the_plan_is_one_of_the_rows(document: Any) -> None:
     work = ["--work", "1", "--mutexes", "1000", "--threads-per-core", "1", "--times", "2000"]
     locks = list(dict.fromkeys(["pthread", "ttas", "mcs-stp", large]))
     found = document("plan", "--locks", ",".join(locks), *words, *work)
-    rows = {row["lock"]: row for row in found["rows"]}
+    rows = {row["lock"]: row for row in found["summaries"]}
     assert set(rows) == {*locks, "plan"}
     for row in rows.values():
-        phases = sum(row[name]["median"] for name in ("quiet", "crowd", "exchange"))
-        assert row["seconds"]["count"] == (2 * len(locks) if row["lock"] == "plan" else 2)
-        if row["lock"] != "plan":
-            assert row["ratio"]["rounds"] == row["to_plan"]["count"] == 2
-        assert 0 < phases < 2 * row["seconds"]["high"]
-        assert row["start_bytes"]["median"] > 0
-    assert {library_of(run) for run in found["runs"] if run["lock"] == "plan"} == {
-        "liblockwright-mixed.so"
-    }
-    each = [(run["lock"], run["beside"], run["round"]) for run in found["runs"]]
-    assert sorted(each) == sorted(
-        pair for lock in locks for n in (0, 1) for pair in ((lock, "plan", n), ("plan", lock, n))
-    )
-    taken = {name: row["taken_bytes"]["median"] for name, row in rows.items()}
+        figures = row["figures"]
+        phases = sum(
+            figures[f"{name}_seconds"]["median"] for name in ("quiet", "crowd", "exchange")
+        )
+        assert figures["seconds"]["count"] == figures["to_plan"]["count"] == 2
+        assert 0 < phases < 2 * figures["seconds"]["high"]
+        assert figures["start_bytes"]["median"] > 0
+    assert {library_of(run["beside"]) for run in found["runs"]} == {"liblockwright-mixed.so"}
+    taken = {name: row["figures"]["taken_bytes"]["median"] for name, row in rows.items()}
     assert taken["plan"] == taken["ttas"] == taken["pthread"] == 0
     assert taken["mcs-stp"] > 0  # nodes
     if large == "hmcs":
@@ -100,30 +97,32 @@ def test_locks_that_do_not_end_are_dropped(document: Any) -> None:
     assert [run["lock"] for run in found["runs"]].count("ttas") == 2
 
 
-def row(lock: str, seconds: float | None, kib: float, taken: float) -> dict[str, object]:
-    """Return a row of the table; `seconds` is also its time relative to the plan's."""
-    ended = seconds is not None
-    spread = None if seconds is None else Spread(seconds, seconds, seconds, 3)
-    return {
-        "lock": lock,
-        "seconds": spread,
-        "to_plan": spread if lock != "plan" else None,
-        "ratio": Ratio(seconds, 0.9 * seconds, 1.1 * seconds, 0.1, 3, seconds > 2)
-        if seconds is not None
-        else None,
-        "timed_out": 0 if ended else 2,
-        "start_bytes": Spread(1024 * kib, 1024 * kib, 1024 * kib, 3) if ended else None,
-        "grown_bytes": Spread(0, 0, 0, 3) if ended else None,
-        "taken_bytes": Spread(taken, taken, taken, 3) if ended else None,
-    }
+def runs_of(lock: str, seconds: float | None, kib: float, taken: float) -> Iterator[Run]:
+    """Yield three runs. seconds: of each, also relative to the plan's; None if they do not end."""
+    figures = {"start_bytes": 1024 * kib, "grown_bytes": 0.0, "taken_bytes": taken}
+    for number in (1, 2, 3):
+        slot = Slot("", lock, number)
+        if seconds is None:
+            yield Run(TIMEOUT, slot=slot)
+            continue
+        # The rounds of a differ by more than the plan is faster.
+        factor = {2: 0.5, 3: 2.0}.get(number, 1.0) if lock == "a" else 1 + number / 1000
+        own = {"seconds": seconds * factor, "plan_seconds": 1.0, "to_plan": seconds * factor}
+        yield Run(slot=slot, figures=figures | own)
 
 
 def test_remarks_on_a_comparison() -> None:
     """A lock that did not end counts as slower than the plan, and not in memory."""
-    report = Report("plan", [], {"timeout": 5.0}, [])
-    report.rows += [row("plan", 1, 8, 0), row("a", 1.25, 8, 64), row("b", 3, 4, 0)]
-    report.rows += [row("c", 0.5, 12, 0), row("d", None, 0, 0)]
-    message = quiet_and_hot.remarks(report)
+    made = Runs()
+    for each in (
+        *(("plan", 1.0, 8, 0), ("a", 1.25, 8, 64), ("b", 3.0, 4, 0)),
+        *(("c", 0.5, 12, 0), ("d", None, 0, 0)),
+    ):
+        for run in runs_of(*each):
+            made.add(run)
+    chosen = [Subject(name) for name in "abcd"]
+    experiment = quiet_and_hot.plan(Common(chosen, 3, 5.0), {}, quiet_and_hot.Choice())
+    message = experiment.remarks(experiment.summaries(made))
     assert message == [
         "The best single lock is c: it takes 0.500 times as long as the plan, "
         "95 % interval 0.450 to 0.550.",
