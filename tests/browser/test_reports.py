@@ -18,7 +18,6 @@ DRAWN = {
     "comparison": ("#by-threads .main-svg", "#ratios .main-svg", "#runs .main-svg", "table"),
     "tour": ("#throughput .main-svg", "#latency .main-svg", "#naps .main-svg", "table"),
     "study": ("#overview .plot .main-svg", "#overview .verdict", ".page .card"),
-    "regret": ("svg.map", "svg.map rect", "table"),
     **dict.fromkeys(
         ("simulation", "simulation-of-one-count"),
         ("#rates .main-svg", "#transfers .main-svg", "#handovers .main-svg", "table"),

@@ -137,7 +137,7 @@ def test_former_spellings(cli: Cli) -> None:
     words = ["bench", "park", "--rounds", "1", "--trips", "10", "--json", "-"]
     result = cli(*words)
     assert result.status == 0, result.err
-    assert json.loads(result.out)["settings"]["runs"] == 1
+    assert json.loads(result.out)["plan"]["runs"] == 1
     assert [row["name"] for row in json.loads(cli("list", "--json").out)]
     for line in ("--json pigz", "pigz --json", "--json - pigz", "--json=- pigz"):
         assert json.loads(cli("study", "catalogue", *line.split()).out)["name"] == "pigz"

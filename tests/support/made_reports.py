@@ -111,31 +111,6 @@ def study(folder: Path) -> Path:
     return folder / "study" / "report.html"
 
 
-def regret(folder: Path) -> Path:
-    """Write the report of `lockwright bench regret` on two processors, for cells with a queue."""
-    from lockwright.run.bench_program import Subject
-    from lockwright_lab.bench.regret import grid, page, verdict
-    from lockwright_lab.bench.regret.contenders import Contender, Contest
-    from lockwright_lab.bench.regret.runs import Run, Runs
-
-    draw = random.Random(1)
-    tested, *others = (Contender(name, Subject(name)) for name in ("futex", *LOCKS[:2]))
-    contest = Contest(tested, tuple(others))
-    cells = grid.choose(grid.grid(2), "queue,single/100ns/*")
-    runs = Runs()
-    for cell in cells:
-        for each in contest.all:
-            for round_number in range(4):
-                rate = draw.lognormvariate(10, 0.2)
-                runs.add(Run(cell.name, each.name, round_number, rate, 0.01, 1.5, 0.2, 0.01))
-    judged = (verdict.judge(cell, contest, runs, 100.0) for cell in cells)
-    verdicts = [each for each in judged if each is not None]
-    path = folder / "regret.html"
-    summary = verdict.summarise(verdicts)
-    path.write_text(page.as_page(verdicts, summary, "futex", "made up", ["a remark"]))
-    return path
-
-
 def simulation(folder: Path, threads: tuple[int, ...] = (1, 8, 64)) -> Path:
     """Write the report of `lockwright simulate` on A-64; the last lock has no result."""
     from lockwright.simulate import machine
@@ -269,7 +244,6 @@ REPORTS: dict[str, Callable[[Path], Path]] = {
     "comparison": comparison,
     "tour": tour,
     "study": study,
-    "regret": regret,
     "simulation": simulation,
     "simulation-of-one-count": simulation_of_one_count,
     "simulation-of-rwlocks": simulation_of_rwlocks,

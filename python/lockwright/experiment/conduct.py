@@ -72,11 +72,11 @@ def conduct(
 def _open(experiment: Experiment, store: Store, request: Request) -> Session:
     findings = examine.examine_this_machine()
     facts = provenance.machine() | {provenance.FINDINGS: provenance.as_facts(findings)}
-    if disturbances := examine.disturbances(findings):
-        print_line(f"'lockwright doctor' warns of {disturbances}")
     if experiment.meters is not None and not request.resume:
         facts |= facts_of_meters(experiment.meters)
     session = open_session(experiment, store, facts, resume=request.resume)
+    if disturbances := examine.disturbances(findings):
+        print_line(f"'lockwright doctor' warns of {disturbances}")
     if experiment.meters is not None and session.stored is not None:
         experiment.meters.idle = idle_of(session.stored.facts)
     return session

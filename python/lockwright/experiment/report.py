@@ -48,7 +48,8 @@ class Report:
 
     grids: the tables; legend: terms with their meaning; remarks, warnings: lines; conclusion: a
     sentence, with `todo`, the heading and the text of a command line, printed last. appendix: more
-    tables after the warnings. cards, subtitle, quantity, ratio: only for the page: of the cells, a
+    tables after the warnings; page_grids: more tables
+    for the page only. cards, subtitle, quantity, ratio: only for the page: of the cells, a
     command line, what is measured, the definition of the ratio. metered: medians of the meters, and
     more: further parts, both for the JSON file. csv_lines: of the CSV file, None for a line per
     run.
@@ -67,6 +68,7 @@ class Report:
     conclusion: str = ""
     todo: tuple[str, str] | None = None
     appendix: Sequence[Grid] = ()
+    page_grids: Sequence[Grid] = ()
     cards: Sequence[Card] = ()
     subtitle: str = ""
     quantity: str = ""

@@ -252,8 +252,7 @@ def _lines(made: Sequence[Run]) -> Iterator[dict[str, object]]:
 def _with_summary(usual: Report) -> Report:
     summaries = [summarise({row.contender: pairs_of(row) for row in rows}) for rows in usual.cells]
     named = [
-        {"setting": rows[0].cell, **each}
-        for rows, each in zip(usual.cells, summaries, strict=True)
+        {"setting": rows[0].cell, **each} for rows, each in zip(usual.cells, summaries, strict=True)
     ]
     return replace(
         usual,

@@ -4,6 +4,7 @@ import csv
 import json
 import statistics
 import subprocess
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -256,37 +257,36 @@ def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(written.read_text())
-    assert len(document["runs"]) == 2 * 4 * (2 * 2 + 1)
-    rates: dict[tuple[str, str, str, bool, int], float] = {}
-    for each in document["runs"]:
-        if not each.get("counting"):
-            key = each["lock"], each["threads"], each["mutexes"], each["metered"], each["round"]
-            rates[key] = of_kind(each["lines"], "measured")["operations_per_second"]
-    for row in document["rows"]:
-        options = row["threads"], row["mutexes"]
-        own = [rates[row["lock"], *options, False, round_number] for round_number in range(2)]
-        libc = [rates["libc", *options, False, round_number] for round_number in range(2)]
-        metered = [rates[row["lock"], *options, True, round_number] for round_number in range(2)]
-        assert row["operations_per_second"]["median"] == pytest.approx(statistics.median(own))
+    assert len(document["runs"]) == 2 * 4 * 2
+    assert sum("counts" in run.get("counting", {}) for run in document["runs"]) == 2 * 4
+    rates: dict[tuple[str, ...], dict[int, tuple[float, float]]] = defaultdict(dict)
+    for run in document["runs"]:
+        measured = [of_kind(each["lines"], "measured") for each in (run, run["metered"])]
+        plain, metered = (each["operations_per_second"] for each in measured)
+        rates[run["lock"], run["threads"], run["mutexes"]][run["round"]] = plain, metered
+    for row in document["summaries"]:
+        options, figures = (row["threads"], row["mutexes"]), row["figures"]
+        own, libc = rates[row["lock"], *options], rates["libc", *options]
         # On a busy machine, a run of some milliseconds may complete no operation.
-        ratios = [a / b for a, b in zip(own, libc, strict=True) if a and b]
-        costs = [a / b for a, b in zip(metered, own, strict=True) if b]
-        for name, values in (("ratio", ratios), ("meters_cost", costs)):
+        expected = {
+            "operations_per_second": [plain for plain, _ in own.values()],
+            "ratio": [own[n][0] / libc[n][0] for n in own if libc[n][0]],
+            "meters_cost": [
+                metered / plain for plain, metered in own.values() if metered and plain
+            ],
+        }
+        for name, values in expected.items():
             if values:
-                assert row[name]["median"] == pytest.approx(statistics.median(values))
+                assert figures[name]["median"] == pytest.approx(statistics.median(values))
             else:
-                assert row[name] is None
-        assert set(row["latencies"]) >= {"acquisition", "hold", "operation"}
+                assert figures[name] is None
+        assert all(figures[f"{kind}_count"] for kind in ("acquisition", "hold", "operation"))
         if row["lock"] == "ttas":
-            assert row["contended"]["median"] >= 0
+            assert figures["contended"]["median"] >= 0
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [(row["lock"], row["threads"], row["mutexes"]) for row in rows] == [
-        (lock, threads, mutexes)
-        for threads in ("1", "2")
-        for mutexes in ("1", "8")
-        for lock in ("libc", "ttas")
-    ]
+    assert len(rows) == len(document["runs"])
+    assert {(row["lock"], row["threads"], row["mutexes"]) for row in rows} == set(rates)
     assert all(float(row["operations_per_second"]) > 0 for row in rows)
     text = " ".join(command(lockwright, "variable-contention", "--help").stdout.split())
     for heading, definition in document["columns"].items():

@@ -1,6 +1,16 @@
 """The fixtures of tests/cli, which the laboratory's commands share."""
 
-from cli.conftest import Cli, Program, Result, cli, command, environment, on_a_terminal, program
+from cli.conftest import (
+    Cli,
+    Program,
+    Result,
+    cli,
+    command,
+    count_runs,
+    environment,
+    on_a_terminal,
+    program,
+)
 
 __all__ = [
     "Cli",
@@ -8,6 +18,7 @@ __all__ = [
     "Result",
     "cli",
     "command",
+    "count_runs",
     "environment",
     "on_a_terminal",
     "program",

@@ -124,8 +124,8 @@ def test_remarks_on_a_comparison() -> None:
     experiment = quiet_and_hot.plan(Common(chosen, 3, 5.0), {}, quiet_and_hot.Choice())
     message = experiment.remarks(experiment.summaries(made))
     assert message == [
-        "The best single lock is c: it takes 0.500 times as long as the plan, "
-        "95 % interval 0.450 to 0.550.",
+        "The best single lock is c: it takes 0.501 times as long as the plan, "
+        "95 % interval 0.500 to 0.502.",
         "The plan is faster than 3 of 4 single locks, of which 1 did not end in 5.00 s; "
         "for 1 of the other 2 by more than chance explains for one of 3.",
         "Under the plan the process takes 0 bytes for locks outside the mutexes: less than under "

@@ -3,56 +3,59 @@
 import math
 import random
 import statistics
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 from lockwright.base.errors import LockwrightError
+from lockwright.experiment import FAILED, Contender, Outcome, Run, Runs
+from lockwright.experiment.model import Slot
 from lockwright.preload.locks import Tunable
-from lockwright.run.bench_program import Outcome, Subject
-from lockwright.run.tools import Line
-from lockwright_lab.bench.regret import (
-    choice,
-    contenders,
-    grid,
-    measure,
-    native,
-    page,
-    tables,
-    verdict,
-)
-from lockwright_lab.bench.regret import runs as grid_runs
-from lockwright_lab.bench.regret.contenders import Contender, Contest
-from lockwright_lab.bench.regret.grid import Cell
-from lockwright_lab.bench.regret.runs import Run, Runs
+from lockwright_lab.bench.regret import choice, contenders, grid, native, tables, verdict
+from lockwright_lab.bench.regret.contenders import Contest
+from lockwright_lab.bench.regret.experiment import _rule
+from lockwright_lab.bench.regret.grid import Load
 from lockwright_lab.bench.regret.step import settling_time
 
-CELL = Cell(("single", "100ns", "none"), 16, (("section-ns", 100.0),))
+LOAD = Load(("single", "100ns", "none"), 16, (("section-ns", 100.0),))
 BOUND_MS = 100.0
 
 
 def contest(*others: str, ablated: tuple[str, ...] = ()) -> Contest:
-    without = tuple(
-        Contender(f"tested without {name}", Subject("tested"), {}, name) for name in ablated
-    )
     return Contest(
-        Contender("tested", Subject("tested")),
-        tuple(Contender(name, Subject(name)) for name in ("pthread", *others)),
-        without,
+        Contender("tested"),
+        tuple(map(Contender, ("pthread", *others))),
+        {name: Contender(f"tested without {name}") for name in ablated},
     )
 
 
-def runs(longest: float = 0.01, cell: Cell = CELL, **rates: list[float]) -> Runs:
-    records = Runs()
-    for name, values in rates.items():
-        for round_number, rate in enumerate(values):
-            contender = name.replace("_", " ")
-            records.add(Run(cell.name, contender, round_number, rate, longest, 1.0, 0.1, 0.02))
-    return records
+def run(
+    name: str,
+    number: int,
+    rate: float,
+    longest: float = 0.01,
+    load: Load = LOAD,
+    samples: Sequence[tuple[float, float]] = (),
+) -> Run:
+    """Return a run. number: of its round, from 0."""
+    figures = {"rate": rate, "longest": longest, "processors": 1.0}
+    details = {"others": 0.02, "samples": samples}
+    return Run(figures=figures, details=details, slot=Slot(load.name, name, number + 1))
+
+
+def failed(name: str, number: int) -> Run:
+    return Run(FAILED, note="killed after 1 s", slot=Slot(LOAD.name, name, number + 1))
+
+
+def runs(longest: float = 0.01, load: Load = LOAD, **rates: list[float]) -> Runs:
+    return Runs(
+        run(name.replace("_", " "), number, rate, longest, load)
+        for name, values in rates.items()
+        for number, rate in enumerate(values)
+    )
 
 
 def judged(records: Runs, *others: str, **options: tuple[str, ...]) -> verdict.Verdict:
-    found = verdict.judge(CELL, contest(*others, **options), records, BOUND_MS)
+    found = verdict.judge(LOAD, contest(*others, **options), records, BOUND_MS)
     assert found is not None
     return found
 
@@ -106,7 +109,7 @@ def test_the_interval_is_of_the_logarithms() -> None:
 def test_a_lock_that_starves_a_thread_is_not_the_best() -> None:
     records = runs(tested=[100.0] * 4, pthread=[90.0] * 4)
     for round_number in range(4):
-        records.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
+        records.add(run("greedy", round_number, 900.0, longest=0.2))
     found = judged(records, "greedy")
     assert found.winner == "pthread"
     assert not found.unbounded
@@ -116,9 +119,9 @@ def test_a_lock_that_starves_a_thread_is_not_the_best() -> None:
 
 def test_a_dropped_lock_is_the_best_if_no_other_is_within_the_bound() -> None:
     """It has fewer rounds than the lock under test."""
-    records = runs(tested=[100.0] * 4, pthread=[300.0] * 4, fair=[2.0] * 2)
+    records = runs(tested=[100.0] * 4, fair=[2.0] * 2)
     for round_number in range(4):
-        records.add(Run(CELL.name, "pthread", round_number, 300.0, longest=0.2, processors=1.0))
+        records.add(run("pthread", round_number, 300.0, longest=0.2))
     found = judged(records, "fair")
     assert found.winner == "fair"
     assert found.regret is not None
@@ -135,10 +138,11 @@ def test_if_every_lock_starves_any_may_be_the_best() -> None:
 def test_a_failed_run_is_ignored_and_two_disqualify() -> None:
     records = runs(tested=[100.0] * 4, pthread=[90.0] * 4, other=[200.0] * 2)
     for round_number in (2, 3):
-        records.add(Run(CELL.name, "other", round_number, failure="killed after 1 s"))
+        records.add(failed("other", round_number))
     assert judged(records, "other").winner == "pthread"
+    records = runs(pthread=[90.0] * 4)
     for round_number in (0, 1):
-        records.add(Run(CELL.name, "tested", round_number, failure="killed after 1 s"))
+        records.add(failed("tested", round_number))
     found = judged(records, "other")
     assert not found.survives
     assert verdict.summarise([found]).failed == 1
@@ -158,39 +162,40 @@ def test_ratios_to_the_baseline() -> None:
 def test_the_gain_of_a_mechanism() -> None:
     records = runs(tested=[100.0, 101.0] * 2, pthread=[90.0] * 4)
     for n in range(4):
-        records.add(Run(CELL.name, "tested without spin-ns", n, 50.0 + n, processors=1.0))
+        records.add(run("tested without spin-ns", n, 50.0 + n))
     found = judged(records, ablated=("spin-ns",))
     assert found.ablated is not None
     assert found.ablated["spin-ns"].value == pytest.approx(1.952, abs=1e-2)
-    assert tables.ablation_table([found], "tested") is not None
+    assert tables.ablation_grid([found], "tested") is not None
     # The variants are not among the locks that may be best.
     assert found.winner == "pthread"
 
 
+def remaining(records: Runs, *others: str) -> set[str]:
+    """Return the contenders that run in the third round."""
+    rivals = contest(*others)
+    rule = _rule(rivals, [LOAD], 4, BOUND_MS)
+    return set(rule.entrants(LOAD.name, 3, [each.name for each in rivals.all], records))
+
+
 def test_locks_far_behind_are_dropped_after_two_rounds() -> None:
     records = runs(tested=[100.0] * 2, pthread=[10.0] * 2, slow=[40.0] * 2, once=[40.0, 60.0])
-    remaining = measure.remaining_contenders(
-        CELL, contest("slow", "once"), BOUND_MS, records, round_number=2
-    )
-    assert [each.name for each in remaining] == ["tested", "pthread", "once"]
+    assert remaining(records, "slow", "once") == {"tested", "pthread", "once"}
 
 
 def test_a_starving_lock_drops_no_other() -> None:
     records = runs(tested=[100.0] * 2, pthread=[100.0] * 2, fair=[90.0] * 2)
     for round_number in range(2):
-        records.add(Run(CELL.name, "greedy", round_number, 900.0, longest=0.2, processors=1.0))
-    remaining = measure.remaining_contenders(
-        CELL, contest("fair", "greedy"), BOUND_MS, records, round_number=2
-    )
-    assert "fair" in {each.name for each in remaining}
+        records.add(run("greedy", round_number, 900.0, longest=0.2))
+    assert "fair" in remaining(records, "fair", "greedy")
 
 
 def test_the_summary_counts_cells() -> None:
     found = []
     for threads, rate in ((2, 100.0), (4, 110.0), (8, 200.0)):
-        cell = Cell(("single",), threads, ())
-        records = runs(cell=cell, tested=[100.0] * 4, pthread=[rate] * 4)
-        result = verdict.judge(cell, contest(), records, BOUND_MS)
+        load = Load(("single",), threads, ())
+        records = runs(load=load, tested=[100.0] * 4, pthread=[rate] * 4)
+        result = verdict.judge(load, contest(), records, BOUND_MS)
         assert result is not None
         found.append(result)
     summary = verdict.summarise(found)
@@ -223,13 +228,13 @@ def test_the_time_to_settle() -> None:
 
 
 def test_the_time_to_settle_is_in_the_summary() -> None:
-    cell = Cell(("step", "few-many"), 16, (), 2)
+    load = Load(("step", "few-many"), 16, (), 2)
     records = Runs()
     for round_number in range(2):
         for name, rate in (("tested", 1000.0), ("pthread", 900.0)):
-            samples = tuple(phases(10, [rate] * 20))
-            records.add(Run(cell.name, name, round_number, rate, 0.01, 1.0, samples=samples))
-    result = verdict.judge(cell, contest(), records, BOUND_MS)
+            samples = phases(10, [rate] * 20)
+            records.add(run(name, round_number, rate, load=load, samples=samples))
+    result = verdict.judge(load, contest(), records, BOUND_MS)
     assert result is not None
     assert result.settled == 0
     lines = tables.sentences(verdict.summarise([result]), "tested")
@@ -258,25 +263,12 @@ def test_cells_of_the_grid_are_unique(processors: int) -> None:
 
 
 def test_a_broken_lock_ends_the_benchmark() -> None:
-    lines: list[Line] = [{"kind": "final", "ended": 2, "acquisitions": 5, "guarded": 4}]
+    broken = Outcome(details={"problems": ["two threads were inside the section at once"]})
     with pytest.raises(LockwrightError, match="two threads were inside"):
-        native.run_of(Outcome(lines), "single/2", "bad", 0)
+        native.outcome(broken, "single/2", "bad")
 
 
-def test_the_page_shows_the_map() -> None:
-    """It has a rectangle for each cell, and names are escaped."""
+def test_the_map_shows_the_best_lock() -> None:
     records = runs(tested=[100.0] * 4, pthread=[150.0] * 4)
-    result = judged(records)
-    text = page.as_page([result], verdict.summarise([result]), "a<b>", "on a machine", ["noisy"])
-    assert text.partition("<script>")[0].count("<rect") == 1
-    assert 'class="behind"' in text
-    assert "+50 % pthread" in text
-    assert "<b>" not in text.partition("<script>")[0]
-
-
-def test_a_run_below_zero_is_damaged(tmp_path: Path) -> None:
-    log = grid_runs.log(tmp_path)
-    log.append({"schema": 1})
-    log.append(asdict(Run("single/100ns/none/2", "futex", 0, -1.0)))
-    with pytest.raises(LockwrightError, match=r"line 2 of .* is damaged \(rate is -1.0\)"):
-        log.records("cell", grid_runs._StoredRun)
+    (row,) = tables.map_grid("", [judged(records)]).rows
+    assert [text for text, _ in row.cells] == ["single/100ns/none", "+50 % pthread"]

@@ -1,9 +1,10 @@
 """The contenders of a grid: locks, and the lock under test with a mechanism switched off."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from lockwright.base.errors import LockwrightError, warn
+from lockwright.experiment import Contender
 from lockwright.preload.locks import BASELINE, Tunable, registry
 from lockwright.run.bench_program import LIBC, Subject, subjects
 
@@ -18,27 +19,17 @@ QUICK = ("futex", "ttas", "mcs-stp", "lifo-cr", "loiter", "wordlock")
 
 
 @dataclass(frozen=True)
-class Contender:
-    """A lock with the variables of its runs. without: the tunable that is switched off, or ""."""
-
-    name: str
-    subject: Subject
-    environment: Mapping[str, str] = field(default_factory=dict)
-    without: str = ""
-
-
-@dataclass(frozen=True)
 class Contest:
-    """The lock under test, the locks that may be best (BASELINE among them), and the lock under
-    test without one mechanism each."""
+    """The lock under test, the locks that may be best (BASELINE the first of them), and the lock
+    under test without one mechanism each, by the tunable that is switched off."""
 
     own: Contender
     others: tuple[Contender, ...]
-    ablated: tuple[Contender, ...] = ()
+    ablated: Mapping[str, Contender] = field(default_factory=dict)
 
     @property
     def all(self) -> list[Contender]:
-        return [self.own, *self.others, *self.ablated]
+        return [self.own, *self.others, *self.ablated.values()]
 
 
 def lock_under_test(name: str | None, known: Sequence[str]) -> str:
@@ -62,17 +53,17 @@ def contest(lock: str, against: str | None, *, quick: bool, ablate: bool) -> Con
     default: Sequence[str] | None = QUICK if quick else None
     if ablate and against is None:
         default = (BASELINE,)
-    own = Contender(lock, _subject(lock))
+    own = Contender(lock, subject=_subject(lock))
     others = [
-        Contender(each.name, each)
+        Contender(each.name, subject=each)
         for each in subjects(against, default)
         if each.name not in (LIBC, lock, BASELINE)
     ]
     if lock != BASELINE:
-        others.insert(0, Contender(BASELINE, _subject(BASELINE)))
+        others.insert(0, Contender(BASELINE, subject=_subject(BASELINE)))
     if not others:
         raise LockwrightError(f"there is no lock to compare '{lock}' with", "name one in --against")
-    return Contest(own, tuple(others), tuple(_ablated(own)) if ablate else ())
+    return Contest(own, tuple(others), _ablated(own) if ablate else {})
 
 
 def _subject(name: str) -> Subject:
@@ -86,20 +77,14 @@ def switches(tunables: Sequence[Tunable]) -> list[Tunable]:
     return [each for each in tunables if each.least == 0 and each.default != 0]
 
 
-def _ablated(own: Contender) -> list[Contender]:
-    lock = own.subject.lock
-    tunables = switches((lock or registry().find(own.name)).tunables)
+def _ablated(own: Contender) -> dict[str, Contender]:
+    tunables = switches((own.subject.lock or registry().find(own.name)).tunables)
     if not tunables:
         raise LockwrightError(
             f"'{own.name}' has no tunable that can be switched off",
             f"'lockwright info {own.name}' lists its numbers; 0 must be allowed",
         )
-    return [
-        replace(
-            own,
-            name=f"{own.name} without {each.name}",
-            environment={each.variable: "0"},
-            without=each.name,
-        )
+    return {
+        each.name: Contender(f"{own.name} without {each.name}", {each.variable: "0"}, own.subject)
         for each in tunables
-    ]
+    }

@@ -24,9 +24,10 @@ STARVING_MS = 100.0
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A load with a number of threads. labels: its family, then the parameters that differ within
-    that family. options: those of the workload `regimes`, times in nanoseconds.
+class Load:
+    """A cell of the grid: a load with a number of threads. labels: its family, then the
+    parameters that differ within that family. options: those of the workload `regimes`, times in
+    nanoseconds.
 
     length: the factor by which its runs are longer. quota: it runs in a group with QUOTA.
     """
@@ -78,12 +79,12 @@ def thread_counts(processors: int) -> list[int]:
     return sorted({1, 2, max(1, c // 2), c, 2 * c, 8 * c, 32 * c, 1000})
 
 
-def grid(processors: int) -> list[Cell]:
+def grid(processors: int) -> list[Load]:
     """Return all cells for a machine with so many processors."""
     return [*_single(processors), *_others(processors)]
 
 
-def quick_grid(processors: int) -> list[Cell]:
+def quick_grid(processors: int) -> list[Load]:
     """Return twelve cells that differ as much as possible."""
     c = processors
     names = [
@@ -104,7 +105,7 @@ def quick_grid(processors: int) -> list[Cell]:
     return [by_name[name] for name in names]
 
 
-def choose(cells: Sequence[Cell], patterns: str | None) -> list[Cell]:
+def choose(cells: Sequence[Load], patterns: str | None) -> list[Load]:
     """Return the cells whose names match one of the patterns, which are separated by commas.
 
     Raises LockwrightError for a pattern that no cell matches.
@@ -122,17 +123,17 @@ def choose(cells: Sequence[Cell], patterns: str | None) -> list[Cell]:
     return [cell for cell in cells if any(_matches(cell, word) for word in words)]
 
 
-def _matches(cell: Cell, pattern: str) -> bool:
+def _matches(cell: Load, pattern: str) -> bool:
     return fnmatchcase(cell.name, pattern) or cell.family == pattern
 
 
-def _cell(
+def _load(
     labels: Sequence[str], threads: int, options: Mapping[str, float], *, quota: bool = False
-) -> Cell:
-    return Cell(tuple(labels), threads, tuple(options.items()), quota=quota)
+) -> Load:
+    return Load(tuple(labels), threads, tuple(options.items()), quota=quota)
 
 
-def _single(processors: int) -> Iterator[Cell]:
+def _single(processors: int) -> Iterator[Load]:
     """Yield the cells of one mutex: every section with every gap and number of threads."""
     for section in (*SECTIONS_NS, "bimodal"):
         for gap in GAPS:
@@ -144,44 +145,44 @@ def _single(processors: int) -> Iterator[Cell]:
                     "gap-ns": GAPS[gap] * max(100.0, _sections(section)["section-ns"]),
                     "exponential": float(gap == "exp"),
                 }
-                yield Cell(("single", section, gap), threads, tuple(options.items()))
+                yield Load(("single", section, gap), threads, tuple(options.items()))
 
 
 def _sections(name: str) -> dict[str, float]:
     return dict(BIMODAL) if name == "bimodal" else {"section-ns": SECTIONS_NS[name]}
 
 
-def _others(c: int) -> Iterator[Cell]:
+def _others(c: int) -> Iterator[Load]:
     """Yield cells of several mutexes, disturbances, other patterns, and changes of regime."""
     for locks in (8, 512, 65_536):
         for section in ("none", "1us"):
             for threads in (c, 8 * c):
                 load = _sections(section) | {"locks": float(locks)}
-                yield _cell(("locks", str(locks), section), threads, load)
+                yield _load(("locks", str(locks), section), threads, load)
     for section in ("100ns", "10us"):
         load, ns = _sections(section), SECTIONS_NS[section]
         bursts = load | {"burst": 10.0, "idle-us": 1000.0}
         for threads in (c, 8 * c):
             spaced = load | {"gap-ns": 10.0 * ns}
-            yield _cell(("hog", section), threads, spaced | {"hogs": float(c)})
-            yield _cell(("quota", section), threads, spaced, quota=True)
-            yield _cell(("trylock", section), threads, load | {"gap-ns": float(ns), "trylock": 1.0})
-            yield _cell(("timed", section), threads, load | {"gap-ns": float(ns), "timed": 1.0})
-            yield _cell(("burst", section), threads, bursts)
-        yield _cell(("burst", section), 32 * c, bursts)
+            yield _load(("hog", section), threads, spaced | {"hogs": float(c)})
+            yield _load(("quota", section), threads, spaced, quota=True)
+            yield _load(("trylock", section), threads, load | {"gap-ns": float(ns), "trylock": 1.0})
+            yield _load(("timed", section), threads, load | {"gap-ns": float(ns), "timed": 1.0})
+            yield _load(("burst", section), threads, bursts)
+        yield _load(("burst", section), 32 * c, bursts)
     for capacity in (1, 100):
         for threads in sorted({2, 2 * c, 8 * c}):
-            yield _cell(
+            yield _load(
                 ("queue", str(capacity)), threads, {"section-ns": 100.0, "queue": float(capacity)}
             )
     yield from _changes(c)
 
 
-def _changes(c: int) -> Iterator[Cell]:
+def _changes(c: int) -> Iterator[Load]:
     """Yield cells with one change of regime, and with periodic changes."""
     for first, then in (("100ns", "100us"), ("100us", "100ns")):
         load = _sections(first) | {"then-section-ns": float(SECTIONS_NS[then])}
-        yield Cell(("step", f"{first}-{then}"), 8 * c, tuple(load.items()), 2)
+        yield Load(("step", f"{first}-{then}"), 8 * c, tuple(load.items()), 2)
     for few, many, label in ((c, 8 * c, "few-many"), (8 * c, c, "many-few")):
         load = {
             "section-ns": 1e3,
@@ -189,11 +190,11 @@ def _changes(c: int) -> Iterator[Cell]:
             "threads": float(few),
             "then-threads": float(many),
         }
-        yield Cell(("step", label), 8 * c, tuple(load.items()), 2)
+        yield Load(("step", label), 8 * c, tuple(load.items()), 2)
     alternating = {"section-ns": 100.0, "then-section-ns": 10_000.0}
     for label, us in (("100us", 100.0), ("1ms", 1_000.0), ("10ms", 10_000.0)):
-        yield _cell(("period", label), 8 * c, alternating | {"period-us": us})
+        yield _load(("period", label), 8 * c, alternating | {"period-us": us})
     for count in (64, 1024):
-        yield _cell(
+        yield _load(
             ("period", f"{count}acq"), 8 * c, alternating | {"period-acquisitions": float(count)}
         )

@@ -1,51 +1,52 @@
 """The runs of contenders on a simulated machine, in the cells that the simulator can express."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from lockwright.experiment import FAILED, Contender, Outcome
 from lockwright.simulate import run as simulator
+from lockwright.simulate.figures import integer, integers
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Job, Line, Setup
 
-from lockwright_lab.bench.regret.contenders import Contender
-from lockwright_lab.bench.regret.grid import Cell
-from lockwright_lab.bench.regret.runs import Run
+from lockwright_lab.bench.regret.grid import Load
 
 _SECTIONS = 300
 """Least number of sections that fit into a run."""
 
 _PLAIN = {"section-ns", "gap-ns", "locks", "queue", "exponential"}
-"""Options of a cell that the simulator has; `exponential` only as 0."""
+"""Options of a load that the simulator has; `exponential` only as 0."""
 
 _TIMEOUT = 600.0
 
 
-def is_possible(cell: Cell) -> bool:
-    """Return True if the simulator can express a cell."""
-    named = {name for name, _ in cell.options}
-    return named <= _PLAIN and not cell.option("exponential") and not cell.quota
+def is_possible(load: Load) -> bool:
+    """Return True if the simulator can express a load."""
+    named = {name for name, _ in load.options}
+    return named <= _PLAIN and not load.option("exponential") and not load.quota
 
 
-def possible(cells: Sequence[Cell]) -> tuple[list[Cell], list[str]]:
-    """Return the cells that can be simulated, and remarks on the others."""
-    chosen = [cell for cell in cells if is_possible(cell)]
+def possible(loads: Sequence[Load]) -> tuple[list[Load], list[str]]:
+    """Return the loads that can be simulated, and remarks on the others."""
+    chosen = [load for load in loads if is_possible(load)]
     remarks = []
-    if left_out := [cell for cell in cells if not is_possible(cell)]:
-        families = dict.fromkeys(_reason(cell) for cell in left_out)
+    if left_out := [load for load in loads if not is_possible(load)]:
+        families = dict.fromkeys(_reason(load) for load in left_out)
         remarks.append(
-            f"Left out, {len(left_out)} of {len(cells)} cells that the simulator cannot express: "
+            f"Left out, {len(left_out)} of {len(loads)} cells that the simulator cannot express: "
             f"{', '.join(families)}."
         )
-    if any(cell.option("queue") for cell in chosen):
+    if any(load.option("queue") for load in chosen):
         remarks.append("The threads of a simulated queue do no work in their sections.")
     return chosen, remarks
 
 
-def _reason(cell: Cell) -> str:
-    if cell.family != "single":
-        return cell.family
-    return "bimodal sections" if cell.option("long-one-in") else "exponential gaps"
+def _reason(load: Load) -> str:
+    if load.family != "single":
+        return load.family
+    return "bimodal sections" if load.option("long-one-in") else "exponential gaps"
 
 
 @dataclass(frozen=True)
@@ -56,72 +57,56 @@ class Simulated:
     seconds: float
     timeout: float | None = None
 
-    def setup(self, cell: Cell, round_number: int) -> Setup:
-        """Return the simulation of a cell; the round is the seed."""
+    def setup(self, load: Load, round_number: int) -> Setup:
+        """Return the simulation of a load; the round is the seed."""
         ghz = self.machine.figures["clock.ghz"]
-        section, gap = cell.option("section-ns"), cell.option("gap-ns")
+        section, gap = load.option("section-ns"), load.option("gap-ns")
         seconds = max(self.seconds, _SECTIONS * section / 1e9)
         parameters = {"section-cycles": f"{ghz * section:.0f}", "gap-cycles": f"{ghz * gap:.0f}"}
         workload = "single-lock"
-        if cell.option("locks"):
+        if load.option("locks"):
             workload = "variable-contention"
-            parameters["locks"] = f"{cell.option('locks'):.0f}"
-        if cell.option("queue"):
+            parameters["locks"] = f"{load.option('locks'):.0f}"
+        if load.option("queue"):
             workload = "producer-consumer"
             parameters = {
-                "capacity": f"{cell.option('queue'):.0f}",
-                "consumers": str(cell.threads // 2),
+                "capacity": f"{load.option('queue'):.0f}",
+                "consumers": str(load.threads // 2),
             }
-        return Setup(self.machine, workload, parameters, seconds, round_number + 1)
+        return Setup(self.machine, workload, parameters, seconds, round_number)
 
-    def run(
-        self,
-        cell: Cell,
-        contenders: Sequence[Contender],
-        round_number: int,
-        show: Callable[[str], None],
-    ) -> Iterator[Run]:
-        """Yield the runs, several of which are made at a time."""
-        setup = self.setup(cell, round_number)
-        threads = cell.threads - (cell.threads // 2 if cell.option("queue") else 0)
-        names = {
-            Job(setup, simulator.Cell(each.subject.name, threads), each.environment): each.name
-            for each in contenders
-        }
-        runs: list[Run] = []
+    @contextmanager
+    def prepared(self, _: Sequence[Load]) -> Iterator[None]:
+        """Prepare nothing."""
+        yield
+
+    def run(self, load: Load, contender: Contender, round_number: int) -> Outcome:
+        """Make a simulation."""
+        threads = load.threads - (load.threads // 2 if load.option("queue") else 0)
+        cell = simulator.Cell(contender.subject.name, threads)
+        job = Job(self.setup(load, round_number), cell, contender.environment)
+        made: list[Outcome] = []
         began = time.monotonic()
 
-        def store(job: Job, line: Line | None, failure: str) -> None:
-            if line is None:
-                runs.append(Run(cell.name, names[job], round_number, failure=failure))
-            else:
-                # Several run at a time: the mean over those that have ended.
-                wall_time = (time.monotonic() - began) / (len(runs) + 1)
-                runs.append(run_of(line, cell.name, names[job], round_number, wall_time))
+        def store(_: Job, line: Line | None, failure: str) -> None:
+            wall = time.monotonic() - began
+            made.append(
+                Outcome(FAILED, wall, note=failure)
+                if line is None
+                else Outcome(wall=wall, figures=figures(line))
+            )
 
-        show(f"{len(contenders)} locks")
-        simulator.run_jobs(list(names), self.timeout or _TIMEOUT, store)
-        yield from runs
+        simulator.run_jobs([job], self.timeout or _TIMEOUT, store)
+        return made[0]
 
 
-def run_of(line: Line, cell: str, contender: str, round_number: int, wall_time: float) -> Run:
-    """Return the figures of one simulation. wall_time: its seconds. A thread without an operation
-    has waited all the time."""
-
-    def integer(name: str) -> int:
-        value = line[name]
-        assert isinstance(value, int)
-        return value
-
-    per_thread = line["per_thread"]
-    assert isinstance(per_thread, list)
-    seconds = integer("picoseconds") / 1e12
-    return Run(
-        cell,
-        contender,
-        round_number,
-        rate=integer("operations") / seconds,
-        longest=integer("wait_max_ps") / 1e12 if all(per_thread) else seconds,
-        seconds=wall_time,
-        processors=integer("running_ps") / 1e12 / seconds,
-    )
+def figures(line: Line) -> dict[str, float]:
+    """Return the figures of one simulation. A thread without an operation has waited all the
+    time."""
+    seconds = integer(line, "picoseconds") / 1e12
+    longest = integer(line, "wait_max_ps") / 1e12
+    return {
+        "rate": integer(line, "operations") / seconds,
+        "longest": longest if all(integers(line, "per_thread")) else seconds,
+        "processors": integer(line, "running_ps") / 1e12 / seconds,
+    }

@@ -1,36 +1,40 @@
-"""The printed form of a grid: the map, the cells that the lock loses, and the summary."""
+"""The output of a grid: the map, the cells that the lock loses, the summary, and all figures."""
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from lockwright.base import numbers
-from lockwright.calibrate.report import Column, empty_table
+from lockwright.experiment.columns import term
+from lockwright.experiment.report import INCOMPLETE, Grid
+from lockwright.page.rows import Row, number
 from lockwright.preload.locks import BASELINE
 from lockwright.stats.inference import Ratio
-from rich.table import Table
 
 from lockwright_lab.bench.regret.verdict import CLOSE, COSTLY, NEAR, Summary, Verdict
 
 COLUMNS = [
-    Column("cell", "the load, and the number of threads."),
-    Column(
+    term("cell", "the load, and the number of threads."),
+    term(
         "regret",
         "rate of the best other lock over the rate of the lock under test, less 1: acquisitions "
         "per second, geometric mean over the rounds. Negative if it is faster than all others.",
     ),
-    Column("interval", "95 % confidence interval of the regret."),
-    Column(
+    term("interval", "95 % confidence interval of the regret."),
+    term(
         "best",
         "the lock chosen as best by the even rounds and compared by the odd ones, and the lock "
         "chosen by the odd rounds, if it is another.",
     ),
-    Column(f"to {BASELINE}", f"rate of the lock over that of {BASELINE}, with its interval."),
-    Column(
+    term(f"to {BASELINE}", f"rate of the lock over that of {BASELINE}, with its interval."),
+    term(
         "longest wait",
         f"the longest wait of a thread, median over the runs; in brackets, that of {BASELINE}.",
     ),
-    Column("cpu", f"processor time of the lock over that of {BASELINE}."),
-    Column(
+    term("cpu", f"processor time of the lock over that of {BASELINE}."),
+    term(
         "settled",
         "time from a change of regime until the rate is within 5 % of the best lock's new rate; "
         "'never' if the run ends before.",
@@ -59,36 +63,51 @@ def map_rows(verdicts: Sequence[Verdict]) -> dict[str, dict[int, Verdict]]:
     """Return the verdicts by load and number of threads."""
     rows: dict[str, dict[int, Verdict]] = {}
     for each in verdicts:
-        rows.setdefault(each.cell.row, {})[each.cell.threads] = each
+        rows.setdefault(each.load.row, {})[each.load.threads] = each
     return rows
 
 
-def map_table(verdicts: Sequence[Verdict], lock: str) -> Table:
+def _row(texts: Sequence[str], kind: str = "") -> Row:
+    return Row([(text, text) for text in texts], kind)
+
+
+def map_grid(title: str, verdicts: Sequence[Verdict]) -> Grid:
     """Return the map: a line for each load, a column for each number of threads."""
-    counts = sorted({each.cell.threads for each in verdicts})
-    columns = [Column("load", ""), *(Column(f"{count} thr.", "") for count in counts)]
-    table = empty_table(f"Regret of {lock}", columns)
-    for row, by_threads in map_rows(verdicts).items():
-        table.add_row(row, *(cell_text(by_threads.get(count)) for count in counts))
-    return table
+    counts = sorted({each.load.threads for each in verdicts})
+    lines = [
+        _row([name, *(cell_text(by_threads.get(count)) for count in counts)])
+        for name, by_threads in map_rows(verdicts).items()
+    ]
+    return Grid(title, ["load", *(f"{count} thr." for count in counts)], lines)
 
 
-def lost_table(verdicts: Sequence[Verdict]) -> Table | None:
-    """Return the cells with a regret above CLOSE, the worst first; None if there is none."""
+def details_grid(title: str, verdicts: Sequence[Verdict]) -> Grid:
+    """Return a table with a line for each cell, the worst first."""
+
+    def regret(verdict: Verdict) -> float:
+        return math.inf if verdict.regret is None else verdict.regret.value
+
+    lines = []
+    for each in sorted(verdicts, key=regret, reverse=True):
+        cells = [(text, text) for text in details(each)]
+        if each.regret is not None:
+            cells[1] = number(each.regret.value, percent(each.regret.value))
+        lines.append(Row(cells, "" if each.within(CLOSE) else INCOMPLETE))
+    return Grid(title, [each.heading for each in COLUMNS], lines)
+
+
+def lost_grid(verdicts: Sequence[Verdict]) -> Grid | None:
+    """Return the cells with a regret above CLOSE; None if there is none."""
     lost = [each for each in verdicts if not each.within(CLOSE) and each.survives and each.regret]
-    if not lost:
-        return None
-    table = empty_table(f"Cells with a regret above {numbers.percent(CLOSE)}", COLUMNS)
-    for each in sorted(lost, key=lambda each: -(each.regret.value if each.regret else 0.0)):
-        table.add_row(*details(each))
-    return table
+    title = f"Cells with a regret above {numbers.percent(CLOSE)}"
+    return details_grid(title, lost) if lost else None
 
 
 def details(verdict: Verdict) -> list[str]:
     """Return the texts of COLUMNS."""
     regret = verdict.regret
     return [
-        verdict.cell.name,
+        verdict.load.name,
         "failed" if not verdict.survives else "-" if regret is None else percent(regret.value),
         "-" if regret is None else interval(regret.low, regret.high),
         verdict.winner,
@@ -111,7 +130,7 @@ def _ratio(ratio: Ratio | None) -> str:
 
 
 def _waits(verdict: Verdict) -> str:
-    if verdict.longest is None or verdict.cell.threads == 1:
+    if verdict.longest is None or verdict.load.threads == 1:
         return "-"
     text = numbers.time(1e9 * verdict.longest)
     if verdict.baseline_longest is None:
@@ -139,12 +158,12 @@ def sentences(summary: Summary, lock: str) -> list[str]:
         worst = summary.worst.regret
         lines.append(
             f"Largest regret: {percent(worst.value)} ({interval(worst.low, worst.high)}) in "
-            f"{summary.worst.cell.name}, to {summary.worst.winner}."
+            f"{summary.worst.load.name}, to {summary.worst.winner}."
         )
     least = summary.least_to_baseline
     if least is not None and least.to_baseline is not None:
         lines.append(
-            f"Least ratio to {BASELINE}: {_ratio(least.to_baseline)} in {least.cell.name}; cells "
+            f"Least ratio to {BASELINE}: {_ratio(least.to_baseline)} in {least.load.name}; cells "
             f"shown to be slower: {summary.slower}."
         )
     if summary.lost:
@@ -158,38 +177,35 @@ def sentences(summary: Summary, lock: str) -> list[str]:
             f"{numbers.percent(COSTLY)} above it: {summary.costly}."
         )
     if summary.changes:
-        times = ", ".join(f"{_settled(each)} in {each.cell.name}" for each in summary.changes)
+        times = ", ".join(f"{_settled(each)} in {each.load.name}" for each in summary.changes)
         lines.append(f"Settled after the change of regime: {times}.")
     if summary.failed:
         lines.append(f"Cells in which it failed: {summary.failed}.")
     return lines
 
 
-def ablation_table(verdicts: Sequence[Verdict], lock: str) -> Table | None:
+def ablation_grid(verdicts: Sequence[Verdict], lock: str) -> Grid | None:
     """Return the table of the gain by each mechanism; None if none was switched off."""
     by_mechanism = ablation(verdicts)
     if not by_mechanism:
         return None
-    columns = ["mechanism", "mean", "gains", "losses", "most gained", "most lost"]
-    table = empty_table(
-        f"Rate of {lock} with a mechanism over its rate without",
-        [Column(name, "") for name in columns],
-    )
+    lines = []
     for name, ratios in by_mechanism.items():
-        gains = {cell: each for cell, each in ratios.items() if (each.low or 0.0) > 1}
-        losses = {cell: each for cell, each in ratios.items() if (each.high or 2.0) < 1}
-        mean = numbers.ratio(statistics.geometric_mean([r.value for r in ratios.values()]))
+        gains = sum((each.low or 0.0) > 1 for each in ratios.values())
+        losses = sum((each.high or 2.0) < 1 for each in ratios.values())
         best = max(ratios, key=lambda cell: ratios[cell].value)
         least = min(ratios, key=lambda cell: ratios[cell].value)
-        table.add_row(
+        texts = [
             name,
-            mean,
-            f"{len(gains)} of {len(ratios)}",
-            f"{len(losses)} of {len(ratios)}",
+            numbers.ratio(statistics.geometric_mean([each.value for each in ratios.values()])),
+            f"{gains} of {len(ratios)}",
+            f"{losses} of {len(ratios)}",
             f"{_ratio(ratios[best])} {best}",
             f"{_ratio(ratios[least])} {least}",
-        )
-    return table
+        ]
+        lines.append(_row(texts))
+    headings = ["mechanism", "mean", "gains", "losses", "most gained", "most lost"]
+    return Grid(f"Rate of {lock} with a mechanism over its rate without", headings, lines)
 
 
 def ablation(verdicts: Sequence[Verdict]) -> Mapping[str, dict[str, Ratio]]:
@@ -197,5 +213,61 @@ def ablation(verdicts: Sequence[Verdict]) -> Mapping[str, dict[str, Ratio]]:
     ratios: dict[str, dict[str, Ratio]] = {}
     for each in verdicts:
         for name, ratio in (each.ablated or {}).items():
-            ratios.setdefault(name, {})[each.cell.name] = ratio
+            ratios.setdefault(name, {})[each.load.name] = ratio
     return ratios
+
+
+def as_row(verdict: Verdict, lock: str, *, simulated: bool) -> dict[str, object]:
+    """Return the figures of a verdict by the names of the CSV file, None if missing."""
+    regret, base = verdict.regret, verdict.to_baseline
+    best = ("", "") if regret is None else regret.best
+    return {
+        "cell": verdict.load.name,
+        "load": verdict.load.row,
+        "threads": verdict.load.threads,
+        "lock": lock,
+        "rounds": verdict.rounds,
+        "survives": int(verdict.survives),
+        "regret": None if regret is None else regret.value,
+        "regret_low": None if regret is None else regret.low,
+        "regret_high": None if regret is None else regret.high,
+        "best_even": best[0],
+        "best_odd": best[1],
+        "unbounded": int(verdict.unbounded),
+        "to_pthread": None if base is None else base.value,
+        "to_pthread_low": None if base is None else base.low,
+        "to_pthread_high": None if base is None else base.high,
+        "longest_wait_s": verdict.longest,
+        "pthread_longest_wait_s": verdict.baseline_longest,
+        "processor_time_to_pthread": verdict.processors and verdict.processors.value,
+        "settled_s": verdict.settled,
+        "others": verdict.others,
+        "simulated": int(simulated),
+    }
+
+
+def as_document(
+    verdicts: Sequence[Verdict], summary: Summary, lock: str, *, simulated: bool
+) -> dict[str, Any]:
+    """Return the figures of all cells, their summary and the ablation, for JSON."""
+    return {
+        "simulated": simulated,
+        "cells": [as_row(each, lock, simulated=simulated) for each in verdicts],
+        "summary": {
+            "cells": summary.cells,
+            "failed": summary.failed,
+            "within_5_percent": summary.close,
+            "within_15_percent": summary.near,
+            "shown_above_5_percent": summary.shown,
+            "worst": None if summary.worst is None else summary.worst.load.name,
+            "shown_slower_than_pthread": summary.slower,
+            "lost": dict(summary.lost),
+            "longest_wait_to_pthread": summary.waits,
+            "processor_time_to_pthread": summary.times,
+            "shown_costly": summary.costly,
+        },
+        "ablation": {
+            name: {cell: asdict(ratio) for cell, ratio in ratios.items()}
+            for name, ratios in ablation(verdicts).items()
+        },
+    }

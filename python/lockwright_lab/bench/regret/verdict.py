@@ -1,9 +1,11 @@
-"""The figures of a cell from its runs, and those of a grid from its cells."""
+"""The figures of a cell of the grid from its runs, and those of a grid from its cells."""
 
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from lockwright.experiment import Run, Runs
+from lockwright.experiment.declaration import GIVE_UP
 from lockwright.preload.locks import BASELINE
 from lockwright.stats.inference import Ratio
 from lockwright.stats.near import HARM, TOLERANCE
@@ -11,9 +13,8 @@ from lockwright.stats.near import HARM, TOLERANCE
 from lockwright_lab.bench.regret import choice
 from lockwright_lab.bench.regret.choice import Regret
 from lockwright_lab.bench.regret.contenders import Contest
-from lockwright_lab.bench.regret.grid import Cell
-from lockwright_lab.bench.regret.runs import Runs
-from lockwright_lab.bench.regret.step import settling_time
+from lockwright_lab.bench.regret.grid import Load
+from lockwright_lab.bench.regret.step import Samples, settling_time
 
 CLOSE, NEAR = TOLERANCE, HARM
 """Regrets that a lock for all cases should not exceed in most cells, and in any cell."""
@@ -24,7 +25,7 @@ COSTLY = 0.1
 
 @dataclass(frozen=True)
 class Verdict:
-    """The figures of the lock under test in a cell.
+    """The figures of the lock under test under a load.
 
     survives: it did not fail there. unbounded: no lock was within the bound on waits, so any may
     be best. regret: None without runs to compare. to_baseline: its rate over the baseline's.
@@ -35,7 +36,7 @@ class Verdict:
     mechanism over the rate without.
     """
 
-    cell: Cell
+    load: Load
     rounds: int
     survives: bool
     unbounded: bool = False
@@ -59,91 +60,97 @@ class Verdict:
         return self.survives and self.regret is not None and self.regret.value <= limit
 
 
-def judge(cell: Cell, contest: Contest, runs: Runs, bound_ms: float) -> Verdict | None:
-    """Return the verdict of a cell; None if the lock under test has not run in it."""
+def judge(load: Load, contest: Contest, runs: Runs, bound_ms: float) -> Verdict | None:
+    """Return the verdict of a load; None if the lock under test has not run in it. runs: have the
+    figures `rate` in acquisitions per second, `longest`, the longest wait in seconds, and
+    `processors`, the processor time per second."""
+    found = _Found(load, runs)
     own = contest.own.name
-    if not runs.made(cell.name, own):
+    if not runs.of(load.name, own):
         return None
-    others = _share_of_others(runs, cell, contest)
-    rates = runs.figure(cell.name, own, lambda run: run.rate)
-    if runs.gave_up(cell.name, own) or not rates:
-        return Verdict(cell, len(rates), survives=False, others=others)
+    others = found.share_of_others([each.name for each in contest.all])
+    rates = found.of(own, "rate")
+    if found.gave_up(own) or not rates:
+        return Verdict(load, len(rates), survives=False, others=others)
     other_rates = {
-        each.name: runs.figure(cell.name, each.name, lambda run: run.rate)
+        each.name: found.of(each.name, "rate")
         for each in contest.others
-        if not runs.gave_up(cell.name, each.name)
+        if not found.gave_up(each.name)
     }
-    allowed = [_allowed(cell, list(other_rates), runs, bound_ms, half) for half in (0, 1)]
+    bound = load.longest_wait(bound_ms)
+    allowed = [found.within(list(other_rates), bound, half) for half in (0, 1)]
     unbounded = not all(allowed)
     if unbounded:
         allowed = [list(other_rates)] * 2
     regret = choice.regret(rates, other_rates, allowed)
-    own_runs = runs.of(cell.name, own)
-    base = runs.of(cell.name, BASELINE)
+    waits, base_waits = found.of(own, "longest"), found.of(BASELINE, "longest")
+    ablated = {
+        name: ratio
+        for name, each in contest.ablated.items()
+        if (ratio := choice.paired(rates, found.of(each.name, "rate"))) is not None
+    }
     return Verdict(
-        cell,
+        load,
         len(rates),
         survives=True,
         unbounded=unbounded,
         regret=regret,
-        to_baseline=choice.paired(rates, {n: run.rate for n, run in base.items()}),
-        longest=statistics.median(run.longest for run in own_runs.values()),
-        baseline_longest=statistics.median(run.longest for run in base.values()) if base else None,
-        processors=choice.paired(
-            {n: run.processors for n, run in own_runs.items()},
-            {n: run.processors for n, run in base.items()},
-        ),
-        changes=cell.changes_once,
-        settled=_settled(cell, own, regret, runs),
+        to_baseline=choice.paired(rates, found.of(BASELINE, "rate")),
+        longest=statistics.median(waits.values()),
+        baseline_longest=statistics.median(base_waits.values()) if base_waits else None,
+        processors=choice.paired(found.of(own, "processors"), found.of(BASELINE, "processors")),
+        changes=load.changes_once,
+        settled=found.settled(own, regret) if load.changes_once and regret is not None else None,
         others=others,
-        ablated=_ablated(cell, contest, runs, rates),
+        ablated=ablated or None,
     )
 
 
-def _allowed(cell: Cell, names: Sequence[str], runs: Runs, bound_ms: float, half: int) -> list[str]:
-    """Return the locks whose longest wait, in the median run of that half, is within the bound."""
-    bound = cell.longest_wait(bound_ms)
-    allowed = []
-    for name in names:
-        waits = choice.half_of(runs.figure(cell.name, name, lambda run: run.longest), half)
-        if waits and statistics.median(waits.values()) <= bound:
-            allowed.append(name)
-    return allowed
+@dataclass(frozen=True)
+class _Found:
+    """The runs of a load."""
 
+    load: Load
+    runs: Runs
 
-def _share_of_others(runs: Runs, cell: Cell, contest: Contest) -> float | None:
-    """Return the mean share of the processors that other programs used in a cell."""
-    known = [
-        run.others
-        for each in contest.all
-        for run in runs.made(cell.name, each.name).values()
-        if run.others is not None
-    ]
-    return statistics.fmean(known) if known else None
+    def finished(self, name: str) -> list[Run]:
+        """Return the runs of a contender that made an acquisition."""
+        made = self.runs.of(self.load.name, name)
+        return [run for run in made if run.finished and run.figures["rate"]]
 
+    def of(self, name: str, figure: str) -> dict[int, float]:
+        """Return a figure of these runs by round."""
+        return {run.round: run.figures[figure] for run in self.finished(name)}
 
-def _settled(cell: Cell, own: str, regret: Regret | None, runs: Runs) -> float | None:
-    if not cell.changes_once or regret is None:
-        return None
-    of_own = [run.samples for run in runs.of(cell.name, own).values() if run.samples]
-    best = [
-        run.samples
-        for name in regret.best
-        for run in runs.of(cell.name, name).values()
-        if run.samples
-    ]
-    return settling_time(of_own, best)
+    def gave_up(self, name: str) -> bool:
+        """Return True if a contender failed so often that it does not survive the load."""
+        made = self.runs.of(self.load.name, name)
+        return sum(not run.finished for run in made) >= GIVE_UP
 
+    def within(self, names: Sequence[str], bound: float, half: int) -> list[str]:
+        """Return the locks whose longest wait, in the median run of that half, is within the
+        bound."""
+        allowed = []
+        for name in names:
+            waits = choice.half_of(self.of(name, "longest"), half)
+            if waits and statistics.median(waits.values()) <= bound:
+                allowed.append(name)
+        return allowed
 
-def _ablated(
-    cell: Cell, contest: Contest, runs: Runs, rates: choice.Rates
-) -> dict[str, Ratio] | None:
-    ratios: dict[str, Ratio] = {}
-    for each in contest.ablated:
-        without = runs.figure(cell.name, each.name, lambda run: run.rate)
-        if (ratio := choice.paired(rates, without)) is not None:
-            ratios[each.without] = ratio
-    return ratios or None
+    def share_of_others(self, names: Sequence[str]) -> float | None:
+        """Return the mean share of the processors that other programs used."""
+        made = [run.others for name in names for run in self.runs.of(self.load.name, name)]
+        known = [share for share in made if share is not None]
+        return statistics.fmean(known) if known else None
+
+    def settled(self, own: str, regret: Regret) -> float | None:
+        """Return the time to settle after the change of regime."""
+
+        def samples(name: str) -> list[Samples]:
+            made = (run.details.get("samples") for run in self.finished(name))
+            return [each for each in made if each]
+
+        return settling_time(samples(own), [each for name in regret.best for each in samples(name)])
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,7 @@
 """`lockwright bench`: the costs of each lock, measured side by side with the C library's mutex."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import click
-from lockwright.commands.common import grammar
 from lockwright.commands.common.groups import Group
-from lockwright.commands.common.options import (
-    meter_options,
-    preload_option,
-    store_value,
-)
 
 from lockwright_lab.bench.catalogue import catalogue
 from lockwright_lab.commands.bench import measurements, paired
@@ -18,13 +9,10 @@ from lockwright_lab.commands.bench.claims import claims
 from lockwright_lab.commands.bench.predictions import command as predictions
 from lockwright_lab.commands.bench.published import command as published
 from lockwright_lab.commands.bench.regret import command as regret
-from lockwright_lab.commands.bench.report_setup import new_report
 from lockwright_lab.commands.bench.simulator import command as simulator
 from lockwright_lab.commands.bench.skeletons import command as skeletons
 from lockwright_lab.commands.bench.tour import tour
 from lockwright_lab.commands.bench.tune import command as tune
-
-_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class _Measurements(Group):
@@ -39,7 +27,7 @@ class _Measurements(Group):
             return own
         from lockwright_lab.commands.bench import workload
 
-        return workload.build(cmd_name, _options, new_report)
+        return workload.build(cmd_name)
 
 
 def _print_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -66,31 +54,6 @@ def bench() -> None:
     Every lock's run is paired with a run without any library, over several rounds. Ratios are
     taken within each pair, which makes them robust against noise of the machine.
     """
-
-
-def _options(
-    runs: int, default_locks: Sequence[str] | None, *, with_locks: bool = True
-) -> _Decorator:
-    """Return a decorator with the options that all benchmarks share."""
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        shared = [
-            grammar.runs(runs),
-            grammar.timeout(30.0),
-            grammar.json_file("every run and every figure"),
-            *meter_options(expose_value=False, callback=store_value),
-        ]
-        if with_locks:
-            named = ", ".join(default_locks) if default_locks else "all"
-            shared[:0] = [
-                grammar.locks(named, beside=" to measure beside libc, or 'libc' alone"),
-                preload_option(expose_value=False, callback=store_value),
-            ]
-        for option in reversed(shared):
-            command = option(command)
-        return command
-
-    return decorate
 
 
 for each in (*measurements.COMMANDS, *paired.COMMANDS):

@@ -1,19 +1,16 @@
 """`lockwright bench regret`: how much slower a lock is than the best one, over a grid of loads."""
 
-import time
-from pathlib import Path
 from typing import Any
 
 import click
-from lockwright.base import invocation, terminal
-from lockwright.base.errors import LockwrightError
-from lockwright.calibrate.report import definitions
 from lockwright.commands.common import complete, grammar
+from lockwright.commands.common.experiment_options import definitions, experiment_options
+from lockwright.experiment.conduct import Request, conduct
 from lockwright.preload.locks import registry
 
-from lockwright_lab.bench.regret import contenders, session, tables
+from lockwright_lab.bench.regret import contenders, tables
+from lockwright_lab.bench.regret.experiment import regret
 from lockwright_lab.bench.regret.grid import STARVING_MS
-from lockwright_lab.bench.regret.verdict import summarise
 
 _QUICK_RUNS = 6
 _RUNS = 10
@@ -30,8 +27,7 @@ _SIMULATED_SECONDS = 0.005
             "Regret is the rate of the best other lock over that of the lock under test, minus 1. "
             "The best lock is chosen by the even rounds and compared by the odd ones, and the "
             "reverse. A lock under which a thread waits longer than a bound is never the "
-            "best. The directory gets report.html with the map, figures.csv, regret.json, and "
-            "runs.jsonl with every run. Ctrl-C ends it with the results so far.",
+            "best. The CSV file has a line for each cell.",
             definitions(tables.COLUMNS, "Columns:"),
         ]
     ),
@@ -91,65 +87,16 @@ _SIMULATED_SECONDS = 0.005
     help="Simulate this machine, which 'lockwright simulate --list' shows, instead of measuring "
     "this one; cells that the simulator cannot express are left out.",
 )
-@grammar.output_to_folder("the report", default="lockwright-regret-DATE")
-@click.option(
-    "--resume",
-    "resumes",
-    is_flag=True,
-    help="Resume the measurement in DIR with its options; --runs may add rounds.",
-)
-@click.pass_context
-def command(ctx: click.Context, /, output: Path | None, resumes: bool, **options: Any) -> None:
+@experiment_options
+def command(*, request: Request, **options: Any) -> int:
     """Measure or resume, print the map and the summary, and write the files."""
-    if resumes:
-        measurement = _resume_measurement(ctx, output, options["runs"])
-    else:
-        lock = contenders.lock_under_test(options["lock"], registry().names)
-        directory = output or Path(time.strftime("lockwright-regret-%Y-%m-%d-%H%M%S"))
-        measurement = session.begin(directory, _with_defaults(options) | {"lock": lock})
-    stopped = session.run(measurement)
-    verdicts = measurement.verdicts()
-    summary = summarise(verdicts)
-    written = session.write(measurement, verdicts, summary, complete=stopped is None)
-    console = terminal.output()
-    console.print(session.heading(measurement), markup=False, soft_wrap=True)
-    console.print(tables.map_table(verdicts, measurement.lock))
-    for table in (tables.lost_table(verdicts), tables.ablation_table(verdicts, measurement.lock)):
-        if table is not None:
-            console.print(table)
-    for line in [
-        *tables.sentences(summary, measurement.lock),
-        *session.remarks(measurement, verdicts),
-    ]:
-        console.print(line, markup=False, soft_wrap=True)
-    for path in written:
-        console.print(f"Written: {path}", markup=False, soft_wrap=True)
-    if stopped is not None:
-        words = [*invocation.command_words(), "bench", "regret", "--resume", "-o"]
-        line = f"Resume it: {' '.join(words)} {measurement.directory}"
-        console.print(line, markup=False, soft_wrap=True)
-        ctx.exit(stopped.status)
+    lock = contenders.lock_under_test(options.pop("lock"), registry().names)
+    return conduct(regret(lock=lock, **_with_defaults(options)), request)
 
 
 def _with_defaults(options: dict[str, Any]) -> dict[str, Any]:
-    simulates = options["machine"] is not None
+    simulates, wanted = options["machine"] is not None, options.pop("runs")
     runs = _SIMULATED_RUNS if simulates else _QUICK_RUNS if options["quick"] else _RUNS
     seconds = options["seconds"] or (_SIMULATED_SECONDS if simulates else _SECONDS)
     bound = options["longest_wait"] or (500 * seconds if simulates else STARVING_MS)
-    return options | {"runs": options["runs"] or runs, "seconds": seconds, "longest_wait": bound}
-
-
-def _resume_measurement(
-    ctx: click.Context, output: Path | None, runs: int | None
-) -> session.Session:
-    if output is None:
-        raise LockwrightError("--resume needs the directory of a measurement", "name it with -o")
-    for name in ctx.params:
-        is_given = ctx.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
-        if is_given and name not in ("output", "resumes", "runs"):
-            option = "--" + name.replace("_", "-")
-            raise LockwrightError(
-                f"--resume uses the options of the measurement, {option} among them",
-                f"leave out {option}, or begin another measurement",
-            )
-    return session.resume(output, runs)
+    return options | {"runs_of_each": wanted or runs, "seconds": seconds, "longest_wait": bound}

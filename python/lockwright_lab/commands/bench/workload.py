@@ -1,64 +1,70 @@
 """`lockwright bench WORKLOAD` for the workloads of the measuring program, and `bench --list`."""
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import click
 from lockwright.base import terminal
 from lockwright.base.errors import LockwrightError
-from lockwright.calibrate.report import Column, Report, definitions
 from lockwright.commands.common import grammar
-from lockwright.commands.common.options import number_list, other_libraries
+from lockwright.commands.common.options import number_list
+from lockwright.experiment import Experiment
 from lockwright.machine import pinning
-from lockwright.run.bench_program import LIBC, Subject, loops_per_us, subjects
+from lockwright.run.bench_program import LIBC, Subject
 
 from lockwright_lab.bench import workload_runs
 from lockwright_lab.bench.catalogue import Catalogue, Parameter, Workload, catalogue
 from lockwright_lab.bench.handover import DEFAULT_LOCKS
-from lockwright_lab.bench.output import show
-from lockwright_lab.commands.bench.report_setup import BEFORE_AND_AFTER, finish
+from lockwright_lab.bench.runs import BEFORE_AND_AFTER, Common
+from lockwright_lab.bench.workload_runs import Request, workload_experiment
+from lockwright_lab.commands.bench.experiments import measurement
 
 RUNS = 5
 """Default number of runs; the papers make 3 to 11."""
 
-Shared = Callable[..., Callable[[Callable[..., None]], Callable[..., None]]]
-Reporter = Callable[[str, list[Column], dict[str, object]], Report]
 
-
-def build(name: str, shared: Shared, reporter: Reporter) -> click.Command | None:
-    """Return the command of a workload; None if there is no workload of that name.
-
-    shared: makes the decorator with the options of every measurement. reporter: makes the report.
-    """
+def build(name: str) -> click.Command | None:
+    """Return the command of a workload; None if there is no workload of that name."""
     known = catalogue()
     workload = known.workloads.get(name)
     if workload is None:
         return None
 
-    def run(**values: Any) -> None:
-        _run(workload, known, reporter, values)
+    def declare(common: Common, **values: Any) -> Experiment:
+        seconds = values["seconds"] + values.get("warm_up", 0.0)
+        common = replace(
+            common,
+            chosen=common.chosen or [Subject(LIBC)],
+            timeout=common.timeout or seconds + BEFORE_AND_AFTER,
+        )
+        return workload_experiment(common, _request(workload, values))
 
-    decorated = shared(RUNS, DEFAULT_LOCKS, with_locks=workload.uses_lock)(run)
-    options = _options(workload, known) + list(reversed(getattr(decorated, "__click_params__", [])))
-    for option in options:
-        if option.name == "timeout":
-            option.default, option.show_default = None, f"time of a run + {BEFORE_AND_AFTER:g}"
-    return click.Command(name, params=options, callback=run, help=_help(workload))
+    declare.__name__ = name
+    make = measurement(
+        workload_runs.all_columns(workload),
+        RUNS,
+        DEFAULT_LOCKS,
+        help_text=_help(workload),
+        timeout=None,
+        with_locks=workload.uses_lock,
+    )
+    command = make(declare)
+    command.params[:0] = _options(workload, known)
+    return command
 
 
 def _help(workload: Workload) -> str:
     about = f"{_sentence(workload.measures)}\n\nSource: {workload.source}."
-    times = workload_runs.LATENCIES if workload.uses_lock else []
-    columns = definitions([*workload_runs.columns(workload), *times])
     if not workload.presets:
-        return f"{about}\n\n{columns}"
+        return about
     lines = ["\b", "Presets:"]
     for preset in workload.presets:
         values = " ".join(f"--{name} {value}" for name, value in preset.values.items())
         text = f"{preset.name}: {preset.meaning} ({values})"
         lines += textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="    ")
-    return f"{about}\n\n" + "\n".join(lines) + f"\n\n{columns}"
+    return f"{about}\n\n" + "\n".join(lines)
 
 
 def _sentence(text: str) -> str:
@@ -101,7 +107,6 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
             + "; ".join(f"{mode}: {meaning}" for mode, meaning in pinning.MODES.items())
             + ".",
         ),
-        grammar.as_parameter(grammar.csv_file("a line for each lock and combination")),
     ]
     if not workload.uses_lock:
         return options
@@ -173,68 +178,44 @@ def _values(parameter: Parameter, text: str) -> list[str]:
     return chosen
 
 
-def _run(workload: Workload, known: Catalogue, reporter: Reporter, values: dict[str, Any]) -> None:
+def _listed(workload: Workload, values: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the values of the threads and of each option, those of a preset where none is given on
+    the command line."""
     preset = next((p for p in workload.presets if p.name == values.get("preset")), None)
     context = click.get_current_context()
-    threads = Parameter("threads", workload.threads, 1, "", "")
-    varied: dict[str, list[str]] = {}
-    settings: dict[str, object] = {"locks": values.get("locks")}
-    fixed: dict[str, object] = {}
-    for parameter in [threads, *workload.parameters]:
+    listed: dict[str, list[str]] = {}
+    for parameter in [Parameter("threads", workload.threads, 1, "", ""), *workload.parameters]:
         key = parameter.name.replace("-", "_")
         text = str(values[key])
         is_given = context.get_parameter_source(key) is click.core.ParameterSource.COMMANDLINE
         if preset is not None and not is_given:
             text = preset.values.get(parameter.name, text)
-        settings[parameter.name] = text
-        listed = list(dict.fromkeys(_values(parameter, text)))
-        if len(listed) > 1 or parameter is threads:
-            varied[parameter.name] = listed
-        else:
-            fixed[parameter.name] = listed[0]
-    for count in varied["threads"]:
+        listed[parameter.name] = list(dict.fromkeys(_values(parameter, text)))
+    for count in listed["threads"]:
         if float(count) != int(float(count)):
             raise LockwrightError(
                 f"'{count}' is not a number of threads", "give whole numbers with --threads"
             )
-    metered: dict[str, object] = {m: 1 for m in ("latency", "admissions") if values.get(m)}
-    for name in ("runs", "seconds", "warm-up", "rate", "window", "pin", "latency", "admissions"):
-        settings[name] = values.get(name.replace("-", "_"))
-    settings["calls"] = values.get("calls")
-    seconds = values["seconds"] + values.get("warm_up", 0.0)
-    limit = values["timeout"] or seconds + BEFORE_AND_AFTER
-    settings["timeout"] = limit
-    report = reporter(workload.name, workload_runs.columns(workload), settings)
+    return listed
+
+
+def _request(workload: Workload, values: Mapping[str, Any]) -> Request:
+    listed = _listed(workload, values)
+    is_varied = {name: len(each) > 1 or name == "threads" for name, each in listed.items()}
+    fixed: dict[str, object] = {n: each[0] for n, each in listed.items() if not is_varied[n]}
     for name in _timing(workload):
         fixed[name] = values[name.replace("-", "_")]
     if workload.one_mutex:
         fixed["window"] = values["window"]
     if processors := pinning.processor_lists(values["pin"], pinning.usable_processors()):
         fixed["pin"] = processors
-    fixed["loops-per-us"] = loops_per_us()
-    chosen = [Subject(LIBC)]
-    if workload.uses_lock:
-        chosen = subjects(values["locks"], DEFAULT_LOCKS, other_libraries())
-    request = workload_runs.Request(
+    return Request(
         workload,
-        varied,
+        {name: each for name, each in listed.items() if is_varied[name]},
         fixed,
-        metered,
-        counting=bool(values.get("calls")),
-        rounds=values["runs"],
-        timeout=limit,
+        {meter: 1 for meter in ("latency", "admissions") if values.get(meter)},
+        bool(values.get("calls")),
     )
-    tables = workload_runs.measure(report, chosen, request)
-    show(report, tables, _remarks(report), values["json_file"])
-    if values["csv_file"] is not None:
-        workload_runs.write_csv(values["csv_file"], report.rows)
-        terminal.output().print(f"Written: {values['csv_file']}", markup=False)
-    finish(report)
-
-
-def _remarks(report: Report) -> list[str]:
-    timed_out = dict.fromkeys(str(row["lock"]) for row in report.rows if row["timed_out"])
-    return [f"Did not end in time: {', '.join(timed_out)}."] if timed_out else []
 
 
 def print_list(measurements: Mapping[str, click.Command]) -> None:

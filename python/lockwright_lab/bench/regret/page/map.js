@@ -1,2 +1,0 @@
-// The colours of the SVG map follow the style sheet without a redraw.
-startPage(() => {});
