@@ -7,11 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from lockwright.commands.common import machines
 from lockwright.predict import ranking
 from lockwright.predict.derive import derive
 from lockwright.predict.simulations import Point, simulate
-from lockwright.simulate import machine, run
+from lockwright.simulate import machine, progress, run
 
 from . import examples
 
@@ -74,9 +73,9 @@ def _lines(
     """Return the lines of twenty simulations that take so long each."""
     now = [0.0]
     clock = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr(machines, "time", clock)
+    monkeypatch.setattr(progress, "time", clock)
     monkeypatch.setattr("lockwright.base.progress.time", clock)
-    with machines.simulations(20) as advance:
+    with progress.simulations(20) as advance:
         for _ in range(20):
             now[0] += seconds
             advance("futex, 2 threads")

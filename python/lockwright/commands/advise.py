@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from lockwright.commands.common import grammar
-from lockwright.commands.common.prediction import predict_gains
 
 
 @click.command("advise", cls=grammar.JsonFlagCommand)
@@ -51,6 +50,8 @@ def command(
     recorded = record.read(profile)
     advice = advise(recorded, size=size)
     if predicts:
+        from lockwright.predict.advised import predict_gains
+
         advice = predict_gains(recorded, advice)
     if json_file is not None:
         files.write(json_file, advice.to_json() + "\n", "--json")

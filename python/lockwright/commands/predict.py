@@ -1,17 +1,19 @@
 """`lockwright predict`: the best lock of a profiled program, also on another machine."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lockwright.commands.common import grammar
-from lockwright.commands.common.machines import simulations
 from lockwright.commands.common.options import number_list
-from lockwright.commands.common.prediction import begin, shared_options
+from lockwright.commands.common.prediction import shared_options
+
+if TYPE_CHECKING:
+    from lockwright.predict.prepare import Request
 
 
 @click.command("predict")
-@click.argument("profile", type=click.Path(path_type=Path, dir_okay=False))
 @grammar.locks("those that the simulator has")
 @click.option(
     "--threads",
@@ -31,14 +33,9 @@ from lockwright.commands.common.prediction import begin, shared_options
 @grammar.csv_file("the table")
 @grammar.html_file()
 def command(
-    profile: Path,
+    request: "Request",
     locks: str | None,
     threads: str | None,
-    machine_name: str,
-    runs: int,
-    seconds: float | None,
-    seed: int,
-    timeout: float,
     model_file: Path | None,
     json_file: Path | None,
     csv_file: Path | None,
@@ -52,51 +49,19 @@ def command(
     the machine's ranges, and its range is over all of them. docs/predicting.md compares predictions
     with measurements.
     """
-    from lockwright.base import terminal
-    from lockwright.base.files import write
-    from lockwright.predict import page, ranking, show
-    from lockwright.predict.reason import reason
-    from lockwright.predict.simulations import points, simulate
-    from lockwright.simulate import model as models
+    from lockwright.base import files, terminal
+    from lockwright.predict import of_locks
+    from lockwright.simulate.model import as_toml
     from lockwright.simulate.run import choose_locks
 
     chosen = choose_locks(locks)
-    counts = None
+    counts: set[int] = set()
     if threads is not None:
-        counts = sorted({int(count) for count in number_list(threads, "--threads", 1)})
-    header = begin(profile, machine_name, runs, seed, timeout)
-    derived, machine = header.derived, header.machine
+        counts = {int(count) for count in number_list(threads, "--threads", 1)}
+    header = request.header()
     if model_file is not None:
-        write(model_file, models.as_toml(derived.model), "--model")
-    counts = counts or [derived.model.threads]
-    at = points(derived.variants, machine, runs, seed)
-    jobs = ranking.jobs(at, chosen, counts, seconds)
-    outcomes = simulate(jobs, timeout, simulations, lambda key: key[1])
-    console = terminal.output()
-    console.print(header.title, style="bold", soft_wrap=True)
-    ranked, reasons = [], {}
-    for count in counts:
-        of_count = ranking.rank(outcomes, at, count)
-        if not of_count:
-            continue
-        ranked += of_count
-        reasons[count] = f"{reason(derived.model, machine, of_count)} {show.tied(of_count)}"
-        console.print(show.ranking_table(of_count))
-        console.print(reasons[count], soft_wrap=True)
-    for note in header.notes:
-        console.print(note, style="dim", soft_wrap=True)
-    failures = sorted(
-        {
-            f"{cell.lock} with {cell.threads} threads: {what}"
-            for (_, cell), what in outcomes.failures.items()
-        }
-    )
-    for text in failures:
-        console.print(f"FAILED: {text}", style="bold red", soft_wrap=True)
-    if json_file is not None:
-        write(json_file, show.ranking_json(header, ranked, reasons), "--json")
-    if csv_file is not None:
-        write(csv_file, show.ranking_csv(header, ranked), "--csv")
-    if html_file is not None:
-        write(html_file, page.ranking_page(header, ranked, reasons, failures), "--html")
-    return 1 if failures else 0
+        files.write(model_file, as_toml(header.derived.model), "--model")
+    predicted = of_locks.predict(request, header, chosen, sorted(counts))
+    predicted.show(terminal.output())
+    predicted.write(json_file, csv_file, html_file)
+    return 1 if predicted.failures else 0

@@ -1,20 +1,18 @@
 """`lockwright what-if`: the predicted effect of changes of a profiled program."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lockwright.commands.common import complete, grammar
-from lockwright.commands.common.machines import simulations
-from lockwright.commands.common.prediction import begin, shared_options
+from lockwright.commands.common.prediction import shared_options
 
 if TYPE_CHECKING:
-    from lockwright.predict.changes import Change
+    from lockwright.predict.prepare import Request
 
 
 @click.command("what-if")
-@click.argument("profile", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--mutex",
     metavar="RANK|SITE",
@@ -49,24 +47,12 @@ if TYPE_CHECKING:
 @grammar.csv_file("the table")
 @grammar.html_file()
 def command(
-    profile: Path,
-    mutex: str | None,
-    section: float | None,
-    moved: bool,
-    shards: int | None,
-    lock: str | None,
-    atomic: bool,
-    rwlock: bool,
-    reads: float | None,
-    threads: int | None,
-    machine_name: str,
-    runs: int,
-    seconds: float | None,
-    seed: int,
-    timeout: float,
+    request: "Request",
     json_file: Path | None,
     csv_file: Path | None,
     html_file: Path | None,
+    rwlock: bool,
+    **wanted: Any,
 ) -> int:
     """Predict what a change of a profiled program gains.
 
@@ -78,69 +64,14 @@ def command(
     """
     from lockwright.base import terminal
     from lockwright.base.errors import LockwrightError
-    from lockwright.base.files import write
-    from lockwright.predict import changes as kinds
-    from lockwright.predict import page, show, what_if
-    from lockwright.predict.simulations import points, simulate
-    from lockwright.profile import record
-    from lockwright.simulate.figures import BASELINE
-    from lockwright.simulate.run import choose_locks
+    from lockwright.predict import of_changes
 
-    if rwlock != (reads is not None):
+    if rwlock != (wanted["reads"] is not None):
         raise LockwrightError(
             "--rwlock and --reads belong together",
             "a profile does not have the share of sections that only read, so give it by --reads",
         )
-    if moved and section is None:
-        raise LockwrightError("--moved needs --section", "give the new length of the sections")
-    if lock is not None:
-        choose_locks(lock)
-    header = begin(profile, machine_name, runs, seed, timeout)
-    derived = header.derived
-    # Without --mutex, the one that costs most among those of the model.
-    number = 0
-    if mutex is not None:
-        number = kinds.find_mutex(record.read(profile), derived.indices, mutex)
-    name = derived.model.mutexes[number].name
-    changes: list[Change] = []
-    if section is not None:
-        changes.append(kinds.section(number, name, section, moved))
-    if shards is not None:
-        changes.append(kinds.shards(number, name, shards))
-    if atomic:
-        changes.append(kinds.atomic(number, name))
-    if reads is not None:
-        changes.append(kinds.rwlock(number, name, reads))
-    if lock is not None:
-        changes.append(
-            kinds.lock_of_all(lock) if mutex is None else kinds.lock_of(number, name, lock)
-        )
-    if threads is not None:
-        changes.append(kinds.thread_count(threads))
-    if not changes:
-        raise LockwrightError(
-            "no change is given",
-            "give --section, --shards, --lock, --threads, --atomic or --rwlock",
-        )
-    present = derived.model.threads
-    at = points(derived.variants, header.machine, runs, seed)
-    jobs = what_if.jobs(at, changes, present, BASELINE, seconds)
-    outcomes = simulate(jobs, timeout, simulations, lambda key: key[1])
-    effects = what_if.effects(outcomes, at, changes)
-    console = terminal.output()
-    console.print(header.title, style="bold", soft_wrap=True)
-    console.print(show.effects_table(effects, BASELINE, present))
-    for note in header.notes:
-        console.print(note, style="dim", soft_wrap=True)
-    failures = [each for each in effects if each.failure]
-    for each in failures:
-        console.print(
-            f"FAILED: {each.change.text}: {each.failure}", style="bold red", soft_wrap=True
-        )
-    if json_file is not None:
-        write(json_file, show.effects_json(header, effects, BASELINE, present), "--json")
-    if csv_file is not None:
-        write(csv_file, show.effects_csv(header, effects), "--csv")
-    if html_file is not None:
-        write(html_file, page.effects_page(header, effects, BASELINE, present), "--html")
-    return 1 if failures else 0
+    predicted = of_changes.predict(request, of_changes.Wanted(**wanted))
+    predicted.show(terminal.output())
+    predicted.write(json_file, csv_file, html_file)
+    return 1 if predicted.failures else 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from lockwright import advise
 from lockwright.advise.thresholds import FAULT_NS
 from lockwright.base.errors import LockwrightError
+from lockwright.calibrate import machine_file
 from lockwright.predict import changes as kinds
 from lockwright.predict import profiled_machine, what_if
 from lockwright.predict.changes import Change
@@ -15,7 +16,9 @@ from lockwright.predict.show import Header
 from lockwright.predict.simulations import Progress, points, simulate
 from lockwright.profile.record import Profile
 from lockwright.simulate.figures import BASELINE
-from lockwright.simulate.machine import Machine
+from lockwright.simulate.machine import Machine, load
+from lockwright.simulate.progress import simulations
+from lockwright.simulate.run import program
 
 SECTION = 0.5
 """The predicted length of shorter sections, as a share of the present one."""
@@ -48,6 +51,29 @@ class _Proposal:
     kind: str
     text: str
     change: Change
+
+
+_TIMEOUT = 5.0
+"""Seconds of each simulation: `lockwright advise` answers at once."""
+
+
+def predict_gains(profile: Profile, advice: advise.Advice) -> advise.Advice:
+    """Return the advice with the predicted gain of each change on this machine, or with the reason
+    why nothing can be predicted."""
+    if not advice.changes and not advice.shortlist:
+        return advice
+    try:
+        program()
+        path = machine_file.default_path()
+        if not path.exists():
+            raise LockwrightError(
+                "this machine is not described ('lockwright calibrate --machine here' does it)", ""
+            )
+        machine = load(str(path))
+    except LockwrightError as error:
+        return replace(advice, predicted=advise.Gains(reason=error.what))
+    is_own = profiled_machine.is_this(profile)
+    return with_gains(profile, advice, machine, is_own, _TIMEOUT, simulations)
 
 
 def with_gains(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from rich.console import Console
 from rich.table import Table
 
 from lockwright import version
@@ -60,6 +61,14 @@ def _agreement(found: Estimate | None) -> list[str]:
     if abs(found.value - 1) <= AGREEMENT:
         return [f"{text}."]
     return [f"{text}: the model is wrong by more than a tenth, so expect as much here."]
+
+
+def print_notes(console: Console, header: Header, failures: Sequence[str]) -> None:
+    """Print the notes below the tables, and the simulations that failed."""
+    for note in header.notes:
+        console.print(note, style="dim", soft_wrap=True)
+    for text in failures:
+        console.print(f"FAILED: {text}", style="bold red", soft_wrap=True)
 
 
 def ranged(found: Estimate) -> str:

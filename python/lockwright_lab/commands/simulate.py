@@ -4,9 +4,10 @@ import sys
 from pathlib import Path
 
 import click
+from lockwright.calibrate.machines import load_machine
 from lockwright.commands.common import grammar
-from lockwright.commands.common.machines import load_machine, simulations
 from lockwright.commands.common.options import number_list
+from lockwright.simulate.progress import simulations
 
 _MODEL = "model:"
 """Prefix of a workload that is the model of a program."""

@@ -75,7 +75,7 @@ def command(
     output: Path | None,
 ) -> None:
     """Make the missing runs and the predictions, and print the agreement."""
-    from lockwright.commands.common.machines import HERE, load_machine
+    from lockwright.calibrate.machines import HERE, load_machine
     from lockwright.preload.locks import registry
     from lockwright.simulate.run import Cell, choose_locks
 

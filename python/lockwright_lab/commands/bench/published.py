@@ -57,7 +57,7 @@ def command(
     from lockwright.base import terminal
     from lockwright.base.errors import LockwrightError
     from lockwright.base.files import write
-    from lockwright.commands.common.machines import load_machine
+    from lockwright.calibrate.machines import load_machine
     from lockwright.predict.skeletons import files, study
     from lockwright.predict.skeletons.published import read_library, read_sample
 

@@ -74,7 +74,7 @@ def command(
     resumes: bool,
 ) -> None:
     """Make the missing runs, and print the agreement."""
-    from lockwright.commands.common.machines import load_machine
+    from lockwright.calibrate.machines import load_machine
     from lockwright.machine import provenance
     from lockwright.run import resume
     from lockwright.run.bench_program import loops_per_us, subjects

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 from lockwright.commands.common import grammar
-from lockwright.commands.common.machines import simulations
+from lockwright.simulate.progress import simulations
 
 if TYPE_CHECKING:
     from lockwright.predict.skeletons.study import Plan, Row

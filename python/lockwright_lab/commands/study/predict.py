@@ -49,7 +49,7 @@ def command(
 
     Example: lockwright study predict --machine i-48 --apps kyotocabinet -o i-48.csv
     """
-    from lockwright.commands.common.machines import load_machine
+    from lockwright.calibrate.machines import load_machine
     from lockwright.predict.skeletons import files, study
 
     if nodes is not None and threads is not None:
