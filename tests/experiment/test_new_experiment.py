@@ -18,8 +18,9 @@ from lockwright.experiment import (
     Runs,
     carry_out,
 )
-from lockwright.experiment.conduct import Request, conduct
+from lockwright.experiment.conduct import conduct
 from lockwright.experiment.model import Run, Slot
+from lockwright.experiment.request import Request
 from lockwright.experiment.rules import KeepUp, Rounds
 from lockwright.experiment.schedule import Schedule
 from lockwright.experiment.store import Store

@@ -2,18 +2,19 @@
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from lockwright.base import documents, numbers
 from lockwright.base.errors import LockwrightError
-from lockwright.compare.plan import UNSPECIFIED, Plan
-from lockwright.compare.stats import Summary
-from lockwright.compare.warnings import at_threads
+from lockwright.compare.plan import UNSPECIFIED, Plan, at_threads, threads_of
+from lockwright.experiment import Summary
+from lockwright.experiment.report import INCOMPLETE, Grid, Report
 from lockwright.machine import provenance
 from lockwright.machine.finding import WARN
+from lockwright.page import rows as page_rows
 from lockwright.stats import inference
 
 _MACHINE = ("machine", "cpu", "cpus", "numa nodes")
@@ -207,7 +208,11 @@ def compare(
     facts: the present provenance; limit: 0.05 accepts 1.05 times the earlier figure if lower is
     better, 0.95 times if higher is. fixed_time: as of Change.
     """
-    pairs = [(row, earlier.values.get((row.threads, row.lock))) for t in tables for row in t]
+    pairs = [
+        (row, earlier.values.get((threads_of(row), row.contender)))
+        for table in tables
+        for row in table
+    ]
     known = [(row, before) for row, before in pairs if before]
     confidence = 1 - (1 - inference.CONFIDENCE) / max(1, len(known))
     least = 1 / (1 + limit) if plan.lower_is_better else 1 - limit
@@ -221,8 +226,8 @@ def compare(
         high = ratio.high if ratio else None
         rows.append(
             Row(
-                summary.threads,
-                summary.lock,
+                threads_of(summary),
+                summary.contender,
                 statistics.median(before),
                 summary.median,
                 ratio.value if ratio else None,
@@ -247,6 +252,40 @@ def compare(
             *_disturbances(facts, "this comparison"),
         ],
         fixed_time,
+    )
+
+
+def grid(plan: Plan, change: Change) -> Grid:
+    """Return the table against the earlier comparison, and what differs between both."""
+    interval = f"{numbers.percent(change.confidence, 1)} CI"
+    unit = plan.unit
+    headings = ("lock", f"before ({unit})", f"now ({unit})", "ratio to before", interval)
+    rows = [
+        page_rows.Row([(text, text) for text in _cells(row)], INCOMPLETE if row.is_worse else "")
+        for row in change.rows
+    ]
+    notes = [f"Other conditions: {condition}" for condition in change.conditions]
+    title = f"against {change.earlier.path}, {change.earlier.started}"
+    return Grid(title, headings, rows, notes)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        f"{row.lock}{at_threads(row.threads)}",
+        numbers.figure(row.before),
+        "-" if row.now is None else numbers.figure(row.now),
+        "-" if row.ratio is None else numbers.ratio(row.ratio),
+        numbers.interval(row.low, row.high),
+    )
+
+
+def with_change(report: Report, plan: Plan, change: Change) -> Report:
+    """Return the report with the change against an earlier comparison."""
+    return replace(
+        report,
+        appendix=[grid(plan, change)],
+        last_word=change.sentence(),
+        more={**report.more, "baseline": change.as_json()},
     )
 
 

@@ -2,14 +2,15 @@
 
 import json
 import math
-import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from lockwright.base import template
 from lockwright.base.errors import LockwrightError
+from lockwright.experiment import Cell, Summary
 from lockwright.preload.locks import BASELINE, RWLOCK, Registry, check_replacement
 from lockwright.preload.other_libraries import OtherLibrary
 from lockwright.preload.rwlocks import KEEP, MUTEX, pair_name, parts_of, rwlocks
@@ -19,25 +20,25 @@ UNSPECIFIED = 0
 _MOST_THREADS = 100_000
 _MOST_RUNS = 100_000
 _METRIC_EXAMPLE = "--metric 'rate: ([0-9.]+)'"
-_OPTIONS = {"other_libraries": "preload", "dimensions": "with"}
+OPTIONS = {"other_libraries": "preload", "dimensions": "with"}
 """Options whose names are not those of the fields."""
 
-_SEED = 20
-"""Seed of the order of runs, constant so that an interrupted comparison resumes in its order."""
+
+def cell_name(threads: int) -> str:
+    """Return the name of the cell for a number of threads, which may be UNSPECIFIED."""
+    if threads == UNSPECIFIED:
+        return ""
+    return f"{threads} thread{'' if threads == 1 else 's'}"
 
 
-@dataclass(frozen=True)
-class Slot:
-    """A run to make. round: from 1; warm-up runs are below 1."""
+def threads_of(row: Summary) -> int:
+    """Return the number of threads of a row's cell; UNSPECIFIED for a command without one."""
+    return row.of_cell.options["threads"] or UNSPECIFIED
 
-    threads: int
-    round: int
-    lock: str
 
-    @property
-    def counted(self) -> bool:
-        """True if this is not a warm-up run."""
-        return self.round >= 1
+def at_threads(threads: int) -> str:
+    """Return ` at N threads`, or "" for a command without a number of threads."""
+    return "" if threads == UNSPECIFIED else f" at {cell_name(threads)}"
 
 
 @dataclass(frozen=True)
@@ -72,15 +73,13 @@ class Plan:
     kept: tuple[str, ...] = ()
     dimensions: tuple[str, ...] = ()
 
-    def slots(self) -> Iterator[Slot]:
-        """Yield every run: a round runs each lock once, in an order shuffled per round, so that a
-        drift of the machine affects all locks alike."""
-        for threads in self.threads:
-            for number in range(1 - self.warmup, self.runs + 1):
-                order = list(self.locks)
-                random.Random(f"{_SEED} {threads} {number}").shuffle(order)
-                for lock in order:
-                    yield Slot(threads, number, lock)
+    @property
+    def cells(self) -> list[Cell]:
+        """A cell of the experiment for each number of threads."""
+        return [
+            Cell(cell_name(threads), {"threads": None if threads == UNSPECIFIED else threads})
+            for threads in self.threads
+        ]
 
     def argv(self, threads: int) -> list[str]:
         if threads == UNSPECIFIED:
@@ -124,28 +123,24 @@ class Plan:
         """Return the other library of that name; None if it names a lock."""
         return next((library for library in self.other_libraries if library.name == lock), None)
 
-    def to_json(self) -> str:
-        """Return a line that is equal for equal plans."""
-        return json.dumps(asdict(self), sort_keys=True, default=str)
+    def stored(self) -> dict[str, Any]:
+        """Return the plan in its stored form, of types of JSON, which is equal for equal plans."""
+        document: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
+        document["threads"] = [threads or None for threads in self.threads]
+        return document
 
     @classmethod
-    def from_json(cls, text: str) -> "Plan":
-        fields = json.loads(text)
-        for name in ("command", "locks", "threads", "reserves", "kept", "dimensions"):
-            fields[name] = tuple(fields.get(name, ()))
-        stored = fields.pop("peers", None) or fields.get("other_libraries", [])
+    def from_stored(cls, document: Mapping[str, Any]) -> "Plan":
+        """Return the plan of a stored form. Raises an error of Python if it is damaged."""
+        fields = dict(document)
+        for name in ("command", "locks", "reserves", "kept", "dimensions"):
+            fields[name] = tuple(fields[name])
+        fields["threads"] = tuple(threads or UNSPECIFIED for threads in fields["threads"])
         fields["other_libraries"] = tuple(
-            OtherLibrary(library["name"], Path(library["path"])) for library in stored
+            OtherLibrary(library["name"], Path(library["path"]))
+            for library in fields["other_libraries"]
         )
         return cls(**fields)
-
-    def difference(self, other: "Plan") -> str | None:
-        """Return the first option in which the plans differ; None if they are equal."""
-        own_fields, other_fields = asdict(self), asdict(other)
-        for name, value in own_fields.items():
-            if value != other_fields[name]:
-                return _OPTIONS.get(name, name.replace("_", "-"))
-        return None
 
 
 def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:

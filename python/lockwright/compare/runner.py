@@ -6,16 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lockwright.base import results
 from lockwright.base.numbers import number
-from lockwright.compare.plan import Plan, Slot
+from lockwright.compare.plan import Plan
+from lockwright.experiment.model import FAILED, FINISHED, NO_METRIC, TIMEOUT, Outcome
 from lockwright.machine.meters import Meters
 from lockwright.preload.counters import VARIABLE
 from lockwright.preload.locks import preload
-from lockwright.run import record
 from lockwright.run.process_runner import Ending, Process, ProcessRunner, Sink
-from lockwright.run.record import Record
 from lockwright.run.settings import BATCH, NONE, SMALL, Settings
+
+VALUE = "value"
+"""Name of the figure of a comparison."""
+
+_DETAILS = ("user", "system", "voluntary", "involuntary", "others", "status", "meters")
+"""What is stored of the ending of a run besides its wall time: seconds of processor time over the
+process tree, context switches, the share of all CPUs that other processes used, a wait status, and
+the values of the meters."""
 
 
 @dataclass(frozen=True)
@@ -125,43 +131,29 @@ class Runner:
         )
         return Answer(ending)
 
-    def measure(self, slot: Slot, library: Path, timeout: float | None = None) -> Record:
-        """Make the run of `slot`. timeout: limit in seconds; None for the plan's."""
-        started = results.now()
-        extra = self._settings.get(slot.lock)
-        beside = self._beside.get(slot.lock, NONE)
-        answer = self.run(slot.threads, library, extra, self._meters, timeout, beside)
+    def measure(
+        self, threads: int, lock: str, library: Path, timeout: float | None = None
+    ) -> Outcome:
+        """Make a run that counts. timeout: limit in seconds; None for the plan's."""
+        extra = self._settings.get(lock)
+        beside = self._beside.get(lock, NONE)
+        answer = self.run(threads, library, extra, self._meters, timeout, beside)
         ending = answer.ending
         note = answer.problem or ""
         value = None
         if ending.outcome == "timeout" and not answer.in_preparation:
-            outcome = record.TIMEOUT
+            ended = TIMEOUT
         elif note:
-            outcome = record.FAILED
+            ended = FAILED
         elif self._plan.metric is None:
-            outcome, value = record.FINISHED, ending.wall
+            ended, value = FINISHED, ending.wall
         else:
             value = number(ending.metric)
-            outcome = record.NO_METRIC if value is None else record.FINISHED
+            ended = NO_METRIC if value is None else FINISHED
             if value is None:
                 note = why_no_number(ending.metric)
-        return Record(
-            threads=slot.threads,
-            round=slot.round,
-            lock=slot.lock,
-            outcome=outcome,
-            value=value,
-            wall=ending.wall,
-            user=ending.user,
-            system=ending.system,
-            voluntary=ending.voluntary,
-            involuntary=ending.involuntary,
-            others=ending.others,
-            status=ending.status,
-            note=note,
-            started=started,
-            meters=ending.meters,
-        )
+        details = {name: getattr(ending, name) for name in _DETAILS}
+        return Outcome(ended, ending.wall, {} if value is None else {VALUE: value}, note, details)
 
 
 def why_no_number(text: str | None) -> str:

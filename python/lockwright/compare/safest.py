@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from lockwright.base import wording
 from lockwright.base.errors import LockwrightError
-from lockwright.compare.stats import Summary
+from lockwright.experiment import Summary
 from lockwright.preload import locks
 from lockwright.preload.locks import BASELINE, Lock
 from lockwright.preload.rwlocks import RwLock, parts_of, rwlocks
@@ -30,7 +30,7 @@ def tied_with(best: Summary, rows: Sequence[Summary], lower_is_better: bool) -> 
         row
         for row in rows
         if row.complete
-        and row.lock not in (BASELINE, best.lock)
+        and row.contender not in (BASELINE, best.contender)
         and is_near(row, best)
         and not _is_worse(row, best, lower_is_better)
     ]
@@ -61,13 +61,13 @@ def safest(best: Summary, tied: Sequence[Summary], known: Locks) -> Summary:
 
 def lock_of(row: Summary, known: Locks) -> Lock | None:
     """Return the lock of a row, or of its pair with a reader-writer lock."""
-    return known.get(parts_of(row.lock)[0])
+    return known.get(parts_of(row.contender)[0])
 
 
 def rwlock_of(row: Summary) -> RwLock | None:
     """Return the reader-writer lock of a row; None if it is the C library's or not known."""
     try:
-        return rwlocks().get(parts_of(row.lock)[1])
+        return rwlocks().get(parts_of(row.contender)[1])
     except LockwrightError:
         return None
 
@@ -114,9 +114,9 @@ def reason(chosen: Summary, best: Summary, tied: Sequence[Summary], known: Locks
         return ""
     traits = _traits(lock) if rwlock is None else _rwlock_traits(rwlock)
     if len(tied) == 1:
-        return f"Not shown to be worse is {chosen.lock}, which is safer: {traits}"
-    named = wording.together([row.lock for row in tied])
-    return f"Not shown to be worse are {named}; {chosen.lock} is the safest of these: {traits}"
+        return f"Not shown to be worse is {chosen.contender}, which is safer: {traits}"
+    named = wording.together([row.contender for row in tied])
+    return f"Not shown to be worse are {named}; {chosen.contender} is the safest of these: {traits}"
 
 
 def _traits(lock: Lock) -> str:
@@ -143,12 +143,12 @@ def caution(chosen: Summary, known: Locks) -> str:
     lock, rwlock = lock_of(chosen, known), rwlock_of(chosen)
     if rwlock is not None and _passes_on(rwlock):
         return (
-            f"With more threads than processors {chosen.lock} may lose most of its throughput: it"
-            " is passed to waiters that have no processor"
+            f"With more threads than processors {chosen.contender} may lose most of its throughput:"
+            " it is passed to waiters that have no processor"
         )
     if lock is None or lock.survives_oversubscription:
         return ""
     return (
-        f"With more threads than processors {chosen.lock} may lose most of its throughput: its"
+        f"With more threads than processors {chosen.contender} may lose most of its throughput: its"
         " waiters spin while the holder has no processor"
     )

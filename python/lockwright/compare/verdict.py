@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from lockwright.base import numbers, wording
 from lockwright.compare import safest
-from lockwright.compare.plan import UNSPECIFIED, Plan
+from lockwright.compare.plan import UNSPECIFIED, Plan, at_threads, threads_of
 from lockwright.compare.probe import FIXED_TIME_ADVICE, FIXED_TIME_TEXT
-from lockwright.compare.stats import Summary
-from lockwright.compare.warnings import at_threads
+from lockwright.experiment import Summary
 from lockwright.preload.locks import BASELINE, options_of, preload
 from lockwright.preload.rwlocks import compare_options, run_options
 
@@ -56,7 +55,9 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
     for table in tables:
         best = winner(table)
         if best is None:
-            threads_by_text.setdefault(_without_winner(plan, table), []).append(table[0].threads)
+            threads_by_text.setdefault(_without_winner(plan, table), []).append(
+                threads_of(table[0])
+            )
         else:
             gains.append((table, best))
     sentences = []
@@ -66,23 +67,25 @@ def decide(plan: Plan, tables: Sequence[Table]) -> Verdict:
     command = None
     if gains:
         # Locks differ most at the largest number of threads.
-        table, best = max(gains, key=lambda gain: gain[0][0].threads)
+        table, best = max(gains, key=lambda gain: threads_of(gain[0][0]))
         chosen, reasons = _safest(plan, best, table)
         command = run_command(plan, chosen)
         sentences += reasons
-        others += _caution(plan, chosen.lock, [other for other in tables if other is not table])
+        others += _caution(
+            plan, chosen.contender, [other for other in tables if other is not table]
+        )
     if others:
         sentences.append("; ".join(others))
     if not gains and (promising := _most_promising(tables)) is not None:
         sentences.append(
-            f"The most promising is {promising.lock}{at_threads(promising.threads)}: "
+            f"The most promising is {promising.contender}{at_threads(threads_of(promising))}: "
             f"{measure(plan, promising)}, which may be chance"
         )
         table = next(table for table in tables if promising in table)
         chosen, reasons = _safest(plan, promising, table)
         command = settling_command(plan, chosen)
         sentences += reasons
-    names = {row.lock for table in tables for row in table}
+    names = {row.contender for table in tables for row in table}
     parts = [wording.sentence(text, names) for text in sentences if text]
     return Verdict(" ".join(parts), command, bool(gains))
 
@@ -99,26 +102,26 @@ def _safest(plan: Plan, best: Summary, table: Table) -> tuple[Summary, list[str]
 def run_command(plan: Plan, lock: Summary) -> str:
     """Return the shell line that runs the program under that lock, with the environment's options
     for other kinds of locks."""
-    words = shlex.join(plan.argv(lock.threads))
-    library = plan.other_library(lock.lock)
+    words = shlex.join(plan.argv(threads_of(lock)))
+    library = plan.other_library(lock.contender)
     if library is not None:
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
         set_ = dict(preload(library.path, environment).items() - environment.items())
         return f"env {shlex.join(f'{name}={value}' for name, value in set_.items())} {words}"
-    options = " ".join([*run_options(lock.lock), *options_of(os.environ)])
+    options = " ".join([*run_options(lock.contender), *options_of(os.environ)])
     return f"lockwright run {options} -- {words}"
 
 
 def settling_command(plan: Plan, lock: Summary) -> str:
     """Return the shell line that compares that lock alone with the baseline, by more runs."""
-    library = plan.other_library(lock.lock)
+    library = plan.other_library(lock.contender)
     words = ["lockwright", "compare", "--runs", str(_settling_runs(lock))]
     if library is None:
-        words += compare_options([BASELINE, lock.lock])
+        words += compare_options([BASELINE, lock.contender])
     else:
         words += ["--locks", BASELINE, "--preload", f"{library.name}={library.path}"]
-    if lock.threads != UNSPECIFIED:
-        words += ["--threads", str(lock.threads)]
+    if threads_of(lock) != UNSPECIFIED:
+        words += ["--threads", str(threads_of(lock))]
     if plan.metric is not None:
         words += ["--metric", plan.metric, "--unit", plan.unit]
         words += ["--lower-is-better"] if plan.lower_is_better else []
@@ -147,7 +150,7 @@ def winner(table: Table) -> Summary | None:
     """Return the first lock that finished every run and is shown to be better than the baseline."""
     baseline = _baseline(table)
     for summary in table:
-        if not summary.complete or summary.lock == BASELINE:
+        if not summary.complete or summary.contender == BASELINE:
             continue
         if not baseline.values or (summary.ratio is not None and summary.ratio.better):
             return summary
@@ -155,7 +158,7 @@ def winner(table: Table) -> Summary | None:
 
 
 def _baseline(table: Table) -> Summary:
-    return next(summary for summary in table if summary.lock == BASELINE)
+    return next(summary for summary in table if summary.contender == BASELINE)
 
 
 def _most_promising(tables: Sequence[Table]) -> Summary | None:
@@ -165,7 +168,7 @@ def _most_promising(tables: Sequence[Table]) -> Summary | None:
         for table in tables
         for summary in table
         if summary.complete
-        and summary.lock != BASELINE
+        and summary.contender != BASELINE
         and summary.ratio is not None
         and summary.ratio.value > ALIKE
     ]
@@ -175,7 +178,7 @@ def _most_promising(tables: Sequence[Table]) -> Summary | None:
 def _gain(plan: Plan, best: Summary) -> str:
     # The best median may be of a lock whose runs vary too much for a conclusion.
     what = "is best" if best.mark == "*" else "is shown to be better"
-    text = f"{best.lock} {what}{at_threads(best.threads)}"
+    text = f"{best.contender} {what}{at_threads(threads_of(best))}"
     if best.ratio is None:
         return f"{text}, and {BASELINE} finished no run"
     return f"{text}: {measure(plan, best)}"
@@ -192,7 +195,7 @@ def measure(plan: Plan, lock: Summary) -> str:
 
 
 def _without_winner(plan: Plan, table: Table) -> str:
-    others = [s for s in table if s.lock != BASELINE]
+    others = [s for s in table if s.contender != BASELINE]
     ratios = [s.ratio for s in others if s.ratio is not None]
     if not any(summary.complete for summary in table):
         return "no lock finished all of its runs"
@@ -211,7 +214,7 @@ def _without_winner(plan: Plan, table: Table) -> str:
 def worse(plan: Plan, table: Table) -> str:
     """Return the end of a sentence that names the locks shown to be worse than the baseline; "" if
     there are none."""
-    shown = [(row.ratio.value, row.lock) for row in table if row.ratio and row.ratio.worse]
+    shown = [(row.ratio.value, row.contender) for row in table if row.ratio and row.ratio.worse]
     if not shown:
         return ""
     ends = [numbers.ratio(end) for end, _ in (min(shown), max(shown))]
@@ -228,11 +231,13 @@ def _caution(plan: Plan, lock: str, tables: Sequence[Table]) -> list[str]:
     hung: list[int] = []
     worse: list[str] = []
     for table in tables:
-        summary = next(summary for summary in table if summary.lock == lock)
+        summary = next(summary for summary in table if summary.contender == lock)
         if not summary.complete:
-            hung.append(summary.threads)
+            hung.append(threads_of(summary))
         elif summary.ratio is not None and summary.ratio.worse:
-            worse.append(f"{_where([summary.threads])}{lock} is worse: {measure(plan, summary)}")
+            worse.append(
+                f"{_where([threads_of(summary)])}{lock} is worse: {measure(plan, summary)}"
+            )
     incomplete = [f"{_where(hung)}{lock} does not finish its runs"] if hung else []
     return incomplete + worse
 

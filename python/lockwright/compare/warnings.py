@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from lockwright.base import numbers
-from lockwright.compare.plan import UNSPECIFIED, Plan
+from lockwright.compare.plan import Plan
+from lockwright.compare.runner import VALUE
+from lockwright.experiment import Run
 from lockwright.machine import load
-from lockwright.run.record import Record
 from lockwright.stats import inference
 
 WIDE_SPREAD = 0.05
@@ -21,34 +22,28 @@ SMALL = 0.05
 SHORT = 0.1
 """Seconds below which the start of the program dominates the measurement."""
 
-_Cell = tuple[int, str]
-"""Number of threads and lock: one row of the tables."""
+_Row = tuple[str, str]
+"""Names of the cell and the lock: one row of the tables."""
 
 
-def at_threads(threads: int) -> str:
-    """Return ` at N threads`, or "" for a command without a number of threads."""
-    if threads == UNSPECIFIED:
-        return ""
-    return f" at {threads} thread{'' if threads == 1 else 's'}"
-
-
-def collect(plan: Plan, records: Sequence[Record]) -> list[str]:
+def collect(plan: Plan, runs: Iterable[Run]) -> list[str]:
     """Return all warnings, at most one of each kind, with the number of rows and the worst case."""
-    cells: dict[_Cell, list[Record]] = {}
-    for run in records:
-        if run.counted and run.value is not None:
-            cells.setdefault((run.threads, run.lock), []).append(run)
-    values = {cell: [run.value or 0.0 for run in runs] for cell, runs in cells.items()}
+    counted = [run for run in runs if run.counted]
+    cells: dict[_Row, list[Run]] = {}
+    for run in counted:
+        if VALUE in run.figures:
+            cells.setdefault((run.cell, run.contender), []).append(run)
+    values = {cell: [run.figures[VALUE] for run in made] for cell, made in cells.items()}
     texts = [
         _spread(plan, values),
         *_outlier_warnings(plan, values),
-        load.warning([run.others for run in records if run.counted]),
+        load.warning([run.others for run in counted]),
         _short(cells),
     ]
     return [text for text in texts if text is not None]
 
 
-def _spread(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> str | None:
+def _spread(plan: Plan, values: Mapping[_Row, Sequence[float]]) -> str | None:
     wide = {
         cell: share
         for cell, cell_values in values.items()
@@ -64,7 +59,7 @@ def _spread(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> str | None:
     )
 
 
-def _outlier_warnings(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> Iterable[str]:
+def _outlier_warnings(plan: Plan, values: Mapping[_Row, Sequence[float]]) -> Iterable[str]:
     outliers = {cell: _outliers(cell_values) for cell, cell_values in values.items()}
     first = [cell for cell, indices in outliers.items() if 0 in indices]
     if first and plan.warmup == 0:
@@ -82,7 +77,7 @@ def _outlier_warnings(plan: Plan, values: Mapping[_Cell, Sequence[float]]) -> It
         )
 
 
-def _short(cells: Mapping[_Cell, Sequence[Record]]) -> str | None:
+def _short(cells: Mapping[_Row, Sequence[Run]]) -> str | None:
     shortest = {cell: min(run.wall for run in runs) for cell, runs in cells.items()}
     short = {cell: wall for cell, wall in shortest.items() if wall < SHORT}
     if not short:
@@ -100,9 +95,9 @@ def _in_rows(count: int, total: int) -> str:
     return f"in {count} of {total} rows,"
 
 
-def _named(cell: _Cell) -> str:
-    threads, lock = cell
-    return f"{lock}{at_threads(threads)}"
+def _named(cell: _Row) -> str:
+    where, lock = cell
+    return f"{lock} at {where}" if where else lock
 
 
 def _outliers(values: Sequence[float]) -> set[int]:

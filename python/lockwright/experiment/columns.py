@@ -17,7 +17,7 @@ class Column:
     heading: str
     definition: str
     text: Callable[[Summary], str]
-    key: Callable[[Summary], float | None] | None = None
+    key: Callable[[Summary], float | str | None] | None = None
 
 
 def cell_name(cell: Cell) -> str:

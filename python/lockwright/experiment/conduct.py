@@ -4,9 +4,10 @@ The same command with --resume continues an experiment that was interrupted.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
+
+from rich.console import Console
 
 from lockwright.base import files, interrupts, terminal
 from lockwright.base.progress import print_line
@@ -16,6 +17,7 @@ from lockwright.experiment import report as reports
 from lockwright.experiment import terminal as texts
 from lockwright.experiment.declaration import Experiment
 from lockwright.experiment.report import Report
+from lockwright.experiment.request import Request
 from lockwright.experiment.session import Session, open_session
 from lockwright.experiment.store import Store, default_path
 from lockwright.machine import provenance
@@ -24,19 +26,6 @@ from lockwright.run import resume
 
 SAVED_ADVICE = "all runs are saved: free space or name another file, and repeat with --resume"
 """The advice if a result cannot be written."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """Where an experiment is stored and written. db: None for the file in the user's state
-    directory; resume: whether the latest interrupted one is continued; title: of the report."""
-
-    db: Path | None = None
-    resume: bool = False
-    json_file: Path | None = None
-    csv_file: Path | None = None
-    html_file: Path | None = None
-    title: str | None = None
 
 
 def conduct(
@@ -103,16 +92,28 @@ def _report(experiment: Experiment, session: Session) -> Report:
     return reports.make(experiment, session.runs, started=started, facts=facts)
 
 
-def present(report: Report, request: Request) -> None:
+Print = Callable[[Console, Report], None]
+
+
+def present(
+    report: Report,
+    request: Request,
+    write_more: Callable[[Report], None] = lambda _: None,
+    before: Print = lambda _console, _report: None,
+    after: Print = lambda _console, _report: None,
+) -> None:
     """Print a report and write its files; its conclusion is printed last, also if a file cannot be
-    written."""
+    written. write_more: writes further files; before, after: print what precedes the tables, and
+    the conclusion."""
     console = terminal.output()
+    before(console, report)
     texts.show(console, report)
-    texts.print_failures(console, report.failures)
     console.file.flush()
     try:
         write_files(report, request)
+        write_more(report)
     finally:
+        after(console, report)
         texts.conclude(console, report)
         console.file.flush()
 

@@ -33,7 +33,7 @@ def render(report: Report) -> str:
         ratio=report.ratio or f"the ratio of the {main.name} of the same round",
         legend={term.replace("\n", " "): meaning for term, meaning in report.legend},
         warnings=[*report.remarks, *report.warnings, *report.failures],
-        provenance={"started": report.started} | provenance.printable(known),
+        provenance={"started": report.started, **report.conditions, **provenance.printable(known)},
     )
 
 

@@ -46,13 +46,13 @@ class Report:
     """The report on an experiment. cells: the results in the order of the rows, by cell; started:
     ISO 8601, UTC; facts: of the machine and the build.
 
-    grids: the tables; legend: terms with their meaning; remarks, warnings: lines; conclusion: a
-    sentence, with `todo`, the heading and the text of a command line, printed last. appendix: more
-    tables after the warnings; page_grids: more tables
-    for the page only. cards, subtitle, quantity, ratio: only for the page: of the cells, a
-    command line, what is measured, the definition of the ratio. metered: medians of the meters, and
-    more: further parts, both for the JSON file. csv_lines: of the CSV file, None for a line per
-    run.
+    grids: the tables; legend: terms with their meaning; remarks, warnings, failures: lines;
+    conclusion: a sentence, with `todo`, the heading and the text of a command line, printed last.
+    appendix: more tables after the warnings, with last_word, the conclusion on these. cards,
+    subtitle, quantity, ratio, conditions, page_grids: only for the page: of the cells, a command
+    line, what is measured, the definition of the ratio, what the runs were, more tables. metered:
+    medians of the meters, and more: further parts, both for the JSON file; csv_lines: of the CSV
+    file, None for a line per run.
     """
 
     experiment: Experiment
@@ -65,27 +65,30 @@ class Report:
     legend: Sequence[tuple[str, str]] = ()
     remarks: Sequence[str] = ()
     warnings: Sequence[str] = ()
+    failures: Sequence[str] = ()
     conclusion: str = ""
     todo: tuple[str, str] | None = None
     appendix: Sequence[Grid] = ()
     page_grids: Sequence[Grid] = ()
+    last_word: str = ""
     cards: Sequence[Card] = ()
     subtitle: str = ""
     quantity: str = ""
     ratio: str = ""
+    conditions: Mapping[str, str] = field(default_factory=dict)
     metered: Sequence[Mapping[str, Any]] = ()
     more: Mapping[str, Any] = field(default_factory=dict)
     csv_lines: Sequence[Mapping[str, object]] | None = None
 
-    @property
-    def failures(self) -> Sequence[str]:
-        """A line for each problem of the runs, each once."""
-        lines = {
-            f"{', '.join(filter(None, [run.contender, run.cell]))}: {problem}": None
-            for run in self.runs
-            for problem in run.problems
-        }
-        return list(lines)
+
+def failures(runs: Runs) -> list[str]:
+    """Return a line for each problem of the runs, each once."""
+    lines = {
+        f"{', '.join(filter(None, [run.contender, run.cell]))}: {problem}": None
+        for run in runs
+        for problem in run.problems
+    }
+    return list(lines)
 
 
 def grid(table: TableOf, rows: Sequence[Summary]) -> Grid:
@@ -99,12 +102,15 @@ def _row(columns: Sequence[Column], row: Summary) -> Row:
     cells = []
     for each in columns:
         text = each.text(row)
-        if each.key is None:
-            cells.append((text, text))
-        else:
-            key = each.key(row)
-            cells.append((text, "" if key is None or not math.isfinite(key) else repr(key)))
-    return Row(cells, INCOMPLETE if row.timeouts or row.failures else "")
+        cells.append((text, text if each.key is None else _sort_key(each.key(row))))
+    kind = {"*": BEST, "=": NEAR}.get(row.mark, "")
+    return Row(cells, kind if row.complete else INCOMPLETE)
+
+
+def _sort_key(key: float | str | None) -> str:
+    if isinstance(key, str):
+        return key
+    return "" if key is None or not math.isfinite(key) else repr(key)
 
 
 class Metered(NamedTuple):
@@ -164,6 +170,7 @@ def make(
         [*meanings.items(), *meters.legend],
         [*experiment.remarks(cells), *own, *meters.remarks],
         [busy] if busy else [],
+        failures(runs),
         metered=meters.rows,
     )
     made: Report = experiment.report(usual)

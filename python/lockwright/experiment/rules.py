@@ -9,7 +9,7 @@ from lockwright.experiment.model import Runs, Slot
 from lockwright.stats.inference import spread
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rounds:
     """The usual rule, and the base of others: all contenders run in rounds 1 to `least`, and then,
     up to `most`, those whose main figure has a relative standard deviation above `deviation`."""
@@ -53,7 +53,7 @@ class Rounds:
         return ()
 
 
-@dataclass(frozen=True)
+@dataclass
 class KeepUp(Rounds):
     """All contenders run in the first rounds; then those drop out of a cell that had less than
     `share` of the best value in each of these. A higher value is better.

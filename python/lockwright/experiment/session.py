@@ -17,6 +17,8 @@ from lockwright.run import resume
 KNOWN = "before the first run"
 """Key of the result of `Experiment.first` among the facts."""
 
+NO_OPTIONS: Mapping[str, str] = {}
+
 
 @dataclass
 class Session:
@@ -145,10 +147,12 @@ def find_interrupted(
     plan: Mapping[str, Any],
     fits: Callable[[Mapping[str, Any]], bool] | None = None,
     of: str = "",
+    options: Mapping[str, str] = NO_OPTIONS,
 ) -> Stored:
     """Return the latest interrupted experiment of a kind with this plan, or with one that `fits`.
-    of: the name of a part of the plan that says whether another one is meant, such as "command".
-    Raises LockwrightError if there is none."""
+    of: the name of a part of the plan that says whether another one is meant, such as "command";
+    options: of parts of the plan that have another name than their option. Raises LockwrightError
+    if there is none."""
     interrupted = store.unfinished(kind)
     fits = fits or (lambda other: other == plan)
     same = next((each for each in interrupted if fits(each.plan)), None)
@@ -160,16 +164,17 @@ def find_interrupted(
         raise LockwrightError(
             f"{store.path} has no interrupted {what}", "leave out --resume to start one"
         )
+    part = difference(similar, plan)
     raise LockwrightError(
-        f"the interrupted {what} differs in --{difference(similar, plan)}",
+        f"the interrupted {what} differs in --{options.get(part, part.replace('_', '-'))}",
         "repeat it with the options it had, or leave out --resume to start another",
     )
 
 
 def difference(plan: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """Return the option of the first part in which two plans differ."""
+    """Return the first part in which two plans differ."""
     names = [*plan, *(name for name in other if name not in plan)]
-    return next((n for n in names if plan.get(n) != other.get(n)), "").replace("_", "-")
+    return next((name for name in names if plan.get(name) != other.get(name)), "")
 
 
 def check_same(stored: Stored, facts: Mapping[str, Any]) -> None:

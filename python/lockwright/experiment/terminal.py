@@ -1,7 +1,5 @@
 """A report as text in a terminal, or in a pipe."""
 
-from collections.abc import Sequence
-
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +17,7 @@ def show(console: Console, report: Report) -> None:
         console.print()
     if report.experiment.help:
         print_wrapped(console, "", f"What each column means: {report.experiment.help}", "dim")
-    elif report.legend:
+    elif report.legend and report.grids:
         print_terms(console, report.legend)
     if report.warnings or report.remarks or report.failures:
         console.print()
@@ -27,6 +25,8 @@ def show(console: Console, report: Report) -> None:
         print_wrapped(console, "", remark, "")
     for warning in report.warnings:
         print_wrapped(console, "Warning: ", warning, "yellow")
+    for failure in report.failures:
+        print_wrapped(console, "Failed: ", failure, "yellow")
     for each in report.appendix:
         console.print()
         print_grid(console, each)
@@ -41,12 +41,6 @@ def print_grid(console: Console, grid: Grid) -> None:
         print_wrapped(console, "  ", note, "yellow")
 
 
-def print_failures(console: Console, failures: Sequence[str]) -> None:
-    """Print a line for each run that failed."""
-    for failure in failures:
-        print_wrapped(console, "Failed: ", failure, "yellow")
-
-
 def conclude(console: Console, report: Report) -> None:
     """Print the conclusion, and the command line to run next."""
     if report.conclusion:
@@ -57,6 +51,8 @@ def conclude(console: Console, report: Report) -> None:
         console.print(heading, style="bold")
         # One line of any length, so that it can be copied.
         console.print(f"  {line}", soft_wrap=True)
+    if report.last_word:
+        print_wrapped(console, "", report.last_word, "bold")
 
 
 def _table(grid: Grid, is_one_line: bool) -> Table:

@@ -11,6 +11,12 @@ INSENSITIVE = 45.0
 """Default for a program that is not lock-sensitive by its profile: the answer should come within a
 minute, with the work before and after the runs."""
 
+
+def default(sensitive: bool) -> float:
+    """Return the default in seconds. sensitive: whether the program is, by its profile."""
+    return DEFAULT if sensitive else INSENSITIVE
+
+
 _TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|min|m|h|)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 

@@ -1,17 +1,17 @@
 """The outcome of a race: a table of its locks, a sentence, and the command that uses the best."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lockwright.base import numbers, wording
-from lockwright.compare import safest, stats, verdict
-from lockwright.compare.plan import Plan
-from lockwright.compare.stats import Summary
+from lockwright.compare import safest, verdict
+from lockwright.compare.experiment import ranking
+from lockwright.compare.plan import Plan, at_threads
 from lockwright.compare.verdict import Verdict
-from lockwright.compare.warnings import at_threads
+from lockwright.experiment import Run, Summary
+from lockwright.experiment.summary import ranked
 from lockwright.preload.locks import BASELINE
-from lockwright.run.record import Record
 from lockwright.stats.inference import Ratio
 from lockwright.tune import race
 from lockwright.tune.preparation import Preparation
@@ -34,22 +34,23 @@ class Outcome:
     @property
     def best(self) -> Summary | None:
         """The row of the winning or leading lock; None if no lock is left."""
-        return next((row for row in self.rows if row.lock == self.standing.best), None)
+        return next((row for row in self.rows if row.contender == self.standing.best), None)
 
     def row(self, lock: str) -> Summary:
-        return next(row for row in self.rows if row.lock == lock)
+        return next(row for row in self.rows if row.contender == lock)
 
 
-def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) -> Outcome:
+def outcome(plan: Plan, runs: Iterable[Run], threads: int, ending: int) -> Outcome:
     """Return the outcome of the race at that number of threads."""
-    race_runs = RaceRuns(plan, threads, records)
+    runs = list(runs)
+    race_runs = RaceRuns(plan, threads, runs)
     standing = race_runs.standing()
     rows = []
-    for row in stats.summarise(plan, records, threads):
-        if not race_runs.has_entered(row.lock):
+    for row in ranking(plan, runs, threads):
+        if not race_runs.has_entered(row.contender):
             continue
-        dropped_out = standing.dropped.get(row.lock)
-        killed = race_runs.killed(row.lock)
+        dropped_out = standing.dropped.get(row.contender)
+        killed = race_runs.killed(row.contender)
         complete = dropped_out is None or dropped_out.how in (race.WORSE, race.BEHIND, race.NO_GAIN)
         rows.append(
             replace(
@@ -60,9 +61,9 @@ def outcome(plan: Plan, records: Sequence[Record], threads: int, ending: int) ->
                 limit=round(max(killed), 2) if killed else None,
             )
         )
-    ranked = _ranked(standing, stats.marked(rows, plan.lower_is_better, standing.best))
+    ordered = _ranked(standing, ranked(rows, plan.lower_is_better, standing.best))
     bound = _bound(race_runs, standing, plan.reference)
-    return Outcome(threads, standing, ending, ranked, bound, plan.reference)
+    return Outcome(threads, standing, ending, ordered, bound, plan.reference)
 
 
 def _bound(race_runs: RaceRuns, standing: Standing, reference: str) -> float | None:
@@ -83,9 +84,9 @@ def _bound(race_runs: RaceRuns, standing: Standing, reference: str) -> float | N
 def _ratio(race_runs: RaceRuns, row: Summary, reference: str) -> Ratio | None:
     """Return the ratio to the reference with the interval that the race uses: that of the lock's
     own runs or, where these are too few, that by the deviation of all locks."""
-    lead = race_runs.lead(row.lock, reference)
+    lead = race_runs.lead(row.contender, reference)
     if math.isinf(lead.low):
-        lead = race_runs.lead(row.lock, reference, shared=True)
+        lead = race_runs.lead(row.contender, reference, shared=True)
     if row.ratio is None or not lead.number:
         return None
     if math.isinf(lead.low):
@@ -101,8 +102,8 @@ def _ranked(standing: Standing, rows: Sequence[Summary]) -> list[Summary]:
     mark, since their medians are of fewer rounds."""
     ranks = {lock: number for number, lock in enumerate(standing.remaining)}
     aside = {lock for lock, out in standing.dropped.items() if out.how == race.BEHIND}
-    ranked = sorted(rows, key=lambda row: ranks.get(row.lock, len(ranks)))
-    return [replace(row, mark="") if row.lock in aside else row for row in ranked]
+    ordered = sorted(rows, key=lambda row: ranks.get(row.contender, len(ranks)))
+    return [replace(row, mark="") if row.contender in aside else row for row in ordered]
 
 
 def _fate(plan: Plan, killed: Sequence[float], out: Exit | None) -> str:
@@ -138,10 +139,10 @@ def interim_sentence(plan: Plan, result: Outcome) -> str:
         return ""
     if gained(result):
         if best.ratio is None or not result.row(result.reference).values:
-            return f"{best.lock} leads, and {result.reference} finished no run"
-        return f"{best.lock} leads: {verdict.measure(plan, best)}"
+            return f"{best.contender} leads, and {result.reference} finished no run"
+        return f"{best.contender} leads: {verdict.measure(plan, best)}"
     if result.bound is not None:
-        rivals = sum(row.lock != result.reference for row in result.rows)
+        rivals = sum(row.contender != result.reference for row in result.rows)
         most = numbers.percent(result.bound - 1)
         return f"of {rivals} locks none is better than {result.reference} by more than {most}"
     return _few_runs_text(plan, result)
@@ -167,7 +168,7 @@ def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) ->
         texts.append(safest.caution(candidate, known))
         command = verdict.run_command if gains else verdict.settling_command
         use = command(plan, candidate)
-    names = {row.lock for result in outcomes for row in result.rows}
+    names = {row.contender for result in outcomes for row in result.rows}
     sentences = [wording.sentence(text, names) for text in texts if text]
     return Verdict(" ".join(sentences), use, bool(gains))
 
@@ -179,8 +180,8 @@ def _tied(result: Outcome, best: Summary) -> list[Summary]:
     return [
         row
         for row in result.rows
-        if row.lock in remaining
-        and row.lock not in (result.reference, best.lock)
+        if row.contender in remaining
+        and row.contender not in (result.reference, best.contender)
         and safest.is_near(row, best)
     ]
 
@@ -188,7 +189,7 @@ def _tied(result: Outcome, best: Summary) -> list[Summary]:
 def gained(result: Outcome) -> bool:
     """Return whether the best lock is shown to be better than the reference."""
     best = result.best
-    if best is None or best.lock == result.reference:
+    if best is None or best.contender == result.reference:
         return False
     return (best.ratio is not None and best.ratio.better) or not result.row(result.reference).values
 
@@ -204,7 +205,7 @@ def _is_promising(plan: Plan, result: Outcome, preparation: Preparation) -> bool
     best = result.best
     if (
         best is None
-        or best.lock == result.reference
+        or best.contender == result.reference
         or result.ending == race.ALL_NEAR
         or not preparation.sensitive
     ):
@@ -218,11 +219,11 @@ def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
         return f"no lock finished its runs{where}"
     if gained(result):
         if best.ratio is None or not result.row(result.reference).values:
-            text = f"{best.lock} is best{where}, and {result.reference} finished no run"
+            text = f"{best.contender} is best{where}, and {result.reference} finished no run"
         else:
-            text = f"{best.lock} is best{where}: {verdict.measure(plan, best)}"
+            text = f"{best.contender} is best{where}: {verdict.measure(plan, best)}"
         return text + _rivals(plan, result)
-    rivals = [row.lock for row in result.rows if row.lock != result.reference]
+    rivals = [row.contender for row in result.rows if row.contender != result.reference]
     none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{' '.join(rivals)} is not"
     bound = result.bound
     by = "" if bound is None or bound < 1.0005 else f" by more than {_excess(result, bound)}"
@@ -236,7 +237,7 @@ def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
         text += f", and {none} better{by}"
     text += worse
     if _is_promising(plan, result, preparation):
-        text += f"; the most promising is {best.lock}: {verdict.measure(plan, best)}"
+        text += f"; the most promising is {best.contender}: {verdict.measure(plan, best)}"
     if result.ending in (race.TIME_UP, race.ROUNDS_UP):
         text += f"; {plan.precision_advice} can tell"
     return text
@@ -257,14 +258,16 @@ def _excess(result: Outcome, bound: float) -> str:
 
 def _few_runs_text(plan: Plan, result: Outcome) -> str:
     """Return the ratios of runs that are too few for intervals; empty if they are enough."""
-    rivals = [row for row in result.rows if row.lock != result.reference and row.ratio is not None]
+    rivals = [
+        row for row in result.rows if row.contender != result.reference and row.ratio is not None
+    ]
     values = [row.ratio.value for row in rivals if row.ratio is not None]
     if not values:
         return "the budget ended before another lock was tried, so no run proves it"
     if any(row.ratio is not None and row.ratio.low is not None for row in rivals):
         return ""
     runs = max(len(row.values) for row in rivals)
-    names = wording.together([row.lock for row in rivals])
+    names = wording.together([row.contender for row in rivals])
     ends = " to ".join(dict.fromkeys(numbers.ratio(end) for end in (min(values), max(values))))
     runs_text = "one run" if runs == 1 else f"{runs} runs"
     good = "fast" if plan.metric is None else "good"

@@ -1,5 +1,6 @@
 """The preparation of a race: the advice on the program, and the locks that take part."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -32,7 +33,7 @@ class Preparation:
         return {FACTS: asdict(self)}
 
     @classmethod
-    def from_facts(cls, facts: dict[str, Any]) -> "Preparation":
+    def from_facts(cls, facts: Mapping[str, Any]) -> "Preparation":
         values = dict(facts[FACTS])
         values["candidates"] = tuple(Candidate(**fields) for fields in values["candidates"])
         for name in ("changes", "reserves"):

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from lockwright.compare.plan import Plan
+from lockwright.compare.plan import Plan, cell_name
+from lockwright.compare.runner import VALUE
+from lockwright.experiment import TIMEOUT, Run
 from lockwright.machine.load import BUSY
-from lockwright.run import record
-from lockwright.run.record import Record
 from lockwright.stats.sequential import ERROR, Interval, interval, shared_deviation
 
 TOO_SLOW = 3.0
@@ -79,15 +79,16 @@ class RaceRuns:
     """The runs of a race at one number of threads, up to a round."""
 
     def __init__(
-        self, plan: Plan, threads: int, records: Iterable[Record], rounds: int | None = None
+        self, plan: Plan, threads: int, runs: Iterable[Run], rounds: int | None = None
     ) -> None:
         """Sort the runs by lock. rounds: the number of rounds to use; None for all."""
         self._plan = plan
-        counted = [r for r in records if r.threads == threads and r.counted]
-        self._runs: dict[str, list[Record]] = {lock: [] for lock in plan.locks}
+        cell = cell_name(threads)
+        counted = [run for run in runs if run.cell == cell and run.counted]
+        self._runs: dict[str, list[Run]] = {lock: [] for lock in plan.locks}
         for run in counted:
             if rounds is None or run.round <= rounds:
-                self._runs[run.lock].append(run)
+                self._runs[run.contender].append(run)
         sign = -1 if plan.lower_is_better else 1
         self._logs = {
             lock: {r.round: sign * math.log(value) for r in runs if (value := self._value(r)) > 0}
@@ -104,12 +105,12 @@ class RaceRuns:
             [self._differences(lock, plan.reference) for lock in others]
         )
 
-    def _value(self, run: Record) -> float:
+    def _value(self, run: Run) -> float:
         """Return the value of a run; 0 if it has none. A killed run counts with its time, without
         which the lock would seem better than it is."""
-        if run.outcome == record.TIMEOUT and self._plan.metric is None:
+        if run.ended == TIMEOUT and self._plan.metric is None:
             return run.wall
-        return run.value or 0.0
+        return run.figures.get(VALUE, 0.0)
 
     def lead(self, lock: str, other: str, shared: bool = False) -> Interval:
         """Return the logarithm of the ratio by which a lock is better than another. shared: whether
@@ -128,8 +129,8 @@ class RaceRuns:
     def exit(self, lock: str) -> Exit | None:
         """Return the exit of a lock by its own runs; None if it remains."""
         runs = self._runs[lock]
-        unfinished = [r for r in runs if r.value is None or r.value <= 0]
-        failed = [r for r in unfinished if r.outcome != record.TIMEOUT]
+        unfinished = [r for r in runs if r.figures.get(VALUE, 0.0) <= 0]
+        failed = [r for r in unfinished if r.ended != TIMEOUT]
         if failed:
             return Exit(
                 FAILED, failed[0].round, note=failed[0].note or "its figure is not positive"
@@ -233,7 +234,7 @@ class RaceRuns:
 
     def killed(self, lock: str) -> list[float]:
         """Return the seconds after which runs of a lock were killed."""
-        return [r.wall for r in self._runs[lock] if r.outcome == record.TIMEOUT]
+        return [r.wall for r in self._runs[lock] if r.ended == TIMEOUT]
 
     def ended(self, standing: Standing) -> int | None:
         """Return ONE_LEFT, ALL_NEAR or NONE_LEFT if the race is decided; otherwise None."""
@@ -258,7 +259,7 @@ class RaceRuns:
         medians = [
             statistics.median(walls)
             for runs in self._runs.values()
-            if (walls := [r.wall for r in runs if r.value is not None])
+            if (walls := [r.wall for r in runs if VALUE in r.figures])
         ]
         if lock in self._kept or not medians:
             return self._plan.timeout
@@ -270,5 +271,5 @@ class RaceRuns:
         walls = [r.wall for r in self._runs[lock]]
         if walls:
             return statistics.median(walls)
-        finished = [r.wall for runs in self._runs.values() for r in runs if r.value is not None]
+        finished = [r.wall for runs in self._runs.values() for r in runs if VALUE in r.figures]
         return statistics.median(finished) if finished else 0.0

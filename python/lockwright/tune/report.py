@@ -1,16 +1,18 @@
 """The report on a race, in the form of a comparison's report."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
-from lockwright.compare import metered, warnings
-from lockwright.compare.report import Report
-from lockwright.compare.store import Comparison
+from lockwright.compare.plan import Plan, cell_name
+from lockwright.compare.report import has_fixed_time, report_on
 from lockwright.compare.verdict import FIXED_TIME
+from lockwright.experiment import Runs
+from lockwright.experiment.report import Report
+from lockwright.experiment.store import Stored
 from lockwright.machine.meters import Meters
-from lockwright.run.record import Record
 from lockwright.tune import race
-from lockwright.tune.outcome import decide, gained, no_gain, outcome
+from lockwright.tune.outcome import Outcome, decide, gained, no_gain, outcome
 from lockwright.tune.preparation import FACTS, Preparation
 
 ENDINGS = {
@@ -22,53 +24,52 @@ ENDINGS = {
 }
 
 
-def _entered(comparison: Comparison, records: Sequence[Record]) -> Comparison:
-    """Return the comparison without the reserves that did not join."""
-    plan = comparison.plan
-    needed = {run.lock for run in records} | set(plan.locks) - set(plan.reserves)
-    locks = tuple(lock for lock in plan.locks if lock in needed)
-    reserves = tuple(lock for lock in plan.reserves if lock in needed)
-    return replace(comparison, plan=replace(plan, locks=locks, reserves=reserves))
-
-
 def make_report(
-    comparison: Comparison,
+    stored: Stored,
+    plan: Plan,
     title: str,
-    records: Sequence[Record],
+    runs: Runs,
     endings: Mapping[int, int],
     meters: Meters | None = None,
 ) -> Report:
     """Return the report. endings: of the races, by the number of threads; a race without one was
     stopped."""
-    plan = comparison.plan
-    begun = [count for count in plan.threads if any(r.threads == count for r in records)]
-    outcomes = [outcome(plan, records, count, endings.get(count, race.TIME_UP)) for count in begun]
-    preparation = Preparation.from_facts(comparison.provenance)
-    races = [
-        {
-            "threads": result.threads or None,
-            "best": result.standing.best,
-            "gain_shown": gained(result),
-            "bound": result.bound,
-            "no_gain": no_gain(plan, result),
-            "ended": ENDINGS[result.ending],
-            "left": result.standing.remaining,
-            "joined": [row.lock for row in result.rows if row.lock in plan.reserves],
-            "dropped": {lock: out._asdict() for lock, out in result.standing.dropped.items()},
-        }
-        for result in outcomes
-    ]
-    verdict = FIXED_TIME if comparison.has_fixed_time else decide(plan, outcomes, preparation)
-    comparison = _entered(comparison, records)
-    plan = comparison.plan
-    return Report(
-        comparison,
+    begun = [count for count in plan.threads if any(r.cell == cell_name(count) for r in runs)]
+    outcomes = [outcome(plan, runs, count, endings.get(count, race.TIME_UP)) for count in begun]
+    preparation = Preparation.from_facts(stored.facts)
+    is_fixed = has_fixed_time(stored.facts)
+    made = report_on(
+        stored,
+        _entered(plan, runs),
         title,
-        records,
+        runs,
         [result.rows for result in outcomes],
-        warnings.collect(plan, records),
-        verdict,
-        metered.tables(plan, records, meters.idle if meters else None),
-        meters.notes() if meters else [],
-        {FACTS: asdict(preparation) | {"races": races}},
+        FIXED_TIME if is_fixed else decide(plan, outcomes, preparation),
+        meters,
     )
+    races = [_facts(plan, result) for result in outcomes]
+    return replace(made, more={**made.more, FACTS: asdict(preparation) | {"races": races}})
+
+
+def _entered(plan: Plan, runs: Runs) -> Plan:
+    """Return the plan without the reserves that did not join."""
+    needed = {run.contender for run in runs} | set(plan.locks) - set(plan.reserves)
+    locks = tuple(lock for lock in plan.locks if lock in needed)
+    return replace(
+        plan, locks=locks, reserves=tuple(lock for lock in plan.reserves if lock in needed)
+    )
+
+
+def _facts(plan: Plan, result: Outcome) -> dict[str, Any]:
+    """Return a race's part of the JSON file."""
+    return {
+        "threads": result.threads or None,
+        "best": result.standing.best,
+        "gain_shown": gained(result),
+        "bound": result.bound,
+        "no_gain": no_gain(plan, result),
+        "ended": ENDINGS[result.ending],
+        "left": result.standing.remaining,
+        "joined": [row.contender for row in result.rows if row.contender in plan.reserves],
+        "dropped": {lock: out._asdict() for lock, out in result.standing.dropped.items()},
+    }

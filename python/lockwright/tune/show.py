@@ -1,33 +1,32 @@
-"""The report on a race as text in a terminal."""
+"""What is printed of a race besides the report of a comparison."""
 
 from rich.console import Console
 
 from lockwright.base.terminal import print_terms, print_wrapped
-from lockwright.compare import table
-from lockwright.compare.report import Report
+from lockwright.experiment.report import Report
 from lockwright.tune.preparation import Preparation
 
 
-def show(console: Console, report: Report) -> None:
-    """Print the advice, the locks that took part with the reasons, and the tables; nothing for a
-    race without a run."""
-    if not report.records:
+def preface(console: Console, report: Report) -> None:
+    """Print the advice, and the locks that took part with the reasons; nothing for a race without a
+    run."""
+    if not report.runs.all:
         return
-    preparation, plan = Preparation.from_facts(report.comparison.provenance), report.comparison.plan
+    preparation = Preparation.from_facts(report.facts)
     if preparation.sentence and preparation.sensitive:
         print_wrapped(console, "its profile: ", preparation.sentence, "")
         console.print()
     print_wrapped(console, "", "locks that were tried", "bold")
-    joined = [(lock, "one of the family of the lock that led") for lock in plan.reserves]
-    print_terms(console, [(lock.lock, lock.reason) for lock in preparation.candidates] + joined)
+    tried = [(lock.lock, lock.reason) for lock in preparation.candidates]
+    ran = {run.contender for run in report.runs}
+    joined = [lock for lock in preparation.reserves if lock in ran]
+    tried += [(lock, "one of the family of the lock that led") for lock in joined]
+    print_terms(console, tried)
     console.print()
-    table.show(console, report)
 
 
-def print_verdict(console: Console, report: Report, use: str) -> None:
-    """Print the sentence and the command that uses the best lock, or the changes to the program
-    that may help instead."""
-    if report.verdict.command is None:
-        for change in Preparation.from_facts(report.comparison.provenance).changes:
+def alternatives(console: Console, report: Report) -> None:
+    """Print the changes to the program that may help if no lock does."""
+    if report.todo is None:
+        for change in Preparation.from_facts(report.facts).changes:
             print_wrapped(console, "What may help instead: ", change, "")
-    table.print_verdict(console, report.verdict, use)

@@ -1,47 +1,18 @@
 """The options that `compare` and `tune` share."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import wraps
-from pathlib import Path
 from typing import Any
 
 import click
 
 from lockwright.commands.common import grammar
+from lockwright.commands.common.experiment_options import experiment_options
 from lockwright.commands.common.options import meter_options, other_lock_options, preload_option
+from lockwright.compare.request import Request
 
-
-@dataclass(frozen=True)
-class ComparisonOptions:
-    """The values of these options."""
-
-    threads: str | None
-    metric: str | None
-    unit: str | None
-    lower_is_better: bool
-    timeout: float
-    rwlock: str | None
-    spin: str | None
-    preload: tuple[str, ...]
-    energy: bool
-    counters: bool
-    prepare: str | None
-    json_file: Path | None
-    csv_file: Path | None
-    html_file: Path | None
-    db: Path | None
-    resume: bool
-    title: str | None
-    arguments: tuple[str, ...]
-
-    @property
-    def outputs(self) -> tuple[tuple[str, Path | None], ...]:
-        """The files of results, by option."""
-        return ("--json", self.json_file), ("--csv", self.csv_file), ("--html", self.html_file)
-
-
-_BEFORE: tuple[Callable[..., Any], ...] = (
+_OPTIONS: tuple[Callable[..., Any], ...] = (
     click.option("--threads", metavar="N,N,...", help="Thread counts that {threads} stands for."),
     click.option(
         "--metric",
@@ -55,38 +26,23 @@ _BEFORE: tuple[Callable[..., Any], ...] = (
     other_lock_options,
     preload_option(),
     *meter_options(),
-)
-"""The options at the beginning of the help."""
-_AFTER: tuple[Callable[..., Any], ...] = (
     click.option(
         "--prepare", metavar="SHELLCMD", help="Run this by sh before each run, unmeasured."
     ),
-    grammar.json_file("everything"),
-    grammar.csv_file("a line for each run"),
-    grammar.html_file(),
-    click.option(
-        "--db",
-        type=grammar.FILE,
-        metavar="FILE",
-        callback=grammar.writable,
-        help="Store the results in this SQLite file.",
-    ),
-    click.option("--resume", is_flag=True, help="Resume an interrupted comparison."),
-    click.option("--title", metavar="TEXT", help="Title of the report."),
+    experiment_options,
     grammar.command_line("-- CMD...", required=True),
 )
 
 
 def comparison_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options of `ComparisonOptions`, passed to the command as its argument `options`."""
+    """Add the options of `Request`, passed to the command as its argument `options`."""
 
     @wraps(command)
     def with_options(**values: Any) -> int:
-        options = ComparisonOptions(
-            **{field.name: values.pop(field.name) for field in fields(ComparisonOptions)}
-        )
+        values["output"] = values.pop("request")
+        options = Request(**{field.name: values.pop(field.name) for field in fields(Request)})
         return command(options=options, **values)
 
-    for option in reversed((*_BEFORE, *_AFTER)):
+    for option in reversed(_OPTIONS):
         with_options = option(with_options)
     return with_options

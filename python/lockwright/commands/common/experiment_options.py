@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import click
 
 from lockwright.commands.common import grammar
-from lockwright.experiment.conduct import Request
+from lockwright.experiment.request import Request
 
 _OPTIONS: tuple[Callable[..., Any], ...] = (
     grammar.json_file("every run and every figure"),

@@ -16,7 +16,8 @@ from lockwright.commands.common.options import (
     store_value,
 )
 from lockwright.experiment import Column, Experiment
-from lockwright.experiment.conduct import Request, conduct
+from lockwright.experiment.conduct import conduct
+from lockwright.experiment.request import Request
 from lockwright.machine.meters import Meters
 from lockwright.preload.locks import registry
 from lockwright.run.bench_program import Subject, metered, subjects

@@ -1,0 +1,78 @@
+"""`lockwright tune`: find the lock under which a program runs best, and confirm it."""
+
+from pathlib import Path
+
+import click
+
+from lockwright.commands.common import complete, grammar
+from lockwright.commands.common.comparison_options import comparison_options
+from lockwright.compare.request import Request
+
+
+@click.command("tune", context_settings={"allow_interspersed_args": False})
+@click.option(
+    "--budget",
+    metavar="TIME",
+    help="Time for everything, as in 90s, 5m or 1h.  [default: 5m, or 45s for a program"
+    " whose mutexes cost little]",
+)
+@click.option(
+    "--margin",
+    default=0.05,
+    show_default=True,
+    metavar="SHARE",
+    help="Ignore a smaller difference between locks.",
+)
+@grammar.locks("those of the advice", beside=" to try")
+@click.option(
+    "--rwlocks",
+    metavar="A,B,...",
+    shell_complete=complete.rwlocks,
+    help="Reader-writer locks to try too, separated by commas, or 'all'; the best of them is also"
+    " tried together with the best lock.  [default: those of the advice]",
+)
+@click.option(
+    "--profile",
+    "profile_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Take the advice from this profile, which 'lockwright profile -o' wrote; the program is"
+    " not profiled again.",
+)
+@click.option(
+    "--per-mutex",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also try a separate lock for each costly mutex, in half of the time, and write"
+    " the best plan to this file, for 'lockwright run --plan'.",
+)
+@comparison_options
+def command(
+    budget: str | None,
+    margin: float,
+    locks: str | None,
+    rwlocks: str | None,
+    profile_file: Path | None,
+    plan_file: Path | None,
+    options: Request,
+) -> int:
+    """Find the lock under which a program runs best, and confirm it.
+
+    A first run is profiled, as by 'lockwright profile', and the advice on the profile, as by
+    'lockwright advise', names the locks to try, with a few others in case it is wrong. Then it
+    runs the program in rounds, under each of some locks and the C library's mutex once per round.
+    A lock that is shown to be worse than another drops out, and a run is killed once it has taken
+    three times as long as the best lock's. It ends when one lock is left, when no other can be
+    better than the best by more than --margin, or when the budget is used up; and prints the gain
+    of the best lock with a confidence interval, or that there is none.
+
+    The time starts with the first run. Placeholders, --metric, --prepare and the files are those of
+    'lockwright compare'. Each run is saved when it ends: repeat the command with --resume if it was
+    interrupted.
+
+    Example: lockwright tune --threads 8 -- kccachetest wicked -th {threads} 20000
+    """
+    from lockwright.tune.conduct import Tuning, conduct
+
+    return conduct(Tuning(options, budget, margin, locks, rwlocks, profile_file, plan_file))

@@ -1,0 +1,151 @@
+"""The rule of a race: in each round every remaining lock runs once, until one of these ends it."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from lockwright.base.progress import duration, print_line
+from lockwright.compare.plan import Plan, at_threads, cell_name
+from lockwright.compare.runner import VALUE
+from lockwright.experiment import Runs
+from lockwright.experiment.model import Slot
+from lockwright.experiment.rules import Rounds, shuffled
+from lockwright.preload.families import family_of
+from lockwright.preload.locks import BASELINE, Registry
+from lockwright.preload.rwlocks import KEEP, parts_of
+from lockwright.tune.outcome import interim_sentence, outcome
+from lockwright.tune.race import ROUNDS_UP, TIME_UP, RaceRuns, Standing
+
+_FIRST_REPORT = 10.0
+"""Seconds after which the state is first reported; then each time they have doubled."""
+
+
+class Race(Rounds):
+    """The rule of a race at each number of threads, which share the time. endings: why each race
+    has ended, by the number of threads."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        registry: Registry,
+        seconds: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin. seconds: for all runs."""
+        super().__init__(VALUE, plan.runs)
+        self._plan = plan
+        self._registry = registry
+        self._clock = clock
+        self._end = clock() + seconds
+        self._threads = {cell_name(threads): threads for threads in plan.threads}
+        self._until: dict[str, float] = {}
+        self._began = self._next_report = 0.0
+        self._left = 0
+        self.endings: dict[int, int] = {}
+
+    @property
+    def is_open(self) -> bool:
+        return True
+
+    def needs_results(self, number: int) -> bool:
+        return True
+
+    def entrants(
+        self, cell: str, number: int, contenders: Sequence[str], runs: Runs
+    ) -> Sequence[str]:
+        threads = self._threads[cell]
+        self._begin(cell)
+        if self.endings[threads] == TIME_UP:
+            return ()
+        race_runs = RaceRuns(self._plan, threads, runs, number - 1)
+        standing = race_runs.standing()
+        ended = race_runs.ended(standing)
+        joining = self._joining(race_runs, standing, ended)
+        if ended is not None and not joining:
+            self.endings[threads] = ended
+            return ()
+        if joining:
+            print_line(f"related to the leader, also trying {', '.join(joining)}")
+        if number > 1 and self._clock() >= self._next_report:
+            self._report_state(threads, runs)
+            self._next_report = 2 * self._clock() - self._began
+        self._left = len(standing.remaining)
+        return self._order(cell, number, (*standing.remaining, *joining))
+
+    def _begin(self, cell: str) -> None:
+        """Give a race its share of the time when it begins."""
+        if cell not in self._until:
+            races, now = len(self._threads) - len(self._until), self._clock()
+            self._until[cell] = now + max(0.0, self._end - now) / races
+            self._began, self._next_report = now, now + _FIRST_REPORT
+            self.endings[self._threads[cell]] = ROUNDS_UP
+
+    def wanted(self, slot: Slot, runs: Runs) -> bool:
+        threads = self._threads[slot.cell]
+        if self.endings[threads] == TIME_UP:
+            return False
+        now = RaceRuns(self._plan, threads, runs)
+        if now.exit(slot.contender) is not None:
+            return False
+        if self._clock() + now.expected(slot.contender) > self._until[slot.cell]:
+            self.endings[threads] = TIME_UP
+            return False
+        return True
+
+    def limit(self, cell: str, lock: str, runs: Runs) -> float:
+        """Return the seconds that the next run of a lock may take."""
+        return RaceRuns(self._plan, self._threads[cell], runs).limit(lock)
+
+    def state(self, slot: Slot, runs: Runs) -> Sequence[str]:
+        locks = f"{self._left} lock{'' if self._left == 1 else 's'} left"
+        return locks, f"at most {duration(self._until[slot.cell] - self._clock())} left"
+
+    def _order(self, cell: str, number: int, remaining: Sequence[str]) -> Sequence[str]:
+        """Return the locks in the order of a round: in the first, the reference and then the locks
+        as chosen, so that a good one soon bounds the time of the others; later, shuffled."""
+        running = {*remaining, self._plan.reference, *self._plan.kept}
+        order = [lock for lock in self._plan.locks if lock in running]
+        return order if number == 1 else shuffled(order, cell, number)
+
+    def _joining(
+        self, race_runs: RaceRuns, standing: Standing, ended: int | None
+    ) -> tuple[str, ...]:
+        """Return the reserves that join: the best lock's family, and the best lock together with
+        the best reader-writer lock, if the leader is better than the baseline, once the race of the
+        others is decided or a first cut was made."""
+        reserves = self._plan.reserves
+        best = next((lock for lock in standing.remaining if lock != BASELINE), None)
+        if best is None or not reserves or any(map(race_runs.has_entered, reserves)):
+            return ()
+        if self._plan.other_library(best) is not None:
+            return ()
+        lead = race_runs.lead(best, BASELINE)
+        decided = ended is not None and (BASELINE in standing.dropped or lead.low > 0)
+        if not (decided or (ended is None and race_runs.cuts() and lead.mean > 0)):
+            return ()
+        return self._related(standing.remaining)
+
+    def _related(self, remaining: Sequence[str]) -> tuple[str, ...]:
+        """Return the reserves that the leaders suggest. remaining: the best first."""
+        own = [name for name in remaining if self._plan.other_library(name) is None]
+        parts = [parts_of(name) for name in own]
+        leader = next(lock for lock, rwlock in parts if (lock, rwlock) != (BASELINE, KEEP))
+        family = family_of(self._registry.find(leader))
+        rwlock = next((rwlock for _, rwlock in parts if rwlock != KEEP), KEEP)
+        best_lock = next((lock for lock, _ in parts if lock != BASELINE), BASELINE)
+        related = []
+        for name in self._plan.reserves:
+            its_lock, its_rwlock = parts_of(name)
+            if its_rwlock != KEEP:
+                joins = (its_lock, its_rwlock) == (best_lock, rwlock)
+            else:
+                joins = family_of(self._registry.find(its_lock)) == family
+            if joins:
+                related.append(name)
+        return tuple(related)
+
+    def _report_state(self, threads: int, runs: Runs) -> None:
+        """Print the result so far, since most programs are not lock-sensitive, and the user can
+        then stop early."""
+        interim = outcome(self._plan, runs, threads, TIME_UP)
+        if sentence := interim_sentence(self._plan, interim):
+            print_line(f"so far{at_threads(threads)}: {sentence}")
