@@ -96,7 +96,7 @@ def test_csv_has_a_line_per_run(compared: dict[str, Any]) -> None:
 def test_results_are_in_the_database(compared: dict[str, Any]) -> None:
     with sqlite3.connect(compared["sqlite"]) as base:
         assert base.execute("SELECT count(*) FROM run").fetchone() == (24,)
-        assert base.execute("SELECT count(finished) FROM comparison").fetchone() == (1,)
+        assert base.execute("SELECT count(finished) FROM experiment").fetchone() == (1,)
 
 
 def test_report_is_self_contained_and_escapes_its_title(compared: dict[str, Any]) -> None:
@@ -285,8 +285,8 @@ def test_files_are_written_after_the_pipe_is_closed(
     process.stdout.close()
     assert process.wait(60) == 128 + 13
     assert json.loads(target.read_text())["plan"]["runs"] == 3
-    with sqlite3.connect(tmp_path / "state/lockwright/comparisons.sqlite") as base:
-        assert base.execute("SELECT count(finished) FROM comparison").fetchone() == (1,)
+    with sqlite3.connect(tmp_path / "state/lockwright/experiments.sqlite") as base:
+        assert base.execute("SELECT count(finished) FROM experiment").fetchone() == (1,)
 
 
 def test_progress_is_written_to_the_terminal_only(

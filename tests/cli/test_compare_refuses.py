@@ -202,7 +202,8 @@ RESUME=1; export RESUME
 python3 -c "
 import sqlite3
 base = sqlite3.connect('$DISK/db')
-print('runs', *base.execute('SELECT count(*), count(DISTINCT lock || round) FROM run').fetchone())
+rows = base.execute('SELECT count(*), count(DISTINCT contender || round) FROM run').fetchone()
+print('runs', *rows)
 "
 """
 

@@ -37,7 +37,9 @@ class Interrupted:
             return []
         base = sqlite3.connect(self.db, timeout=20)
         try:
-            return base.execute("SELECT lock, round, started FROM run ORDER BY rowid").fetchall()
+            return base.execute(
+                "SELECT contender, round, started FROM run ORDER BY rowid"
+            ).fetchall()
         except sqlite3.OperationalError:
             return []
         finally:

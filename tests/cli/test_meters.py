@@ -4,14 +4,12 @@ import csv
 import json
 import math
 import os
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from lockwright.cli import main
-from lockwright.compare.store import Store
 from lockwright.machine import meters
 from lockwright.machine.perf import counters
 from lockwright.machine.perf.counters import USER_ONLY, Counting
@@ -254,20 +252,3 @@ def test_operations_of_a_run() -> None:
     assert metered.operations(lines, measured=True) == 5
     assert metered.operations([{"operations": 3, "acquisitions": 9}]) == 3
     assert metered.operations([{"kind": "result", "clock_ns": 3.0}]) is None
-
-
-def test_results_without_meters_can_be_read(tmp_path: Path) -> None:
-    """A results file without the column gets it and loses no data."""
-    path = tmp_path / "old.sqlite"
-    Store(path).close()
-    with sqlite3.connect(path) as connection:
-        connection.execute("ALTER TABLE run DROP COLUMN meters")
-        connection.execute(
-            "INSERT INTO run (comparison, threads, round, lock, outcome, wall, user, system,"
-            " voluntary, involuntary, note, started)"
-            " VALUES (1, 0, 1, 'ttas', 'finished', 1, 1, 1, 1, 1, '', '')"
-        )
-    for _ in range(2):
-        Store(path).close()
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT lock, meters FROM run").fetchall() == [("ttas", "{}")]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from advise import examples
-from lockwright.compare import safest, stats
+from lockwright.compare import safest
+from lockwright.compare.experiment import ranking
 from lockwright.compare.verdict import Verdict, decide
 from lockwright.preload.locks import Registry
 from lockwright.tune import outcome, race
@@ -41,7 +42,7 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def compared(values: Mapping[str, Sequence[float]]) -> Verdict:
     plan = test_stats.plan(tuple(values))
-    return decide(plan, [stats.summarise(plan, test_stats.runs(**values), 4)])
+    return decide(plan, [ranking(plan, test_stats.runs(**values), 4)])
 
 
 def tuned(seconds: Mapping[str, Sequence[float]]) -> Verdict:

@@ -4,18 +4,19 @@ import math
 import random
 import re
 import shlex
-import statistics
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from lockwright.base import numbers
-from lockwright.compare import stats
+from lockwright.compare.experiment import declare, no_runs, ranking
 from lockwright.compare.plan import Plan
 from lockwright.compare.verdict import decide
 from lockwright.compare.warnings import collect
-from lockwright.run.record import Record
+from lockwright.experiment import Run, Runs
 from lockwright.stats import inference
+from support.made_runs import made_run
 
 
 def plan(locks: tuple[str, ...] = ("pthread", "a", "b"), **changes: object) -> Plan:
@@ -34,27 +35,11 @@ def plan(locks: tuple[str, ...] = ("pthread", "a", "b"), **changes: object) -> P
     return Plan(**(fields | changes))  # type: ignore[arg-type]
 
 
-def run(lock: str, number: int, value: float | None, **changes: object) -> Record:
-    fields: dict[str, object] = {
-        "threads": 4,
-        "round": number,
-        "lock": lock,
-        "outcome": "finished" if value is not None else "timeout",
-        "value": value,
-        "wall": 1.0,
-        "user": 1.0,
-        "system": 0.0,
-        "voluntary": 0,
-        "involuntary": 0,
-        "others": 0.0,
-        "status": 0,
-        "note": "",
-        "started": "",
-    }
-    return Record(**(fields | changes))  # type: ignore[arg-type]
+def run(lock: str, number: int, value: float | None, **changes: Any) -> Run:
+    return made_run(lock, number, value, **({"threads": 4} | changes))
 
 
-def runs(**values: Sequence[float | None]) -> list[Record]:
+def runs(**values: Sequence[float | None]) -> list[Run]:
     return [
         run(lock, number, value)
         for lock, series in values.items()
@@ -180,14 +165,14 @@ def test_modified_z_scores() -> None:
 def test_marks_and_order(changes: dict[str, object], values: Sequence[float]) -> None:
     """Best first; the limit of `=` is 95 % of the best rate, and the best time / 0.95."""
     pthread, a, b = ([value] * 3 for value in values)
-    table = stats.summarise(plan(**changes), runs(pthread=pthread, a=a, b=b), 4)  # type: ignore[arg-type]
-    assert [(s.lock, s.mark) for s in table] == [("a", "*"), ("b", "="), ("pthread", "")]
+    table = ranking(plan(**changes), runs(pthread=pthread, a=a, b=b), 4)  # type: ignore[arg-type]
+    assert [(s.contender, s.mark) for s in table] == [("a", "*"), ("b", "="), ("pthread", "")]
 
 
 def test_a_lock_that_did_not_finish_every_run_cannot_win() -> None:
     """Its median has no mark; a lock without a finished run comes last."""
-    table = stats.summarise(plan(), runs(pthread=[10] * 3, a=[99, 99, None], b=[None, None]), 4)
-    assert [(s.lock, s.mark, s.median) for s in table] == [
+    table = ranking(plan(), runs(pthread=[10] * 3, a=[99, 99, None], b=[None, None]), 4)
+    assert [(s.contender, s.mark, s.median) for s in table] == [
         ("a", "", 99),
         ("pthread", "*", 10),
         ("b", "", None),
@@ -199,8 +184,8 @@ def test_a_lock_that_did_not_finish_every_run_cannot_win() -> None:
 
 def test_ratio_uses_only_rounds_that_both_finished() -> None:
     """The second round, which pthread did not finish, is left out."""
-    table = stats.summarise(plan(), runs(pthread=[10, None, 40], a=[20, 90, 80]), 4)
-    ratio = next(s.ratio for s in table if s.lock == "a")
+    table = ranking(plan(), runs(pthread=[10, None, 40], a=[20, 90, 80]), 4)
+    ratio = next(s.ratio for s in table if s.contender == "a")
     assert ratio is not None
     assert ratio.value == pytest.approx(2)
     assert ratio.rounds == 2
@@ -209,16 +194,18 @@ def test_ratio_uses_only_rounds_that_both_finished() -> None:
 def test_warm_up_runs_do_not_count_but_their_timeouts_do() -> None:
     """A lock that hangs in the warm-up and again is given up."""
     records = [run("a", 0, 1000), run("a", 1, 10), run("a", 2, 10)]
-    table = stats.summarise(plan(), records, 4)
-    assert next(s for s in table if s.lock == "a").median == 10
-    assert stats.has_given_up([run("a", 0, None), run("a", 1, None)], 4, "a")
-    assert not stats.has_given_up([run("a", 0, None), run("a", 1, None, threads=2)], 4, "a")
+    table = ranking(plan(), records, 4)
+    assert next(s for s in table if s.contender == "a").median == 10
+    experiment = declare(plan(threads=(2, 4)), no_runs)
+    killed = Runs([run("a", 0, None), run("a", 1, None)])
+    assert experiment.gave_up(killed, "4 threads", "a")
+    assert not experiment.gave_up(killed, "2 threads", "a")
 
 
 def test_verdict_names_the_winner_and_the_command() -> None:
     """The command has the number of threads in place of {threads}."""
     records = runs(pthread=[10, 10.1, 9.9], a=[20, 20.1, 20], b=[5, 5.1, 5])
-    verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
+    verdict = decide(plan(), [ranking(plan(), records, 4)])
     assert verdict.sentence.startswith("a is best at 4 threads: 2.00 times as good as pthread")
     assert verdict.command == "lockwright run --lock a -- prog 4"
 
@@ -233,9 +220,7 @@ def test_verdict_on_several_numbers_of_threads_is_two_sentences() -> None:
             for number, value in enumerate(values, 1)
         ]
     comparison = plan(threads=(1, 2, 4, 8), metric=None, lower_is_better=True)
-    verdict = decide(
-        comparison, [stats.summarise(comparison, records, n) for n in comparison.threads]
-    )
+    verdict = decide(comparison, [ranking(comparison, records, n) for n in comparison.threads])
     assert verdict.sentence == (
         "a is best at 4 threads: 2.00 times as fast as pthread (95 % CI 1.95 to 2.05). "
         "At 1 thread the program is not lock-sensitive: every lock is within 10 % of pthread; "
@@ -252,7 +237,7 @@ def test_verdict_prefers_a_shown_gain_to_the_best_median() -> None:
     comparison = plan(("pthread", "a", "b", "c"))
     wild, steady = [40, 14, 5], [13, 13.1, 12.9]
     records = runs(pthread=[10, 10.1, 9.9], a=wild, b=steady, c=[10.1, 10, 10.1])
-    verdict = decide(comparison, [stats.summarise(comparison, records, 4)])
+    verdict = decide(comparison, [ranking(comparison, records, 4)])
     assert verdict.sentence.startswith("b is shown to be better at 4 threads: 1.30 times as good")
 
 
@@ -264,7 +249,7 @@ def test_verdict_states_that_locks_do_not_matter() -> None:
             a=[10 - noise, 10, 10 + noise],
             b=[10 + noise, 10 - noise, 10],
         )
-        verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
+        verdict = decide(plan(), [ranking(plan(), records, 4)])
         assert words in verdict.sentence
         assert verdict.command is None
 
@@ -272,7 +257,7 @@ def test_verdict_states_that_locks_do_not_matter() -> None:
 def test_verdict_names_the_most_promising_lock() -> None:
     """It is the lock with the best ratio; the verdict has its interval and the command."""
     records = runs(pthread=[10, 14, 8], a=[13, 12, 14], b=[15, 17, 13])
-    verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
+    verdict = decide(plan(), [ranking(plan(), records, 4)])
     assert verdict.sentence.startswith("At 4 threads no lock is shown to differ from pthread. ")
     assert re.search(
         r"The most promising is b at 4 threads: 1\.44 times as good as pthread "
@@ -291,7 +276,7 @@ def test_verdict_names_the_most_promising_lock() -> None:
 def test_verdict_distinguishes_worse_locks_from_no_difference() -> None:
     """A program on which other locks are worse is lock-sensitive."""
     records = runs(pthread=[10, 10.1, 9.9], a=[2, 2.1, 2], b=[10, 10.1, 10])
-    verdict = decide(plan(), [stats.summarise(plan(), records, 4)])
+    verdict = decide(plan(), [ranking(plan(), records, 4)])
     assert verdict.sentence == (
         "At 4 threads no lock is shown to be better than pthread, and a is shown to be worse (0.20 "
         "times as good)."
@@ -310,7 +295,7 @@ def test_verdict_names_a_few_worse_locks_and_counts_many(number: int, words: str
     values = {name: [i * v for v in (1, 1.01, 1)] for i, name in enumerate(names, 1)}
     comparison = plan(("pthread", *names))
     records = runs(pthread=[10, 10.1, 10], **values)
-    verdict = decide(comparison, [stats.summarise(comparison, records, 4)])
+    verdict = decide(comparison, [ranking(comparison, records, 4)])
     assert verdict.sentence.endswith(f"no lock is shown to be better than pthread, {words}.")
 
 
@@ -323,7 +308,7 @@ def test_each_warning_has_its_cause() -> None:
     """Spread, first run, outlier, load and short runs each cause one warning."""
     steady: list[float | None] = [10, 10.1, 9.9, 10, 10.1]
 
-    def warnings(records: list[Record]) -> list[str]:
+    def warnings(records: list[Run]) -> list[str]:
         return collect(plan(runs=5), records)
 
     assert any("rel. sd" in w and "a at 4" in w for w in warnings(runs(a=[10, 12, 8, 11, 9])))
@@ -344,7 +329,7 @@ def test_a_noisy_machine_gets_one_warning_of_each_kind() -> None:
         for lock in ("pthread", "a", "b")
         for number, value in enumerate(wild, 1)
     ]
-    records = [replace(each, others=0.3, wall=0.01) for each in records]
+    records = [replace(each, details={"others": 0.3}, wall=0.01) for each in records]
     found = collect(plan(threads=(1, 2, 16), runs=7), records)
     assert len(found) == 4
     assert "in 9 of 9 rows, rel. sd is above 5 %, highest with b at 1 thread" in found[0]
@@ -381,15 +366,3 @@ def test_a_small_number_has_no_exponent() -> None:
     values = (0.0, 1.1e-5, 0.00123, 0.5, 3.14, 1234.5)
     texts = ["0", "<0.001", "0.0012", "0.5", "3.1", "1,234"]
     assert [numbers.with_unit(value, "") for value in values] == texts
-
-
-def test_the_order_of_locks_differs_between_rounds() -> None:
-    """Each lock runs once a round, none always first; the order is reproducible."""
-    comparison = plan(("pthread", "a", "b", "c"), runs=40, warmup=1)
-    slots = list(comparison.slots())
-    assert slots == list(comparison.slots())
-    rounds = [slots[i : i + 4] for i in range(0, len(slots), 4)]
-    assert [{slot.lock for slot in each} for each in rounds] == [{"pthread", "a", "b", "c"}] * 41
-    firsts = statistics.multimode([each[0].lock for each in rounds])
-    assert {each[0].lock for each in rounds} == {"pthread", "a", "b", "c"}
-    assert sum(each[0].lock in firsts for each in rounds) < 41

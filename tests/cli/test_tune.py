@@ -148,7 +148,7 @@ def test_an_interrupted_race_states_its_result_and_can_be_resumed(
     assert done.returncode == 0, done.stderr
     assert count_runs(base) > before
     with sqlite3.connect(base) as connection:
-        rows_ = connection.execute("SELECT count(*), count(finished) FROM comparison")
+        rows_ = connection.execute("SELECT count(*), count(finished) FROM experiment")
         assert rows_.fetchone() == (1, 1)
 
 
@@ -286,7 +286,7 @@ def test_an_insensitive_program_is_reported(cli: Cli, picky: Picky, tmp_path: Pa
         (["--profile", "x", "--locks", "ttas"], ["--locks and --profile exclude each other"]),
         (["--per-mutex", "/nowhere/x"], ["cannot write --per-mutex /nowhere/x"]),
         (["--per-mutex", "x", "--locks", "ttas"], ["--per-mutex needs a profile"]),
-        (["--resume"], ["no interrupted comparison of this command"]),
+        (["--resume"], ["no interrupted tuning of this command"]),
         (["--unit", "s"], ["--unit is given without --metric"]),
     ],
 )

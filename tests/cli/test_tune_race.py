@@ -6,22 +6,32 @@ import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from lockwright.compare.plan import Plan, Slot
+from lockwright.compare.experiment import declare
+from lockwright.compare.plan import Plan
 from lockwright.compare.verdict import Verdict
+from lockwright.experiment import (
+    FAILED,
+    FINISHED,
+    TIMEOUT,
+    Cell,
+    Contender,
+    Outcome,
+    Run,
+    Runs,
+    carry_out,
+)
 from lockwright.preload import locks
-from lockwright.preload.rwlocks import parts_of
-from lockwright.run.record import FAILED, FINISHED, TIMEOUT, Record
 from lockwright.stats.inference import t_quantile
 from lockwright.stats.sequential import interval
 from lockwright.tune import budget, candidates, race
 from lockwright.tune.outcome import decide, gained, outcome
 from lockwright.tune.preparation import Preparation
 from lockwright.tune.race import RaceRuns
-from lockwright.tune.session import Session
+from lockwright.tune.rule import Race
+from support.made_runs import made_run
 
 
 def plan(*locks: str, metric: str | None = None, budget: float = 300) -> Plan:
@@ -40,12 +50,12 @@ def plan(*locks: str, metric: str | None = None, budget: float = 300) -> Plan:
     )
 
 
-def run(lock: str, number: int, seconds: float, outcome: str = FINISHED) -> Record:
-    value = seconds if outcome == FINISHED else None
-    return Record(0, number, lock, outcome, value, seconds, 0, 0, 0, 0, 0.0, 0, "why", "")
+def run(lock: str, number: int, seconds: float, ended: str = FINISHED) -> Run:
+    value = seconds if ended == FINISHED else None
+    return made_run(lock, number, value, ended=ended, wall=seconds, note="why")
 
 
-def runs(seconds: Mapping[str, Sequence[float]]) -> list[Record]:
+def runs(seconds: Mapping[str, Sequence[float]]) -> list[Run]:
     return [
         run(lock, number, value)
         for lock, values in seconds.items()
@@ -145,7 +155,7 @@ def test_rates_reverse_the_order() -> None:
         ([run("ttas", 1, 1.0), run("ttas", 2, 1.0, FAILED)], {"ttas": race.FAILED}),
     ],
 )
-def test_failed_and_killed_runs(records: list[Record], dropped: Mapping[str, str]) -> None:
+def test_failed_and_killed_runs(records: list[Run], dropped: Mapping[str, str]) -> None:
     """One failed run drops a lock; of killed runs one does, or two if another run finished."""
     standing = RaceRuns(plan("ttas"), 0, [run("pthread", 1, 1.0), *records]).standing()
     assert {lock: reason.how for lock, reason in standing.dropped.items()} == dropped
@@ -204,7 +214,7 @@ def test_a_gain_of_two_rounds_is_none_without_an_interval(others: int) -> None:
     result = outcome(plan(*list(seconds)[1:]), runs(seconds), 0, race.TIME_UP)
     assert result.best is not None
     ratio = result.best.ratio
-    assert result.best.lock == "ttas"
+    assert result.best.contender == "ttas"
     assert ratio is not None
     assert (ratio.low is not None) == bool(others)
     assert gained(result) == (ratio.low is not None and ratio.low > 1)
@@ -219,7 +229,7 @@ def test_a_median_of_other_rounds_is_not_near_the_best() -> None:
     """After the first round, in which all were faster, futex did not run again."""
     rates = {"pthread": [700.0, *around(500)], "ttas": [705.0, *around(495)], "futex": [655.0]}
     rows = outcome(plan("ttas", "futex", metric="x"), runs(rates), 0, race.TIME_UP).rows
-    assert {row.lock: row.mark for row in rows} == {"pthread": "*", "ttas": "=", "futex": ""}
+    assert {row.contender: row.mark for row in rows} == {"pthread": "*", "ttas": "=", "futex": ""}
 
 
 def test_no_gain_names_the_locks_that_are_worse() -> None:
@@ -315,27 +325,24 @@ class Machine:
         self._draw = random.Random(5)
         self._seconds = seconds
 
-    def measure(self, slot: Slot, library: Path, limit: float) -> Record:
-        assert library == Path(parts_of(slot.lock)[0])
-        taken = self._seconds[slot.lock] * self._draw.lognormvariate(0, 0.1)
+    def measure(self, _: Cell, contender: Contender, number: int) -> Outcome:
+        taken = self._seconds[contender.name] * self._draw.lognormvariate(0, 0.1)
         self.now += taken
-        return run(slot.lock, slot.round, taken)
+        return run(contender.name, number, taken)
 
 
-def run_race(machine: Machine, race_plan: Plan, registry: object) -> Session:
+def run_race(machine: Machine, race_plan: Plan, registry: object) -> Runs:
     """Run a race to its end on a made-up machine."""
-    store = SimpleNamespace(records=lambda _: [], add=lambda *_: None)
-    session = Session(SimpleNamespace(plan=race_plan), store, registry, machine)  # type: ignore[arg-type]
     assert race_plan.budget is not None
-    session.carry_out(race_plan.budget, lambda: machine.now)
-    return session
+    rule = Race(race_plan, registry, race_plan.budget, lambda: machine.now)  # type: ignore[arg-type]
+    return carry_out(declare(race_plan, machine.measure, rule=rule))
 
 
 def progress_lines(seconds: Mapping[str, float], capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return the lines that a race of 100 s prints while it runs."""
     machine = Machine(seconds)
     race_plan = plan(*(lock for lock in seconds if lock != "pthread"), budget=100)
-    run_race(machine, race_plan, SimpleNamespace(path_of=Path))
+    run_race(machine, race_plan, SimpleNamespace())
     lines = capsys.readouterr().err.splitlines()
     return [line.partition("so far: ")[2] for line in lines if "so far: " in line]
 
@@ -371,19 +378,18 @@ def test_the_family_of_the_leading_lock_joins(
     reserves = ("mutexee", "go-mutex", "clof")
     race_plan = replace(plan("futex", "hmcs", *reserves), reserves=reserves)
     registry = SimpleNamespace(
-        path_of=Path,
         find=lambda name: SimpleNamespace(
             name=name, category=FAMILIES[name], parking=True, yields=False
         ),
     )
-    records = run_race(machine, race_plan, registry).records
-    assert {run.lock for run in records} & set(reserves) == joined
+    records = run_race(machine, race_plan, registry).all
+    assert {run.contender for run in records} & set(reserves) == joined
     standing = RaceRuns(race_plan, 0, records).standing()
     assert standing.best == best
     rows = outcome(race_plan, records, 0, race.ONE_LEFT).rows
-    assert {row.lock for row in rows} == {"pthread", "futex", "hmcs", *joined}
+    assert {row.contender for row in rows} == {"pthread", "futex", "hmcs", *joined}
     if joined:
-        first = {run.lock: run.round for run in reversed(records)}
+        first = {run.contender: run.round for run in reversed(records)}
         assert min(first[lock] for lock in joined) > race.LEAST_ROUNDS
 
 
@@ -405,13 +411,12 @@ def test_the_best_lock_joins_with_the_best_reader_writer_lock(
     machine = Machine(dict.fromkeys(("pthread", *first, *reserves), 1.0) | seconds)
     race_plan = replace(plan(*first, *reserves), reserves=reserves)
     registry = SimpleNamespace(
-        path_of=Path,
         find=lambda name: SimpleNamespace(
             name=name, category=FAMILIES.get(name, "none"), parking=True, yields=False
         ),
     )
-    session = run_race(machine, race_plan, registry)
-    assert {record.lock for record in session.records} & set(reserves) == joined
+    made = run_race(machine, race_plan, registry)
+    assert {run.contender for run in made} & set(reserves) == joined
 
 
 def test_a_lock_that_joins_late_is_ranked_by_the_rounds_that_it_shares() -> None:

@@ -18,7 +18,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,15 @@ from typing import Any
 from lockwright import cli
 from lockwright.base.errors import LockwrightError, explain
 from lockwright.compare import baseline
-from lockwright.compare import stats as comparison_stats
+from lockwright.compare.experiment import ranking
 from lockwright.compare.plan import Plan
-from lockwright.compare.store import Store as ComparisonStore
 from lockwright.elf import file as elf
 from lockwright.elf.debug_files import build_id, debug_file
 from lockwright.elf.lines import addresses_of
 from lockwright.elf.symbols import SymbolTable
+from lockwright.experiment import Runs
+from lockwright.experiment.session import difference
+from lockwright.experiment.store import Store as ExperimentStore
 from lockwright.machine import calibration
 from lockwright.metrics import exposition, segment
 from lockwright.metrics.call_sites import CallSites
@@ -41,8 +43,6 @@ from lockwright.predict.derive import check, derive
 from lockwright.preload import counters, locks
 from lockwright.preload.layouts import layouts
 from lockwright.profile import record as profiles
-from lockwright.run import resume
-from lockwright.run.record import Record
 from lockwright.simulate import machine
 from lockwright.simulate import model as models
 from lockwright_lab import PACKAGE
@@ -57,6 +57,7 @@ from predict import examples
 from support import buffer_reader
 from support.file_faults import mutate
 from support.made_profile import made_profile
+from support.made_runs import made_run
 
 #: Seconds of processor time, and of all time, after which a reader counts as hung. The second is
 #: long, for a machine may stop a process for minutes.
@@ -156,34 +157,32 @@ def _write_database(path: Path) -> None:
     store.close()
 
 
-def _comparison() -> tuple[Plan, list[Record]]:
+def _comparison() -> tuple[Plan, Runs]:
     locks = ("pthread", "futex")
     plan = Plan(("x",), locks, (0,), 3, 0, None, "s", True, 60.0, None)
-    records = [
-        Record(0, n, lock, "finished", 1.0 + n, 1.0, 1.0, 0.0, 0, 0, None, 0, "", "")
-        for n in (1, 2, 3)
-        for lock in locks
-    ]
-    return plan, records
+    return plan, Runs(made_run(lock, n, 1.0 + n) for n in (1, 2, 3) for lock in locks)
 
 
 def _write_baseline(path: Path) -> None:
-    plan, records = _comparison()
+    plan, runs = _comparison()
     document = {
         "schema": 1,
         "started": "2026-01-01T00:00:00+00:00",
-        "plan": asdict(plan) | {"threads": [None]},
+        "plan": plan.stored(),
         "provenance": {"cpu": "x", "findings": [{"name": "others", "level": "warn"}]},
-        "runs": [asdict(record) | {"threads": None} for record in records],
+        "runs": [
+            {"threads": None, "lock": r.contender, "round": r.round, "value": r.figures["value"]}
+            for r in runs
+        ],
     }
     path.write_text(json.dumps(document))
 
 
 def _compare_with_baseline(path: Path) -> None:
-    plan, records = _comparison()
+    plan, runs = _comparison()
     earlier = baseline.read(path)
     baseline.check(earlier, plan, True)
-    tables = [comparison_stats.summarise(plan, records, 0)]
+    tables = [ranking(plan, runs, 0)]
     change = baseline.compare(earlier, plan, tables, {"cpu": "x"}, 0.05)
     print(change.sentence(), *change.conditions, json.dumps(change.as_json()))
 
@@ -226,21 +225,23 @@ def _write_model(path: Path) -> None:
 
 
 def _write_comparison(path: Path) -> None:
-    plan, records = _comparison()
-    results = ComparisonStore(path)
-    comparison = results.begin(plan, {"cpu": "x"}, {"mutexes": 1})
-    for record in records:
-        results.add(comparison, record)
+    plan, runs = _comparison()
+    results = ExperimentStore(path)
+    stored = results.begin("comparison", plan.stored(), {"cpu": "x", "probe": {"mutexes": 1}})
+    results.add_session(stored, "box", {"cpu": "x"})
+    for run in runs:
+        results.add(stored, run)
     results.close()
 
 
 def _resume_comparison(path: Path) -> None:
-    results = ComparisonStore(path)
+    results = ExperimentStore(path)
     plan, _ = _comparison()
-    for comparison in results.unfinished():
-        comparison.plan.difference(plan)
-        resume.check_not_running(comparison.owner, "comparison")
-        comparison_stats.summarise(plan, results.records(comparison), 0)
+    for stored in results.unfinished("comparison"):
+        difference(stored.plan, plan.stored())
+        results.adopt(stored)
+        results.sessions(stored)
+        ranking(plan, results.runs(stored), 0)
     results.close()
 
 

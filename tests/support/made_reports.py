@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from support.made_profile import made_profile
+from support.made_runs import made_run
 
 if TYPE_CHECKING:
     from lockwright.predict.show import Header
@@ -46,39 +47,27 @@ def bare_profile(folder: Path) -> Path:
 
 def comparison(folder: Path) -> Path:
     """Write the report of `lockwright compare` at three numbers of threads; one lock times out."""
-    from lockwright.compare import html, report
+    from lockwright.compare import report
+    from lockwright.compare.experiment import declare, no_runs
     from lockwright.compare.plan import Plan
-    from lockwright.compare.store import Comparison
-    from lockwright.run.record import FINISHED, TIMEOUT, Record
+    from lockwright.experiment import Runs, page
+    from lockwright.experiment.schedule import Schedule
+    from lockwright.experiment.store import Stored
 
     draw = random.Random(1)
     command = ("benchmark", "--threads", "{threads}")
     plan = Plan(command, LOCKS, (1, 4, 16), 5, 1, "rate: (.*)", "op/s", False, 60, None)
-    records = []
-    for slot in plan.slots():
-        timed_out = slot.lock == "ttas" and slot.threads == 16
-        rate = 1e5 * (1 + LOCKS.index(slot.lock) / 5) / slot.threads**0.3 * draw.gauss(1, 0.02)
-        records.append(
-            Record(
-                slot.threads,
-                slot.round,
-                slot.lock,
-                TIMEOUT if timed_out else FINISHED,
-                None if timed_out else rate,
-                wall=2.0,
-                user=3.0,
-                system=0.1,
-                voluntary=200,
-                involuntary=20,
-                others=0.01,
-                status=0,
-                note="",
-                started="2026-01-02T03:04:05+00:00",
-            )
-        )
-    stored = Comparison(1, "then", "now", "", plan, {}, {"mutexes": 3, "acquisitions": 4000})
+    runs = Runs()
+    for slot in Schedule(declare(plan, no_runs), runs).remaining():
+        threads = int(slot.cell.split()[0])
+        timed_out = slot.contender == "ttas" and threads == 16
+        rate = 1e5 * (1 + LOCKS.index(slot.contender) / 5) / threads**0.3 * draw.gauss(1, 0.02)
+        value = None if timed_out else rate
+        runs.add(made_run(slot.contender, slot.round, value, threads=threads, others=0.01))
+    facts = {"probe": {"mutexes": 3, "acquisitions": 4000}}
+    stored = Stored(1, "comparison", plan.stored(), facts, "", "then", "now")
     path = folder / "comparison.html"
-    path.write_text(html.render(report.make(stored, "A comparison", records)))
+    path.write_text(page.render(report.make(stored, plan, "A comparison", runs)))
     return path
 
 

@@ -50,13 +50,9 @@ class Session:
         """Make one run, and return it without storing it."""
         experiment, started = self.experiment, now()
         cell, contender = experiment.cell(slot.cell), experiment.contender(slot.contender)
-        made = experiment.run(cell, contender, slot.round)
-        return Run(
-            **vars(with_figures(made, experiment.figures)),
-            slot=slot,
-            started=started,
-            machine=self.machine,
-        )
+        made = with_figures(experiment.run(cell, contender, slot.round), experiment.figures)
+        what = (made.ended, made.wall, made.figures, made.note, made.details)
+        return Run(*what, slot, started, self.machine)
 
     def _make_together(
         self,

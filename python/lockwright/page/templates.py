@@ -21,8 +21,8 @@ _PACKAGE = Path(__file__).parents[1]
 def fill(
     template: str, data: Mapping[str, object], *, root: Path = _PACKAGE, **values: object
 ) -> str:
-    """Return the file as text. template: path in the package, as in "compare/page/page.html". data:
-    the data of the scripts, with `locks` and `baseline`. root: the folder of another package.
+    """Return the file as text. template: path in the package, as in "experiment/page/page.html".
+    data: the data of the scripts, with `locks` and `baseline`. root: the folder of another package.
     values: the variables of the template. Raises ValueError for numbers in data that are not
     finite."""
     return _environment(root).get_template(template).render(data=data, **values)

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
-from lockwright.compare.plan import UNSPECIFIED, Slot
-from lockwright.compare.runner import Runner
+from lockwright.compare.plan import UNSPECIFIED
+from lockwright.compare.runner import VALUE, Runner
 from lockwright.machine import calibration
 from lockwright.preload.locks import registry
 from lockwright.stats.near import NEAR
@@ -62,8 +62,8 @@ def alternate(program: RealProgram, lock: str, other: str, pairs: int, timeout: 
         for number in range(1, pairs + 1):
             values = {}
             for name in (lock, other) if number % 4 < 2 else (other, lock):
-                slot = Slot(UNSPECIFIED, number, name)
-                values[name] = runner.measure(slot, known.path_of(name)).value
+                made = runner.measure(UNSPECIFIED, name, known.path_of(name))
+                values[name] = made.figures.get(VALUE)
             first, second = values[lock], values[other]
             if first and second and min(first, second) > 0:
                 logarithms.append(sign * math.log(first / second))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lockwright.calibrate.report import Report
-from lockwright.compare import stats
+from lockwright.experiment.declaration import GIVE_UP
 from lockwright.run.bench_program import Outcome, Subject, run
 
 from lockwright_lab.bench.cases import Case, timing
@@ -39,7 +39,7 @@ class RoundResults:
 
     def gave_up(self, case: Case) -> bool:
         """Return True if the case was killed so often that it is not run again."""
-        return self.timed_out[case] >= stats.GIVE_UP
+        return self.timed_out[case] >= GIVE_UP
 
 
 @dataclass(frozen=True)

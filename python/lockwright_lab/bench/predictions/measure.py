@@ -11,8 +11,8 @@ from pathlib import Path
 from lockwright.base import invocation
 from lockwright.base.errors import LockwrightError
 from lockwright.calibrate.report import progress
-from lockwright.compare.plan import UNSPECIFIED, Slot
-from lockwright.compare.runner import Runner
+from lockwright.compare.plan import UNSPECIFIED
+from lockwright.compare.runner import VALUE, Runner
 from lockwright.preload.locks import Registry
 from lockwright.run import record
 from lockwright.simulate.figures import BASELINE
@@ -146,11 +146,12 @@ def _run(
     registry: Registry,
     limits: Limits,
 ) -> Run:
-    done = runner.measure(Slot(UNSPECIFIED, number + 1, lock), registry.path_of(lock))
+    done = runner.measure(UNSPECIFIED, lock, registry.path_of(lock))
+    value = done.figures.get(VALUE)
     place = (subject.name, subject.threads, lock, number)
-    if done.outcome == record.TIMEOUT:
+    if done.ended == record.TIMEOUT:
         return Run(*place, 0.0, limits.timeout, is_ended=True)
-    if not done.value:
-        return Run(*place, 0.0, done.wall, failure=done.note or done.outcome)
+    if not value:
+        return Run(*place, 0.0, done.wall, failure=done.note or done.ended)
     is_time = installed.lower_is_better or installed.metric is None
-    return Run(*place, 1 / done.value if is_time else done.value, done.wall)
+    return Run(*place, 1 / value if is_time else value, done.wall)
