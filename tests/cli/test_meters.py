@@ -162,22 +162,21 @@ def test_bench_shows_energy_by_operation(
     words = ["bench", "uncontended", "--locks", "ttas", "--runs", "2", "--batch", "1000"]
     assert main([*words, "--batches", "3", "--energy", "--json", str(file)]) == 0
     document = json.loads(file.read_text())
-    assert document["meters"]["idle"]["watts"]["package"] > 0
-    assert_findings(document["machine"]["findings"])
+    assert document["provenance"]["meters"]["idle"]["watts"]["package"] > 0
+    assert_findings(document["provenance"]["findings"])
     for run in document["runs"]:
         assert run["meters"]["joules_package"] == pytest.approx(3.0)
         assert run["meters"]["joules_dram"] == 0
-    rows = {row["run"][0]: row for row in document["meter_rows"]}
+    rows = {row["lock"]: row for row in document["metered"]}
     assert set(rows) == {"libc", "ttas"}
     for row in rows.values():
-        assert row["joules_per_operation"]["median"] == pytest.approx(3.0 / 3000)
-        assert row["operations_per_joule"]["median"] == pytest.approx(1000)
-        assert row["watts_above_idle"]["median"] < row["watts"]["median"]
+        assert row["uJ per op"] == pytest.approx(1e6 * 3.0 / 3000)
+        assert row["ops per J"] == pytest.approx(1000)
+        assert row["above idle"] < row["watts"]
     output = capsys.readouterr().out
-    assert "Energy and counters" in output
+    assert "energy and counters" in output
     assert "ops per J" in output
     assert "Idle for" in output
-    assert "--energy" in next(line for line in output.splitlines() if line.startswith("Again:"))
     assert (energy_machine / f"{POWERCAP}/intel-rapl:0/energy_uj".lstrip("/")).exists()
 
 

@@ -5,7 +5,8 @@ from typing import Any
 import click
 from lockwright.commands.common import complete, grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
-from lockwright.experiment.conduct import Request, conduct
+from lockwright.experiment.conduct import conduct
+from lockwright.experiment.request import Request
 from lockwright.preload.locks import registry
 
 from lockwright_lab.bench.regret import contenders, tables
