@@ -1,5 +1,5 @@
-"""Each fault of planted_faults.toml, planted in a copy of the sources, is found by tests of the short
-run, which pass without it."""
+"""Each fault of planted_faults.toml, planted in a copy of the sources, is found by tests of the
+short run, which pass without it."""
 
 import os
 import shutil

@@ -127,32 +127,6 @@ std::string pending_cancellation() {
   return "";
 }
 
-// With cancellation disabled the wait ends by its signal only.
-std::string disabled_cancellation() {
-  with_each_kind([](Waiter& waiter) {
-    waiter.start([](void* argument) -> void* {
-      int before = -1;
-      OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before));
-      wait_for_ever(argument);
-      OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before));
-      pthread_testcancel();
-      return nullptr;
-    });
-    waiter.lock_when_waiting(1);
-    OK(pthread_mutex_unlock(&waiter.mutex));
-    OK(pthread_cancel(waiter.thread));
-    check::sleep_us(200);
-    OK(pthread_mutex_lock(&waiter.mutex));
-    CHECK_EQ(0, waiter.cleaned);
-    waiter.go = true;
-    OK(pthread_cond_signal(&waiter.cond));
-    OK(pthread_mutex_unlock(&waiter.mutex));
-    waiter.expect_canceled();
-    CHECK_EQ(0, waiter.cleaned);
-  });
-  return "";
-}
-
 struct Guard {
   explicit Guard(Waiter& w) : waiter{w} { OK(pthread_mutex_lock(&waiter.mutex)); }
   Guard(const Guard&) = delete;
@@ -265,37 +239,6 @@ std::string no_signal_is_lost() {
          std::to_string(by_other);
 }
 
-// Neither locking nor signalling is a cancellation point.
-std::string locking_is_no_cancellation_point() {
-  pthread_t thread;
-  OK(pthread_create(
-      &thread, nullptr,
-      [](void*) -> void* {
-        pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-        pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-        OK(pthread_cancel(pthread_self()));
-        const timespec later = check::after_ms(CLOCK_REALTIME, 1'000);
-        OK(pthread_mutex_lock(&mutex));
-        OK(pthread_cond_signal(&cond));
-        OK(pthread_cond_broadcast(&cond));
-        OK(pthread_mutex_unlock(&mutex));
-        OK(pthread_mutex_trylock(&mutex));
-        OK(pthread_mutex_unlock(&mutex));
-        OK(pthread_mutex_timedlock(&mutex, &later));
-        OK(pthread_mutex_unlock(&mutex));
-        OK(pthread_mutex_destroy(&mutex));
-        OK(pthread_cond_destroy(&cond));
-        int before = -1;
-        OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before));
-        return nullptr;
-      },
-      nullptr));
-  void* result = nullptr;
-  OK(pthread_join(thread, &result));
-  CHECK(result != PTHREAD_CANCELED);
-  return "";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -303,8 +246,6 @@ int main(int argc, char** argv) {
                     {{"clean-up holds the mutex", clean_up_holds_the_mutex},
                      {"clean-up waits for the mutex", clean_up_waits_for_the_mutex},
                      {"pending cancellation", pending_cancellation},
-                     {"disabled cancellation", disabled_cancellation},
                      {"destructors run", destructors_run},
-                     {"no signal is lost", no_signal_is_lost},
-                     {"locking is no cancellation point", locking_is_no_cancellation_point}});
+                     {"no signal is lost", no_signal_is_lost}});
 }

@@ -43,20 +43,6 @@ std::string with_type(int type) {
   return "";
 }
 
-std::string without_holding_an_errorcheck_mutex() {
-  pthread_mutex_t mutex;
-  check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
-  pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-  const timespec later = check::after_ms(CLOCK_REALTIME, 60'000);
-  CHECK_RC(EPERM, pthread_cond_wait(&cond, &mutex));
-  CHECK_RC(EPERM, pthread_cond_timedwait(&cond, &mutex, &later));
-  CHECK_RC(EPERM, pthread_cond_clockwait(&cond, &mutex, CLOCK_REALTIME, &later));
-  CHECK(check::is_free(&mutex));
-  OK(pthread_cond_signal(&cond));
-  OK(pthread_cond_destroy(&cond));
-  return "";
-}
-
 // A thread holding many other mutexes waits; they stay held.
 std::string other_mutexes_stay_held() {
   constexpr std::size_t depth = 16;
@@ -154,7 +140,6 @@ int main(int argc, char** argv) {
   std::vector<check::Case> cases;
   for (const int type : check::all_types)
     cases.push_back({check::type_name(type), [type] { return with_type(type); }});
-  cases.push_back({"without holding an errorcheck mutex", without_holding_an_errorcheck_mutex});
   cases.push_back({"other mutexes stay held", other_mutexes_stay_held});
   cases.push_back({"several mutexes", several_mutexes});
   cases.push_back({"broadcast to a holder", broadcast_to_a_holder});

@@ -200,22 +200,6 @@ std::string signals_add_up() {
   return "";
 }
 
-// Signals and broadcasts without waiters are not stored.
-std::string signals_without_waiters_have_no_effect() {
-  Monitor monitor;
-  OK(pthread_cond_signal(&monitor.cond));
-  OK(pthread_cond_broadcast(&monitor.cond));
-  OK(pthread_mutex_lock(&monitor.mutex));
-  OK(pthread_cond_signal(&monitor.cond));
-  for (int i = 0; i < 3; ++i) {
-    const timespec soon = check::after_ms(CLOCK_REALTIME, 5);
-    CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&monitor.cond, &monitor.mutex, &soon));
-    OK(pthread_cond_signal(&monitor.cond));  // the wait has timed out
-  }
-  OK(pthread_mutex_unlock(&monitor.mutex));
-  return "";
-}
-
 // A broadcast sent without holding the mutex.
 std::string broadcast_outside() {
   Monitor monitor;
@@ -316,7 +300,6 @@ int main(int argc, char** argv) {
        {"no wake-up while the mutex is held", no_wakeup_while_the_mutex_is_held},
        {"one at a time in order", one_at_a_time_in_order},
        {"signals add up", signals_add_up},
-       {"signals without waiters have no effect", signals_without_waiters_have_no_effect},
        {"broadcast outside", broadcast_outside},
        {"destroyed after broadcast", [] { return destroyed_right_after_broadcast(false); }},
        {"destroyed after broadcast outside", [] { return destroyed_right_after_broadcast(true); }},

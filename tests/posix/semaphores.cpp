@@ -19,28 +19,6 @@ int value_of(sem_t* sem) {
   return value;
 }
 
-std::string counts() {
-  sem_t sem;
-  OK(sem_init(&sem, 0, 2));
-  CHECK_EQ(2, value_of(&sem));
-  OK(sem_wait(&sem));
-  OK(sem_trywait(&sem));
-  CHECK_EQ(0, value_of(&sem));
-  FAILS_WITH(EAGAIN, sem_trywait(&sem));
-  errno = 77;
-  OK(sem_post(&sem));
-  CHECK_EQ(77, errno);
-  CHECK_EQ(1, value_of(&sem));
-  OK(sem_destroy(&sem));
-  OK(sem_init(&sem, 0, SEM_VALUE_MAX));
-  FAILS_WITH(EOVERFLOW, sem_post(&sem));
-  OK(sem_wait(&sem));
-  OK(sem_post(&sem));
-  OK(sem_destroy(&sem));
-  FAILS_WITH(EINVAL, sem_init(&sem, 0, SEM_VALUE_MAX + 1U));
-  return "";
-}
-
 // Units that circulate: a thread that takes one, by any call, gives it back.
 std::string circulating_units(int threads, unsigned units) {
   sem_t sem;
@@ -423,7 +401,6 @@ std::string forked_while_others_wait() {
 int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {
-                        {"counts", counts},
                         {"one unit", [] { return circulating_units(4, 1); }},
                         {"three units", [] { return circulating_units(8, 3); }},
                         {"ping-pong", ping_pong},

@@ -27,7 +27,6 @@ PROGRAMS = {
     "churn": "10,000 short threads leak no memory",
     "migrate": "mutexes released by another thread leak no memory",
     "timedlock": "timed locks give up at their deadline and not before",
-    "threads_h": "the mutexes and condition variables of C11",
     "barriers": "barriers and pthread_once, which remain the C library's",
     "c11": "every function of C11's threads.h, in C",
     "cpp20": "every class of C++20 that locks, waits or is waited for",

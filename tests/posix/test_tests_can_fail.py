@@ -66,8 +66,8 @@ def test_without_a_fault_the_same_case_passes(name: str, case: str) -> None:
 
 
 def test_output_of_the_lock_on_stdout_is_found() -> None:
-    outcome = harness.run([locate.program("posix", "types"), "errorcheck"], broken("banner"))
-    assert outcome.stdout == "using a lock\nok: errorcheck\n"
+    outcome = harness.run([locate.program("posix", "types"), "recursive"], broken("banner"))
+    assert outcome.stdout == "using a lock\nok: recursive\n"
     assert not all(line.startswith("ok: ") for line in outcome.stdout.splitlines())
 
 

@@ -67,63 +67,6 @@ std::string takes_a_released_mutex() {
   return "";
 }
 
-// A free mutex is acquired whatever the deadline, as by the C library.
-std::string takes_a_free_mutex_at_once() {
-  with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
-    for (const timespec& when : {timespec{0, 0}, check::after_ms(clock, 1'000)}) {
-      OK(lock_until(mutex, clock, clocklock, when));
-      CHECK(!check::is_free(mutex));
-      OK(pthread_mutex_unlock(mutex));
-    }
-  });
-  return "";
-}
-
-std::string rejects_invalid_deadlines() {
-  with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
-    OK(pthread_mutex_lock(mutex));
-    check::Worker([&](check::Worker&) {
-      timespec wrong = check::after_ms(clock, 1'000);
-      wrong.tv_nsec = 1'000'000'000;
-      CHECK_RC(EINVAL, lock_until(mutex, clock, clocklock, wrong));
-      wrong.tv_nsec = -1;
-      CHECK_RC(EINVAL, lock_until(mutex, clock, clocklock, wrong));
-    }).join();
-    const timespec later = check::after_ms(clock, 1'000);
-    check::Worker([&](check::Worker&) {
-      CHECK_RC(EINVAL, pthread_mutex_clocklock(mutex, CLOCK_PROCESS_CPUTIME_ID, &later));
-    }).join();
-    OK(pthread_mutex_unlock(mutex));
-  });
-  return "";
-}
-
-std::string types_keep_their_rules() {
-  const timespec later = check::after_ms(CLOCK_REALTIME, 60'000);
-  pthread_mutex_t mutex;
-  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
-  OK(pthread_mutex_timedlock(&mutex, &later));
-  OK(pthread_mutex_timedlock(&mutex, &later));
-  OK(pthread_mutex_unlock(&mutex));
-  CHECK(!check::is_free(&mutex));
-  OK(pthread_mutex_unlock(&mutex));
-  CHECK(check::is_free(&mutex));
-  OK(pthread_mutex_destroy(&mutex));
-  check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
-  OK(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &later));
-  CHECK_RC(EDEADLK, pthread_mutex_timedlock(&mutex, &later));
-  CHECK_RC(EDEADLK, pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &later));
-  OK(pthread_mutex_unlock(&mutex));
-  OK(pthread_mutex_destroy(&mutex));
-  check::init_mutex(&mutex, PTHREAD_MUTEX_NORMAL);
-  OK(pthread_mutex_lock(&mutex));
-  const timespec soon = check::after_ms(CLOCK_REALTIME, 3);
-  CHECK_RC(ETIMEDOUT, pthread_mutex_timedlock(&mutex, &soon));  // also by its holder
-  OK(pthread_mutex_unlock(&mutex));
-  OK(pthread_mutex_destroy(&mutex));
-  return "";
-}
-
 // Waiters that give up leave the queue intact for those that do not.
 std::string mixed_with_locks() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -195,9 +138,6 @@ int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"gives up at the deadline", gives_up_at_the_deadline},
                      {"takes a released mutex", takes_a_released_mutex},
-                     {"takes a free mutex at once", takes_a_free_mutex_at_once},
-                     {"rejects invalid deadlines", rejects_invalid_deadlines},
-                     {"types keep their rules", types_keep_their_rules},
                      {"mixed with locks", mixed_with_locks},
                      {"is admitted beside others", is_admitted_beside_others},
                      {"std::timed_mutex", std_timed_mutex}});

@@ -1,5 +1,5 @@
-// The guarantees of the mutex types: depth of recursion, errors of the checking types, release of a
-// normal mutex by another thread, destroy of a locked mutex, and the attributes read back.
+// The guarantees of the mutex types that the conformance program has no probes for: depth of
+// recursion, recursion beside waiters, release of a normal mutex by another thread.
 #include "../support/check.hpp"
 
 namespace {
@@ -88,25 +88,6 @@ std::string recursive_under_contention() {
   return "";
 }
 
-std::string errorcheck() {
-  pthread_mutex_t mutex;
-  check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
-  CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
-  for (int round = 0; round < 3; ++round) {
-    OK(pthread_mutex_lock(&mutex));
-    CHECK_RC(EDEADLK, pthread_mutex_lock(&mutex));
-    CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
-    const timespec later = check::after_ms(CLOCK_REALTIME, 10'000);
-    CHECK_RC(EDEADLK, pthread_mutex_timedlock(&mutex, &later));
-    check::Worker([&](check::Worker&) { CHECK_RC(EPERM, pthread_mutex_unlock(&mutex)); }).join();
-    CHECK(!check::is_free(&mutex));
-    OK(pthread_mutex_unlock(&mutex));
-    CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
-  }
-  OK(pthread_mutex_destroy(&mutex));
-  return "";
-}
-
 // The C library allows it for the types that do not check the owner, and programs rely on it.
 std::string unlocked_by_another_thread() {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
@@ -124,41 +105,6 @@ std::string unlocked_by_another_thread() {
     waiter.join();
     OK(pthread_mutex_destroy(&mutex));
   }
-  return "";
-}
-
-std::string destroy_of_a_locked_mutex() {
-  for (const int type : check::all_types) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type);
-    OK(pthread_mutex_lock(&mutex));
-    CHECK_RC(EBUSY, pthread_mutex_destroy(&mutex));
-    check::Worker([&](check::Worker&) { CHECK_RC(EBUSY, pthread_mutex_destroy(&mutex)); }).join();
-    OK(pthread_mutex_unlock(&mutex));  // still usable
-    OK(pthread_mutex_lock(&mutex));
-    OK(pthread_mutex_unlock(&mutex));
-    OK(pthread_mutex_destroy(&mutex));
-  }
-  return "";
-}
-
-std::string attributes() {
-  pthread_mutexattr_t attributes;
-  OK(pthread_mutexattr_init(&attributes));
-  for (const int type : check::all_types) {
-    OK(pthread_mutexattr_settype(&attributes, type));
-    int read = -1;
-    OK(pthread_mutexattr_gettype(&attributes, &read));
-    CHECK_EQ(type, read);
-  }
-  CHECK_RC(EINVAL, pthread_mutexattr_settype(&attributes, 77));
-  OK(pthread_mutexattr_destroy(&attributes));
-  pthread_mutex_t mutex;
-  OK(pthread_mutex_init(&mutex, nullptr));  // the default type has no owner check
-  OK(pthread_mutex_lock(&mutex));
-  CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
-  OK(pthread_mutex_unlock(&mutex));
-  OK(pthread_mutex_destroy(&mutex));
   return "";
 }
 
@@ -198,9 +144,6 @@ int main(int argc, char** argv) {
                      {"deep recursion", deep_recursion},
                      {"recursive with waiters", recursive_with_waiters},
                      {"recursive under contention", recursive_under_contention},
-                     {"errorcheck", errorcheck},
                      {"unlocked by another thread", unlocked_by_another_thread},
-                     {"destroy of a locked mutex", destroy_of_a_locked_mutex},
-                     {"attributes", attributes},
                      {"errno is unchanged", errno_is_unchanged}});
 }

@@ -28,7 +28,6 @@ PROGRAMS = [
     "sandbox",
     "started_programs",
     "thread_ends",
-    "threads_h",
     "timedlock",
     "trylock",
     "types",

@@ -67,7 +67,6 @@ NOT_SANITIZED = {
                 "semaphores",
                 "spins",
                 "thread_ends",
-                "threads_h",
                 "timedlock",
                 "types",
             ],

@@ -135,35 +135,6 @@ void clocks_of_condition_variables() {
   }
 }
 
-void destroy_after_broadcast() {
-  group = "cond destroyed after a broadcast";
-  for (int round = 0; round < 20; ++round) {
-    auto* cond = static_cast<pthread_cond_t*>(std::malloc(sizeof(pthread_cond_t)));
-    OK(pthread_cond_init(cond, nullptr));
-    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    bool go = false;
-    int waiting = 0;
-    std::vector<std::unique_ptr<check::Worker>> all;
-    for (int i = 0; i < 3; ++i)
-      all.push_back(std::make_unique<check::Worker>([&](check::Worker&) {
-        OK(pthread_mutex_lock(&mutex));
-        ++waiting;
-        while (!go) OK(pthread_cond_wait(cond, &mutex));
-        OK(pthread_mutex_unlock(&mutex));
-      }));
-    check::wait_until_under(&mutex, [&] { return waiting == 3; });
-    OK(pthread_mutex_lock(&mutex));
-    go = true;
-    OK(pthread_cond_broadcast(cond));
-    OK(pthread_mutex_unlock(&mutex));
-    const int result = pthread_cond_destroy(cond);
-    std::memset(cond, 0xff, sizeof *cond);
-    std::free(cond);
-    for (auto& each : all) each->join();
-    if (round == 0) probe("destroy", result);
-  }
-}
-
 // Other threads try a recursive mutex that was locked twice and whose owner waits.
 void wait_in_a_recursive_lock() {
   group = "cond with mutex recursive locked twice";

@@ -10,7 +10,6 @@ void owners_that_end();
 
 void condition_variables();
 void clocks_of_condition_variables();
-void destroy_after_broadcast();
 void wait_in_a_recursive_lock();
 void wait_with_a_free_mutex();
 void destroy_a_mutex_that_a_waiter_will_need();
