@@ -28,3 +28,18 @@ def test_help_imports_no_packages_for_reports() -> None:
     result = captured([sys.executable, "-c", script])
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[-1] == "set()"
+
+
+def test_run_imports_no_decoder_of_documents() -> None:
+    """Without a plan and a calibration; the import would take as long as the rest of the start."""
+    script = (
+        "import sys\nfrom lockwright import cli\n"
+        "def hook(event, arguments):\n"
+        "    if event == 'os.exec':\n"
+        "        print({'msgspec', 'numpy', 'rich'} & set(sys.modules), flush=True)\n"
+        "sys.addaudithook(hook)\n"
+        "cli.main(['run', '--lock', 'pthread', '--', 'true'])"
+    )
+    environment = os.environ | {"LOCKWRIGHT_CALIBRATION": "none"}
+    result = captured([sys.executable, "-c", script], env=environment)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "set()\n", "")
