@@ -59,10 +59,15 @@ SUMMARIES = {
     ),
 }
 
-OVERRIDE = f"""# The libraries are preloaded; no program is linked with them.
+OVERRIDES = {
+    LIBRARIES: f"""# The libraries are preloaded; no program is linked with them.
 {LIBRARIES}: sharedobject-in-library-directory-missing-soname
-"""
-"""What lintian is not to report, with the reason."""
+""",
+    COMMAND: f"""# For versions of Python that have no package of it.
+{COMMAND}: python-module-in-wrong-location usr/lib/python3.1*/dist-packages/msgspec -> *
+""",
+}
+"""What lintian is not to report, with the reasons."""
 
 
 class Wheel(NamedTuple):
@@ -134,9 +139,6 @@ def link(path: Path, target: str) -> None:
 def lay_out_libraries(wheel: Wheel, root: Path) -> None:
     """Put the libraries where the linker looks, and all other files of lib/ below lockwright/."""
     public = root / "usr/lib" / wheel.triplet
-    overrides = root / "usr/share/lintian/overrides" / LIBRARIES
-    overrides.parent.mkdir(parents=True)
-    overrides.write_text(OVERRIDE)
     copy(wheel.package / "lib", public / "lockwright")
     for library in sorted((public / "lockwright").glob("*.so")):
         library.rename(public / library.name)
@@ -321,6 +323,10 @@ def main(directory: Path, target: Path) -> None:
             root = folder / package
             root.mkdir()
             lay_out(wheel, root)
+            if package in OVERRIDES:
+                overrides = root / "usr/share/lintian/overrides" / package
+                overrides.parent.mkdir(parents=True)
+                overrides.write_text(OVERRIDES[package])
             strip(root)
             write_documents(wheel, root, package)
             write_control(wheel, root, package)

@@ -5,6 +5,7 @@ ones; the others have a type or a size that no reader expects.
 """
 
 import contextlib
+import copy
 import json
 import random
 import re
@@ -82,7 +83,9 @@ def _json(text: str, draw: random.Random) -> str:
             if draw.random() < 0.15:
                 del container[key]
             else:
-                container[key] = draw.choice((near(value, draw), draw.choice(_VALUES)))
+                new = draw.choice((near(value, draw), draw.choice(_VALUES)))
+                # The next change must not change _VALUES.
+                container[key] = copy.deepcopy(new)
             break
     return json.dumps(document)
 
