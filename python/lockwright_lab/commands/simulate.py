@@ -2,15 +2,11 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
-from lockwright.calibrate.machines import load_machine
 from lockwright.commands.common import grammar
 from lockwright.commands.common.options import number_list
-from lockwright.simulate.progress import simulations
-
-_MODEL = "model:"
-"""Prefix of a workload that is the model of a program."""
 
 
 @click.command("simulate")
@@ -79,23 +75,13 @@ _MODEL = "model:"
 )
 @click.option("--list", "is_list", is_flag=True, help="Show the machines and workloads, and end.")
 def command(
-    header: str | None,
-    type_: str | None,
-    machine_name: str,
-    locks: str | None,
-    rwlocks: str | None,
-    workload: str,
-    words: tuple[str, ...],
     threads: str | None,
-    seconds: float,
-    seed: int,
-    timeout: float,
     json_file: Path | None,
     csv_file: Path | None,
     html_file: Path | None,
-    trace_file: Path | None,
     is_sensitivity: bool,
     is_list: bool,
+    **options: Any,
 ) -> int:
     """Run locks on a simulated machine and rank them.
 
@@ -107,134 +93,25 @@ def command(
     reported, and the status is 1. No figure is measured: docs/lab/simulation.md gives the sources
     of the machines' figures and the validation of the ranks.
     """
-    import tempfile
-
     from lockwright.base import terminal
-    from lockwright.base.errors import LockwrightError
-    from lockwright.base.files import write
-    from lockwright.simulate import figures
-    from lockwright.simulate import model as models
-    from lockwright.simulate import run as runs
 
-    from lockwright_lab.simulate import open_pairs, page, report, sensitivity
-    from lockwright_lab.simulate.own_lock import compiled
+    from lockwright_lab.simulate import session
 
-    if is_list:
-        return _list()
-    machine = load_machine(machine_name, timeout)
-    model = None
-    if workload.startswith(_MODEL):
-        model = models.load(Path(workload.removeprefix(_MODEL)))
-        workload = runs.MODEL
-    elif workload == runs.MODEL:
-        raise LockwrightError(
-            "the workload 'model' needs the file of a program", "give --workload model:FILE"
-        )
-    parameters = runs.choose_workload(workload, words)
-    chosen = runs.choose_for_workload(workload, locks, rwlocks)
-    of_rwlocks = runs.catalogue().workloads[workload].of_rwlocks
-    if threads is None:
-        counts = [machine.processors // int(machine.figures["shape.threads_per_core"])]
-    else:
-        counts = [int(count) for count in number_list(threads, "--threads", 1)]
-    if trace_file is not None and (len(chosen), len(counts), header) != (1, 1, None):
-        raise LockwrightError(
-            "--trace shows one lock of the list with one number of threads",
-            f"give one with --{'rw' * of_rwlocks}locks and one with --threads, and no header",
-        )
     console = terminal.output()
-    with tempfile.TemporaryDirectory(prefix="lockwright-") as folder:
-        own_lock = None
-        if header is not None:
-            own_lock = compiled(Path(header), type_, Path(folder), of_rwlocks)
-        setup = runs.Setup(
-            machine,
-            workload,
-            parameters,
-            seconds,
-            seed % 2**53,
-            own_lock,
-            trace_file,
-            of_rwlocks,
-            model,
-        )
-        names = [*([own_lock.name] if own_lock is not None else []), *chosen]
-        cells = [runs.Cell(name, count) for count in counts for name in dict.fromkeys(names)]
+    if is_list:
+        session.show_list(console)
+        return 0
+    counts = [] if threads is None else [int(n) for n in number_list(threads, "--threads", 1)]
+    planned = session.plan(session.Request(**options, threads=counts))
+    with planned.folder:
         if is_sensitivity:
-            if len(counts) != 1:
-                raise LockwrightError(
-                    "--sensitivity needs one number of threads", "give one with --threads"
-                )
-            rounds = 1 + len(sensitivity.FACTORS) * len(sensitivity.varied(setup))
-            with simulations(rounds * len(cells)) as advance:
-                effects = sensitivity.examine(
-                    setup, cells, timeout, lambda cell: advance(cell.text)
-                )
-            console.print(sensitivity.table(setup, effects))
+            session.examine_sensitivity(planned)
             return 0
-        stopped = False
-        results = None
-        at_ends: dict[str, runs.Results] = {}
-        ends = len(machine.range_ends())
-        try:
-            with simulations((1 + ends) * len(cells)) as advance:
-                results = runs.run(setup, cells, timeout, lambda cell: advance(cell.text))
-                open_pairs.simulate_ends(
-                    setup, cells, timeout, lambda cell: advance(cell.text), at_ends
-                )
-        except runs.Interrupted as interrupt:
-            cause = interrupt.__cause__
-            if isinstance(cause, LockwrightError) or not isinstance(cause, KeyboardInterrupt):
-                raise cause or interrupt from None
-            results, stopped = results or interrupt.results, True
-    rows = report.table_rows(results)
-    for count in dict.fromkeys(counts):
-        if any(row["threads"] == count for row in rows):
-            console.print(report.table(setup, rows, count))
-    if rows:
-        legend = [(column.heading, column.meaning) for column in figures.columns(setup).values()]
-        terminal.print_terms(console, legend)
-    pairs = open_pairs.open_pairs(results, at_ends)
-    if at_ends:
-        for line in open_pairs.summary(pairs, ends):
-            console.print(line, markup=False, soft_wrap=True)
-    failures = [
-        f"{cell.lock} with {cell.threads} threads{where}: {what}"
-        for where, ended in [
-            ("", results),
-            *((f" and {label}", at_end) for label, at_end in at_ends.items()),
-        ]
-        for cell, what in ended.failures.items()
-    ]
-    for text in failures:
-        console.print(f"FAILED: {text}", style="bold red", soft_wrap=True)
-    if json_file is not None:
-        write(json_file, report.as_json(setup, results, rows, not stopped, pairs), "--json")
-    if csv_file is not None:
-        write(csv_file, report.as_csv(setup, rows), "--csv")
-    if html_file is not None:
-        write(html_file, page.as_page(setup, results, rows, failures, pairs), "--html")
-    if stopped:
-        simulated = sum(len(ended.lines) for ended in (results, *at_ends.values()))
-        click.echo(f"Stopped after {simulated} of {(1 + ends) * len(cells)} simulations.")
+        simulated = session.carry_out(planned)
+    session.show(simulated, console)
+    session.write_files(simulated, {"--json": json_file, "--csv": csv_file, "--html": html_file})
+    if simulated.stopped:
+        click.echo(f"Stopped after {simulated.made}.")
         return 130
     sys.stdout.flush()
-    return 1 if failures else 0
-
-
-def _list() -> int:
-    from lockwright.base import terminal
-    from lockwright.simulate import machine as machines
-    from lockwright.simulate import run as runs
-
-    console = terminal.output()
-    console.print("Machines:", style="bold")
-    titles = [(name, machines.load(name).title) for name in machines.built_in_names()]
-    terminal.print_terms(console, titles)
-    console.print("Workloads, with their parameters:", style="bold")
-    terms = []
-    for workload in runs.catalogue().workloads.values():
-        parameters = " ".join(f"{name}={value:g}" for name, value in workload.parameters.items())
-        terms.append((workload.name, f"{workload.measures}. {parameters}"))
-    terminal.print_terms(console, terms)
-    return 0
+    return 1 if simulated.failures else 0
