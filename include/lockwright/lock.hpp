@@ -44,7 +44,7 @@ enum class realtime : std::uint8_t {
                                                                     : realtime::own_order;
 }
 
-/// A case in which some locks are to be tried before others.
+/// A workload condition that some locks suit best.
 enum class use_case : std::uint8_t {
   none,
   crowded,             ///< more threads want to run than there are processors

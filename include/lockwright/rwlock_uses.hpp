@@ -6,7 +6,7 @@
 
 namespace lockwright {
 
-/// A case in which some reader-writer locks are to be tried before others.
+/// A workload condition that some reader-writer locks suit best.
 enum class rwlock_use_case : std::uint8_t {
   none,
   crowded,           ///< more threads want to run than there are processors

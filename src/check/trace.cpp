@@ -343,7 +343,7 @@ class trace_writer {
       return "no thread can proceed. The last step of each: " + last_steps();
     }
     if (how == rl::test_result_livelock) {
-      return "the threads poll for ever, and none is admitted. The last step of each: " +
+      return "the threads poll forever, and none is admitted. The last step of each: " +
              last_steps();
     }
     if (h.problem == nullptr) {

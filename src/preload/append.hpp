@@ -11,7 +11,7 @@
 namespace lockwright::preload {
 
 /// The share of the waiters that a queue appends; it prepends all others, and wakes from the head.
-/// All: FIFO. None: LIFO, under which a thread may wait for ever. One in a thousand keeps few
+/// All: FIFO. None: LIFO, under which a thread may wait forever. One in a thousand keeps few
 /// threads active and starves none: each appended thread brings those that have waited longer one
 /// place nearer to the head.
 ///

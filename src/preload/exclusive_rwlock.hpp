@@ -1,4 +1,4 @@
-// A mutex algorithm in the place of a reader-writer lock. The functions are compiled for each
+// A mutex algorithm in place of a reader-writer lock. The functions are compiled for each
 // algorithm, unlike their callers.
 #pragma once
 

@@ -27,7 +27,7 @@ using interpose::is_known;
 using interpose::is_valid;
 using interpose::thread_number;
 
-/// A mutex algorithm in the place of a reader-writer lock: readers exclude each other too.
+/// A mutex algorithm in place of a reader-writer lock: readers exclude each other too.
 template <class L>
 class exclusive_core {
  public:
@@ -73,7 +73,7 @@ class exclusive_core {
   [[no_unique_address]] std::conditional_t<is_abortable<L>, none, signalled_queue> queue_{};
 };
 
-/// A reader-writer lock in the place of the C library's.
+/// A reader-writer lock in place of the C library's.
 template <RwLock L>
 class shared_core {
  public:
@@ -201,7 +201,7 @@ class replaced_rwlock {
   }
 
   [[gnu::always_inline]] int wrlock() {
-    // The only reader would wait for itself for ever.
+    // The only reader would wait for itself forever.
     return is_only_holder() ? EDEADLK : record_writer(core_.write());
   }
   [[gnu::always_inline]] int trywrlock() { return record_writer(core_.try_write()); }
@@ -335,7 +335,7 @@ class replaced_rwlock {
   }
 
   /// Repairs the lock at its first use after a fork: drops the waiters of the parent. A held lock
-  /// stays held, by the thread that forked or for ever; see replaced_mutex::adopt().
+  /// stays held, by the thread that forked or forever; see replaced_mutex::adopt().
   [[gnu::noinline]] void adopt() {
     native_env::register_caller();  // may allocate, thus lock, thus recurse
     adopting.lock();

@@ -434,7 +434,7 @@ void begin_section(profile_buffer& target, thread_slot& thread, record& entry,
       return;
     }
   }
-  // Sections that another thread ended, which POSIX forbids, must not occupy the table for ever.
+  // Sections that another thread ended, which POSIX forbids, must not occupy the table forever.
   std::memset(static_cast<void*>(thread.sections), 0, sizeof thread.sections);
   thread.open_sections = 0;
 }

@@ -91,7 +91,7 @@ inline std::uint64_t ticks_per_microsecond() {
 }
 
 /// Reads both clocks, to within microseconds: again if the caller was interrupted in between, but
-/// not for ever, since some clocks are slow to read.
+/// not forever, since some clocks are slow to read.
 inline instant both_clocks() {
   for (int retries = 8;; --retries) {
     const std::uint64_t before = ticks();

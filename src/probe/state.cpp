@@ -48,8 +48,8 @@ constinit profile_buffer* inherited = nullptr;
 /// The entry of this process in the first buffer, once it has locked a mutex.
 constinit std::atomic<other_process*> own_entry{nullptr};
 
-/// The acquisitions of a process without a buffer, as far as its threads have added them up; those
-/// not yet noted in the first buffer; and those not yet in its own.
+/// The acquisitions of a process without a buffer, flushed by its threads so far; those not yet
+/// noted in the first buffer; and those not yet in its own.
 constinit std::atomic<std::uint32_t> added_up{0};
 constinit std::atomic<std::uint32_t> unreported{0};
 constinit std::atomic<std::uint32_t> unmoved{0};
@@ -409,7 +409,7 @@ init_table* early_inits() {
   return &early;
 }
 
-profile_buffer* request_buffer(bool regardless, bool before_filter) {
+profile_buffer* request_buffer(bool force, bool before_filter) {
   if (this_slot != &local_slot ||
       process.load(std::memory_order_acquire) == attachment::unprofiled) {
     local_slot.countdown = longest_countdown;
@@ -425,7 +425,7 @@ profile_buffer* request_buffer(bool regardless, bool before_filter) {
       own_entry = &note_other_process(*first);
     }
     present = attachment::detached;
-    if (regardless || gets_file(*first, taken)) {
+    if (force || gets_file(*first, taken)) {
       call_files(before_filter, [&present] {
         attached_buffer = fill_own_file(*first);
         present = attached_buffer != nullptr ? attachment::attached : attachment::unprofiled;
@@ -434,7 +434,7 @@ profile_buffer* request_buffer(bool regardless, bool before_filter) {
     if (present == attachment::attached) {
       move_early(*attached_buffer);
       // The present acquisition is counted in the buffer.
-      unmoved.fetch_sub(regardless ? 0 : 1);
+      unmoved.fetch_sub(force ? 0 : 1);
     } else if (present == attachment::unprofiled) {
       own_entry.load()->taken.fetch_or(other_process::is_unseen);
     }

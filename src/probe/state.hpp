@@ -29,9 +29,9 @@ profile_buffer* attached();
 profile_buffer* attach(bool before_filter = false);
 
 /// Adds up the acquisitions of a process without a buffer, and sets when the calling thread has to
-/// call again. Returns the buffer, if the process has or now gets one, else null. regardless: give
+/// call again. Returns the buffer, if the process has or now gets one, else null. force: give
 /// it one however few mutexes it has locked.
-profile_buffer* request_buffer(bool regardless, bool before_filter = false);
+profile_buffer* request_buffer(bool force, bool before_filter = false);
 
 /// Returns the initialisation sites of a process that has no file yet; null if it will never have
 /// one.

@@ -10,7 +10,7 @@ namespace torture {
 namespace {
 
 // Tokens circulate among the threads; a thread without one waits on its own condition variable.
-// Only a passed token wakes a thread, so a lost wake-up blocks the ring for ever; the end of the
+// Only a passed token wakes a thread, so a lost wake-up blocks the ring forever; the end of the
 // phase is passed on in the same way.
 struct ring {
   ring(guarded& by, std::uint64_t members, std::uint64_t count, bool monotonic)

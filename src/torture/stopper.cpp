@@ -68,7 +68,7 @@ void stopper::allow(bool stops) { shared_->allowed.store(stops); }
 std::uint64_t stopper::stops() const { return shared_->stops.load(); }
 
 void stopper::work(shared& with, int target, pid_t parent, std::uint64_t seed) {
-  // No process stays stopped for ever: the stopped process is killed when its parent ends, and this
+  // No process stays stopped forever: the stopped process is killed when its parent ends, and this
   // one when the stopped process ends.
   if (!end_with(parent)) {
     std::_Exit(0);

@@ -84,7 +84,7 @@ void watch::judge(const worker& watched, activity what, const wait& seen) const 
   if (impatient && tick - lately.changed >= on_.patience_ticks()) {
     fail("progress", who + " has waited for " + waited + " and no thread acquires " + where);
   }
-  // Other threads may acquire it for ever, for instance waiters with a deadline whose signal was
+  // Other threads may acquire it forever, for instance waiters with a deadline whose signal was
   // lost. The check for starvation below then mostly reports the thread first.
   if (tick - seen.since >= times_patience * on_.patience_ticks() &&
       (!on_.plan.greedy || on_.over())) {

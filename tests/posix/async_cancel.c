@@ -1,5 +1,5 @@
 // Threads cancelled asynchronously within pthread_mutex_lock, which POSIX does not allow: the
-// mutex may stay locked for ever, and everything else continues. In C, where a cancellation may
+// mutex may stay locked forever, and everything else continues. In C, where a cancellation may
 // unwind through any function.
 #include <pthread.h>
 #include <stdatomic.h>

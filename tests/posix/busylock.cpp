@@ -130,7 +130,7 @@ std::string keeps_fifo_order() {
 int main(int argc, char** argv) {
   return check::run(argc, argv,
                     {{"exclusion", exclusion},
-                     {"waits awake", waits_awake},
+                     {"busy-waits", waits_awake},
                      {"results", results},
                      {"waits on a condition", waits_on_a_condition},
                      {"keeps FIFO order", keeps_fifo_order}});

@@ -65,7 +65,7 @@ std::string producer_consumer(int producers, int consumers, long at_most, bool s
 }
 
 // A token circulates; each thread waits on a condition variable of its own until it has the token.
-// Exactly one signal is sent per round, so one lost wake-up stops the ring for ever.
+// Exactly one signal is sent per round, so one lost wake-up stops the ring forever.
 std::string ring(int threads, long at_most, int budget_ms, bool signal_inside) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   std::vector<pthread_cond_t> conds(static_cast<std::size_t>(threads), PTHREAD_COND_INITIALIZER);

@@ -3,7 +3,7 @@
 // The holder has the lowest priority. Three threads arrive at the mutex, one after the other, in
 // each of the six orders of their priorities; then the holder unlocks. For each order of arrival it
 // prints a line, "arrival: admission", where 1 is the lowest priority and 3 the highest. A polling
-// waiter takes the processor from the holder for ever: the program prints "starved" and ends.
+// waiter takes the processor from the holder forever: the program prints "starved" and ends.
 //
 // Status 77, with the reason on stderr: real-time scheduling is not permitted here.
 #include "../support/check.hpp"

@@ -18,7 +18,7 @@ FAULTS = [
     ("broadcast_wakes_one", "cond_wake", "broadcast to many", "hangs"),
     ("timeout_without_mutex", "cond_timed", "no earlier than the deadline", "fails"),
     ("writers_together", "rwlocks", "exclusion", "fails"),
-    ("writers_together", "rwlocks", "the writer again", "fails"),
+    ("writers_together", "rwlocks", "writer relocks", "fails"),
     ("readers_apart", "rwlocks", "readers together", "hangs"),
     ("readers_apart", "rwlocks", "recursive reads", "fails"),
     ("reader_let_in_too_soon", "rwlocks", "tries", "fails"),

@@ -120,7 +120,7 @@ inline void sleep_us(long us) {
 
 inline void sleep_ms(long ms) { sleep_us(ms * 1'000); }
 
-// Waits for ever: the harness reports a test that hangs, with all stacks.
+// Waits forever: the harness reports a test that hangs, with all stacks.
 template <class Predicate>
 void wait_until(Predicate&& predicate) {
   while (!predicate()) sleep_us(100);

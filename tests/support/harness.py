@@ -43,7 +43,7 @@ NOT_EMULATED = {
 }
 
 #: Cases that it cannot run: it breaks the forked child, or sleeps itself.
-CASE_NOT_EMULATED = {"rwlocks": "forks", "spins": "forks", "busylock": "waits awake"}
+CASE_NOT_EMULATED = {"rwlocks": "forks", "spins": "forks", "busylock": "busy-waits"}
 
 _REPORTS = "ThreadSanitizer reports it, with the C library's own locks too"
 _GROWS = "the memory of the sanitizer itself grows"

@@ -33,7 +33,7 @@ class Handover : public ::testing::Test {
   static constexpr bool load_control =
       lock_type::traits.category == lockwright::category::load_control;
 
-  /// How a queued thread waits: polling for ever, or asleep as soon as possible.
+  /// How a queued thread waits: polling forever, or asleep as soon as possible.
   enum waits : bool { polling, asleep };
 
   void SetUp() override {

@@ -22,7 +22,7 @@
 // unlock a lock that a third one has locked; and a thread whose word may still be in the
 // queue that it joins takes a queue node as its word for that lock. With Overlap, the
 // published lock() waits there until the successor has taken the word's last handover of
-// this lock; a thread that waits for itself would wait for ever.
+// this lock; a thread that waits for itself would wait forever.
 //
 // Invariants
 //   ORDER      the queue is in the order of the exchanges on tail.

@@ -45,7 +45,7 @@ class mcs {
       .node_bytes = sizeof(node),
       .suits = Wait<Env>::policy == waiting::spin
                    ? suit_list{{{use_case::high_contention, 1,
-                                 "best of all with the best number of nodes on the 64 processors "
+                                 "fastest at its best number of nodes on the 64 processors "
                                  "(TOCS 2019)"}}}
                    : suit_list{{{use_case::crowded, 19,
                                  "parks, but the next in line is the one most likely asleep"}}},

@@ -79,7 +79,7 @@ class mcs_timepub {
                  {use_case::trylock_loop, 3,
                   "its trylock is hardened, and it passes over waiters that do not run"},
                  {use_case::high_contention, 2,
-                  "best of all with all threads on the 64 processors (TOCS 2019)"}}},
+                  "fastest with all threads on the 64 processors (TOCS 2019)"}}},
       .reference = "He, Scherer and Scott, HiPC 2005",
       .summary =
           "A queue whose waiters publish the time while they poll, so that a release can pass over "

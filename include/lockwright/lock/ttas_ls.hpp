@@ -16,7 +16,7 @@
 //
 // libslock stores the limit for each thread and lock, and never lowers it. Here each wait begins
 // with the least limit: storing it needs a record per thread and lock, and one busy period would
-// slow the thread down for ever. libslock polls without a pause; here there is one, as in
+// slow the thread down forever. libslock polls without a pause; here there is one, as in
 // the other locks.
 //
 // Invariants

@@ -58,7 +58,7 @@ class three_state {
 
   void unlock() {
     // Release hands the section's writes over; the exchange must be one step,
-    // or a waiter that sets 2 in between would sleep for ever.
+    // or a waiter that sets 2 in between would sleep forever.
     if (word_.exchange(free_, std::memory_order_release) == sleepers_) [[unlikely]] {
       Env::wake(word_, 1);
     }

@@ -22,7 +22,7 @@
 // The published writer takes the inner lock first and then waits for each reader in the table.
 // Here it first moves them into the inner lock, so that it waits in one place, can give up, and
 // lets a thread that reads already read again. A lock that is destroyed or overwritten while a
-// thread reads leaves its entry behind, for ever.
+// thread reads leaves its entry behind, forever.
 #pragma once
 
 #include <atomic>

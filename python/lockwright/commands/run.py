@@ -46,7 +46,7 @@ from lockwright.commands.common.options import other_lock_options, setting_optio
 @setting_options
 @grammar.command_line("[--] CMD...", required=True)
 def command(**options: Any) -> int:
-    """Run a program with a lock in the place of its mutexes, or with several by a plan.
+    """Run a program with a lock in place of its mutexes, or with several by a plan.
 
     Exit status, signals, input and output of the program are unchanged, also if it took no mutex.
     If it cannot be started, the status is 2.

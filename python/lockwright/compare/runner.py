@@ -39,7 +39,7 @@ class Answer:
 
 
 class Runner:
-    """A starter of runs, one at a time. Its context ends with a run in progress killed."""
+    """A starter of runs, one at a time. Exiting the context kills a run in progress."""
 
     def __init__(
         self,

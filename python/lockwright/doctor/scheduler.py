@@ -91,7 +91,7 @@ def bandwidth(tree: Tree) -> Finding:
             "real-time limit",
             WARN,
             "none",
-            "a polling real-time thread occupies its processor for ever; the holder that it waits "
+            "a polling real-time thread occupies its processor forever; the holder that it waits "
             "for may never run",
             "as root, sysctl kernel.sched_rt_runtime_us=950000",
         )

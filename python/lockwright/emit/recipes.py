@@ -21,7 +21,7 @@ def wrapper(library: Library) -> str:
     variables += [f"{name}={shlex.quote(value)}" for name, value in library.settings.items()]
     return (
         "#!/bin/sh\n"
-        f"# Runs a program with the lock {library.lock} in the place of its mutexes.\n"
+        f"# Runs a program with the lock {library.lock} in place of its mutexes.\n"
         f'{" ".join(variables)} exec "$@"\n'
     )
 
@@ -38,7 +38,7 @@ def systemd(library: Library, unit: str, preloaded: str = "") -> str:
         variables["LD_LIBRARY_PATH"] = library.search
     variables |= library.settings
     lines = [
-        f"# Runs {unit} with the lock {library.lock} in the place of its mutexes.",
+        f"# Runs {unit} with the lock {library.lock} in place of its mutexes.",
         f"# Save it as /etc/systemd/system/{unit}.d/lockwright.conf, then run:",
         f"# systemctl daemon-reload && systemctl restart {unit}",
     ]
@@ -78,7 +78,7 @@ def kubernetes(library: Library, container: str, image: str) -> str:
     """Return a patch for a deployment. image: has the library in IN_IMAGES, and `cp`."""
     inside = replace(library, path=IN_IMAGES / library.path.name)
     return f"""\
-# Runs the container {container} with the lock {library.lock} in the place of its mutexes.
+# Runs the container {container} with the lock {library.lock} in place of its mutexes.
 # kubectl patch deployment NAME --patch-file FILE
 # An LD_PRELOAD that the container has already has to be appended manually.
 # {_needs(library)}

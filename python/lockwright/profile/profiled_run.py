@@ -1,4 +1,4 @@
-"""The facts about a profiled run."""
+"""Metadata of a profiled run."""
 
 import resource
 from dataclasses import dataclass

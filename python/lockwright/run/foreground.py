@@ -1,4 +1,4 @@
-"""Runs a program in the place of this process: forwards signals, returns its exit status."""
+"""Runs a program instead of this process: forwards signals, returns its exit status."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""`tune --per-mutex`: an assignment of locks to mutexes, by races of plans."""
+"""`tune --per-mutex`: a lock for each mutex, found by racing candidate plans."""
 
 import tempfile
 from collections.abc import Mapping

@@ -8,7 +8,8 @@ from lockwright_lab.study.cells import POINTS, Cells
 from lockwright_lab.study.rules import Rule
 
 SENSITIVE = 0.10
-"""An application is lock-sensitive if R.Dev at its largest count is above this."""
+"""An application is lock-sensitive if its R.Dev at the largest count, the relative standard
+deviation of the locks' means, is above this."""
 
 FIGURES = ("gain", "rdev")
 """The two figures, each at every one of POINTS: columns gain_one, rdev_one, gain_max, ..."""

@@ -38,7 +38,7 @@ def test_a_suite_that_is_not_installed(cli: Cli, environment: dict[str, str]) ->
     cli(*check).refuses("parsec-dedup", "$PARSECDIR", "your own PARSEC 3.0")
     cli(*check, env={"PARSECDIR": "/nowhere"}).refuses("/nowhere/bin/parsecmgmt")
     cli("study", "catalogue", "--install", "phoenix-pca").refuses("phoenix-pca", "your own")
-    cli("study", "catalogue", "phoenix-pca", "--install", "pigz").refuses("beside")
+    cli("study", "catalogue", "phoenix-pca", "--install", "pigz").refuses("combined")
 
 
 @pytest.mark.parametrize("name", ["kyoto-cache", "pigz", "xz"])
@@ -50,7 +50,7 @@ def test_installed_programs_are_right(name: str, cli: Cli, tmp_path: Path) -> No
     words = ["--check", name, "--scale", "0.02", "--cache", tmp_path]
     result = cli("study", "catalogue", *words)
     assert (result.status, result.err) == (0, "")
-    assert result.out.startswith(f"{name}: right (2 threads, ")
+    assert result.out.startswith(f"{name}: ok (2 threads, ")
 
 
 def test_a_wrong_run_is_reported(cli: Cli, tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ inline void yield() {
 }
 
 /// Called before a thread installs a filter, which may be one for all threads. Waits for calls
-/// that are under way; not for ever, since a thread may be stopped in one, or exist only in the
+/// that are under way; not forever, since a thread may be stopped in one, or exist only in the
 /// parent of this process.
 inline void expect_filter() {
   constexpr int most_naps = 10'000;

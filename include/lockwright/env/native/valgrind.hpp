@@ -1,4 +1,4 @@
-// Annotations for the race detectors of Valgrind, Helgrind and DRD. They support the C library's
+// Annotations for Valgrind's race detectors, Helgrind and DRD. They support the C library's
 // locks; other locks they report as unordered accesses.
 //
 // A request is a sequence of instructions without effect that no compiler emits and that
@@ -71,13 +71,13 @@ inline void show(const volatile void* start, std::size_t bytes) {
 }
 
 /// The caller has acquired `lock`, exclusively or shared.
-inline void acquired(const volatile void* lock, bool alone = true) {
-  send(request::lock_acquired, number(lock), alone ? 1 : 0);
+inline void acquired(const volatile void* lock, bool exclusive = true) {
+  send(request::lock_acquired, number(lock), exclusive ? 1 : 0);
 }
 
 /// The caller is about to release `lock`.
-inline void released(const volatile void* lock, bool alone = true) {
-  send(request::lock_released, number(lock), alone ? 1 : 0);
+inline void released(const volatile void* lock, bool exclusive = true) {
+  send(request::lock_released, number(lock), exclusive ? 1 : 0);
 }
 
 /// The lock no longer exists. The tools must have seen it acquired.

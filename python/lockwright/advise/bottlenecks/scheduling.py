@@ -12,7 +12,7 @@ HANDOVER = "lock handover"
 _ENOUGH = 30
 """Least number of handovers whose mean is used as evidence."""
 
-_PART = 0.1
+_NAMED_FROM = 0.1
 """Least share of the bottleneck's time at which a mutex is named."""
 
 
@@ -80,7 +80,7 @@ def holder_preemption(figures: ProfileFigures) -> Diagnosis:
         ),
     )
     fired = all_met(evidence)
-    worst_indices = (i for i in contended if held[i] >= _PART * total)
+    worst_indices = (i for i in contended if held[i] >= _NAMED_FROM * total)
     affected = most_first(worst_indices, held.__getitem__) if fired else ()
     return Diagnosis(
         key="holder preemption",

@@ -65,7 +65,7 @@ def command(
 
     if name is not None and (install is not None or check is not None):
         raise LockwrightError(
-            f"'{name}' is given beside --install or --check", "name it after the option"
+            f"'{name}' cannot be combined with --install or --check", "name it after the option"
         )
     if install is not None:
         _install(_chosen(install, "--install"))
@@ -131,7 +131,7 @@ def _state(program: "Program") -> str:
 
     if not missing(program):
         return "yes"
-    return "no" if program.packages else "your own"
+    return "no" if program.packages else "manual"
 
 
 def _print_all(programs: "list[Program]") -> None:
@@ -140,7 +140,7 @@ def _print_all(programs: "list[Program]") -> None:
 
     screen = output()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("program", "kind", "here", "threads", "figure"):
+    for heading in ("program", "kind", "installed", "threads", "figure"):
         table.add_column(heading, no_wrap=True)
     table.add_column("about")
     for each in programs:
@@ -151,7 +151,7 @@ def _print_all(programs: "list[Program]") -> None:
     if sys.stdout.isatty():
         screen.print(
             "\nDetails of a program: lockwright study catalogue NAME; packages of those that are"
-            " not here: --install NAMES",
+            " not installed: --install NAMES",
             style="dim",
         )
 
@@ -162,7 +162,7 @@ def _print_one(program: "Program", values: "dict[str, Any] | Any") -> None:
 
     click.echo(f"{program.name}: {program.about}")
     if absent := missing(program):
-        click.echo(f"not here: {', '.join(absent)}; {packages.how_to_get([program])}")
+        click.echo(f"not installed: {', '.join(absent)}; {packages.how_to_get([program])}")
     click.echo(f"figure: {program.metric.unit}, {program.metric.better} is better")
     click.echo(f"threads: {_threads(program)}")
     for key, value in values.items():
@@ -227,11 +227,11 @@ def _check(programs: "list[Program]", everything: bool, scale: float, cache: Pat
         try:
             for program in programs:
                 if program in absent:
-                    click.echo(f"{program.name}: not here: {', '.join(missing(program))}")
+                    click.echo(f"{program.name}: not installed: {', '.join(missing(program))}")
                     continue
                 problem, figures = _checked(program, scale, cache)
                 wrong += bool(problem)
-                click.echo(f"{program.name}: {problem or 'right'}{figures}")
+                click.echo(f"{program.name}: {problem or 'ok'}{figures}")
                 sys.stdout.flush()
         except interrupts.Stopped as stopped:
             print_line("stopped")

@@ -36,7 +36,7 @@ _PREPARING = 600.0
 
 
 class NotRunnable(Exception):
-    """The error of a configuration that cannot be run on this machine, with the reason."""
+    """Raised when a configuration cannot run here, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def default_name() -> str:
 
 
 class LocalMachine:
-    """This machine. Its context ends with all processes that it has started."""
+    """This machine. Exiting the context kills every process that it started."""
 
     def __init__(self, name: str, plan: Plan, folders: Folders) -> None:
         """Check the locks and remove abandoned files. name: of the machine in the study."""
