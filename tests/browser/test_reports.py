@@ -16,7 +16,6 @@ DRAWN = {
     ),
     "bare-profile": ("#flame-section .absent", "#blocking-section .absent", "#mutexes table"),
     "comparison": ("#by-threads .main-svg", "#ratios .main-svg", "#runs .main-svg", "table"),
-    "tour": ("#throughput .main-svg", "#latency .main-svg", "#naps .main-svg", "table"),
     "study": ("#overview .plot .main-svg", "#overview .verdict", ".page .card"),
     **dict.fromkeys(
         ("simulation", "simulation-of-one-count"),
@@ -98,7 +97,7 @@ def cut_off_texts(page: Page) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("name", ["profile", "comparison", "tour", "simulation"])
+@pytest.mark.parametrize("name", ["profile", "comparison", "simulation"])
 def test_a_click_sorts_a_table(opened: Open, name: str) -> None:
     page = opened(name)
     table = page.locator("table").first

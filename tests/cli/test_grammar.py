@@ -78,8 +78,7 @@ def test_an_option_means_the_same_everywhere() -> None:
     for name, command in COMMANDS.items():
         for option in command.params:
             spelt = max(option.opts, key=len)
-            for other in {*option.opts, *getattr(option, "former", ())} - {spelt}:
-                assert other not in GRAMMAR or (name, spelt) == ("study analyse", "--csv-tables")
+            assert not ({*option.opts} - {spelt}) & set(GRAMMAR), (name, spelt)
             if spelt not in GRAMMAR:
                 continue
             assert isinstance(option, click.Option)
@@ -96,12 +95,10 @@ def test_an_option_means_the_same_everywhere() -> None:
 
 
 def test_repetitions_have_one_name() -> None:
-    """No command has another option with the meaning of --runs; the old spelling is accepted."""
+    """No command has another option with the meaning of --runs."""
     for name, command in COMMANDS.items():
         spellings = {word for option in command.params for word in option.opts}
         assert "--rounds" not in spellings, name
-        runs = [option for option in command.params if "--runs" in option.opts]
-        assert all(getattr(option, "former", ()) == ("--rounds",) for option in runs), name
 
 
 def test_the_page_has_the_options() -> None:
@@ -130,18 +127,6 @@ def test_help_is_whole(columns: int) -> None:
         assert usage.startswith("Usage: "), name
         assert all(len(line) <= columns for line in lines), name
         assert not [line for line in lines if "…" in line or line.endswith("...")], name
-
-
-def test_former_spellings(cli: Cli) -> None:
-    """--rounds, and --json without a file at any position, are accepted."""
-    words = ["bench", "park", "--rounds", "1", "--trips", "10", "--json", "-"]
-    result = cli(*words)
-    assert result.status == 0, result.err
-    assert json.loads(result.out)["plan"]["runs"] == 1
-    assert [row["name"] for row in json.loads(cli("list", "--json").out)]
-    for line in ("--json pigz", "pigz --json", "--json - pigz", "--json=- pigz"):
-        assert json.loads(cli("study", "catalogue", *line.split()).out)["name"] == "pigz"
-    cli("advise", "--json").refuses("PROFILE")
 
 
 def test_json_is_alone_on_standard_output(cli: Cli, tmp_path: Path) -> None:

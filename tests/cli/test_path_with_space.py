@@ -43,7 +43,7 @@ def test_profile(cli: Cli, program: Program, libraries: dict[str, str], tmp_path
 
 def test_bench(cli: Cli, libraries: dict[str, str]) -> None:
     """The bench measures the lock, and not the C library's."""
-    command = ["bench", "uncontended", "--locks", "ttas", "--rounds", "2"]
+    command = ["bench", "uncontended", "--locks", "ttas", "--runs", "2"]
     run = cli(*command, env=libraries)
     assert run.status == 0, run.err
     assert "ttas" in run.out

@@ -71,17 +71,6 @@ def comparison(folder: Path) -> Path:
     return path
 
 
-def tour(folder: Path) -> Path:
-    """Write the report of `lockwright bench tour`."""
-    from lockwright_lab.bench.tour import page
-
-    from support import made_tour
-
-    path = folder / "tour.html"
-    path.write_text(page.render(made_tour.tour(made_tour.made(), "systems")))
-    return path
-
-
 def study(folder: Path) -> Path:
     """Write the report of `lockwright study report`: four programs, seven locks, two counts."""
     from lockwright import cli
@@ -231,7 +220,6 @@ REPORTS: dict[str, Callable[[Path], Path]] = {
     "profile": profile,
     "bare-profile": bare_profile,
     "comparison": comparison,
-    "tour": tour,
     "study": study,
     "simulation": simulation,
     "simulation-of-one-count": simulation_of_one_count,

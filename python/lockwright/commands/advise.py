@@ -7,7 +7,7 @@ import click
 from lockwright.commands.common import grammar
 
 
-@click.command("advise", cls=grammar.JsonFlagCommand)
+@click.command("advise")
 @click.argument("profile", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--top",
@@ -29,7 +29,7 @@ from lockwright.commands.common import grammar
     show_default=True,
     help="Predict the gain of each change by simulations, in some seconds.",
 )
-@grammar.json_file("the advice", was_flag=True)
+@grammar.json_file("the advice", alone=True)
 def command(
     profile: Path, size: int | None, every: bool, predicts: bool, json_file: Path | None
 ) -> None:

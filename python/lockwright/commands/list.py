@@ -31,9 +31,9 @@ _REFERENCES_FIT = 120
 """Least width of a terminal for a column of references."""
 
 
-@click.command("list", cls=grammar.JsonFlagCommand)
+@click.command("list")
 @click.option("--rwlocks", is_flag=True, help="List the reader-writer locks instead.")
-@grammar.json_file("the registry", was_flag=True)
+@grammar.json_file("the registry", alone=True)
 def command(json_file: Path | None, rwlocks: bool) -> None:
     """List all locks, with category, waiting policy, properties, bytes and reference.
 

@@ -1,7 +1,7 @@
-"""Rules for resuming a results file: compare, tune, study and the tour.
+"""Rules for resuming a results file: compare, tune and study.
 
 Each run of a plan has an index (in a comparison: threads, round, lock; in a study: line,
-configuration, round; in the tour: case, round). A file has at most one record for each index,
+configuration, round). A file has at most one record for each index,
 written when the run ends, and recorded runs are not repeated. The plan, the machine and the
 libraries have to be the same (`MUST_MATCH`), and no other process may be carrying out the plan.
 """

@@ -26,8 +26,8 @@ class _Owner:
 
 @dataclass(frozen=True)
 class RunLog:
-    """The file of a measurement. subject: its name in messages, such as "tour". by_option: --resume
-    continues it; otherwise the same command with the same directory does."""
+    """The file of a measurement. subject: its name in messages, such as "validation".
+    by_option: --resume continues it; otherwise the same command with the same directory does."""
 
     path: Path
     subject: str

@@ -1,7 +1,7 @@
 """The options with the same meaning in every command: docs/options.md."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +14,6 @@ FILE = click.Path(path_type=Path)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class Option(click.Option):
-    """An option that also accepts former spellings, which the help leaves out."""
-
-    def __init__(self, *names: Any, former: Sequence[str] = (), **more: Any) -> None:
-        super().__init__(*names, **more)
-        self.former = tuple(former)
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Register all spellings with the parser."""
-        current, self.opts = self.opts, [*self.opts, *self.former]
-        try:
-            super().add_to_parser(parser, ctx)
-        finally:
-            self.opts = current
-
-
 class FiniteRange(click.FloatRange):
     """A range of finite numbers."""
 
@@ -39,25 +23,6 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
         return number
-
-
-class JsonFlagCommand(click.Command):
-    """A command whose `--json` was a flag: a following word that names no JSON file is not its
-    value, and `--json` alone is `--json -`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Accept `--json PROFILE` in the former meaning, too."""
-        bare = ["--json=-" if word == "--json" else word for word in args]
-        position = args.index("--json") if "--json" in args else len(args)
-        following = args[position + 1 : position + 2]
-        if following and not following[0].endswith(".json") and following != ["-"]:
-            return super().parse_args(ctx, bare)
-        try:
-            return super().parse_args(ctx, list(args))
-        except click.MissingParameter:
-            if bare == args:
-                raise
-            return super().parse_args(ctx, bare)
 
 
 def writable(ctx: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
@@ -76,10 +41,11 @@ def output_file(ctx: click.Context, option: click.Parameter, path: Path | None) 
     return writable(ctx, option, path)
 
 
-def json_file(content: str, *, was_flag: bool = False) -> Decorator:
-    """Return `--json FILE`. was_flag: the option may be given without FILE."""
-    former: dict[str, Any] = {"is_flag": False, "flag_value": "-"} if was_flag else {}
-    return _file("--json", "JSON", content, **former)
+def json_file(content: str, *, alone: bool = False) -> Decorator:
+    """Return `--json FILE`. alone: FILE may be left out before another option and at the end, which
+    means `-`."""
+    more: dict[str, Any] = {"is_flag": False, "flag_value": "-"} if alone else {}
+    return _file("--json", "JSON", content, **more)
 
 
 def csv_file(content: str) -> Decorator:
@@ -136,8 +102,6 @@ def runs(
     default in words, if it is not a number."""
     return click.option(
         "--runs",
-        cls=Option,
-        former=["--rounds"],
         type=click.IntRange(min=least),
         default=default,
         show_default=default_text,

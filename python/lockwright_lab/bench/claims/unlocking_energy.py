@@ -233,8 +233,8 @@ CLAIMS = [
         text="The lock with the most throughput mostly has the most operations per joule too.",
         source=f"{_PAPER}, figure 12",
         published="in 85 % of 2084 settings; in the others the gap is 8 and 5 %",
-        elsewhere="it is about 2084 settings of six locks, which take hours; 'lockwright bench "
-        "tour' plots energy against throughput if there are energy counters",
+        elsewhere="it is about 2084 settings of six locks, which take hours; '--energy' of "
+        "'lockwright bench' shows the energy of each lock if there are energy counters",
     ),
     Claim(
         name="systems",

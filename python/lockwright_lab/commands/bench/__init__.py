@@ -7,11 +7,8 @@ from lockwright_lab.bench.catalogue import catalogue
 from lockwright_lab.commands.bench import measurements, paired
 from lockwright_lab.commands.bench.claims import claims
 from lockwright_lab.commands.bench.predictions import command as predictions
-from lockwright_lab.commands.bench.published import command as published
 from lockwright_lab.commands.bench.regret import command as regret
 from lockwright_lab.commands.bench.simulator import command as simulator
-from lockwright_lab.commands.bench.skeletons import command as skeletons
-from lockwright_lab.commands.bench.tour import tour
 from lockwright_lab.commands.bench.tune import command as tune
 
 
@@ -59,12 +56,9 @@ def bench() -> None:
 for each in (*measurements.COMMANDS, *paired.COMMANDS):
     bench.add_command(each)
 bench.add_command(claims)
-bench.add_command(tour)
 bench.add_command(tune)
 bench.add_command(regret)
 bench.add_command(simulator)
 bench.add_command(predictions)
-bench.add_command(skeletons)
-bench.add_command(published)
 
 command = bench

@@ -9,7 +9,6 @@ from lockwright.commands.common.groups import Group
 
 from lockwright_lab.commands.study import catalogue as study_catalogue
 from lockwright_lab.commands.study import data as study_data
-from lockwright_lab.commands.study import predict as study_predict
 from lockwright_lab.commands.study import report as study_report
 from lockwright_lab.commands.study.run import run, worker
 
@@ -25,7 +24,6 @@ def command() -> None:
 
 command.add_command(run)
 command.add_command(study_catalogue.command)
-command.add_command(study_predict.command)
 command.add_command(study_report.command)
 command.add_command(worker)
 
@@ -37,8 +35,6 @@ command.add_command(worker)
 @click.option(
     "--csv-tables",
     "csv_folder",
-    cls=grammar.Option,
-    former=["--csv"],
     type=grammar.FILE,
     metavar="DIR",
     help="Also write each table as CSV into the directory DIR.",
@@ -46,8 +42,6 @@ command.add_command(worker)
 @click.option(
     "--latex-tables",
     "latex_folder",
-    cls=grammar.Option,
-    former=["--latex"],
     type=grammar.FILE,
     metavar="DIR",
     help="Also write each table for LaTeX into the directory DIR.",

@@ -20,9 +20,9 @@ _THREADS = 2
 """Threads of a run that only checks a program, if it can run with so many."""
 
 
-@click.command("catalogue", cls=grammar.JsonFlagCommand)
+@click.command("catalogue")
 @click.argument("name", required=False, shell_complete=complete.program)
-@grammar.json_file("all properties", was_flag=True)
+@grammar.json_file("all properties", alone=True)
 @click.option(
     "--install",
     metavar="NAME,...|all|STUDY.toml",

@@ -1,1 +1,0 @@
-"""A tour: the measurements of the papers in some minutes, with a report."""
