@@ -56,23 +56,6 @@ def run(tree: Path, command: str, **variables: str) -> subprocess.CompletedProce
     )
 
 
-def test_a_lock_takes_sixty_lines_at_most() -> None:
-    assert len((HEADER + ROW).splitlines()) <= 60
-
-
-def test_the_page_names_all_traits_and_cases_and_the_option_of_the_mutants() -> None:
-    """The page explains every trait of lock_traits."""
-    header = (locate.ROOT / "include/lockwright/lock.hpp").read_text()
-    body = header.partition("struct lock_traits {")[2].partition("[[nodiscard]]")[0]
-    members = set(re.findall(r"^  [\w:]+ (?:const )?\*?(\w+)(?: =|;|$)", body, re.MULTILINE))
-    assert {"category", "light", "hardened_trylock", "suits"} <= members
-    explained = set(re.findall(r"`(\w+)`", PAGE.partition("## 2. The traits")[2]))
-    assert members <= explained
-    mutants = next(line for line in commands_below("5. Test it") if "mutants" in line)
-    option = mutants.split()[-2]
-    assert f'"{option}"' in (locate.ROOT / "scripts/mutants.py").read_text()
-
-
 COMMANDS = commands_below("4. Run it")
 EXPORT = next(command for command in COMMANDS if command.startswith("export "))
 

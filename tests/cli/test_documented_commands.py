@@ -62,13 +62,6 @@ def test_each_reason_belongs_to_a_command() -> None:
         assert any(command.startswith(start) for command in found), start
 
 
-def test_blocks_of_commands_are_marked_as_console() -> None:
-    """Commands in other blocks would not be found."""
-    for page in PAGES:
-        opening = re.findall(r"^```(\w*)$", page.read_text(), re.MULTILINE)[::2]
-        assert set(opening) <= {"console", "cpp", "python", ""}, page
-
-
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if any(map(is_run, commands(page)))],

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,46 +13,28 @@ import click
 import pytest
 from lockwright.cli import cli as root
 from lockwright.commands.common import grammar
-from lockwright_lab.bench.catalogue import catalogue
 from support import locate
 from support.processes import captured
 
 from .conftest import Cli
 
-_TO_FILE = "to FILE; '-' is standard output"
-
-#: The spelling, type, value and help of each option that has the same meaning in all commands.
-GRAMMAR: dict[str, tuple[str, type[click.ParamType[Any]], str, str]] = {
-    "--locks": ("", click.types.StringParamType, "A,B,...", "Locks.*, separated by commas, or"),
-    "--runs": ("", click.IntRange, "N", r"Runs of .*\."),
-    "--seconds": ("", grammar.FiniteRange, "S", r"Measure for S seconds.*\."),
-    "--warm-up": ("", grammar.FiniteRange, "S", r"Run for S seconds before the measurement\."),
-    "--timeout": ("", grammar.FiniteRange, "S", r"Kill a run, and all .* after S seconds\."),
-    "--seed": ("", click.IntRange, "N", r"Seed of the random numbers\."),
-    "--json": ("", click.Path, "FILE", f"Also write .* as JSON {_TO_FILE}"),
-    "--csv": ("", click.Path, "FILE", f"Also write .* as CSV {_TO_FILE}"),
-    "--html": ("", click.Path, "FILE", f"Also write .* as HTML {_TO_FILE}"),
-    "--markdown": ("", click.Path, "FILE", f"Also write .* as Markdown {_TO_FILE}"),
-    "--output": ("-o", click.Path, "FILE|DIR", r"Write .* (to FILE|into the directory DIR)\."),
+#: The spelling, type and value of each option that has the same meaning in all commands.
+GRAMMAR: dict[str, tuple[str, type[click.ParamType[Any]], str]] = {
+    "--locks": ("", click.types.StringParamType, "A,B,..."),
+    "--runs": ("", click.IntRange, "N"),
+    "--seconds": ("", grammar.FiniteRange, "S"),
+    "--warm-up": ("", grammar.FiniteRange, "S"),
+    "--timeout": ("", grammar.FiniteRange, "S"),
+    "--seed": ("", click.IntRange, "N"),
+    "--json": ("", click.Path, "FILE"),
+    "--csv": ("", click.Path, "FILE"),
+    "--html": ("", click.Path, "FILE"),
+    "--markdown": ("", click.Path, "FILE"),
+    "--output": ("-o", click.Path, "FILE|DIR"),
 }
 
 #: Options of another type: the profile's file may be given twice.
 OTHER_TYPES = {("profile", "--output"): click.types.StringParamType}
-
-
-def help_pages(
-    command: click.Command, name: str, columns: int, parent: click.Context | None = None
-) -> Iterator[tuple[str, str]]:
-    """Yield the help of a command, and of those below it, with its words."""
-    context = click.Context(
-        command, parent, name, terminal_width=columns, max_content_width=columns
-    )
-    yield context.command_path, command.get_help(context)
-    if isinstance(command, click.Group):
-        for each in command.list_commands(context):
-            below = command.get_command(context, each)
-            assert below is not None
-            yield from help_pages(below, each, columns, context)
 
 
 def commands(group: click.Command, *name: str) -> Iterator[tuple[str, click.Command]]:
@@ -73,7 +54,7 @@ PTHREAD = [name for name in locate.lock_names() if name.startswith("pthr")]
 
 
 def test_an_option_means_the_same_everywhere() -> None:
-    """Every option of the grammar has its spelling, type, value and help there."""
+    """Every option of the grammar has its spelling, type and value there."""
     uses = dict.fromkeys(GRAMMAR, 0)
     for name, command in COMMANDS.items():
         for option in command.params:
@@ -82,23 +63,15 @@ def test_an_option_means_the_same_everywhere() -> None:
             if spelt not in GRAMMAR:
                 continue
             assert isinstance(option, click.Option)
-            short, kind, value, meaning = GRAMMAR[spelt]
+            short, kind, value = GRAMMAR[spelt]
             where = (name, spelt)
             uses[spelt] += 1
             assert option.opts == [*filter(None, [short]), spelt], where
             assert type(option.type) is OTHER_TYPES.get(where, kind), where
             assert option.metavar in value.split("|"), where
-            assert re.match(meaning, option.help or ""), where
             if spelt in ("--json", "--csv", "--html", "--markdown"):
                 assert option.callback is grammar.output_file, where
     assert all(number > 0 for number in uses.values()), uses
-
-
-def test_repetitions_have_one_name() -> None:
-    """No command has another option with the meaning of --runs."""
-    for name, command in COMMANDS.items():
-        spellings = {word for option in command.params for word in option.opts}
-        assert "--rounds" not in spellings, name
 
 
 def test_the_page_has_the_options() -> None:
@@ -106,27 +79,6 @@ def test_the_page_has_the_options() -> None:
     page = (Path(__file__).parents[2] / "docs" / "options.md").read_text()
     table = page.partition("\n## ")[0]
     assert set(re.findall(r"^\| .*`(--[a-z-]+)", table, re.MULTILINE)) == set(GRAMMAR)
-
-
-def test_help_is_in_the_imperative() -> None:
-    """The help of each command, except for workloads, begins with one of these verbs."""
-    verbs = "Calibrate Compare Compute Convert Describe Find Fit List Make Measure Name Print Run"
-    verbs += " Predict Report Show Test Try Write"
-    for name, command in COMMANDS.items():
-        if name.removeprefix("bench ") not in catalogue().workloads:
-            assert (command.help or "").split()[0] in verbs.split(), name
-
-
-@pytest.mark.parametrize("columns", [80, 100])
-def test_help_is_whole(columns: int) -> None:
-    """No description is cut, and none is wider than the terminal."""
-    pages = dict(help_pages(root, "lockwright", columns))
-    assert "lockwright bench single-lock" in pages
-    for name, page in pages.items():
-        usage, *lines = page.splitlines()
-        assert usage.startswith("Usage: "), name
-        assert all(len(line) <= columns for line in lines), name
-        assert not [line for line in lines if "…" in line or line.endswith("...")], name
 
 
 def test_json_is_alone_on_standard_output(cli: Cli, tmp_path: Path) -> None:
@@ -218,19 +170,6 @@ def test_completion_typed_into_the_shell(
     assert result.returncode == (0 if expected else 1), result.stdout + result.stderr
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_script_is_for_that_shell(cli: Cli, shell: str, tmp_path: Path) -> None:
-    """It uses the protocol, and parses if the shell is installed."""
-    script = cli("completion", shell).out
-    assert f"_LOCKWRIGHT_COMPLETE={shell}_complete" in script
-    if shutil.which(shell):
-        file = tmp_path / "script"
-        file.write_text(script)
-        subprocess.run([shell, "-n", file], check=True, timeout=60)
-    if shell == "fish":
-        assert 'split --max 1 ","' in script
-
-
 def test_completion_imports_little(cli: Cli) -> None:
     """To name the subcommands, neither these nor the packages for tables are imported."""
     request = {"COMP_WORDS": "lockwright ", "COMP_CWORD": "1", "PYTHONPROFILEIMPORTTIME": "1"}
@@ -238,18 +177,3 @@ def test_completion_imports_little(cli: Cli) -> None:
     assert "plain,compare" in result.out
     for heavy in ("rich", "numpy", "lockwright.commands.compare", "lockwright.preload"):
         assert f" {heavy}\n" not in result.err, heavy
-
-
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        (["emit"], ["'lockwright emit' needs a command; choose from docker, kubernetes, sh"]),
-        (["bench"], ["'lockwright bench' needs a command; see 'lockwright bench --help'"]),
-        (["completion"], ["missing argument", "; choose from bash, zsh, fish"]),
-        (["path"], ["name a lock of 'lockwright list', or give --include"]),
-        (["run", "--rwlock", "nonesuch", "--", "true"], ["='nonesuch' is unknown; choose from"]),
-    ],
-)
-def test_what_is_missing_is_said_once(cli: Cli, words: list[str], parts: list[str]) -> None:
-    """Neither the help on one line, nor a list of choices twice."""
-    cli(*words).refuses(*parts)

@@ -9,7 +9,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BY_PRIORITY, OWN_ORDER, STARVES, Registry, preload
 from support.processes import captured
 
-from .conftest import Cli, on_a_terminal
+from .conftest import Cli
 
 
 def test_list_has_every_lock_with_its_properties(cli: Cli) -> None:
@@ -69,20 +69,6 @@ def test_a_full_standard_output_is_reported(
     assert result.returncode == 2
     assert result.stderr.startswith("lockwright: standard output: No space left")
     assert len(result.stderr.splitlines()) == 1
-
-
-def test_list_explains_its_columns_on_a_terminal(
-    cli: Cli, command: list[str], environment: dict[str, str]
-) -> None:
-    """It explains the bytes; a pipe gets the rows only."""
-    text, status = on_a_terminal([*command, "list"], environment, 80)
-    assert status == 0
-    assert max(map(len, text.splitlines())) <= 80
-    assert "…" not in text
-    row = next(row for row in json.loads(cli("list", "--json").out) if row["name"] == "hmcs")
-    keys = ("bytes_in_place", "bytes_per_mutex_outside", "bytes_per_node")
-    assert "+".join(str(row[key]) for key in keys) in text
-    assert "inside the program's own mutex + outside it for each mutex +" in text
 
 
 def test_an_unknown_lock_without_a_near_name_gets_the_list(cli: Cli) -> None:

@@ -294,26 +294,6 @@ def test_a_library_that_was_not_loaded_is_an_error(libdir: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "workload", ["uncontended", "footprint", "handover", "oversubscribe", "herd", "park"]
-)
-def test_help_defines_every_column(lockwright: Path, measure: Any, workload: str) -> None:
-    small = {
-        "uncontended": ["--batch", "10"],
-        "footprint": ["--mutexes", "2000", "--threads", "16"],
-        "handover": ["--seconds", "0.01"],
-        "oversubscribe": ["--seconds", "0.01"],
-        "herd": ["--waiters", "4"],
-        "park": ["--trips", "10"],
-    }[workload]
-    if workload != "park":
-        small += ["--locks", "libc"]
-    columns = measure(workload, "--runs", "1", *small)["columns"]
-    text = " ".join(call(lockwright, workload, "--help").stdout.split())
-    for heading, definition in columns.items():
-        assert f"{heading}: {' '.join(definition.split())}" in text
-
-
-@pytest.mark.parametrize(
     ("arguments", "named"),
     [
         (["uncontended", "--locks", "tas"], "'tas'"),

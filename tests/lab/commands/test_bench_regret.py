@@ -81,13 +81,6 @@ def test_bad_input(cli: Any, words: list[str], parts: list[str]) -> None:
     cli(*quick(*words)).refuses(*parts)
 
 
-def test_help_defines_every_column(cli: Any) -> None:
-    result = cli("bench", "regret", "--help")
-    assert result.status == 0
-    for word in ("regret:", "longest wait:", "settled:", "--ablate", "--resume"):
-        assert word in result.out
-
-
 def test_a_simulated_machine(cli: Any, tmp_path: Path) -> None:
     """Cells that the simulator cannot express are named; all output is marked as simulated."""
     words = ["--machine", "i-48", "--seconds", "0.001", "--cells", "single/100ns/*/2,hog"]
