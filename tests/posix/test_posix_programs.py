@@ -11,7 +11,6 @@ from support.harness import RunUnder
 PROGRAMS = {
     "exclusion": "two counters in a critical section stay equal",
     "trylock": "trylock fails while the mutex is held, else takes it, and leaves the queue intact",
-    "nesting": "many mutexes held at once, released in any order",
     "many_threads": "200 threads on two cores, and a thousand parked",
     "static_init": "static initialisers of every type, first used by many threads at once",
     "reuse": "memory of mutexes reused, zeroed, initialised twice, freed by the last user",
@@ -49,7 +48,6 @@ PROGRAMS = {
 ON_EACH_MACHINE = {
     "exclusion",
     "trylock",
-    "nesting",
     "many_threads",
     "static_init",
     "reuse",

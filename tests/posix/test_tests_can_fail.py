@@ -10,7 +10,6 @@ from support import harness, locate
 FAULTS = [
     ("no_exclusion", "exclusion", "one to four times the cores", "fails"),
     ("no_exclusion", "exclusion", "on one cpu", "fails"),
-    ("no_exclusion", "nesting", "contended with random release", "fails"),
     ("trylock_takes_held", "trylock", "refuses while held", "fails"),
     ("trylock_takes_held", "trylock", "lock against trylock", "fails"),
     ("signal_lost_sometimes", "cond_queue", "ring of two", "hangs"),

@@ -35,7 +35,7 @@ PROGRAMS = [
 
 #: Programs whose calls the others make too, and that take longest under the profiler.
 LONG = ["barriers", "churn", "cond_queue", "cond_timed", "many_threads", "migrate"]
-LONG += ["nesting", "plugins", "rwlocks", "static_init"]
+LONG += ["plugins", "rwlocks", "static_init"]
 FULL = pytest.mark.full("takes long, and other programs make the same calls")
 
 

@@ -61,7 +61,6 @@ NOT_SANITIZED = {
                 "fork",
                 "fork_first_use",
                 "many_threads",
-                "nesting",
                 "plugins",
                 "rwlocks",
                 "semaphores",
