@@ -2,10 +2,7 @@
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -248,80 +245,3 @@ def test_a_file_in_the_place_of_the_directory(
     assert cli.main(["study", "report", str(data), "-o", str(data)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert data.read_text() == runs()
-
-
-PROBE = """<script>
-window.problems = [];
-window.addEventListener("error", (event) => window.problems.push(String(event.message)));
-window.addEventListener("load", async () => {
-  const rest = () => new Promise((done) => setTimeout(done, 50));
-  const seen = {};
-  const shown = () => [...document.querySelectorAll("section.page")].filter((each) => !each.hidden);
-  await rest();
-  seen.first = shown().map((each) => each.id);
-  const links = [...document.querySelectorAll("a[href]")];
-  const targets = new Set(links.map((each) => each.getAttribute("href")));
-  seen.wrong = [];
-  seen.undrawn = [];
-  for (const target of targets) {
-    document.querySelector(`a[href="${target}"]`).click();
-    await rest();
-    const now = shown().map((each) => each.id);
-    const right = now.length === 1 && `#${now[0]}` === decodeURIComponent(target);
-    if (!right) seen.wrong.push([target, now]);
-    for (const plot of shown()[0].querySelectorAll(".plot")) {
-      if (!plot.querySelector("svg.main-svg")) seen.undrawn.push(plot.dataset.figure);
-    }
-  }
-  seen.pages = targets.size;
-  const table = document.querySelector("#locks table");
-  const names = [...table.tHead.rows[0].cells].map((each) => each.textContent);
-  const column = names.indexOf("beats max");
-  const read = () => [...table.tBodies[0].rows].map((each) => each.cells[column].textContent);
-  const button = table.tHead.rows[0].cells[column].querySelector("button");
-  button.click();
-  seen.up = read();
-  button.click();
-  seen.down = read();
-  document.getElementById("theme").click();
-  await rest();
-  seen.problems = window.problems;
-  const said = document.createElement("pre");
-  said.id = "said";
-  said.textContent = JSON.stringify(seen);
-  document.body.append(said);
-});
-</script>"""
-
-
-def test_in_a_browser(report: Path, tmp_path: Path) -> None:
-    """No script fails, every link shows its page with its plots, a click on a heading sorts."""
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("neither chromium nor google-chrome is installed")
-    copy = tmp_path / "report.html"
-    text = (report / "report.html").read_text()
-    copy.write_text(text.replace("<head>", f"<head>{PROBE}", 1))
-    done = subprocess.run(
-        [
-            browser,
-            *["--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom"],
-            *[f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=60000"],
-            copy.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=True,
-    )
-    message = re.search(r'<pre id="said">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert message is not None, done.stderr[-2000:]
-    seen: dict[str, Any] = json.loads(message.group(1).replace("&lt;", "<").replace("&amp;", "&"))
-    assert seen["problems"] == []
-    assert seen["first"] == ["overview"]
-    # Five pages of subjects, and one for each of the programs and locks.
-    assert seen["pages"] >= 5 + 2 + 3
-    assert seen["wrong"] == []
-    assert seen["undrawn"] == []
-    assert seen["up"] == ["0", "50", "100"]
-    assert seen["down"] == ["100", "50", "0"]
