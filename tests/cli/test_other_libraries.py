@@ -111,13 +111,13 @@ def test_resume_needs_the_same_libraries(
     command = ["--", str(program("worker")), "1", "10"]
     assert cli(*words, "--preload", f"mine={other_mutex}", *command).status == 0
     with sqlite3.connect(db) as connection:
-        connection.execute("UPDATE comparison SET finished = NULL")
-        connection.execute("DELETE FROM run WHERE lock = 'mine'")
+        connection.execute("UPDATE experiment SET finished = NULL")
+        connection.execute("DELETE FROM run WHERE contender = 'mine'")
     cli(*words, "--resume", *command).refuses("--locks", "interrupted")
     again = cli(*words, "--preload", f"mine={other_mutex}", "--resume", *command)
     assert again.status == 0, again.err
     with sqlite3.connect(db) as connection:
-        count = connection.execute("SELECT count(*) FROM run WHERE lock = 'mine'").fetchone()
+        count = connection.execute("SELECT count(*) FROM run WHERE contender = 'mine'").fetchone()
     assert count == (1,)
 
 

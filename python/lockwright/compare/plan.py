@@ -127,6 +127,7 @@ class Plan:
         """Return the plan in its stored form, of types of JSON, which is equal for equal plans."""
         document: dict[str, Any] = json.loads(json.dumps(asdict(self), default=str))
         document["threads"] = [threads or None for threads in self.threads]
+        document["other_libraries"] = {each.name: str(each.path) for each in self.other_libraries}
         return document
 
     @classmethod
@@ -137,8 +138,7 @@ class Plan:
             fields[name] = tuple(fields[name])
         fields["threads"] = tuple(threads or UNSPECIFIED for threads in fields["threads"])
         fields["other_libraries"] = tuple(
-            OtherLibrary(library["name"], Path(library["path"]))
-            for library in fields["other_libraries"]
+            OtherLibrary(name, Path(path)) for name, path in fields["other_libraries"].items()
         )
         return cls(**fields)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lockwright.base import numbers
 from lockwright.experiment.model import Cell, Figure
 from lockwright.experiment.summary import Summary
-from lockwright.stats.spread import Spread, format_ratio, format_spread
+from lockwright.stats.spread import format_ratio, format_spread
 
 
 @dataclass(frozen=True)
@@ -141,11 +141,6 @@ def no_value(row: Summary) -> str:
     if row.timeouts:
         return "timed out"
     return "failed" if row.failures else "-"
-
-
-def spread_text(values: Spread | None, scale: float = 1.0) -> str:
-    """Return the text of a median with its spread, `-` without one."""
-    return format_spread(values, scale)
 
 
 def joined(*parts: Column) -> Callable[[Summary], str]:

@@ -18,6 +18,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.base.results import now, this_process
 from lockwright.base.user_folders import user_folder
 from lockwright.experiment.model import Run, Slot
+from lockwright.run import resume
 
 _FORMAT = 2
 
@@ -153,12 +154,7 @@ class Store:
 
     def adopt(self, stored: Stored) -> None:
         """Make this process the owner. Raises LockwrightError if the previous owner is alive."""
-        if stored.owner != this_process() and results.is_alive(stored.owner):
-            raise LockwrightError(
-                f"that {stored.kind} is still being carried out by process "
-                f"{stored.owner.partition(' ')[0]}",
-                "wait for it, or stop it first",
-            )
+        resume.check_not_running(stored.owner, stored.kind)
         self._execute("UPDATE experiment SET owner = ? WHERE id = ?", this_process(), stored.id)
 
     def finish(self, stored: Stored) -> None:
