@@ -30,7 +30,9 @@ MAY_INCLUDE = {
     "src/registry": {"lockwright", "interpose", "preload", "probe", *NATIVE},
     "src/check": {*LOCKS, *MODEL},
     "src/programs": set(),
-    "src/bench": {"programs", *NATIVE, *LOCKS},
+    "src/workload": {"programs"},
+    "src/calibrate": {"programs", *NATIVE},
+    "src/bench": {"calibrate", "workload", "programs", *NATIVE, *LOCKS},
     "src/torture": {"programs", "lockwright"},
 }
 

@@ -4,7 +4,8 @@
 #include <cstring>
 #include <vector>
 
-#include "bench.hpp"
+#include "workload/catalogue.hpp"
+#include "workload/settings.hpp"
 #include "smaps.hpp"
 
 namespace bench {
@@ -69,11 +70,7 @@ void run_next_step(stepped_thread& one) {
   one.continued.await(1);
 }
 
-}  // namespace
-
-int footprint(int argc, char** argv) {
-  const options given(argc, argv,
-                      {{"mutexes", 1000000}, {"warm", 1000}, {"threads", 500}, {"sharers", 16}});
+int measure_footprint(const description& /*about*/, const settings& given) {
   const std::uint64_t mutexes = given.count("mutexes", 2);
   const std::uint64_t warm = given.count("warm", 1);
   const std::uint64_t threads = given.count("threads", 1);
@@ -163,5 +160,18 @@ int footprint(int argc, char** argv) {
   line.print();
   return 0;
 }
+
+}  // namespace
+
+const description footprint{
+    .name = "footprint",
+    .measures = "memory per mutex, per thread, and per pair of them",
+    .threads = 500,
+    .parameters = {{"mutexes", 1000000, "", "mutexes of the array", 2},
+                   {"warm", 1000, "", "those that are taken before the growth counts", 1},
+                   {"sharers", 16, "", "threads that take each of them", 2}},
+    .is_listed = false,
+    .run = measure_footprint,
+};
 
 }  // namespace bench

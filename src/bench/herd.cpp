@@ -6,7 +6,8 @@
 #include <climits>
 #include <vector>
 
-#include "bench.hpp"
+#include "workload/catalogue.hpp"
+#include "workload/settings.hpp"
 
 namespace bench {
 namespace {
@@ -131,23 +132,13 @@ void measure_broadcast(herd_state& h, std::uint64_t round, bool unlocked) {
   futex_wake(h.rest, INT_MAX);
 }
 
-}  // namespace
-
-int herd(int argc, char** argv) {
-  const options given(argc, argv,
-                      {{"waiters", 1000},
-                       {"rounds", 5},
-                       {"section-ns", 5000},
-                       {"unlocked", 0},
-                       {"rejoin", 0},
-                       {"loops-per-us", 0}});
+int measure_herd(const description& /*about*/, const settings& given) {
   static herd_state h;
-  const work_scale scale(given.real("loops-per-us"));
   h.waiters = given.count("waiters", 1);
   h.rounds = given.count("rounds", 1);
-  h.section_loops = scale.loops(given.real("section-ns"));
-  h.rejoin = given.count("rejoin") != 0;
-  const bool unlocked = given.count("unlocked") != 0;
+  h.section_loops = given.length("section");
+  h.rejoin = given.is("rejoin");
+  const bool unlocked = given.is("unlocked");
 
   // A thousand default stacks would reserve 8 GB of address space, which a container may not
   // grant; a waiter uses a few hundred bytes and a preloaded library's thread-local data.
@@ -173,5 +164,19 @@ int herd(int argc, char** argv) {
       .print();
   return 0;
 }
+
+}  // namespace
+
+const description herd{
+    .name = "herd",
+    .measures = "a broadcast to many waiters of one condition variable",
+    .parameters = {{"waiters", 1000, "", "threads that wait", 1},
+                   {"rounds", 5, "", "broadcasts, one after the other", 1},
+                   {"section-ns", 5000, "ns", "work of a woken thread while it holds the mutex"},
+                   {"unlocked", 0, "", "1 broadcasts without the mutex"},
+                   {"rejoin", 0, "", "1 lets a woken thread wait again at once"}},
+    .is_listed = false,
+    .run = measure_herd,
+};
 
 }  // namespace bench

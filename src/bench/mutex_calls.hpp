@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "bench.hpp"
+#include "../calibrate/support.hpp"
 
 namespace bench {
 

@@ -16,7 +16,8 @@
 
 #include <vector>
 
-#include "bench.hpp"
+#include "workload/catalogue.hpp"
+#include "workload/settings.hpp"
 #include "smaps.hpp"
 
 namespace bench {
@@ -132,12 +133,7 @@ void check(const program& all) {
   }
 }
 
-}  // namespace
-
-int quiet_and_hot(int argc, char** argv) {
-  const options given(
-      argc, argv,
-      {{"quiet", 4000}, {"threads", 16}, {"processors", 2}, {"rounds", 10}, {"times", 200'000}});
+int measure_phases(const description& /*about*/, const settings& given) {
   const std::uint64_t threads = given.count("threads", 2);
   const std::uint64_t times = given.count("times", 2 * threads);
   program all{.threads = threads,
@@ -188,5 +184,19 @@ int quiet_and_hot(int argc, char** argv) {
   measured.print();
   return 0;
 }
+
+}  // namespace
+
+const description quiet_and_hot{
+    .name = "quiet-and-hot",
+    .measures = "many mutexes with one thread each, one that all contend for, and one of two threads",
+    .threads = 16,
+    .parameters = {{"quiet", 4000, "", "mutexes with one thread each"},
+                   {"processors", 2, "", "processors over which the threads are spread", 1},
+                   {"rounds", 10, "", "of the three phases", 1},
+                   {"times", 200'000, "", "acquisitions in each phase"}},
+    .is_listed = false,
+    .run = measure_phases,
+};
 
 }  // namespace bench

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "bench.hpp"
+#include "../calibrate/support.hpp"
 
 namespace bench {
 namespace {

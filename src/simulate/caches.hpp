@@ -15,7 +15,6 @@
 #include "counts.hpp"
 #include "events.hpp"
 #include "machine.hpp"
-#include "random.hpp"
 #include "thread.hpp"
 
 namespace lockwright::simulate {

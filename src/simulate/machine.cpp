@@ -115,18 +115,6 @@ bool set(figures& all, std::vector<std::array<std::uint32_t, 2>>& two_hops, cons
 
 }  // namespace
 
-void refuse(const std::string& what) {
-  std::fprintf(stderr, "lockwright-simulate: %s\n", what.c_str());
-  std::fflush(nullptr);
-  std::_Exit(2);
-}
-
-void fail(const std::string& what) {
-  std::fprintf(stderr, "lockwright-simulate: %s\n", what.c_str());
-  std::fflush(nullptr);
-  std::_Exit(1);
-}
-
 void machine::read(const char* path) {
   std::ifstream file(path);
   if (!file) {

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "../programs/random.hpp"
+#include "../programs/settings.hpp"
+
 namespace lockwright::simulate {
 
 using picoseconds = std::uint64_t;
@@ -159,9 +162,8 @@ class machine {
 
 inline constexpr std::uint32_t most_cores = 1024;
 
-/// Prints one line on stderr and ends the program: status 2 for a bad request.
-[[noreturn]] void refuse(const std::string& what);
-/// Status 1: the simulation found a fault in the lock.
-[[noreturn]] void fail(const std::string& what);
+using programs::fail;
+using programs::random_source;
+using programs::refuse;
 
 }  // namespace lockwright::simulate

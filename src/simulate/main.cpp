@@ -13,19 +13,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "../programs/json_line.hpp"
+#include "../programs/settings.hpp"
 #include "lock_entry.hpp"
 #include "machine.hpp"
 #include "main_thread.hpp"
 #include "published.hpp"
 #include "report.hpp"
 #include "rwlocks.hpp"
-#include "settings.hpp"
 #include "simulation.hpp"
 #include "site.hpp"
 #include "trace.hpp"
@@ -42,6 +43,25 @@ namespace {
 
 /// More than a program has, and few enough for their stacks to have room in the arena.
 constexpr std::uint64_t most_threads = 65'536;
+
+const std::vector<programs::parameter>& common_parameters() {
+  static const std::vector<programs::parameter> all{
+      {"threads", 2, "", "threads"},
+      {"seconds", 0.01, "s", "simulated seconds that are measured"},
+      {"warm-up", 0.001, "s", "simulated seconds before that"},
+      {"seed", 1, "", "of all random numbers"},
+      {"window", 1000, "", "acquisitions for which the threads are counted (LWSS)"},
+      {"spread", 0, "", "1: threads begin on all nodes in turn; 0: node after node"},
+      {"balanced", 0, "",
+       "1: threads beyond one for each processor begin on all in turn; 0: randomly"},
+      {"main-thread", 0, "",
+       "1: a further thread wakes the others at a gate, and wakes up when the measurement begins"},
+      {"interrupt-every", 0, "",
+       "steps of a thread until one of up to 20 us comes in between; 0: none"},
+      {"data-lines", 1, "", "cache lines that a section changes"},
+  };
+  return all;
+}
 
 std::vector<const lock_entry*> locks() {
   return {
@@ -83,17 +103,17 @@ const lock_entry& lock_named(const std::string& name) { return find_named(name, 
 
 /// The lock that the options name: one of `all`, or `symbol` of the library to load.
 template <class Entry>
-const Entry& find_lock(const settings& given, const std::vector<const Entry*>& all,
+const Entry& find_lock(const programs::settings& given, const std::vector<const Entry*>& all,
                        const char* symbol) {
-  if (!given.word("load").empty()) {
-    return *static_cast<const Entry*>(loaded(given.word("load"), symbol));
+  if (!given.text("load").empty()) {
+    return *static_cast<const Entry*>(loaded(given.text("load"), symbol));
   }
-  return find_named(given.word("lock"), all);
+  return find_named(given.text("lock"), all);
 }
 
-const description& find_workload(const std::string& name) {
-  for (const description& one : catalogue()) {
-    if (name == one.name) {
+const simulated_workload& find_workload(const std::string& name) {
+  for (const simulated_workload& one : catalogue()) {
+    if (name == one.about->name) {
       return one;
     }
   }
@@ -113,14 +133,15 @@ int list() {
   for (const rwlock_entry* one : rwlocks()) {
     list_name("rwlock", one->name);
   }
-  for (const description& one : catalogue()) {
+  for (const simulated_workload& workload : catalogue()) {
+    const workloads::description& one = *workload.about;
     programs::json_line line;
     line.field("kind", std::string_view("workload"))
         .field("name", std::string_view(one.name))
         .field("measures", std::string_view(one.measures))
         .field("locks", std::string_view(one.of_rwlocks ? "rwlocks" : "locks"));
     line.print();
-    for (const parameter& p : one.parameters) {
+    for (const programs::parameter& p : one.parameters) {
       programs::json_line about;
       about.field("kind", std::string_view("parameter"))
           .field("workload", std::string_view(one.name))
@@ -136,7 +157,7 @@ int list() {
 /// Where thread `index` begins: node after node, or on all nodes in turn. Where all processors have
 /// one, on a random one: Linux's first wake-ups left six of eight threads on one of two processors;
 /// or evenly, as Linux's load balancing leaves them within a second.
-std::uint32_t first_processor(const machine& on, std::uint64_t index, const settings& given,
+std::uint32_t first_processor(const machine& on, std::uint64_t index, const programs::settings& given,
                               random_source& random) {
   const bool in_turn = index < on.processors() || given.count("balanced") != 0;
   const auto place =
@@ -149,7 +170,7 @@ std::uint32_t first_processor(const machine& on, std::uint64_t index, const sett
   return place - core + core % on.nodes() * per_node + core / on.nodes();
 }
 
-picoseconds seconds(const settings& given, const char* name) {
+picoseconds seconds(const programs::settings& given, const char* name) {
   constexpr double longest = 100;
   const double value = given.real(name);
   if (value > longest) {
@@ -158,16 +179,19 @@ picoseconds seconds(const settings& given, const char* name) {
   return static_cast<picoseconds>(std::llround(value * 1e12));
 }
 
-int run(settings given) {
-  const description& about = find_workload(given.word("workload"));
+int run(programs::settings given) {
+  const simulated_workload& chosen = find_workload(given.text("workload"));
+  const workloads::description& about = *chosen.about;
+  given.add(common_parameters());
   given.add(about.parameters);
+  given.complete();
   const lock_entry* lock = nullptr;
   const rwlock_entry* rwlock = nullptr;
   if (about.of_rwlocks) {
     rwlock = &find_lock(given, rwlocks(), "lockwright_simulated_rwlock");
   } else {
     lock = &find_lock(given, all_locks(), "lockwright_simulated_lock");
-    const std::string& of_readers = given.word("rwlock");
+    const std::string of_readers = given.text("rwlock");
     rwlock = &find_named(of_readers.empty() ? "pthread" : of_readers, rwlocks());
   }
   const std::uint64_t threads = given.count("threads");
@@ -175,7 +199,7 @@ int run(settings given) {
     refuse("'--threads' has to be 1 to 65536");
   }
   machine on;
-  on.read(given.word("machine").c_str());
+  on.read(given.text("machine").c_str());
   const picoseconds warm_up = seconds(given, "warm-up");
   const picoseconds length = seconds(given, "seconds");
   // Never destroyed: what a lock has in simulated memory stays.
@@ -184,10 +208,11 @@ int run(settings given) {
   record recorded;
   rw_record readers_and_writers;
   trace timeline(on);
-  const bool shows = !given.word("trace").empty();
+  const bool shows = !given.text("trace").empty();
+  random_source setup(given.count("seed"));
   const std::unique_ptr<workload> work =
-      about.make({in, lock, rwlock, lock_named, given, recorded, readers_and_writers,
-                  shows ? &timeline : nullptr});
+      chosen.make({in, lock, rwlock, lock_named, given, setup, recorded, readers_and_writers,
+                   shows ? &timeline : nullptr});
 
   outcome result{lock != nullptr ? lock->name : rwlock->name,
                  about.name,
@@ -233,8 +258,10 @@ int run(settings given) {
     in.add(0, [&] { starter->run(); });
   }
   in.run(warm_up, length);
-  if (const char* wrong = work->find_fault()) {
-    fail(std::string("the lock is broken: ") + wrong);
+  const std::uint64_t operations = std::accumulate(
+      done.begin(), done.begin() + static_cast<std::ptrdiff_t>(threads), std::uint64_t{0});
+  if (const std::string wrong = work->find_fault(operations); !wrong.empty()) {
+    fail("the lock is broken: " + wrong);
   }
   if (about.of_rwlocks) {
     print(result, in, readers_and_writers);
@@ -242,7 +269,7 @@ int run(settings given) {
     print(result, in, recorded);
   }
   if (shows) {
-    timeline.write(given.word("trace"), result.workload + " under " + result.lock);
+    timeline.write(given.text("trace"), result.workload + " under " + result.lock);
   }
   return 0;
 }
@@ -257,7 +284,9 @@ int main(int argc, char** argv) {
   if (verb == "list") {
     status = list();
   } else if (verb == "run") {
-    status = run(settings(argc - 2, argv + 2));
+    status = run(lockwright::programs::settings(
+        argc - 2, argv + 2,
+        {"machine", "lock", "rwlock", "load", "workload", "model", "trace"}));
   } else {
     refuse("say 'run' with options, or 'list'");
   }

@@ -7,7 +7,7 @@
 
 #include "lockwright/env/simulated.hpp"
 #include "simulation.hpp"
-#include "workload/workloads.hpp"
+#include "workload.hpp"
 
 namespace lockwright::simulate {
 

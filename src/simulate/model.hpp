@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "machine.hpp"
-#include "random.hpp"
 
 namespace lockwright::simulate {
 

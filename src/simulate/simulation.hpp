@@ -13,7 +13,6 @@
 #include "events.hpp"
 #include "machine.hpp"
 #include "pieces.hpp"
-#include "random.hpp"
 #include "scheduler.hpp"
 #include "thread.hpp"
 #include "working_sets.hpp"

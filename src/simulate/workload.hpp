@@ -1,52 +1,77 @@
-// The workloads that simulated threads run: those of lockwright-bench with the same names,
-// parameters and defaults, on a simulated lock.
+// The workloads that simulated threads run.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
+#include "../programs/settings.hpp"
+#include "../workload/description.hpp"
 #include "lock_entry.hpp"
 #include "machine.hpp"
-#include "random.hpp"
 #include "rw_site.hpp"
-#include "settings.hpp"
 #include "simulation.hpp"
 #include "site.hpp"
 #include "trace.hpp"
 
 namespace lockwright::simulate {
 
-/// What a workload is made from.
+/// Random numbers of the calling thread; before the simulation begins, of its seed.
+struct drawing {
+  random_source* before;
+  std::uint64_t below(std::uint64_t n) const {
+    thread* const caller = running().caller();
+    return (caller == nullptr ? *before : caller->random).below(n);
+  }
+};
+
+/// What a workload is made from: the settings of src/workload.
 struct context {
   simulation& in;
   const lock_entry* lock;      ///< null for a workload of reader-writer locks
   const rwlock_entry* rwlock;  ///< that of reader-writer workloads; of a model's, --rwlock
   /// The lock of that name; refuses a name without a lock.
   const lock_entry& (*named)(const std::string& name);
-  const settings& given;
+  const programs::settings& given;
+  random_source& before;  ///< for numbers that are drawn before the simulation begins
   record& recorded;
   rw_record& readers_and_writers;
   trace* shown;
 
-  [[nodiscard]] std::uint64_t threads() const { return given.count("threads"); }
-  [[nodiscard]] picoseconds cycles(const char* name) const {
-    return lasting(name, in.on().all.cycle);
+  [[nodiscard]] double real(const char* name) const { return given.real(name); }
+  [[nodiscard]] std::uint64_t count(const char* name, std::uint64_t least = 0) const {
+    return given.count(name, least);
+  }
+  [[nodiscard]] bool is(const char* name) const { return given.is(name); }
+  [[nodiscard]] std::uint64_t threads() const { return count("threads"); }
+  [[nodiscard]] drawing random(std::size_t /*index*/) const { return {&before}; }
+  /// The parameter `what`-cycles or `what`-ns, in picoseconds.
+  [[nodiscard]] picoseconds length(const std::string& what) const {
+    const bool in_ns = given.has(what + "-ns");
+    return in_ns ? lasting(what + "-ns", 1000) : lasting(what + "-cycles", in.on().all.cycle);
   }
   /// The duration of so many steps as the parameter says, each of which takes `step`.
-  [[nodiscard]] picoseconds lasting(const char* name, picoseconds step) const {
+  [[nodiscard]] picoseconds lasting(const std::string& name, picoseconds step) const {
     constexpr picoseconds longest = 100'000'000'000'000;
-    if (step != 0 && given.count(name) > longest / step) {
-      refuse(std::string("'") + name +
-             "' is above 100 s, so that the workload does not end; give less");
+    const auto steps = static_cast<std::uint64_t>(real(name.c_str()));
+    if (step != 0 && steps > longest / step) {
+      refuse("'" + name + "' is above 100 s, so that the workload does not end; give less");
     }
-    return given.count(name) * step;
+    return steps * step;
   }
   [[nodiscard]] std::unique_ptr<site> make_site() const {
-    return std::make_unique<site>(in, *lock, given.count("data-lines"), recorded, shown);
+    return std::make_unique<site>(in, *lock, count("data-lines"), recorded, shown);
   }
 };
+
+/// In simulated memory, on lines of its own, for as long as the simulation lasts.
+template <class T, class... Arguments>
+T& placed(simulation& in, Arguments&&... arguments) {
+  constexpr std::size_t pair = workloads::cache_line_pair;
+  return *::new (in.memory.cut(sizeof(T) + pair, pair)) T(arguments...);
+}
 
 class workload {
  public:
@@ -55,25 +80,22 @@ class workload {
   workload& operator=(const workload&) = delete;
   virtual ~workload() = default;
 
-  /// Threads beside those of --threads, with the last indices.
+  // As in src/workload/description.hpp.
   [[nodiscard]] virtual std::uint64_t helpers() const { return 0; }
-  /// Runs one iteration of a thread; returns its operations.
   virtual std::uint64_t step(std::uint32_t index) = 0;
-  /// Called after the measurement, by a thread that has left its loop: wakes threads that wait for
-  /// others.
+  /// Called after the measurement, by a thread that has left its loop.
   virtual void release_waiters() {}
-  /// Returns the fault found when all threads have ended; null if there is none.
-  [[nodiscard]] virtual const char* find_fault() const { return nullptr; }
+  [[nodiscard]] virtual std::string find_fault(std::uint64_t /*operations*/) const { return ""; }
 };
 
-struct description {
-  const char* name;
-  const char* measures;
-  std::vector<parameter> parameters;
+struct simulated_workload {
+  const workloads::description* about;
   std::unique_ptr<workload> (*make)(const context&);
-  bool of_rwlocks = false;  ///< its lock is a reader-writer lock
 };
 
-const std::vector<description>& catalogue();
+const std::vector<simulated_workload>& catalogue();
+
+std::unique_ptr<workload> make_last_user_destroys(const context& with);
+std::unique_ptr<workload> make_modelled(const context& with);
 
 }  // namespace lockwright::simulate

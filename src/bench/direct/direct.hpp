@@ -4,11 +4,10 @@
 
 #include <array>
 
-#include "../workload/catalogue.hpp"
-#include "../workload/lockbench.hpp"
-#include "../workload/single_lock.hpp"
+#include "../../workload/many_mutexes.hpp"
+#include "../../workload/single_mutex.hpp"
+#include "../workload/native.hpp"
 #include "../workload/thread_group.hpp"
-#include "../workload/uncontested.hpp"
 #include "lockwright/env/native.hpp"
 #include "lockwright/lock.hpp"
 
@@ -17,7 +16,9 @@ namespace bench {
 using runner = int (*)(const description&, const settings&);
 
 // In the order of direct_lock::runs.
-inline constexpr std::array direct_workloads{&uncontested, &single_lock, &lockbench};
+inline constexpr std::array direct_workloads{
+    &lockwright::workloads::uncontested, &lockwright::workloads::single_lock,
+    &lockwright::workloads::lockbench};
 
 // A lock with the workloads compiled for it.
 struct direct_lock {
@@ -34,11 +35,12 @@ struct direct_mutex {
   using type = std::conditional_t<is_library, pthread_mutex_t, lock>;
 };
 
-template <class Row, class Mutex = typename direct_mutex<Row>::type>
-inline constexpr direct_lock direct_lock_of{Row::name,
-                                            direct_mutex<Row>::is_library ? nullptr : Row::header,
-                                            {run_thread_group<lone_sections<Mutex>, meters_off>,
-                                             run_thread_group<equal_sections<Mutex>, meters_off>,
-                                             run_thread_group<drawn_sections<Mutex>, meters_off>}};
+template <class Row, class Env = native_env<typename direct_mutex<Row>::type>>
+inline constexpr direct_lock direct_lock_of{
+    Row::name,
+    direct_mutex<Row>::is_library ? nullptr : Row::header,
+    {run_thread_group<lockwright::workloads::lone_sections<Env>, meters_off>,
+     run_thread_group<lockwright::workloads::equal_sections<Env>, meters_off>,
+     run_thread_group<lockwright::workloads::drawn_sections<Env>, meters_off>}};
 
 }  // namespace bench

@@ -3,20 +3,31 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
-#include "../bench.hpp"
+#include "../../calibrate/support.hpp"
 #include "../mutex_calls.hpp"
 #include "admission.hpp"
 #include "histogram.hpp"
+#include "lockwright/env/native.hpp"
 
 namespace bench {
 
 // A mutex and, on a cache line of their own, the data that only its holder touches.
 template <class Mutex>
 struct guarded_mutex_of {
+  guarded_mutex_of() = default;
+  template <class Settings>
+  explicit guarded_mutex_of(const Settings& /*given*/) {}
+
+  // For a thread without a meter.
+  void lock() { mutex_calls<Mutex>::lock(&mutex); }
+  void unlock() { mutex_calls<Mutex>::unlock(&mutex); }
+
   alignas(cache_line_pair) Mutex mutex = mutex_calls<Mutex>::initial();
   // Acquisitions, counted by plain instructions: fewer than the threads counted means that two
   // threads were in the section at once.
@@ -30,6 +41,17 @@ using guarded_mutex = guarded_mutex_of<pthread_mutex_t>;
 static_assert(sizeof(guarded_mutex) == 2 * cache_line_pair &&
               offsetof(guarded_mutex, taken) == cache_line_pair);
 
+// For waiting with a mutex.
+struct condition {
+  condition() = default;
+  template <class Settings>
+  explicit condition(const Settings& /*given*/) {}
+  void signal() { must(pthread_cond_signal(&cond), "pthread_cond_signal"); }
+  void broadcast() { must(pthread_cond_broadcast(&cond), "pthread_cond_broadcast"); }
+
+  alignas(cache_line_pair) pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+};
+
 // In ticks().
 struct latencies {
   histogram acquisition;  // from the call, or from when it was due, to the return with the mutex
@@ -38,7 +60,30 @@ struct latencies {
   histogram operation;    // a whole step, from when it was due
 };
 
-enum : unsigned { meters_off = 0, meter_latency = 1, meter_admissions = 2 };
+// A wait counts from the call to the end of the section, for which the main thread may look while it
+// lasts. The section's begin would cost one more reading of the clock, inside the section.
+struct wait_record {
+  std::atomic<std::uint64_t> since{0};    // ticks() when the thread called; 0 while it does not wait
+  std::atomic<std::uint64_t> longest{0};  // in ticks, of the waits that have ended
+
+  void begin() { since.store(ticks(), std::memory_order_relaxed); }
+  void end() {
+    const std::uint64_t took = ticks() - since.load(std::memory_order_relaxed);
+    since.store(0, std::memory_order_relaxed);
+    if (took > longest.load(std::memory_order_relaxed)) {
+      longest.store(took, std::memory_order_relaxed);
+    }
+  }
+  // The longest so far, with one that has not ended.
+  [[nodiscard]] std::uint64_t so_far() const {
+    const std::uint64_t began = since.load(std::memory_order_relaxed);
+    const std::uint64_t now = ticks();
+    const std::uint64_t ended = longest.load(std::memory_order_relaxed);
+    return began != 0 && now > began && now - began > ended ? now - began : ended;
+  }
+};
+
+enum : unsigned { meters_off = 0, meter_latency = 1, meter_admissions = 2, meter_waits = 4 };
 
 // One per thread. Meters that are off cost nothing: they are not compiled in.
 template <unsigned Meters>
@@ -53,20 +98,30 @@ class alignas(cache_line_pair) mutex_meter {
     }
   }
 
-  template <class Mutex>
-  void lock(guarded_mutex_of<Mutex>& s) {
-    const std::uint64_t called = clock();
-    mutex_calls<Mutex>::lock(after_work(s.mutex));
-    const std::uint64_t now = clock();
-    count_acquisition(called, now);
-    entered(s, called, now);
+  template <class Site>
+  void lock(Site& s) {
+    lock_by(s, [](auto* mutex) {
+      mutex_calls<std::remove_pointer_t<decltype(mutex)>>::lock(mutex);
+      return true;
+    });
   }
 
   // Returns false if a thread holds it.
-  template <class Mutex>
-  bool try_lock(guarded_mutex_of<Mutex>& s) {
+  template <class Site>
+  bool try_lock(Site& s) {
+    return lock_by(s, [](auto* mutex) {
+      return mutex_calls<std::remove_pointer_t<decltype(mutex)>>::try_lock(mutex);
+    });
+  }
+
+  // take: returns true with the mutex.
+  template <class Site, class Take>
+  bool lock_by(Site& s, Take take) {
     const std::uint64_t called = clock();
-    if (!mutex_calls<Mutex>::try_lock(after_work(s.mutex))) {
+    if constexpr ((Meters & meter_waits) != 0) {
+      waits_.begin();
+    }
+    if (!take(after_work(s.mutex))) {
       return false;
     }
     const std::uint64_t now = clock();
@@ -75,30 +130,38 @@ class alignas(cache_line_pair) mutex_meter {
     return true;
   }
 
-  template <class Mutex>
-  void unlock(guarded_mutex_of<Mutex>& s) {
+  template <class Site>
+  void unlock(Site& s) {
     leaves(s);
-    mutex_calls<Mutex>::unlock(after_work(s.mutex));
+    mutex_calls<decltype(s.mutex)>::unlock(after_work(s.mutex));
+    if constexpr ((Meters & meter_waits) != 0) {
+      waits_.end();
+    }
   }
+
+  // The section changes its data, which costs a simulated thread something.
+  template <class Site>
+  static void change(Site& /*s*/) {}
 
   // The wait, which is for a condition and not for the mutex, is no latency of the mutex. The
   // return from it is an acquisition.
-  void wait(pthread_cond_t& cond, guarded_mutex& s) {
+  template <class Site>
+  void wait(condition& cond, Site& s) {
     leaves(s);
-    expect_success(pthread_cond_wait(&cond, &s.mutex), "pthread_cond_wait");
+    must(pthread_cond_wait(&cond.cond, &s.mutex), "pthread_cond_wait");
     ++acquisitions_;
     const std::uint64_t now = clock();
     entered(s, now, now);
   }
 
   // For mutexes too numerous to have a cache line each.
-  void lock(pthread_mutex_t& m) {
+  void lock_bare(pthread_mutex_t& m) {
     const std::uint64_t called = clock();
     mutex_calls<pthread_mutex_t>::lock(after_work(m));
     ++unguarded_;
     count_acquisition(called, clock());
   }
-  void unlock(pthread_mutex_t& m) { mutex_calls<pthread_mutex_t>::unlock(after_work(m)); }
+  void unlock_bare(pthread_mutex_t& m) { mutex_calls<pthread_mutex_t>::unlock(after_work(m)); }
 
   // Busy work. It ends before the thread's next call: a processor would begin an independent call some
   // hundred cycles early, and a section of that length would cost nothing.
@@ -123,10 +186,19 @@ class alignas(cache_line_pair) mutex_meter {
     }
   }
 
+  // How a thread spends time otherwise.
+  static void relax() { lockwright::native::relax(); }
+  static void sleep(std::uint64_t ns) { sleep_ns(ns); }
+  static void move_to(std::size_t place) {
+    const auto& processors = allowed_processors();
+    pin_to(processors[place % processors.size()]);
+  }
+
   [[nodiscard]] std::uint64_t acquisitions() const { return acquisitions_; }
   // Of these, those of a mutex without a site.
   [[nodiscard]] std::uint64_t unguarded() const { return unguarded_; }
   [[nodiscard]] std::uint64_t work_loops() const { return work_loops_; }
+  [[nodiscard]] const wait_record& waits() const { return waits_; }
   [[nodiscard]] const latencies& times() const { return *times_; }
   [[nodiscard]] const admission_record& order() const { return *order_; }
 
@@ -158,8 +230,8 @@ class alignas(cache_line_pair) mutex_meter {
     }
   }
 
-  template <class Mutex>
-  void entered(guarded_mutex_of<Mutex>& s, [[maybe_unused]] std::uint64_t called,
+  template <class Site>
+  void entered(Site& s, [[maybe_unused]] std::uint64_t called,
                [[maybe_unused]] std::uint64_t now) {
     ++s.taken;
     if constexpr ((Meters & meter_latency) != 0) {
@@ -175,8 +247,8 @@ class alignas(cache_line_pair) mutex_meter {
     }
   }
 
-  template <class Mutex>
-  void leaves([[maybe_unused]] guarded_mutex_of<Mutex>& s) {
+  template <class Site>
+  void leaves([[maybe_unused]] Site& s) {
     if constexpr ((Meters & meter_latency) != 0) {
       s.left_at = ticks_after_previous();
       if (measured_) {
@@ -194,6 +266,8 @@ class alignas(cache_line_pair) mutex_meter {
   std::uint64_t chain_ = 1;
   std::unique_ptr<latencies> times_;
   std::unique_ptr<admission_record> order_;
+  // Read by the main thread in the run.
+  alignas(cache_line_pair) wait_record waits_;
 };
 
 }  // namespace bench

@@ -6,9 +6,8 @@
 #include <memory>
 
 #include "catalogue.hpp"
-#include "memory.hpp"
-#include "mutexes.hpp"
-#include "random.hpp"
+#include "../../calibrate/memory.hpp"
+#include "native.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -17,7 +16,7 @@ namespace {
 using buffer = pages_of<std::uint32_t>;
 
 struct pool : with_one_mutex {
-  explicit pool(const settings& given) : by_semaphore{given.is("wait")} {
+  explicit pool(const settings& given) : with_one_mutex{given}, by_semaphore{given.is("wait")} {
     const std::uint64_t count = given.count("buffers", 1);
     for (std::uint64_t i = 0; i < count; ++i) {
       all.push_back(std::make_unique<buffer>(given.count("buffer-bytes", 4) / 4));
@@ -92,7 +91,7 @@ struct pool : with_one_mutex {
     meter.lock(shared);
     free.push_back(taken);
     if (!by_semaphore) {
-      must(pthread_cond_signal(&not_empty), "pthread_cond_signal");
+      not_empty.signal();
     }
     meter.unlock(shared);
     if (by_semaphore) {
@@ -101,19 +100,19 @@ struct pool : with_one_mutex {
   }
 
   void release_waiters() {
-    must(pthread_mutex_lock(&shared.mutex), "pthread_mutex_lock");
+    shared.lock();
     over = true;
-    must(pthread_cond_broadcast(&not_empty), "pthread_cond_broadcast");
-    must(pthread_mutex_unlock(&shared.mutex), "pthread_mutex_unlock");
+    not_empty.broadcast();
+    shared.unlock();
   }
 
-  [[nodiscard]] std::string find_fault(const totals& /*all*/) const {
+  [[nodiscard]] std::string find_fault(std::uint64_t /*operations*/) const {
     return free.size() == all.size() ? "" : "a buffer was lost or is there twice";
   }
 
   bool by_semaphore;
   std::vector<std::unique_ptr<buffer>> all;
-  alignas(cache_line_pair) pthread_cond_t not_empty = PTHREAD_COND_INITIALIZER;
+  condition not_empty;
   alignas(cache_line_pair) sem_t available;
   // Guarded by the mutex.
   alignas(cache_line_pair) std::deque<buffer*> free;

@@ -1,7 +1,14 @@
 #include "catalogue.hpp"
 
-#include "../bench.hpp"
+#include "../../workload/conditions.hpp"
+#include "../../workload/data.hpp"
+#include "../../workload/many_mutexes.hpp"
+#include "../../workload/rwlock.hpp"
+#include "../../workload/single_mutex.hpp"
+#include "../../workload/sleep_period.hpp"
+#include "native.hpp"
 #include "settings.hpp"
+#include "thread_group.hpp"
 
 namespace bench {
 namespace {
@@ -31,14 +38,14 @@ void print_workload(const description& w) {
   for (const parameter& p : w.parameters) {
     print_parameter(w.name, p);
   }
-  for (const preset& p : w.presets) {
+  for (const lockwright::workloads::preset& p : w.presets) {
     result(w.name, "preset")
         .field("name", std::string_view(p.name))
         .field("values", std::string_view(p.values))
         .field("meaning", std::string_view(p.meaning))
         .print();
   }
-  for (const figure& f : w.figures) {
+  for (const lockwright::workloads::figure& f : w.figures) {
     result(w.name, "figure")
         .field("field", std::string_view(f.field))
         .field("heading", std::string_view(f.heading))
@@ -48,17 +55,54 @@ void print_workload(const description& w) {
   }
 }
 
+// A workload of src/workload, which runs as `Workload`.
+template <class Workload>
+const description* on_posix(const description& about) {
+  static const description here = [&] {
+    description copy = about;
+    copy.run = run_workload<Workload>;
+    return copy;
+  }();
+  return &here;
+}
+
 }  // namespace
 
 const std::vector<const description*>& catalogue() {
+  using namespace lockwright::workloads;
   static const std::vector<const description*> all = {
-      &uncontested,       &single_lock,   &lockbench,      &variable_contention,
-      &random_array,      &ring_walker,   &stress_latency, &malloc_stress,
-      &producer_consumer, &keymap,        &lru_cache,      &buffer_pool,
-      &trylock_wait,      &barrier,       &many_locks,     &convoy,
-      &ping_pong,         &migration,     &lazy_list_set,  &hash_set,
-      &copy_on_write,     &futex_latency, &sleep_period,   &waiting,
+      on_posix<lone_sections<posix>>(uncontested),
+      on_posix<equal_sections<posix>>(single_lock),
+      on_posix<drawn_sections<posix>>(lockbench),
+      on_posix<drawn_mutexes<posix>>(variable_contention),
+      on_posix<two_sets<posix, array>>(random_array),
+      on_posix<two_sets<posix, ring>>(ring_walker),
+      &stress_latency,
+      &malloc_stress,
+      on_posix<bounded_queue<posix>>(producer_consumer),
+      on_posix<keyed<posix, key_map>>(keymap),
+      on_posix<keyed<posix, key_cache>>(lru_cache),
+      &buffer_pool,
+      on_posix<tried_sections<posix>>(trylock_wait),
+      on_posix<cond_barrier<posix>>(barrier),
+      on_posix<short_lived<posix>>(many_locks),
+      on_posix<held_up<posix>>(convoy),
+      on_posix<thread_pairs<posix>>(ping_pong),
+      on_posix<moving<posix>>(migration),
+      &lazy_list_set,
+      &hash_set,
+      &copy_on_write,
+      &futex_latency,
+      on_posix<waker_and_sleeper<posix>>(sleep_period),
+      &waiting,
       &sleep_quota,
+      &footprint,
+      &handover,
+      &herd,
+      &oversubscribe,
+      &quiet_and_hot,
+      &regimes,
+      on_posix<readers_and_writers<posix>>(rwlock),
   };
   return all;
 }
@@ -68,7 +112,9 @@ int describe() {
     print_parameter("", p);
   }
   for (const description* w : catalogue()) {
-    print_workload(*w);
+    if (w->is_listed) {
+      print_workload(*w);
+    }
   }
   return 0;
 }

@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "memory.hpp"
-#include "mutexes.hpp"
+#include "../../calibrate/memory.hpp"
+#include "native.hpp"
 #include "quiescence.hpp"
-#include "random.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -18,7 +17,7 @@ using elements = std::vector<std::uint64_t>;
 
 struct copied_list : with_one_mutex {
   explicit copied_list(const settings& given)
-      : current{make(given.count("elements", 1))}, threads{given.threads()} {}
+      : with_one_mutex{given}, current{make(given.count("elements", 1))}, threads{given.threads()} {}
 
   struct alignas(cache_line_pair) thread_state {
     thread_state(copied_list& w, const settings& given, std::size_t number)
@@ -63,7 +62,7 @@ struct copied_list : with_one_mutex {
 
   static elements* make(std::size_t count) { return std::make_unique<elements>(count).release(); }
 
-  [[nodiscard]] std::string find_fault(const totals& /*all*/) const {
+  [[nodiscard]] std::string find_fault(std::uint64_t /*operations*/) const {
     const elements& last = *current.load();
     const std::uint64_t sum = std::accumulate(last.begin(), last.end(), std::uint64_t{0});
     return sum == written ? "" : "a change was lost";
@@ -82,7 +81,6 @@ const description copy_on_write{
     .measures = "threads that read a list without a lock, or copy it under one to change it",
     .source = "Falsafi et al., Unlocking Energy, ATC 2016, figure 1 (CopyOnWriteArrayList)",
     .operation = "operations",
-    .threads = 2,
     .parameters = {{"elements", 1000, "", "elements of the list, of 8 bytes", 1},
                    {"update-percent", 100, "%", "operations that change the list"}},
     .one_mutex = true,

@@ -1,5 +1,5 @@
 // The latency of a wake, by the duration of the sleep.
-#include "../wakes.hpp"
+#include "../../calibrate/wakes.hpp"
 #include "catalogue.hpp"
 #include "lockless.hpp"
 
@@ -27,7 +27,6 @@ const description futex_latency{
     .measures = "how long a thread that sleeps on a futex takes to run again, by how long it slept",
     .source = "Falsafi et al., Unlocking Energy, ATC 2016, figure 6",
     .operation = "wakes",
-    .threads = 2,
     .parameters = {{"delay-cycles", 0, "cycles",
                     "from going to sleep to the wake call; the paper has 0 to 10 million"},
                    {"naps", 500, "", "sleeps in a run, if --seconds is long enough", 1}},

@@ -92,14 +92,14 @@ class alignas(cache_line_pair) lazy_list {
         before = here;
         here = here->next.load(std::memory_order_acquire);
       }
-      meter.lock(before->mutex);
-      meter.lock(here->mutex);
+      meter.lock_bare(before->mutex);
+      meter.lock_bare(here->mutex);
       const bool valid = !before->removed.load(std::memory_order_relaxed) &&
                          !here->removed.load(std::memory_order_relaxed) &&
                          before->next.load(std::memory_order_relaxed) == here;
       const bool done = valid && act(before, here);
-      meter.unlock(here->mutex);
-      meter.unlock(before->mutex);
+      meter.unlock_bare(here->mutex);
+      meter.unlock_bare(before->mutex);
       if (valid) {
         return done;
       }

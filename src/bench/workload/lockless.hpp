@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "../bench.hpp"
+#include "../../calibrate/support.hpp"
 #include "../meter/usage.hpp"
 #include "settings.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "catalogue.hpp"
-#include "mutexes.hpp"
+#include "native.hpp"
 #include "splay_heap.hpp"
 #include "thread_group.hpp"
 
@@ -14,7 +14,8 @@ namespace {
 
 struct one_heap : with_one_mutex {
   explicit one_heap(const settings& given)
-      : by_libc{given.is("allocator")},
+      : with_one_mutex{given},
+        by_libc{given.is("allocator")},
         // Twice what is used at once, for block headers and fragmentation.
         heap{by_libc ? 4096
                      : 2 * given.threads() * given.count("blocks", 1) *
@@ -64,7 +65,7 @@ struct one_heap : with_one_mutex {
     meter.unlock(shared);
   }
 
-  [[nodiscard]] std::string find_fault(const totals& /*all*/) const {
+  [[nodiscard]] std::string find_fault(std::uint64_t /*operations*/) const {
     return heap.is_whole() ? "" : "the heap has lost memory";
   }
 
@@ -82,7 +83,6 @@ const description malloc_stress{
         "allocator with one mutex",
     .source = "Dice, Malthusian Locks, EuroSys 2017, mmicro, figure 7",
     .operation = "blocks allocated and freed",
-    .threads = 2,
     .parameters =
         {{"blocks", 1000, "", "blocks that a thread has at once", 1},
          {"bytes", 1000, "bytes", "size of a block", 1},

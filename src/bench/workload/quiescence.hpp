@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "../bench.hpp"
+#include "../../calibrate/support.hpp"
 
 namespace bench {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../bench.hpp"
+#include "../../calibrate/support.hpp"
 #include "../meter/admission.hpp"
 #include "../meter/mutex_meter.hpp"
 #include "settings.hpp"
@@ -19,6 +19,20 @@ struct totals {
   std::uint64_t acquisitions = 0;
   std::uint64_t work_loops = 0;
   std::vector<std::uint64_t> per_thread;
+};
+
+// The threads' operations so far, at a time in nanoseconds.
+struct sample {
+  std::uint64_t at;
+  std::vector<std::uint64_t> operations;
+};
+
+// What a workload's own fields are made from.
+struct run_record : totals {
+  double ns_per_tick = 0;
+  std::uint64_t longest_wait = 0;  // in ticks; 0 without that meter
+  // The first from the begin of the measurement, the last from its end.
+  std::vector<sample> samples;
 };
 
 void add_totals(result& line, const totals& done, const settings& given);

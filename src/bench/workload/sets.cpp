@@ -5,9 +5,8 @@
 
 #include "catalogue.hpp"
 #include "lazy_list.hpp"
-#include "memory.hpp"
+#include "../../calibrate/memory.hpp"
 #include "quiescence.hpp"
-#include "random.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -93,7 +92,7 @@ struct set_of_lists {
 
   static std::uint64_t taken() { return 0; }
 
-  [[nodiscard]] std::string find_fault(const totals& /*all*/) const {
+  [[nodiscard]] std::string find_fault(std::uint64_t /*operations*/) const {
     std::int64_t there = 0;
     for (const lazy_list& one : buckets) {
       const std::int64_t size = one.size();
@@ -121,7 +120,6 @@ const description lazy_list_set{
         "Gramoli, Synchrobench, PPoPP 2015, lazy list; Marotta et al., Mutable Locks, 2019, "
         "figure 7",
     .operation = "operations",
-    .threads = 2,
     .parameters = {{"initial", 4096, "", "numbers in it at the start; the paper has 4096 to 32768"},
                    {"range", 65536, "", "numbers are drawn from below this", 1},
                    {"update-percent", 20, "%", "operations that put a number in or take it out"},
@@ -136,7 +134,6 @@ const description hash_set{
         "Gramoli, Synchrobench, PPoPP 2015, hash table; Marotta et al., Mutable Locks, 2019, "
         "figure 6",
     .operation = "operations",
-    .threads = 2,
     .parameters = {{"initial", 4096, "", "numbers in it at the start; the paper has 4096 to 32768"},
                    {"range", 65536, "", "numbers are drawn from below this", 1},
                    {"update-percent", 20, "%", "operations that put a number in or take it out"},

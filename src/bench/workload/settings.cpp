@@ -1,8 +1,6 @@
 #include "settings.hpp"
 
-#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <sstream>
 
 namespace bench {
@@ -32,25 +30,6 @@ std::vector<cpu_set_t> parse_places(const std::string& text) {
   return places;
 }
 
-// The place of `word` in a list with commas, as text.
-std::string place_of(const parameter& known, const std::string& word) {
-  std::istringstream words(known.words);
-  int place = 0;
-  for (std::string one; std::getline(words, one, ','); ++place) {
-    if (one == word) {
-      return std::to_string(place);
-    }
-  }
-  refuse("option '--" + std::string(known.name) + "' has the value '" + word + "'; give one of " +
-         known.words);
-}
-
-const parameter* find(const std::vector<parameter>& list, std::string_view name) {
-  const auto found =
-      std::find_if(list.begin(), list.end(), [&](const parameter& p) { return name == p.name; });
-  return found == list.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 const std::vector<parameter>& common_parameters() {
@@ -69,68 +48,33 @@ const std::vector<parameter>& common_parameters() {
   return list;
 }
 
-settings::settings(const description& workload, int argc, char** argv) {
-  std::vector<options::known> known{{"threads", static_cast<double>(workload.threads)}};
-  for (const auto* list : {&common_parameters(), &workload.parameters}) {
-    for (const parameter& p : *list) {
-      known.push_back({p.name, p.initial});
-    }
-  }
-  // The preset's values first, so that what is given after them replaces them.
-  std::vector<std::string> from_preset;
-  std::vector<std::string> from_line;
-  for (int i = 0; i < argc; ++i) {
-    const std::string word = argv[i];
-    const bool has_value = i + 1 < argc;
-    if (word == "--preset" && has_value) {
-      const std::string wanted = argv[++i];
-      const auto found = std::find_if(workload.presets.begin(), workload.presets.end(),
-                                      [&](const preset& p) { return wanted == p.name; });
-      if (found == workload.presets.end()) {
-        refuse("'" + wanted + "' is no preset of '" + workload.name +
-               "'; 'lockwright bench --list' shows them");
-      }
-      std::istringstream pairs(found->values);
-      for (std::string pair; pairs >> pair;) {
-        const std::size_t equals = pair.find('=');
-        from_preset.push_back("--" + pair.substr(0, equals));
-        from_preset.push_back(pair.substr(equals + 1));
-      }
-    } else if (word == "--pin" && has_value) {
-      places_ = parse_places(argv[++i]);
-    } else {
-      const parameter* const p =
-          word.size() > 2 ? find(workload.parameters, std::string_view(word).substr(2)) : nullptr;
-      from_line.push_back(word);
-      if (p != nullptr && p->words != nullptr && has_value) {
-        from_line.push_back(place_of(*p, argv[++i]));
-      } else if (has_value) {
-        from_line.emplace_back(argv[++i]);
-      }
-    }
-  }
-  std::vector<char*> words;
-  for (auto* list : {&from_preset, &from_line}) {
-    for (std::string& word : *list) {
-      words.push_back(word.data());
-    }
-  }
-  given_ = std::make_unique<options>(static_cast<int>(words.size()), words.data(), known);
-  for (const auto* list : {&common_parameters(), &workload.parameters}) {
-    for (const parameter& p : *list) {
-      if (real(p.name) < p.least) {
-        std::ostringstream least;
-        least << p.least;
-        refuse("option '--" + std::string(p.name) + "' is out of range; give " + least.str() +
-               " or more");
-      }
-    }
-  }
+settings::settings(const description& workload, int argc, char** argv)
+    : lockwright::programs::settings{argc, argv, {"preset", "pin"}} {
+  add({{"threads", static_cast<double>(workload.threads)}});
+  add(common_parameters());
+  add(workload.in_native_runs);
+  add(workload.parameters);
+  use(workload.presets, workload.name);
+  complete();
   if (is("admissions") && !workload.one_mutex) {
     refuse("'" + std::string(workload.name) +
            "' has no single mutex whose admissions could be recorded; leave out '--admissions'");
   }
+  if (const std::string places = text("pin"); !places.empty()) {
+    places_ = parse_places(places);
+  }
+  // Before a thread is bound.
+  allowed_processors();
   scale_ = work_scale(real("loops-per-us"));
+}
+
+std::uint64_t settings::length(const std::string& what) const {
+  if (has(what + "-loops")) {
+    return count(what + "-loops");
+  }
+  return has(what + "-ns") ? loops_of_ns(real(what + "-ns"))
+                           : static_cast<std::uint64_t>(real(what + "-cycles") /
+                                                        static_cast<double>(cycles_per_loop));
 }
 
 void settings::pin(std::uint64_t index) const {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "memory.hpp"
+#include "../../calibrate/memory.hpp"
 
 namespace bench {
 

@@ -1,7 +1,7 @@
 // Short sections and long gaps of empty loops: circulating threads share the pipelines of a core.
+#include "../../workload/many_mutexes.hpp"
 #include "catalogue.hpp"
-#include "mutexes.hpp"
-#include "random.hpp"
+#include "native.hpp"
 #include "thread_group.hpp"
 
 namespace bench {
@@ -13,20 +13,8 @@ void empty_loop(std::uint64_t iterations) {
   }
 }
 
-struct delay_loops {
-  explicit delay_loops(const settings& given) : mutexes{given.count("mutexes", 1)} {}
-
-  struct alignas(cache_line_pair) thread_state {
-    thread_state(delay_loops& w, const settings& given, std::size_t index)
-        : section{given.count("section-loops")},
-          gap{given.count("gap-loops")},
-          mutexes{w.mutexes},
-          random{index} {}
-    std::uint64_t section;
-    std::uint64_t gap;
-    mutex_array& mutexes;
-    random_source random;
-  };
+struct delay_loops : lockwright::workloads::drawn_mutexes<posix> {
+  using drawn_mutexes::drawn_mutexes;
 
   template <class Meter>
   static std::uint64_t step(thread_state& me, Meter& meter) {
@@ -37,10 +25,6 @@ struct delay_loops {
     empty_loop(me.gap);
     return 1;
   }
-
-  [[nodiscard]] std::uint64_t taken() const { return mutexes.taken(); }
-
-  mutex_array mutexes;
 };
 
 }  // namespace
@@ -52,7 +36,6 @@ const description stress_latency{
         "David et al., libslock's stress_latency; Dice, Malthusian Locks, EuroSys 2017, "
         "figure 6 (-l 1 -a 200 -p 5000)",
     .operation = "acquisitions",
-    .threads = 2,
     .parameters = {{"mutexes", 1, "", "mutexes, of which one is drawn each time", 1},
                    {"section-loops", 200, "", "iterations of an empty loop under the mutex"},
                    {"gap-loops", 5000, "", "iterations between two acquisitions of a thread"}},

@@ -1,30 +1,28 @@
 // Runs a workload: starts, measures and ends its threads, and prints the results.
 //
-// A workload is a class of the state that its threads share, with
-//   W(const settings&)                          before any thread
-//   struct alignas(cache_line_pair) thread_state  the state of one thread
-//   thread_state(W&, const settings&, index)      called in that thread
-//   std::uint64_t step(thread_state&, mutex_meter&)  returns the number of operations done
-//   std::uint64_t taken() const                   sum of its mutexes' counters, when all have ended
-// and, if it needs them,
-//   std::uint64_t helpers() const                 threads in addition to --threads, with the last
-//                                                 indices, whose operations are not counted
-//   void release_waiters()                        wakes threads that wait for others, at the end
-//   void report(result&, const totals&) const     adds fields of its own
-//   std::string find_fault(const totals&) const   the fault in the result; "" if none
+// A workload is a class as src/workload/description.hpp says; taken() is the sum of its mutexes'
+// counters. Further members that it may have:
+//   std::uint64_t threads() const      instead of those of --threads
+//   void prepare()                     called when all threads wait for the start
+//   void starts(std::uint64_t at)      likewise; the measurement begins at this now_ns()
+//   std::uint64_t sample_ns() const    how often the threads' operations are read; 0: at both ends only
+//   static constexpr patience_ns       if its threads have not ended so long after they were stopped,
+//                                      they are left to the end of the process: a strict queue of
+//                                      spinning threads takes longer to empty
 #pragma once
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "../bench.hpp"
 #include "../meter/admission.hpp"
 #include "../meter/fairness.hpp"
 #include "../meter/mutex_meter.hpp"
@@ -52,7 +50,7 @@ class thread_group {
 
  public:
   thread_group(Workload& workload, const settings& given)
-      : workload_{workload}, given_{given}, members_(given.threads() + helpers()) {
+      : workload_{workload}, given_{given}, members_(threads() + helpers()) {
     tallies_.reset(new published[members_.size()]);
     // More than a step needs, and little enough that a thousand threads fit into a container.
     constexpr std::size_t stack_bytes = 524288;
@@ -68,31 +66,49 @@ class thread_group {
   }
 
   int measure(const description& about) {
+    if constexpr (requires { workload_.prepare(); }) {
+      workload_.prepare();
+    }
+    const std::uint64_t begins = now_ns() + nanoseconds("warm-up");
+    if constexpr (requires { workload_.starts(begins); }) {
+      workload_.starts(begins);
+    }
     start_.open();
-    sleep_ns(static_cast<std::uint64_t>(given_.real("warm-up") * 1e9));
+    sleep_until(begins);
     const usage used_before = usage_so_far();
     const snapshot before = look();
     phase_.store(phase::measured, std::memory_order_relaxed);
-    sleep_ns(static_cast<std::uint64_t>(given_.real("seconds") * 1e9));
+    run_record record;
+    record.samples = samples_from(before);
     // Counted before the threads are stopped: where every handover waits for a time slice,
     // the last round alone can take longer than the measurement.
     const snapshot after = look();
     const usage used_after = usage_so_far();
+    for (const member& one : members_) {
+      record.longest_wait = std::max(record.longest_wait, one.meter->waits().so_far());
+    }
     phase_.store(phase::over, std::memory_order_relaxed);
 
-    const totals done = difference(before, after);
+    record.samples.push_back({after.at, after.operations});
+    record.ns_per_tick =
+        static_cast<double>(after.at - before.at) / static_cast<double>(after.ticks - before.ticks);
+    add_difference(record, before, after);
     result measured(about.name, "measured");
     measured.field("began_ns", before.at);
-    add_totals(measured, done, given_);
+    add_totals(measured, record, given_);
     add_usage(measured, used_before, used_after);
     // The processor time less the busy work of sections and gaps.
-    if (done.work_loops != 0) {
+    if (record.work_loops != 0) {
       measured.field("synchronisation_seconds",
                      used_after.processor_seconds() - used_before.processor_seconds() -
-                         static_cast<double>(done.work_loops) / given_.loops_per_us() / 1e6);
+                         static_cast<double>(record.work_loops) / given_.loops_per_us() / 1e6);
     }
-    if constexpr (requires { workload_.report(measured, done); }) {
-      workload_.report(measured, done);
+    if constexpr ((Meters & meter_waits) != 0) {
+      measured.field("longest_wait_ns",
+                     static_cast<double>(record.longest_wait) * record.ns_per_tick);
+    }
+    if constexpr (requires { workload_.report(measured, record); }) {
+      workload_.report(measured, record);
     }
     if (about.lock_header != nullptr) {
       measured.field("mutex", std::string_view(about.lock_header));
@@ -100,8 +116,7 @@ class thread_group {
       add_origin(measured);
     }
     measured.print();
-    end(about, static_cast<double>(after.at - before.at) /
-                   static_cast<double>(after.ticks - before.ticks));
+    end(about, record.ns_per_tick);
     return 0;
   }
 
@@ -120,6 +135,18 @@ class thread_group {
     std::uint64_t work_loops;
     std::vector<std::uint64_t> operations;
   };
+
+  [[nodiscard]] std::uint64_t nanoseconds(const char* name) const {
+    return static_cast<std::uint64_t>(given_.real(name) * 1e9);
+  }
+
+  [[nodiscard]] std::uint64_t threads() const {
+    if constexpr (requires { workload_.threads(); }) {
+      return workload_.threads();
+    } else {
+      return given_.threads();
+    }
+  }
 
   [[nodiscard]] std::uint64_t helpers() const {
     if constexpr (requires { workload_.helpers(); }) {
@@ -159,6 +186,23 @@ class thread_group {
       tally.acquisitions.store(meter.acquisitions(), std::memory_order_relaxed);
       tally.work_loops.store(meter.work_loops(), std::memory_order_relaxed);
     }
+    ended_.fetch_add(1);
+  }
+
+  // Sleeps until the measurement ends.
+  std::vector<sample> samples_from(const snapshot& before) const {
+    std::vector<sample> samples{{before.at, before.operations}};
+    const std::uint64_t ends = before.at + nanoseconds("seconds");
+    if constexpr (requires { workload_.sample_ns(); }) {
+      const std::uint64_t step = workload_.sample_ns();
+      for (std::uint64_t at = before.at + step; step != 0 && at < ends; at += step) {
+        sleep_until(at);
+        const snapshot now = look();
+        samples.push_back({now.at, now.operations});
+      }
+    }
+    sleep_until(ends);
+    return samples;
   }
 
   snapshot look() const {
@@ -166,15 +210,14 @@ class thread_group {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       seen.acquisitions += tallies_[i].acquisitions.load(std::memory_order_relaxed);
       seen.work_loops += tallies_[i].work_loops.load(std::memory_order_relaxed);
-      if (i < given_.threads()) {
+      if (i < threads()) {
         seen.operations.push_back(tallies_[i].operations.load(std::memory_order_relaxed));
       }
     }
     return seen;
   }
 
-  static totals difference(const snapshot& before, const snapshot& after) {
-    totals done;
+  static void add_difference(totals& done, const snapshot& before, const snapshot& after) {
     done.seconds = static_cast<double>(after.at - before.at) / 1e9;
     done.acquisitions = after.acquisitions - before.acquisitions;
     done.work_loops = after.work_loops - before.work_loops;
@@ -182,21 +225,40 @@ class thread_group {
       done.per_thread.push_back(after.operations[i] - before.operations[i]);
       done.operations += done.per_thread.back();
     }
-    return done;
+  }
+
+  // Returns when all threads have ended, or ends the process.
+  void await_threads(const description& about) const {
+    if constexpr (requires { Workload::patience_ns; }) {
+      const std::uint64_t deadline = now_ns() + Workload::patience_ns;
+      while (ended_.load() != members_.size()) {
+        if (now_ns() > deadline) {
+          result(about.name, "final")
+              .field("ended", static_cast<std::uint64_t>(ended_.load()))
+              .print();
+          // Not exit: threads may still be inside the lock under test.
+          std::_Exit(0);
+        }
+        sleep_ns(1'000'000);
+      }
+    }
+    for (const member& one : members_) {
+      must(pthread_join(one.thread, nullptr), "pthread_join");
+    }
   }
 
   void end(const description& about, double ns_per_tick) {
     if constexpr (requires { workload_.release_waiters(); }) {
       workload_.release_waiters();
     }
+    await_threads(about);
     totals all;
     std::uint64_t guarded = 0;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      must(pthread_join(members_[i].thread, nullptr), "pthread_join");
       const mutex_meter<Meters>& meter = *members_[i].meter;
       all.acquisitions += meter.acquisitions();
       guarded += meter.acquisitions() - meter.unguarded();
-      if (i < given_.threads()) {
+      if (i < threads()) {
         all.per_thread.push_back(tallies_[i].operations.load(std::memory_order_relaxed));
         all.operations += all.per_thread.back();
       }
@@ -222,9 +284,9 @@ class thread_group {
     if (workload_.taken() != guarded) {
       wrong = "two threads were inside a section at once";
     }
-    if constexpr (requires { workload_.find_fault(all); }) {
+    if constexpr (requires { workload_.find_fault(all.operations); }) {
       if (wrong.empty()) {
-        wrong = workload_.find_fault(all);
+        wrong = workload_.find_fault(all.operations);
       }
     }
     print_final(about.name, all, workload_.taken(), wrong);
@@ -237,6 +299,7 @@ class thread_group {
   alignas(cache_line_pair) std::atomic<phase> phase_{phase::warm_up};
   alignas(cache_line_pair) std::vector<member> members_;
   std::unique_ptr<published[]> tallies_;
+  alignas(cache_line_pair) std::atomic<std::uint32_t> ended_{0};
 };
 
 template <class Workload, unsigned Meters>

@@ -6,7 +6,6 @@
 #include "../model.hpp"
 #include "../rw_site.hpp"
 #include "guarded.hpp"
-#include "workloads.hpp"
 
 namespace lockwright::simulate {
 namespace {
@@ -25,7 +24,7 @@ class modelled_guard {
  public:
   modelled_guard(const context& with, const modelled_mutex& about) : in_{with.in}, about_{about} {
     const lock_entry& lock = about.lock_name.empty() ? *with.lock : with.named(about.lock_name);
-    const std::uint64_t data_lines = about.data_lines.value_or(with.given.count("data-lines"));
+    const std::uint64_t data_lines = about.data_lines.value_or(with.count("data-lines"));
     for (std::uint64_t i = 0; i < about.instances; ++i) {
       switch (about.kind) {
         case guard::lock:
@@ -158,7 +157,7 @@ class modelled_barrier {
 class modelled : public workload {
  public:
   explicit modelled(const context& with) : in_{with.in} {
-    program_.read(with.given.word("model"));
+    program_.read(with.given.text("model"));
     if (program_.threads() != with.threads()) {
       refuse("the model has " + std::to_string(program_.threads()) +
              " threads; give as many with "
@@ -216,10 +215,10 @@ class modelled : public workload {
     }
   }
 
-  [[nodiscard]] const char* find_fault() const override {
+  [[nodiscard]] std::string find_fault(std::uint64_t /*operations*/) const override {
     const bool complete = std::all_of(guards_.begin(), guards_.end(),
                                       [](const auto& each) { return each->is_complete(); });
-    return complete ? nullptr : "an atomic variable lost an addition";
+    return complete ? "" : "an atomic variable lost an addition";
   }
 
  private:
@@ -239,13 +238,8 @@ class modelled : public workload {
 
 }  // namespace
 
-std::vector<description> workloads_of_models() {
-  return {
-      {"model",
-       "threads that take the mutexes of a program, as the model of a file describes them",
-       {},
-       make_workload<modelled>},
-  };
+std::unique_ptr<workload> make_modelled(const context& with) {
+  return std::make_unique<modelled>(with);
 }
 
 }  // namespace lockwright::simulate

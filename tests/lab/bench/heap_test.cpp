@@ -5,7 +5,6 @@
 #include <map>
 #include <vector>
 
-#include "workload/random.hpp"
 #include "workload/splay_heap.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "workload/mutexes.hpp"
+#include "workload/native.hpp"
 #include "workload/thread_group.hpp"
 
 namespace {
@@ -54,7 +54,7 @@ constexpr std::uint64_t stall_ns = 200'000'000;
 
 // A workload with one slow step, during the measurement.
 struct one_stall : bench::with_one_mutex {
-  explicit one_stall(const bench::settings& /*given*/) {}
+  using bench::with_one_mutex::with_one;
   struct alignas(bench::cache_line_pair) thread_state {
     thread_state(one_stall& /*workload*/, const bench::settings& /*given*/, std::size_t /*index*/) {
     }
@@ -90,7 +90,7 @@ TEST(ThreadGroup, AStallIsCountedForEveryStepDueMeanwhile) {
 }
 
 struct no_exclusion : bench::with_one_mutex {
-  explicit no_exclusion(const bench::settings& /*given*/) {}
+  using bench::with_one_mutex::with_one;
   struct alignas(bench::cache_line_pair) thread_state {
     thread_state(no_exclusion& /*workload*/, const bench::settings& /*given*/,
                  std::size_t /*index*/) {}
@@ -112,7 +112,7 @@ TEST(ThreadGroup, LostExclusionEndsTheProgram) {
 
 // A workload with two helper threads, whose operations do not count.
 struct with_helpers : bench::with_one_mutex {
-  explicit with_helpers(const bench::settings& /*given*/) {}
+  using bench::with_one_mutex::with_one;
   static std::uint64_t helpers() { return 2; }
   struct alignas(bench::cache_line_pair) thread_state {
     thread_state(with_helpers& /*workload*/, const bench::settings& given, std::size_t number)

@@ -124,8 +124,8 @@ def test_bad_requests(tmp_path: Path) -> None:
     for option, value, message in (
         ("--lock", "futex", "no lock 'futex'"),
         ("--read-percent", "101", "'--read-percent' is above 100"),
-        ("--read-percent", "-1", "is not a number from 0 up"),
-        ("--burst", "0", "'--burst' is 0"),
+        ("--read-percent", "-1", "'--read-percent' is out of range; give 0 or more"),
+        ("--burst", "0", "'--burst' is out of range; give 1 or more"),
         ("--workload", "single-lock", "no lock 'futex-rw'"),
         ("--load", str(locate.program("lab/simulate", "no_wake.so")), "cannot load the lock"),
     ):

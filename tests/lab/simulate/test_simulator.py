@@ -178,7 +178,7 @@ FAULTS = {
 
 PARAMETERS = {
     "lockbench": ["--section-max-ns", "100", "--gap-max-ns", "300"],
-    "variable-contention": ["--section-cycles", "100", "--locks", "3"],
+    "variable-contention": ["--section-cycles", "100", "--mutexes", "3"],
     "last-user-destroys": [],
 }
 
@@ -255,8 +255,8 @@ def test_bad_requests(tmp_path: Path) -> None:
         ("--threads", "0", "'--threads' has to be 1 to 65536"),
         ("--threads", "70000", "'--threads' has to be 1 to 65536"),
         ("--seconds", "1000", "above 100 s"),
-        ("--section-cycles", "-1", "is not a number from 0 up"),
-        ("--speed", "3", "has no parameter '--speed'"),
+        ("--section-cycles", "-1", "'--section-cycles' is out of range; give 0 or more"),
+        ("--speed", "3", "unknown option '--speed'"),
         ("--load", str(path), "cannot load the lock"),
     ):
         words = [word for pair in {**good, option: value}.items() for word in pair]

@@ -21,9 +21,6 @@ from lockwright_lab.bench.claims.simulated_settings import (
 )
 from lockwright_lab.bench.rounds import RoundResults
 
-_NAMES = {"mutexes": "locks"}
-"""Options of the measuring program that have another name in the simulator."""
-
 _LONG_RUN = {"balanced": "1"}
 """The papers' runs last seconds, after which Linux has balanced the run queues."""
 
@@ -89,7 +86,7 @@ def _job(case: Case, machine: machines.Machine, seed: int) -> Job:
     options = dict(case.options)
     threads = int(options.pop("threads", "1"))
     seconds = float(options.pop("seconds"))
-    parameters = _LONG_RUN | {_NAMES.get(name, name): value for name, value in options.items()}
+    parameters = _LONG_RUN | options
     setup = Setup(machine, case.workload, parameters, seconds, seed)
     lock = PUBLISHED.get(machine.name, {}).get(case.lock, case.lock)
     return Job(setup, Cell(lock, threads), dict(case.environment))

@@ -98,7 +98,7 @@ def outcome(made: Outcome, load: str, contender: str, change: float = 0.0) -> Ou
         )
     ]
     figures = {
-        "rate": number(line, "acquisitions") / seconds,
+        "rate": number(line, "operations") / seconds,
         "longest": number(line, "longest_wait_ns") / 1e9,
         "processors": number(line, "processor_seconds") / seconds,
     }

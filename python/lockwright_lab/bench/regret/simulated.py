@@ -66,7 +66,7 @@ class Simulated:
         workload = "single-lock"
         if load.option("locks"):
             workload = "variable-contention"
-            parameters["locks"] = f"{load.option('locks'):.0f}"
+            parameters["mutexes"] = f"{load.option('locks'):.0f}"
         if load.option("queue"):
             workload = "producer-consumer"
             parameters = {
