@@ -11,6 +11,9 @@ PACKAGE = Path(__file__).parent
 MACHINES = PACKAGE / "machines"
 """The folder of machines that have a name."""
 
+PROGRAMS = PACKAGE / "bin"
+"""The folder of the built programs."""
+
 COMMANDS = {
     "bench": "Measure what each lock costs.",
     "study": "Run and analyse studies over many programs and locks.",

@@ -145,7 +145,7 @@ def test_the_command_prints_and_writes_every_finding(
         ), each
         assert (each.effect in result.out) == (each.level != OK), each
     clock_read = next(each for each in findings if each.name == "clock read")
-    assert clock_read.level != ABSENT, "lockwright-bench did not measure it"
+    assert clock_read.level != ABSENT, "lockwright-calibrate did not measure it"
     every = cli("doctor", "--seconds", "0.1", "--all")
     assert all(each.effect in every.out for each in findings if each.level == OK)
 

@@ -10,6 +10,9 @@ package `p` is `p.commands.a_b.command`."""
 MACHINES = "lockwright.machines"
 """Group of folders with descriptions of machines."""
 
+PROGRAMS = "lockwright.programs"
+"""Group of folders with built programs."""
+
 
 @cache
 def added(group: str) -> dict[str, Any]:

@@ -37,13 +37,13 @@ def source(tree: Tree) -> Finding:
 
 
 def cost(nanoseconds: float | None) -> Finding:
-    """Return the finding about the cost of a clock read, as measured by lockwright-bench."""
+    """Return the finding about the cost of a clock read, as measured by lockwright-calibrate."""
     effect = "latencies are overstated by about that much, and loops that read the clock are slower"
     if nanoseconds is None:
         return Finding(
             "clock read",
             ABSENT,
-            "not measured: lockwright-bench is missing or failed",
+            "not measured: lockwright-calibrate is missing or failed",
             effect,
             "build or install Lockwright again",
         )

@@ -1,4 +1,4 @@
-"""Runs the measuring program under one lock and returns its output."""
+"""Runs a measuring program under one lock and returns its output."""
 
 import atexit
 import contextlib
@@ -23,9 +23,19 @@ LIBC = other_libraries.LIBC
 """The C library's own mutex without a preloaded library: the reference of every ratio."""
 
 
-def program() -> Path:
-    """Return the absolute path of lockwright-bench. Raises LockwrightError if it was not built."""
-    return tools.find("lockwright-bench", "measuring")
+PROBES = frozenset(
+    (
+        *("accesses", "calibrate", "data", "kernel", "park", "pause", "preempt", "sleep"),
+        *("transfer", "uncontended"),
+    )
+)
+"""The measurements of lockwright-calibrate; lockwright-bench has the workloads."""
+
+
+def program(workload: str = "") -> Path:
+    """Return the absolute path of the program that has the workload, by default lockwright-bench.
+    Raises LockwrightError if it was not built."""
+    return tools.find(f"lockwright-{'calibrate' if workload in PROBES else 'bench'}", "measuring")
 
 
 @dataclass(frozen=True)
@@ -131,7 +141,7 @@ def run(
     command, such as those of `machine.quota`. Raises LockwrightError if another library served the
     calls.
     """
-    command = [str(program()), workload]
+    command = [str(program(workload)), workload]
     if subject.direct:
         command = [str(tools.find("lockwright-bench-direct", "measuring")), subject.name, workload]
     for name, value in arguments.items():
@@ -239,7 +249,7 @@ def number(line: Line, name: str) -> float:
     value = line.get(name)
     if not isinstance(value, (int, float)):
         raise LockwrightError(
-            f"lockwright-bench printed no '{name}'", "build or install Lockwright again"
+            f"the measuring program printed no '{name}'", "build or install Lockwright again"
         )
     return float(value)
 

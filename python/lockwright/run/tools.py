@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lockwright.base import extensions
 from lockwright.base.errors import LockwrightError
 from lockwright.preload import locks
 
@@ -13,20 +14,18 @@ Line = Mapping[str, Any]
 """A JSON object that such a program printed."""
 
 
-def find(name: str, what: str, package: Path | None = None) -> Path:
+def find(name: str, what: str) -> Path:
     """Return the absolute path of a program. Raises LockwrightError if it was not built. what: the
-    kind of program in the message. package: the folder of another package that may have it."""
+    kind of program in the message."""
     libraries = locks.directory()
-    folders = [libraries.parent / "bin", libraries]
-    if package is not None:
-        folders.append(package / "bin")
+    folders: list[Path] = [libraries.parent / "bin", libraries]
+    folders += extensions.added(extensions.PROGRAMS).values()
     for folder in folders:
         path = folder / name
         if os.access(path, os.X_OK) and path.is_file():
             return path
     raise LockwrightError(
-        f"the {what} program {name} is not in {folders[0 if package is None else -1]}",
-        "build or install Lockwright again",
+        f"the {what} program {name} is not in {folders[0]}", "build or install Lockwright again"
     )
 
 

@@ -12,8 +12,6 @@ from lockwright.run.process_runner import Ending, Process, ProcessRunner
 from lockwright.run.record import describe_status
 from lockwright.run.tools import Line
 
-from lockwright_lab import PACKAGE
-
 READERS = "readers"
 """The kind of phase for reader-writer locks."""
 
@@ -72,7 +70,7 @@ def torture(
     with ProcessRunner() as runner:
         command = [
             *emulator,
-            str(tools.find("lockwright-torture", "torturing", PACKAGE)),
+            str(tools.find("lockwright-torture", "torturing")),
             *("--seed", str(options.seed), "--seconds", f"{seconds:.3f}"),
             *("--patience", f"{options.patience:g}", "--parent", str(runner.pid)),
             *("--parks", str(int(parks)), "--fifo", str(int(fifo))),
