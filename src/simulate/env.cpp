@@ -48,9 +48,6 @@ void forget_stores(const void* at) {
 }
 
 void relax() { running().relax(); }
-void relax_for(std::uint32_t turns, bool saves_power) {
-  running().relax({turns * running().on().all.turn, saves_power, false});
-}
 void fence() {
   running().pass_time();
   running().drain_stores();

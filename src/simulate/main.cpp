@@ -24,7 +24,6 @@
 #include "lock_entry.hpp"
 #include "machine.hpp"
 #include "main_thread.hpp"
-#include "published.hpp"
 #include "report.hpp"
 #include "rwlocks.hpp"
 #include "simulation.hpp"
@@ -91,15 +90,7 @@ const Entry& find_named(const std::string& name, const std::vector<const Entry*>
   refuse("no lock '" + name + "'; 'lockwright-simulate list' shows them");
 }
 
-/// The locks of the registry, and those that a run may name although no list shows them.
-std::vector<const lock_entry*> all_locks() {
-  std::vector<const lock_entry*> all = locks();
-  const std::vector<const lock_entry*> published = published_locks();
-  all.insert(all.end(), published.begin(), published.end());
-  return all;
-}
-
-const lock_entry& lock_named(const std::string& name) { return find_named(name, all_locks()); }
+const lock_entry& lock_named(const std::string& name) { return find_named(name, locks()); }
 
 /// The lock that the options name: one of `all`, or `symbol` of the library to load.
 template <class Entry>
@@ -190,7 +181,7 @@ int run(programs::settings given) {
   if (about.of_rwlocks) {
     rwlock = &find_lock(given, rwlocks(), "lockwright_simulated_rwlock");
   } else {
-    lock = &find_lock(given, all_locks(), "lockwright_simulated_lock");
+    lock = &find_lock(given, locks(), "lockwright_simulated_lock");
     const std::string of_readers = given.text("rwlock");
     rwlock = &find_named(of_readers.empty() ? "pthread" : of_readers, rwlocks());
   }

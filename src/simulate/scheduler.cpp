@@ -304,8 +304,7 @@ std::uint64_t scheduler::slowness(std::uint32_t at) const {
     const thread* beside = other == at ? nullptr : processors_[other].running;
     if (beside != nullptr) {
       const bool polls = beside->state == thread_state::polling || beside->poll.alike != 0;
-      const bool pauses = polls && beside->poll.between.saves_power;
-      slowest = std::max(slowest, pauses ? f.smt_pausing : f.smt_busy);
+      slowest = std::max(slowest, polls ? f.smt_pausing : f.smt_busy);
     }
   }
   return slowest * alone / 1000;

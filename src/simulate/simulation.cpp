@@ -23,8 +23,6 @@ constexpr picoseconds patience_per_thread = 100'000'000'000;
 /// a thread that counts its polls stops counting too late by no more than that share.
 constexpr std::uint64_t polls_before_skip = 8;
 constexpr std::uint64_t skipped_share = 8;
-/// Polls of a loop without a count that are skipped at once, if nothing changes.
-constexpr std::uint64_t skipped_without_count = 1'000'000;
 
 constexpr std::size_t stack_bytes = std::size_t{128} << 10;
 
@@ -383,7 +381,7 @@ void simulation::forget_stores(const void* at) {
   }
 }
 
-void simulation::relax(relaxing between) {
+void simulation::relax() {
   thread& me = *current_;
   polling& p = me.poll;
   if (p.left != 0) {
@@ -397,10 +395,9 @@ void simulation::relax(relaxing between) {
   p.alike = alike ? p.alike + 1 : 0;
   p.last = p.now;
   p.now = {};
-  p.between = between;
-  me.ahead += between.length;
-  counted.pausing += between.saves_power ? between.length : 0;
-  if (p.alike >= (between.counts_polls ? polls_before_skip : 1) && machine_.all.skip_polls != 0) {
+  me.ahead += machine_.all.pause;
+  counted.pausing += machine_.all.pause;
+  if (p.alike >= polls_before_skip && machine_.all.skip_polls != 0) {
     skip_polls();
   }
 }
@@ -414,14 +411,11 @@ void simulation::skip_polls() {
       return;
     }
   }
-  p.length = p.between.length + p.last.count * machine_.all.load_hit + p.last.own;
-  processors.poll(me, p.between.counts_polls ? p.alike / skipped_share : skipped_without_count);
+  p.length = machine_.all.pause + p.last.count * machine_.all.load_hit + p.last.own;
+  processors.poll(me, p.alike / skipped_share);
   suspend();
   p.alike += p.left;
-  counted.pausing += p.between.saves_power ? p.left * p.between.length : 0;
-  if (!p.between.counts_polls) {
-    p.left = 0;  // The code need not run through them.
-  }
+  counted.pausing += p.left * machine_.all.pause;
 }
 
 void simulation::work(picoseconds length) {

@@ -69,9 +69,8 @@ class simulation {
   /// Loads and stores of the thread's own memory, which is in its core's cache.
   void touch_own(std::uint64_t loads, std::uint64_t stores);
   void forget_stores(const void* at);
-  void relax() { relax({.length = machine_.all.pause}); }
   /// Ends an iteration of a loop that polls.
-  void relax(relaxing between);
+  void relax();
   void work(picoseconds length);
   /// Reads data for that long.
   void read_data(picoseconds length);

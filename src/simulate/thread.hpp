@@ -16,13 +16,6 @@ struct pending_store {
   std::uint32_t bytes;  ///< 0 if the object is gone by now
 };
 
-/// What a loop that polls does between two polls.
-struct relaxing {
-  picoseconds length = 0;
-  bool saves_power = true;
-  bool counts_polls = true;  ///< and may end by their number
-};
-
 /// The loads between two calls of relax(), and what is known of the loop that makes them.
 struct polling {
   static constexpr std::uint32_t most = 4;
@@ -41,7 +34,6 @@ struct polling {
   iteration now;
   iteration last;
   std::uint64_t alike = 0;  ///< iterations so far that were the same loads with the same values
-  relaxing between;         ///< two iterations
 
   // While it is skipped.
   picoseconds began = 0;

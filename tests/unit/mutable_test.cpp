@@ -71,7 +71,6 @@ std::size_t calls = 0;
 template <class Env>
 struct scripted {
   static constexpr lockwright::tunable_list<0> tunables{};
-  static constexpr bool counts_stale = true;
   std::int64_t advise(bool, bool, std::uint32_t) {
     const std::size_t i = calls++;
     return i < script.size() ? script[i] : 0;

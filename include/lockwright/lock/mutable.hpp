@@ -57,8 +57,6 @@ class doubling_oracle {
       .meaning = "acquisitions without a late wake-up after which the window is narrowed by one",
       .source = "Marotta et al., CCPE 32(22), 2020"};
   static constexpr tunable_list<1> tunables{&late_every};
-  /// Acquisitions count, too, whose window has been changed since their thread arrived.
-  static constexpr bool counts_stale = true;
 
   /// The change of the window after an acquisition. `slept`: the caller slept for it; `spun`: it
   /// found the lock held when awake.
@@ -77,8 +75,7 @@ class doubling_oracle {
   typename Env::template plain<std::uint8_t> since_change_{};
 };
 
-/// Apart: the least alignment of permits, and of what only the holder writes.
-template <class Env, template <class> class Oracle, std::size_t Apart = 1>
+template <class Env, template <class> class Oracle>
 class mutable_window {
  public:
   static constexpr lock_traits traits{
@@ -112,9 +109,8 @@ class mutable_window {
       sleep();
     }
     const bool spun = turn_.lock() == arrival::contended;
-    if (Oracle<Env>::counts_stale || is_current(window(found))) {
-      resize(window(found), oracle_.advise(spun, slept, window(found)));
-    }
+    // Acquisitions count, too, whose window has been changed since their thread arrived.
+    resize(window(found), oracle_.advise(spun, slept, window(found)));
     return slept || spun ? arrival::contended : arrival::uncontended;
   }
 
@@ -220,9 +216,9 @@ class mutable_window {
 
   typename Env::template atomic<std::uint64_t> state_{};
   ttas<Env> turn_;
-  alignas(Apart) alignas(Oracle<Env>) Oracle<Env> oracle_;
+  alignas(Oracle<Env>) Oracle<Env> oracle_;
   typename Env::template plain<std::int16_t> owed_{};
-  alignas(Apart) alignas(std::uint32_t) typename Env::template atomic<std::uint32_t> permits_{};
+  alignas(std::uint32_t) typename Env::template atomic<std::uint32_t> permits_{};
 };
 
 }  // namespace lockwright

@@ -67,26 +67,6 @@ def test_the_machine_and_the_threads_are_those_of_the_paper(
     assert {job.cell.threads for job in simulations} == threads
 
 
-def simulated_locks(claim: str) -> dict[str, str]:
-    simulations = jobs(experiments(choose(claim)), 1)
-    return {case.lock: job.cell.lock for job, cases in simulations.items() for case in cases}
-
-
-@pytest.mark.parametrize(
-    ("claim", "expected"),
-    [
-        ("short-short-mutable", {"mutable": "mutable-libmutlock", "ttas": "ttas"}),
-        (
-            "lockbench-shared-mutexee",
-            {"mutexee": "mutexee-litl", "mutable": "mutable-libmutlock"},
-        ),
-        ("timeout-throughput", {"mutexee": "mutexee-lockin", "pthread": "pthread-libc"}),
-    ],
-)
-def test_locks_are_those_of_the_papers_programs(claim: str, expected: dict[str, str]) -> None:
-    assert simulated_locks(claim) == expected
-
-
 @pytest.mark.parametrize(
     ("claim", "data_lines"),
     [

@@ -13,7 +13,6 @@ import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
 from lockwright.simulate import machine
-from lockwright_lab.bench.claims.simulated_settings import PUBLISHED
 from support import harness, locate
 from support.processes import captured
 from support.simulator import SIZES, machine_file, run
@@ -26,10 +25,6 @@ except LockwrightError as problem:
 SAMPLED = pytest.mark.sampled("the simulator runs the headers, which have unit tests")
 
 SIMULATOR = Path("bin/lockwright-simulate")
-
-#: Locks as the programs of papers have them, and those that may not be destroyed at once.
-AS_PUBLISHED = sorted({name for by_lock in PUBLISHED.values() for name in by_lock.values()})
-READ_AFTER_UNLOCK = {"mutexee-lockin", "mutexee-litl", "mutexee-timeout-lockin"}
 
 
 def test_worked_examples() -> None:
@@ -61,14 +56,13 @@ def test_every_lock_on_every_size(lock: str, processors: int, tmp_path: Path) ->
     assert again.stdout == done.stdout
 
 
-@pytest.mark.parametrize("lock", [*locate.lock_names(), *AS_PUBLISHED])
+@pytest.mark.parametrize("lock", locate.lock_names())
 @SAMPLED
 def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
-    """Threads are preempted between any two steps, and the lock is destroyed soon. The published
-    MUTEXEE may not be destroyed at once."""
+    """Threads are preempted between any two steps, and the lock is destroyed soon."""
     path = machine_file(tmp_path)
     for words in (
-        *([] if lock in READ_AFTER_UNLOCK else [["last-user-destroys", "--threads", "5"]]),
+        ["last-user-destroys", "--threads", "5"],
         ["producer-consumer", "--threads", "3", "--capacity", "2"],
         ["migration", "--threads", "9", "--move-every", "7"],
         ["many-locks", "--threads", "2", "--mutexes", "10"],

@@ -30,10 +30,6 @@ void forget_stores(const void* at);
 // Time.
 
 void relax();
-/// The same for a loop that does something else between two polls, which takes so many turns of the
-/// empty loop and saves power, as a pause does, or not; and that counts no polls, so that all of them
-/// can be skipped up to the next change.
-void relax_for(std::uint32_t turns, bool saves_power);
 void delay(std::uint32_t turns);
 /// Waits until the caller's store buffer is empty.
 void fence();

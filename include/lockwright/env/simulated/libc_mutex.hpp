@@ -1,9 +1,7 @@
 // The C library's mutex, after nptl/pthread_mutex_lock.c, pthread_mutex_unlock.c, lowlevellock.c and
-// lowlevellock.h of the GNU C Library: the normal kind without elision, and the adaptive kind as it
-// was up to version 2.35.
+// lowlevellock.h of the GNU C Library: the normal kind without elision.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 namespace lockwright::simulated_env {
@@ -35,17 +33,6 @@ class libc_mutex {
     return true;
   }
 
-  /// As lock(), of the adaptive kind.
-  bool lock_adaptively() {
-    read_kind();
-    const bool waits = !take_free();
-    if (waits) {
-      try_and_wait();
-    }
-    own();
-    return waits;
-  }
-
   void unlock() {
     read_kind();
     owner_ = 0;
@@ -73,24 +60,6 @@ class libc_mutex {
     }
   }
 
-  void try_and_wait() {
-    constexpr std::uint32_t most = 100;
-    const std::uint32_t usual = tries_;
-    const std::uint32_t enough = std::min(most, 2 * usual + 10);
-    std::uint32_t needed = 0;
-    do {
-      if (needed++ >= enough) {
-        if (!take_free()) {
-          wait();
-        }
-        break;
-      }
-      Env::relax();
-    } while (!take_free());
-    const auto change = (static_cast<std::int32_t>(needed) - static_cast<std::int32_t>(usual)) / 8;
-    tries_ = usual + static_cast<std::uint32_t>(change);
-  }
-
   void own() {
     owner_ = Env::self();
     users_ = users_ + 1;
@@ -102,8 +71,7 @@ class libc_mutex {
   typename Env::template plain<std::uint32_t> owner_{};
   typename Env::template plain<std::uint32_t> users_{};
   typename Env::template plain<std::uint32_t> kind_{};
-  typename Env::template plain<std::uint32_t> tries_{};
-  typename Env::template plain<std::uint32_t> list_[4]{};
+  typename Env::template plain<std::uint32_t> rest_[5]{};
 };
 
 }  // namespace lockwright::simulated_env

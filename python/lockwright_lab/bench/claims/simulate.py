@@ -13,7 +13,6 @@ from lockwright_lab.bench.cases import Case
 from lockwright_lab.bench.claims.claim import Claim, all_cases
 from lockwright_lab.bench.claims.evaluate import Finding, Machine, evaluate
 from lockwright_lab.bench.claims.simulated_settings import (
-    PUBLISHED,
     Setting,
     for_machine,
     inexpressible,
@@ -88,8 +87,7 @@ def _job(case: Case, machine: machines.Machine, seed: int) -> Job:
     seconds = float(options.pop("seconds"))
     parameters = _LONG_RUN | options
     setup = Setup(machine, case.workload, parameters, seconds, seed)
-    lock = PUBLISHED.get(machine.name, {}).get(case.lock, case.lock)
-    return Job(setup, Cell(lock, threads), dict(case.environment))
+    return Job(setup, Cell(case.lock, threads), dict(case.environment))
 
 
 def simulate(

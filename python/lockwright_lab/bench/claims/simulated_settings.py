@@ -105,39 +105,6 @@ _OWN: dict[str, Setting] = {
 }
 """Claims whose setting differs from that of their paper."""
 
-PUBLISHED: Mapping[str, Mapping[str, str]] = {
-    # LiTL.
-    "a-64": {"mcs-spin": "mcs-spin-litl", "spinlock": "spinlock-litl"},
-    # The authors' lockin.
-    "xeon-e5-2680v2x2": {
-        "mcs-spin": "mcs-spin-lockin",
-        "mutexee": "mutexee-lockin",
-        "mutexee-timeout": "mutexee-timeout-lockin",
-        "pthread": "pthread-libc",
-        "spinlock": "spinlock-lockin",
-        "ticket": "ticket-lockin",
-        "ttas": "ttas-lockin",
-    },
-    # The authors' libmutlock; `ttas` is the C library's spin lock there.
-    "xeon-e5-2640v4x2": {
-        "mcs-spin": "mcs-spin-libmutlock",
-        "mutable": "mutable-libmutlock",
-        "pthread": "pthread-libc",
-        "pthreadadapt": "pthreadadapt-libc",
-    },
-    # The same, and LiTL.
-    "xeon-8260x2": {
-        "malth-stp": "malth-stp-litl",
-        "mcs-spin": "mcs-spin-libmutlock",
-        "mcs-stp": "mcs-stp-litl",
-        "mutable": "mutable-libmutlock",
-        "mutexee": "mutexee-litl",
-        "pthread": "pthread-libc",
-        "pthreadadapt": "pthreadadapt-libc",
-    },
-}
-"""By machine, the locks that are simulated as the programs of its paper have them."""
-
 _TABLE_1 = ("lockbench-", "hash-set-", "lazy-list-")
 """Claims of Mutable Locks that were measured on the machine with 48 cores."""
 
