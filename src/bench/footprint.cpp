@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
+#include "smaps.hpp"
 #include "workload/catalogue.hpp"
 #include "workload/settings.hpp"
-#include "smaps.hpp"
 
 namespace bench {
 namespace {

@@ -16,9 +16,9 @@
 
 #include <vector>
 
+#include "smaps.hpp"
 #include "workload/catalogue.hpp"
 #include "workload/settings.hpp"
-#include "smaps.hpp"
 
 namespace bench {
 
@@ -189,7 +189,8 @@ int measure_phases(const description& /*about*/, const settings& given) {
 
 const description quiet_and_hot{
     .name = "quiet-and-hot",
-    .measures = "many mutexes with one thread each, one that all contend for, and one of two threads",
+    .measures =
+        "many mutexes with one thread each, one that all contend for, and one of two threads",
     .threads = 16,
     .parameters = {{"quiet", 4000, "", "mutexes with one thread each"},
                    {"processors", 2, "", "processors over which the threads are spread", 1},

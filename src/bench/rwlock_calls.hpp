@@ -94,7 +94,8 @@ class rwlock_calls {
     const auto reads = static_cast<double>(sum(&tally::reads));
     const auto writes = static_cast<double>(sum(&tally::writes));
     // Of the time from the start, which is that of the operations where there is no warm-up.
-    const double rate = static_cast<double>(done.operations) / done.seconds / std::max(1.0, reads + writes);
+    const double rate =
+        static_cast<double>(done.operations) / done.seconds / std::max(1.0, reads + writes);
     line.field("reads_per_second", reads * rate)
         .field("writes_per_second", writes * rate)
         .field("longest_read_wait_ns", longest(&tally::longest_read_wait))

@@ -21,17 +21,11 @@ struct owner_state {
   chased_line lines[line_count];
   alignas(cache_line_pair) std::atomic<std::uint32_t> rounds_begun{0};
   alignas(cache_line_pair) std::atomic<std::uint32_t> rounds_written{0};
-  gate start;
-  std::uint32_t rounds = 0;
-  std::int64_t cpu = -1;
 };
 
 // Writes all lines in each round, so that they are modified in its processor's cache.
-void* write_lines(void* at) {
-  owner_state& s = *static_cast<owner_state*>(at);
-  pin_to(s.cpu);
-  s.start.pass();
-  for (std::uint32_t round = 1; round <= s.rounds; ++round) {
+void write_lines(owner_state& s, std::uint32_t rounds) {
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
     while (s.rounds_begun.load(std::memory_order_acquire) != round) {
     }
     for (chased_line& line : s.lines) {
@@ -39,7 +33,6 @@ void* write_lines(void* at) {
     }
     s.rounds_written.store(round, std::memory_order_release);
   }
-  return nullptr;
 }
 
 // Each access takes its address from the one before; returns nanoseconds per access.
@@ -104,22 +97,18 @@ double measure_ns_per_tick() {
 
 int accesses(const options& given) {
   static owner_state s;
-  const auto rounds = static_cast<std::uint32_t>(given.count("rounds", 1));
-  s.rounds = 3 * rounds;
-  s.cpu = given.processor("cpu-b");
+  const auto rounds = 3 * static_cast<std::uint32_t>(given.count("rounds", 1));
   const std::vector<std::uint64_t> links = random_cycle(line_count, 0);
   for (std::size_t i = 0; i < line_count; ++i) {
     s.lines[i].next.store(links[i]);
   }
-  pthread_t other;
-  must(pthread_create(&other, nullptr, write_lines, &s), "pthread_create");
+  other_thread other(given.processor("cpu-b"), [&] { write_lines(s, rounds); });
   pin_to(given.processor("cpu-a"));
-  s.start.await(1);
-  s.start.open();
+  other.start();
   const double tick = measure_ns_per_tick();
   static change_next_with_loads with_loads;
   trials change_hit_with_loads, store_hit, change_hit, load, store, change, change_after_load;
-  for (std::uint32_t round = 1; round <= s.rounds; ++round) {
+  for (std::uint32_t round = 1; round <= rounds; ++round) {
     s.rounds_begun.store(round, std::memory_order_release);
     while (s.rounds_written.load(std::memory_order_acquire) != round) {
     }
@@ -139,7 +128,7 @@ int accesses(const options& given) {
         change_hit_with_loads.add(chase(s, tick, with_loads));
     }
   }
-  must(pthread_join(other, nullptr), "pthread_join");
+  other.join();
   result line("accesses", "result");
   store_hit.print(line, "fenced_store_hit");
   change_hit.print(line, "rmw_hit");

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "memory.hpp"
 #include "probes.hpp"
 #include "random_cycle.hpp"
 #include "trials.hpp"
-#include "memory.hpp"
 
 namespace bench {
 namespace {
@@ -54,38 +54,20 @@ double read_array(std::uint64_t words) {
 
 constexpr std::size_t words_of_mib = (std::size_t{1} << 20) / sizeof(std::uint32_t);
 
-// A thread that reads an array of its own, so that two processors use their cache.
-struct reader {
-  gate start;
-  std::atomic<bool> is_over{false};
-  std::uint64_t words = 0;
-  std::int64_t cpu = -1;
-};
-
-void* read_until_over(void* at) {
-  reader& r = *static_cast<reader*>(at);
-  pin_to(r.cpu);
-  pages_of<std::uint32_t> array(r.words);
-  random_source random(4);
-  r.start.pass();
-  while (!r.is_over.load(std::memory_order_relaxed)) {
-    do_not_optimize(array[random.below(r.words)]);
-  }
-  return nullptr;
-}
-
-// As read_array(), while the processor `cpu` reads an array of the same size.
+// As read_array(), while the processor `cpu` reads an array of the same size, of its own.
 double read_array_beside(std::uint64_t words, std::int64_t cpu) {
-  reader other;
-  other.words = words;
-  other.cpu = cpu;
-  pthread_t thread;
-  must(pthread_create(&thread, nullptr, read_until_over, &other), "pthread_create");
-  other.start.await(1);
-  other.start.open();
+  std::atomic<bool> is_over{false};
+  other_thread other(cpu, [&] {
+    pages_of<std::uint32_t> array(words);
+    random_source random(4);
+    while (!is_over.load(std::memory_order_relaxed)) {
+      do_not_optimize(array[random.below(words)]);
+    }
+  });
+  other.start();
   const double ns = read_array(words);
-  other.is_over.store(true, std::memory_order_relaxed);
-  must(pthread_join(thread, nullptr), "pthread_join");
+  is_over.store(true, std::memory_order_relaxed);
+  other.join();
   return ns;
 }
 

@@ -8,8 +8,8 @@
 
 #include <vector>
 
-#include "probes.hpp"
 #include "lockwright/env/native.hpp"
+#include "probes.hpp"
 #include "trials.hpp"
 
 namespace bench {
@@ -28,55 +28,19 @@ void time_batches(trials& found, int batches, Step step) {
   }
 }
 
-struct helper_state {
-  alignas(cache_line_pair) std::atomic<bool> over{false};
-  alignas(cache_line_pair) std::atomic<std::uint32_t> word{0};
-  std::int64_t cpu = -1;
-  gate start;
-};
-
-void* yield_repeatedly(void* at) {
-  helper_state& s = *static_cast<helper_state*>(at);
-  pin_to(s.cpu);
-  s.start.pass();
-  while (!s.over.load(std::memory_order_relaxed)) {
-    sched_yield();
-  }
-  return nullptr;
-}
-
-void* run_busily(void* at) {
-  helper_state& s = *static_cast<helper_state*>(at);
-  pin_to(s.cpu);
-  s.start.pass();
-  while (!s.over.load(std::memory_order_relaxed)) {
-    lockwright::native::relax();
-  }
-  return nullptr;
-}
-
-void* fail_to_wait(void* at) {
-  helper_state& s = *static_cast<helper_state*>(at);
-  pin_to(s.cpu);
-  s.start.pass();
-  while (!s.over.load(std::memory_order_relaxed)) {
-    futex_wait(s.word, 1);
-  }
-  return nullptr;
-}
-
-// Runs `body` while another thread runs `work`.
-template <class Body>
-void run_beside(void* (*work)(void*), helper_state& s, std::int64_t cpu, Body body) {
-  s.cpu = cpu;
-  s.over.store(false);
-  pthread_t other;
-  must(pthread_create(&other, nullptr, work, &s), "pthread_create");
-  s.start.await(1);
-  s.start.open();
+// Runs `body` while a thread on that CPU does `step` again and again.
+template <class Step, class Body>
+void run_beside(std::int64_t cpu, Step step, Body body) {
+  std::atomic<bool> over{false};
+  other_thread other(cpu, [&] {
+    while (!over.load(std::memory_order_relaxed)) {
+      step();
+    }
+  });
+  other.start();
   body();
-  s.over.store(true);
-  must(pthread_join(other, nullptr), "pthread_join");
+  over.store(true);
+  other.join();
 }
 
 // Adds the time slices of this thread, which shares its processor with others, in nanoseconds.
@@ -104,27 +68,24 @@ int kernel(const options& given) {
   const auto batches = static_cast<int>(given.count("batches", 1));
   const auto first = given.processor("cpu-a");
   const auto second = given.processor("cpu-b");
-  static helper_state first_state, second_state, third_state, fourth_state;
-  static std::atomic<std::uint32_t> own{0};
+  alignas(cache_line_pair) static std::atomic<std::uint32_t> own{0};
   pin_to(first);
   trials miss, wake_miss, contended_miss, yield, switched, barrier, slice;
   time_batches(miss, batches, [] { futex_wait(own, 1); });
   time_batches(wake_miss, batches, [] { futex_wake(own, 1); });
   time_batches(yield, batches, [] { sched_yield(); });
-  run_beside(fail_to_wait, first_state, second, [&] {
-    time_batches(contended_miss, batches, [] { futex_wait(first_state.word, 1); });
-  });
-  run_beside(yield_repeatedly, second_state, first,
-             [&] { time_batches(switched, batches, [] { sched_yield(); }); });
+  const auto fail_to_wait = [] { futex_wait(own, 1); };
+  run_beside(second, fail_to_wait, [&] { time_batches(contended_miss, batches, fail_to_wait); });
+  run_beside(first, sched_yield, [&] { time_batches(switched, batches, [] { sched_yield(); }); });
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) {
-    run_beside(run_busily, third_state, second, [&] {
+    run_beside(second, lockwright::native::relax, [&] {
       time_batches(barrier, batches / 4 + 1,
                    [] { syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); });
     });
   }
   // Shorter gaps are interrupts.
   constexpr std::uint64_t shortest_absence_ns = 300'000;
-  run_beside(run_busily, fourth_state, first, [&] {
+  run_beside(first, lockwright::native::relax, [&] {
     time_slices(slice, static_cast<std::uint64_t>(given.real("seconds") * 1e9),
                 shortest_absence_ns);
   });
@@ -141,65 +102,44 @@ int kernel(const options& given) {
   return 0;
 }
 
-namespace {
-
-struct preempting_state {
-  alignas(cache_line_pair) std::atomic<std::uint32_t> wakes{0};
-  alignas(cache_line_pair) std::atomic<std::uint64_t> asleep_at{0};
-  alignas(cache_line_pair) std::atomic<std::uint64_t> ran_at{0};
-  std::atomic<bool> over{false};
-  std::int64_t cpu = -1;
-  gate start;
-};
-
-void* sleep_until_woken(void* at) {
-  preempting_state& s = *static_cast<preempting_state*>(at);
-  pin_to(s.cpu);
-  s.start.pass();
-  for (std::uint32_t i = 0; !s.over.load(); ++i) {
-    s.asleep_at.store(now_ns());
-    while (s.wakes.load() == i) {
-      futex_wait(s.wakes, i);
-    }
-    s.ran_at.store(now_ns());
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 // Durations from a wake to the woken thread's first instruction, on a processor where another thread
 // has run since the sleeper left it.
 int preempt(const options& given) {
-  static preempting_state s;
-  static helper_state busy;
-  s.cpu = given.processor("cpu-b");
+  alignas(cache_line_pair) static std::atomic<std::uint32_t> wakes{0};
+  alignas(cache_line_pair) static std::atomic<std::uint64_t> asleep_at{0};
+  alignas(cache_line_pair) static std::atomic<std::uint64_t> ran_at{0};
   const std::uint64_t delay = given.count("delay-ns");
   const auto naps = static_cast<std::uint32_t>(given.count("naps", 1));
-  pthread_t sleeper;
-  must(pthread_create(&sleeper, nullptr, sleep_until_woken, &s), "pthread_create");
-  pin_to(given.processor("cpu-a"));
-  s.start.await(1);
-  trials turnaround;
-  run_beside(run_busily, busy, s.cpu, [&] {
-    s.start.open();
+  const std::int64_t cpu = given.processor("cpu-b");
+  other_thread sleeper(cpu, [&] {
     for (std::uint32_t i = 0; i < naps; ++i) {
-      while (s.asleep_at.load() == 0) {
+      asleep_at.store(now_ns());
+      while (wakes.load() == i) {
+        futex_wait(wakes, i);
       }
-      const std::uint64_t asleep = s.asleep_at.exchange(0);
-      while (now_ns() - asleep < delay) {
-      }
-      s.ran_at.store(0);
-      s.over.store(i + 1 == naps);
-      const std::uint64_t called = now_ns();
-      s.wakes.store(i + 1);
-      futex_wake(s.wakes, 1);
-      while (s.ran_at.load() == 0) {
-      }
-      turnaround.add(static_cast<double>(s.ran_at.load() - called));
+      ran_at.store(now_ns());
     }
   });
-  must(pthread_join(sleeper, nullptr), "pthread_join");
+  pin_to(given.processor("cpu-a"));
+  trials turnaround;
+  run_beside(cpu, lockwright::native::relax, [&] {
+    sleeper.start();
+    for (std::uint32_t i = 0; i < naps; ++i) {
+      while (asleep_at.load() == 0) {
+      }
+      const std::uint64_t asleep = asleep_at.exchange(0);
+      while (now_ns() - asleep < delay) {
+      }
+      ran_at.store(0);
+      const std::uint64_t called = now_ns();
+      wakes.store(i + 1);
+      futex_wake(wakes, 1);
+      while (ran_at.load() == 0) {
+      }
+      turnaround.add(static_cast<double>(ran_at.load() - called));
+    }
+  });
+  sleeper.join();
   result line("preempt", "result");
   line.field("delay_ns", delay);
   turnaround.print(line, "turnaround");

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "support.hpp"
 
@@ -125,6 +126,22 @@ void gate::close() {
   arrived_.store(0);
   open_.store(0);
 }
+
+other_thread::other_thread(std::int64_t cpu, std::function<void()> body)
+    : cpu_{cpu}, body_{std::move(body)} {
+  must(pthread_create(&thread_, nullptr, run, this), "pthread_create");
+  start_.await(1);
+}
+
+void* other_thread::run(void* at) {
+  auto& self = *static_cast<other_thread*>(at);
+  pin_to(self.cpu_);
+  self.start_.pass();
+  self.body_();
+  return nullptr;
+}
+
+void other_thread::join() { must(pthread_join(thread_, nullptr), "pthread_join"); }
 
 void pin_to(std::int64_t cpu) {
   if (cpu < 0) {

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -129,6 +130,25 @@ class gate {
  private:
   alignas(cache_line_pair) std::atomic<std::uint32_t> arrived_{0};
   alignas(cache_line_pair) std::atomic<std::uint32_t> open_{0};
+};
+
+// A thread beside the calling one, which begins when it is started.
+class other_thread {
+ public:
+  // Returns when the thread is there. cpu: where it runs; negative for anywhere.
+  other_thread(std::int64_t cpu, std::function<void()> body);
+  other_thread(const other_thread&) = delete;
+  other_thread& operator=(const other_thread&) = delete;
+  void start() { start_.open(); }
+  void join();
+
+ private:
+  static void* run(void* at);
+
+  std::int64_t cpu_;
+  std::function<void()> body_;
+  gate start_;
+  pthread_t thread_{};
 };
 
 // Sets this thread's affinity to one CPU; a negative number leaves it free.

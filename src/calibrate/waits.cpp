@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "probes.hpp"
 #include "lockwright/env/native.hpp"
+#include "probes.hpp"
 #include "wakes.hpp"
 
 namespace bench {
@@ -31,58 +31,7 @@ double fastest(std::uint64_t steps, Step step) {
   return static_cast<double>(best) / static_cast<double>(steps);
 }
 
-struct alignas(cache_line_pair) word {
-  std::atomic<std::uint32_t> value{0};
-};
-
-// Two threads on different processors that write one cache line by turns.
-struct ping_pong {
-  word line;
-  gate start;
-  std::uint32_t trips = 0;
-  std::int64_t cpu = -1;
-};
-
-void* return_line(void* at) {
-  ping_pong& p = *static_cast<ping_pong*>(at);
-  pin_to(p.cpu);
-  p.start.pass();
-  for (std::uint32_t i = 0; i < p.trips; ++i) {
-    while (p.line.value.load(std::memory_order_acquire) != 2 * i + 1) {
-    }
-    p.line.value.store(2 * i + 2, std::memory_order_release);
-  }
-  return nullptr;
-}
-
 constexpr std::uint64_t longest_busy_delay_ns = 200'000;
-
-// A thread that goes to sleep, and one that observes and wakes it.
-struct sleeper_state {
-  word turn;                               // counts the wakes
-  std::atomic<std::uint64_t> slept_at{0};  // when it went to sleep; 0 once seen
-  std::atomic<std::uint64_t> woken_at{0};  // when it ran again; 0 once seen
-  gate start;
-  std::atomic<bool> over{false};
-  std::int64_t cpu = -1;
-};
-
-void* sleep_repeatedly(void* at) {
-  sleeper_state& b = *static_cast<sleeper_state*>(at);
-  pin_to(b.cpu);
-  b.start.pass();
-  for (std::uint32_t i = 0; !b.over.load(); ++i) {
-    b.slept_at.store(now_ns());
-    while (b.turn.value.load() == i) {
-      futex_wait(b.turn.value, i);
-    }
-    b.woken_at.store(now_ns());
-    while (b.woken_at.load() != 0) {
-      sched_yield();
-    }
-  }
-  return nullptr;
-}
 
 std::uint64_t await_time(std::atomic<std::uint64_t>& time) {
   for (;;) {
@@ -119,22 +68,26 @@ int pause(const options& given) {
 }
 
 int transfer(const options& given) {
-  static ping_pong p;
+  // Two threads on different processors write it by turns.
+  alignas(cache_line_pair) static std::atomic<std::uint32_t> line{0};
   // In batches, since reading the clock takes about as long as a trip; the fastest counts,
   // since in the others one of the two may not have run.
   constexpr std::uint32_t batch = 200;
-  p.trips = static_cast<std::uint32_t>(given.count("trips", 1)) / batch * batch + batch;
-  p.cpu = given.processor("cpu-b");
-  pthread_t other;
-  must(pthread_create(&other, nullptr, return_line, &p), "pthread_create");
+  const auto trips = static_cast<std::uint32_t>(given.count("trips", 1)) / batch * batch + batch;
+  other_thread other(given.processor("cpu-b"), [&] {
+    for (std::uint32_t i = 0; i < trips; ++i) {
+      while (line.load(std::memory_order_acquire) != 2 * i + 1) {
+      }
+      line.store(2 * i + 2, std::memory_order_release);
+    }
+  });
   pin_to(given.processor("cpu-a"));
-  p.start.await(1);
-  p.start.open();
+  other.start();
   std::vector<std::uint64_t> took;
   std::uint64_t started = now_ns();
-  for (std::uint32_t i = 0; i < p.trips; ++i) {
-    p.line.value.store(2 * i + 1, std::memory_order_release);
-    while (p.line.value.load(std::memory_order_acquire) != 2 * i + 2) {
+  for (std::uint32_t i = 0; i < trips; ++i) {
+    line.store(2 * i + 1, std::memory_order_release);
+    while (line.load(std::memory_order_acquire) != 2 * i + 2) {
     }
     if (i % batch == batch - 1) {
       const std::uint64_t now = now_ns();
@@ -142,7 +95,7 @@ int transfer(const options& given) {
       started = now;
     }
   }
-  must(pthread_join(other, nullptr), "pthread_join");
+  other.join();
   // Two transfers a trip, there and back.
   result("transfer", "result")
       .field("transfer_ns",
@@ -153,25 +106,36 @@ int transfer(const options& given) {
 }
 
 wake_times measure_wakes(const wake_request& request) {
-  static sleeper_state b;
+  alignas(cache_line_pair) static std::atomic<std::uint32_t> wakes{0};
+  alignas(cache_line_pair) static std::atomic<std::uint64_t> slept_at{0};  // 0 once seen
+  static std::atomic<std::uint64_t> woken_at{0};                           // likewise
+  static std::atomic<bool> over{false};
   const auto longest = static_cast<std::uint64_t>(request.seconds * 1e9);
-  b.cpu = request.sleeper_cpu;
-  pthread_t sleeper;
-  must(pthread_create(&sleeper, nullptr, sleep_repeatedly, &b), "pthread_create");
+  other_thread sleeper(request.sleeper_cpu, [] {
+    for (std::uint32_t i = 0; !over.load(); ++i) {
+      slept_at.store(now_ns());
+      while (wakes.load() == i) {
+        futex_wait(wakes, i);
+      }
+      woken_at.store(now_ns());
+      while (woken_at.load() != 0) {
+        sched_yield();
+      }
+    }
+  });
   pin_to(request.waker_cpu);
-  b.start.await(1);
-  b.start.open();
+  sleeper.start();
   std::vector<std::uint64_t> sleep_ns_each;
   std::vector<std::uint64_t> wake_ns;
   std::vector<std::uint64_t> turnaround_ns;
   const std::uint64_t started = now_ns();
   // Fewer on a busy machine.
-  for (std::uint32_t i = 0; !b.over.load(); ++i) {
+  for (std::uint32_t i = 0; !over.load(); ++i) {
     // On one processor this thread runs again when the other has gone to sleep.
-    const std::uint64_t went = await_time(b.slept_at);
+    const std::uint64_t went = await_time(slept_at);
     const std::uint64_t seen = now_ns();
     sleep_ns_each.push_back(seen > went ? seen - went : 0);
-    b.slept_at.store(0);
+    slept_at.store(0);
     // A short sleep of this thread would take longer than requested.
     if (request.delay_ns > longest_busy_delay_ns) {
       sleep_ns(request.delay_ns);
@@ -180,25 +144,24 @@ wake_times measure_wakes(const wake_request& request) {
       }
     }
     const std::uint64_t called = now_ns();
-    b.turn.value.store(i + 1);
-    futex_wake(b.turn.value, 1);
+    wakes.store(i + 1);
+    futex_wake(wakes, 1);
     wake_ns.push_back(now_ns() - called);
-    turnaround_ns.push_back(await_time(b.woken_at) - called);
-    b.over.store(i + 1 == request.count || now_ns() - started >= longest);
-    b.woken_at.store(0);
+    turnaround_ns.push_back(await_time(woken_at) - called);
+    over.store(i + 1 == request.count || now_ns() - started >= longest);
+    woken_at.store(0);
   }
-  must(pthread_join(sleeper, nullptr), "pthread_join");
+  sleeper.join();
   return {wake_ns.size(), median(sleep_ns_each), median(wake_ns), median(turnaround_ns)};
 }
 
 int sleep(const options& given) {
   const std::uint64_t delay = given.count("delay-ns");
-  const wake_times times =
-      measure_wakes({.count = given.count("naps", 1),
-                     .seconds = given.real("seconds"),
-                     .delay_ns = delay,
-                     .sleeper_cpu = given.processor("cpu-b"),
-                     .waker_cpu = given.processor("cpu-a")});
+  const wake_times times = measure_wakes({.count = given.count("naps", 1),
+                                          .seconds = given.real("seconds"),
+                                          .delay_ns = delay,
+                                          .sleeper_cpu = given.processor("cpu-b"),
+                                          .waker_cpu = given.processor("cpu-a")});
   result("sleep", "result")
       .field("delay_ns", delay)
       .field("naps", times.count)

@@ -65,7 +65,8 @@ const workloads::description last_user_destroys{
         "all threads take a lock once, and the last one destroys it: a late touch is a failure"};
 const workloads::description modelled{
     .name = "model",
-    .measures = "threads that take the mutexes of a program, as the model of a file describes them"};
+    .measures =
+        "threads that take the mutexes of a program, as the model of a file describes them"};
 
 }  // namespace
 

@@ -148,8 +148,8 @@ int list() {
 /// Where thread `index` begins: node after node, or on all nodes in turn. Where all processors have
 /// one, on a random one: Linux's first wake-ups left six of eight threads on one of two processors;
 /// or evenly, as Linux's load balancing leaves them within a second.
-std::uint32_t first_processor(const machine& on, std::uint64_t index, const programs::settings& given,
-                              random_source& random) {
+std::uint32_t first_processor(const machine& on, std::uint64_t index,
+                              const programs::settings& given, random_source& random) {
   const bool in_turn = index < on.processors() || given.count("balanced") != 0;
   const auto place =
       static_cast<std::uint32_t>(in_turn ? index % on.processors() : random.below(on.processors()));
@@ -276,8 +276,7 @@ int main(int argc, char** argv) {
     status = list();
   } else if (verb == "run") {
     status = run(lockwright::programs::settings(
-        argc - 2, argv + 2,
-        {"machine", "lock", "rwlock", "load", "workload", "model", "trace"}));
+        argc - 2, argv + 2, {"machine", "lock", "rwlock", "load", "workload", "model", "trace"}));
   } else {
     refuse("say 'run' with options, or 'list'");
   }

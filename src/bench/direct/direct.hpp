@@ -16,9 +16,9 @@ namespace bench {
 using runner = int (*)(const description&, const settings&);
 
 // In the order of direct_lock::runs.
-inline constexpr std::array direct_workloads{
-    &lockwright::workloads::uncontested, &lockwright::workloads::single_lock,
-    &lockwright::workloads::lockbench};
+inline constexpr std::array direct_workloads{&lockwright::workloads::uncontested,
+                                             &lockwright::workloads::single_lock,
+                                             &lockwright::workloads::lockbench};
 
 // A lock with the workloads compiled for it.
 struct direct_lock {

@@ -63,7 +63,7 @@ struct latencies {
 // A wait counts from the call to the end of the section, for which the main thread may look while it
 // lasts. The section's begin would cost one more reading of the clock, inside the section.
 struct wait_record {
-  std::atomic<std::uint64_t> since{0};    // ticks() when the thread called; 0 while it does not wait
+  std::atomic<std::uint64_t> since{0};  // ticks() when the thread called; 0 while it does not wait
   std::atomic<std::uint64_t> longest{0};  // in ticks, of the waits that have ended
 
   void begin() { since.store(ticks(), std::memory_order_relaxed); }
@@ -231,8 +231,7 @@ class alignas(cache_line_pair) mutex_meter {
   }
 
   template <class Site>
-  void entered(Site& s, [[maybe_unused]] std::uint64_t called,
-               [[maybe_unused]] std::uint64_t now) {
+  void entered(Site& s, [[maybe_unused]] std::uint64_t called, [[maybe_unused]] std::uint64_t now) {
     ++s.taken;
     if constexpr ((Meters & meter_latency) != 0) {
       s.entered_at = now;

@@ -5,8 +5,8 @@
 #include <deque>
 #include <memory>
 
-#include "catalogue.hpp"
 #include "../../calibrate/memory.hpp"
+#include "catalogue.hpp"
 #include "native.hpp"
 #include "thread_group.hpp"
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "catalogue.hpp"
 #include "../../calibrate/memory.hpp"
+#include "catalogue.hpp"
 #include "native.hpp"
 #include "quiescence.hpp"
 #include "thread_group.hpp"
@@ -17,7 +17,9 @@ using elements = std::vector<std::uint64_t>;
 
 struct copied_list : with_one_mutex {
   explicit copied_list(const settings& given)
-      : with_one_mutex{given}, current{make(given.count("elements", 1))}, threads{given.threads()} {}
+      : with_one_mutex{given},
+        current{make(given.count("elements", 1))},
+        threads{given.threads()} {}
 
   struct alignas(cache_line_pair) thread_state {
     thread_state(copied_list& w, const settings& given, std::size_t number)

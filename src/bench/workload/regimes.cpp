@@ -92,7 +92,7 @@ struct load {
         sample_us{given.count("sample-us")} {
     const auto or_first = [&](const std::string& what) {
       return given.real("then-" + what + "-ns") < 0 ? given.length(what)
-                                                     : given.length("then-" + what);
+                                                    : given.length("then-" + what);
     };
     const std::uint64_t count = given.threads();
     const std::uint64_t then = given.count("then-threads");

@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
+#include "../../calibrate/memory.hpp"
 #include "catalogue.hpp"
 #include "lazy_list.hpp"
-#include "../../calibrate/memory.hpp"
 #include "quiescence.hpp"
 #include "thread_group.hpp"
 

@@ -1,6 +1,4 @@
 // Threads that pass a token: two spin, while the others sleep until they replace one of the two.
-#include <pthread.h>
-
 #include <atomic>
 #include <deque>
 #include <vector>
@@ -16,29 +14,23 @@ namespace {
 enum waiting_mode : std::uint32_t { some_spin, all_spin, all_sleep };
 constexpr std::uint32_t no_caller = 0;
 
-struct relay;
-
 // A thread. `call` is 0, or 1 + the place that it is called to.
 struct alignas(cache_line_pair) runner {
   std::atomic<std::uint32_t> call{no_caller};
   alignas(cache_line_pair) std::atomic<std::uint64_t> passes{0};
   std::uint64_t longest_ns = 0;  // the longest sleep
-  relay* all = nullptr;
   std::size_t index = 0;
-  pthread_t thread{};
 };
 
 struct relay {
   // The place whose turn it is: of two, or of all if all threads spin or sleep.
   alignas(cache_line_pair) std::atomic<std::uint32_t> turn{0};
   alignas(cache_line_pair) std::atomic<bool> over{false};
-  gate start;
   waiting_mode how = some_spin;
   std::uint64_t quota = 0;
   std::vector<runner> runners;
   // Changed only by the thread whose turn it is.
   alignas(cache_line_pair) std::deque<runner*> resting;
-  const settings* given = nullptr;
 
   [[nodiscard]] bool ends() const { return over.load(std::memory_order_relaxed); }
 };
@@ -117,18 +109,6 @@ void run_in_a_round(relay& r, runner& me) {
   }
 }
 
-void* run_relay(void* at) {
-  auto& me = *static_cast<runner*>(at);
-  me.all->given->pin(me.index);
-  me.all->start.pass();
-  if (me.all->how == some_spin) {
-    run_in_pairs(*me.all, me);
-  } else {
-    run_in_a_round(*me.all, me);
-  }
-  return nullptr;
-}
-
 std::uint64_t passes_of(const relay& r) {
   std::uint64_t sum = 0;
   for (const runner& one : r.runners) {
@@ -144,20 +124,23 @@ int pass_token(const description& about, const settings& given) {
   }
   r.how = static_cast<waiting_mode>(given.count("way"));
   r.quota = given.count("quota", 1);
-  r.given = &given;
   r.runners = std::vector<runner>(given.threads());
   for (std::size_t i = 0; i < r.runners.size(); ++i) {
-    r.runners[i].all = &r;
     r.runners[i].index = i;
     if (i >= 2) {
       r.resting.push_back(&r.runners[i]);
     }
   }
+  std::deque<other_thread> threads;
   for (runner& one : r.runners) {
-    must(pthread_create(&one.thread, nullptr, run_relay, &one), "pthread_create");
+    threads.emplace_back(-1, [&] {
+      given.pin(one.index);
+      r.how == some_spin ? run_in_pairs(r, one) : run_in_a_round(r, one);
+    });
   }
-  r.start.await(static_cast<std::uint32_t>(r.runners.size()));
-  r.start.open();
+  for (other_thread& each : threads) {
+    each.start();
+  }
   const lockless_run run(given);
   sleep_ns(static_cast<std::uint64_t>(given.real("seconds") * 1e9));
   const std::uint64_t passes = passes_of(r);
@@ -169,8 +152,10 @@ int pass_token(const description& about, const settings& given) {
     one.call.store(1);
     futex_wake(one.call, 1);
   }
-  for (runner& one : r.runners) {
-    must(pthread_join(one.thread, nullptr), "pthread_join");
+  for (other_thread& each : threads) {
+    each.join();
+  }
+  for (const runner& one : r.runners) {
     longest = std::max(longest, one.longest_ns);
   }
   return run.end(about.name, passes, [&](result& line, double /*seconds*/) {

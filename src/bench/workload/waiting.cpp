@@ -1,9 +1,9 @@
 // Threads that wait for a word to change, by each technique of the processor or the kernel.
-#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
 #include <climits>
+#include <deque>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -101,7 +101,6 @@ struct notice {
   alignas(cache_line_pair) std::atomic<std::uint32_t> word{0};  // counts the changes
   std::atomic<std::uint64_t> changed_at{0};                     // ticks(), written before
   alignas(cache_line_pair) std::atomic<bool> over{false};
-  gate start;
   technique chosen = plain_load;
 };
 
@@ -145,19 +144,11 @@ void poll_once(notice& n, std::uint32_t seen) {
 }
 
 struct alignas(cache_line_pair) waiter {
-  notice* at = nullptr;
-  const settings* given = nullptr;
-  std::size_t index = 0;
-  pthread_t thread{};
   std::uint64_t polls = 0;
   histogram reaction;
 };
 
-void* wait_for_changes(void* at) {
-  auto& me = *static_cast<waiter*>(at);
-  notice& n = *me.at;
-  me.given->pin(me.index);
-  n.start.pass();
+void wait_for_changes(notice& n, waiter& me) {
   std::uint32_t seen = 0;
   while (!n.over.load(std::memory_order_relaxed)) {
     const std::uint32_t now = n.word.load(std::memory_order_acquire);
@@ -171,7 +162,6 @@ void* wait_for_changes(void* at) {
     me.reaction.add(noticed > changed ? noticed - changed : 0);
     seen = now;
   }
-  return nullptr;
 }
 
 int run_wait_method(const description& about, const settings& given) {
@@ -183,15 +173,16 @@ int run_wait_method(const description& about, const settings& given) {
   const std::uint64_t period = given.count("period-us", 1) * 1000;
   const auto length = static_cast<std::uint64_t>(given.real("seconds") * 1e9);
   std::vector<waiter> workers(given.threads());
+  std::deque<other_thread> threads;
   for (std::size_t i = 0; i < workers.size(); ++i) {
-    workers[i].at = &n;
-    workers[i].given = &given;
-    workers[i].index = i;
-    must(pthread_create(&workers[i].thread, nullptr, wait_for_changes, &workers[i]),
-         "pthread_create");
+    threads.emplace_back(-1, [&, i] {
+      given.pin(i);
+      wait_for_changes(n, workers[i]);
+    });
   }
-  n.start.await(static_cast<std::uint32_t>(workers.size()));
-  n.start.open();
+  for (other_thread& each : threads) {
+    each.start();
+  }
   const lockless_run run(given);
   const std::uint64_t began = now_ns();
   const std::uint64_t from = ticks();
@@ -212,8 +203,10 @@ int run_wait_method(const description& about, const settings& given) {
   futex_wake(n.word, INT_MAX);
   histogram reaction;
   std::uint64_t polls = 0;
-  for (waiter& one : workers) {
-    must(pthread_join(one.thread, nullptr), "pthread_join");
+  for (other_thread& each : threads) {
+    each.join();
+  }
+  for (const waiter& one : workers) {
     reaction.add(one.reaction);
     polls += one.polls;
   }
