@@ -4,67 +4,39 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
+#include "../programs/settings.hpp"
 #include "plan.hpp"
 
 namespace torture {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what) {
-  std::fprintf(stderr, "lockwright-torture: %s; run 'lockwright-torture --help'\n", what.c_str());
-  std::exit(2);
-}
+using lockwright::programs::refuse;
 
-constexpr char help[] =
-    "usage: lockwright-torture [--option value]...\n"
-    "Stress-tests the mutexes of the preloaded library. It stops its own process now and "
-    "then,\n"
-    "which a shell takes for a job that was stopped: 'lockwright torture' runs it in a session of\n"
-    "its own.\n"
-    "  --seed N        seed of the plan (1)\n"
-    "  --seconds S     duration (10)\n"
-    "  --patience S    how long a thread may make no progress (10)\n"
-    "  --parks 0|1     waiters sleep: up to 64 threads a processor, else 2 (1)\n"
-    "  --fifo 0|1      the lock admits in the order of arrival (0)\n"
-    "  --turns N       acquisitions for which a lock keeps a thread in its passive set (1000)\n"
-    "  --phase N       only this phase of the plan, again and again\n"
-    "  --only A,B      only these kinds of phases\n"
-    "  --without A,B   leave out these phases and disturbances\n"
-    "  --parent PID    end when this process, which started it, ends\n";
-
-double number(const std::string& option, const char* text, double least, double most) {
-  char* end = nullptr;
-  const double value = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(value >= least && value <= most)) {
-    refuse("'" + option + " " + text + "' is out of range");
-  }
-  return value;
-}
+constexpr std::uint64_t most = 1'000'000'000;
 
 // Not by way of a double: a seed has 64 bits.
-std::uint64_t whole_number(const std::string& option, const char* text, std::uint64_t most) {
+std::uint64_t seed_of(const std::string& text) {
   char* end = nullptr;
   errno = 0;
-  const std::uint64_t value = std::strtoull(text, &end, 10);
-  if (end == text || *end != '\0' || *text == '-' || errno != 0 || value > most) {
-    refuse("'" + option + " " + text + "' is out of range");
+  const std::uint64_t value = std::strtoull(text.c_str(), &end, 10);
+  if (*end != '\0' || text.front() == '-' || errno != 0) {
+    refuse("option '--seed' has the value '" + text + "'; give a whole number from 0 up");
   }
   return value;
 }
 
-std::vector<std::string> words(const std::string& option, const std::string& text) {
+std::vector<std::string> words(const char* option, const std::string& text) {
   std::vector<std::string> found;
-  for (std::size_t from = 0; from <= text.size();) {
+  for (std::size_t from = 0; from < text.size();) {
     const std::size_t to = std::min(text.find(',', from), text.size());
-    const std::string word = text.substr(from, to - from);
+    found.push_back(text.substr(from, to - from));
     from = to + 1;
-    if (!is_part(word)) {
-      refuse(std::string("'").append(option).append("' knows no '").append(word).append("'"));
+    if (!is_part(found.back())) {
+      refuse(std::string("'--") + option + "' knows no '" + found.back() +
+             "'; 'lockwright torture --help' lists the kinds");
     }
-    found.push_back(word);
   }
   return found;
 }
@@ -80,41 +52,30 @@ bool settings::wants(const std::string& kind) const {
 }
 
 settings read_settings(int argc, char** argv) {
+  lockwright::programs::settings options(argc - 1, argv + 1, {"seed", "only", "without"});
+  options.add({
+      {"seconds", 10, "s", "duration", 0.01},
+      {"patience", 10, "s", "how long a thread may make no progress", 0.1},
+      {"parks", 1, "", "1: waiters sleep, so up to 64 threads a processor, else 2"},
+      {"fifo", 0, "", "1: the lock admits in the order of arrival"},
+      {"turns", 1000, "", "acquisitions for which a lock keeps a thread in its passive set"},
+      {"phase", -1, "", "only this phase of the plan, again and again"},
+      {"parent", 0, "", "the process with whose end this one ends, which started it"},
+  });
+  options.complete();
   settings given;
-  for (int i = 1; i < argc; ++i) {
-    const std::string option = argv[i];
-    if (option == "--help") {
-      std::fputs(help, stdout);
-      std::exit(0);
-    }
-    if (i + 1 == argc) {
-      refuse("'" + option + "' has no value");
-    }
-    const char* value = argv[++i];
-    if (option == "--seed") {
-      given.seed = whole_number(option, value, UINT64_MAX);
-    } else if (option == "--seconds") {
-      given.seconds = number(option, value, 0.01, 1e7);
-    } else if (option == "--patience") {
-      given.patience = number(option, value, 0.1, 1e5);
-    } else if (option == "--parks") {
-      given.parks = whole_number(option, value, 1) == 1;
-    } else if (option == "--fifo") {
-      given.fifo = whole_number(option, value, 1) == 1;
-    } else if (option == "--turns") {
-      given.turns = whole_number(option, value, 1'000'000'000);
-    } else if (option == "--phase") {
-      given.phase = static_cast<std::int64_t>(whole_number(option, value, 1'000'000'000));
-    } else if (option == "--only") {
-      given.only = words(option, value);
-    } else if (option == "--without") {
-      given.without = words(option, value);
-    } else if (option == "--parent") {
-      given.parent = static_cast<pid_t>(whole_number(option, value, INT32_MAX));
-    } else {
-      refuse("unknown option '" + option + "'");
-    }
+  if (const std::string seed = options.text("seed"); !seed.empty()) {
+    given.seed = seed_of(seed);
   }
+  given.seconds = options.real("seconds");
+  given.patience = options.real("patience");
+  given.parks = options.is("parks");
+  given.fifo = options.is("fifo");
+  given.turns = std::min(options.count("turns"), most);
+  given.phase = options.real("phase") < 0 ? -1 : static_cast<std::int64_t>(options.count("phase"));
+  given.only = words("only", options.text("only"));
+  given.without = words("without", options.text("without"));
+  given.parent = static_cast<pid_t>(options.count("parent"));
   return given;
 }
 
