@@ -46,10 +46,6 @@ def command(
     processes, the one that spends most time on mutexes is reported.
     """
     from lockwright.base import files
-    from lockwright.base.errors import LockwrightError, explain
-    from lockwright.profile.collect import profile_command
-    from lockwright.profile.damage import DamagedRecords
-    from lockwright.run import foreground
 
     paths = [_output_path(name) for name in output]
     _check(pid, seconds, rwlock, arguments)
@@ -61,9 +57,19 @@ def command(
 
         _write_outputs(profile_process(pid, seconds or 10.0), paths)
         return 0
+    return _profile(list(arguments), environment, paths)
+
+
+def _profile(arguments: list[str], environment: dict[str, str], paths: list[Path]) -> int:
+    """Profile a command, and return its status."""
+    from lockwright.base.errors import LockwrightError, explain
+    from lockwright.profile.collect import profile_command
+    from lockwright.profile.damage import DamagedRecords
+    from lockwright.run import foreground
+
     foreground.ignore_termination()
     try:
-        profiled = profile_command(list(arguments), environment)
+        profiled = profile_command(arguments, environment)
     except DamagedRecords as error:
         explain(error)
         return foreground.end_as(error.program_status)

@@ -1,6 +1,5 @@
 """`lockwright simulate`: run locks on a machine that a file describes."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +109,4 @@ def command(
         simulated = session.carry_out(planned)
     session.show(simulated, console)
     session.write_files(simulated, {"--json": json_file, "--csv": csv_file, "--html": html_file})
-    if simulated.stopped:
-        click.echo(f"Stopped after {simulated.made}.")
-        return 130
-    sys.stdout.flush()
-    return 1 if simulated.failures else 0
+    return session.conclude(simulated)

@@ -1,5 +1,6 @@
 """A simulation from its options to its files: what `lockwright simulate` does."""
 
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -197,6 +198,15 @@ def write_files(simulated: Simulated, files: Mapping[str, Path | None]) -> None:
         write(path, report.as_csv(setup, rows), "--csv")
     if (path := files["--html"]) is not None:
         write(path, page.as_page(setup, results, rows, simulated.failures, pairs), "--html")
+
+
+def conclude(simulated: Simulated) -> int:
+    """Print how far it came if it was stopped, and return the exit status."""
+    if simulated.stopped:
+        print(f"Stopped after {simulated.made}.")
+        return 130
+    sys.stdout.flush()
+    return 1 if simulated.failures else 0
 
 
 def show_list(console: Console) -> None:
