@@ -14,7 +14,7 @@ from lockwright.machine import meters
 from lockwright.machine.perf import counters
 from lockwright.machine.perf.counters import USER_ONLY, Counting
 from lockwright.machine.perf.event import Reading
-from lockwright_lab.bench import metered
+from lockwright_lab.bench import runs
 from support import machine
 from support.machine import POWERCAP
 from support.processes import shell_script
@@ -247,7 +247,7 @@ def test_a_machine_without_energy_counters_is_reported(
 def test_operations_of_a_run() -> None:
     """They are in the last line with a count, under the first of the names that the line has."""
     lines = [{"kind": "measured", "acquisitions": 5}, {"kind": "final", "acquisitions": 7}]
-    assert metered.operations(lines) == 7
-    assert metered.operations(lines, measured=True) == 5
-    assert metered.operations([{"operations": 3, "acquisitions": 9}]) == 3
-    assert metered.operations([{"kind": "result", "clock_ns": 3.0}]) is None
+    assert runs.operations(lines) == 7
+    assert runs.operations(lines, measured=True) == 5
+    assert runs.operations([{"operations": 3, "acquisitions": 9}]) == 3
+    assert runs.operations([{"kind": "result", "clock_ns": 3.0}]) is None

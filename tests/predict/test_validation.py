@@ -4,8 +4,13 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
+from lockwright.experiment import FINISHED, TIMEOUT, Run, Runs
+from lockwright.experiment.model import Slot
+from lockwright.simulate import machine
 from lockwright_lab.bench.predictions import agreement, subjects, tables
-from lockwright_lab.bench.predictions.store import Run, Runs, Settings, Store
+from lockwright_lab.bench.predictions.experiment import Parts
+from lockwright_lab.bench.predictions.first import Folder
+from lockwright_lab.study.campaign.local_machine import Folders
 from lockwright_lab.study.program.entry import OUTPUT, Metric, Program
 
 PROGRAM = Program("made", ("made", "{threads}"), Metric("wall", "", OUTPUT, "s", "lower"))
@@ -17,8 +22,11 @@ def runs(**rates: tuple[float, ...]) -> Runs:
     found = Runs()
     for lock, values in rates.items():
         for number, rate in enumerate(values):
-            wall = 1 / rate if rate else 2.0
-            found.add(Run("made", 2, lock, number, rate, wall, is_ended=not rate))
+            slot = Slot(SUBJECT.cell, lock, number + 1)
+            if rate:
+                found.add(Run(FINISHED, 1 / rate, {"rate": rate}, slot=slot))
+            else:
+                found.add(Run(TIMEOUT, 2.0, slot=slot))
     return found
 
 
@@ -61,7 +69,7 @@ def test_a_run_that_was_ended_is_a_bound(predicted: float, agrees: bool) -> None
 
 
 def test_the_halves_of_the_rounds_are_compared() -> None:
-    """The ratio was 1.5 in the even rounds, and 2 in the odd one."""
+    """The ratio was 1.5 in the first and third round, and 2 in the second."""
     rates = {"pthread": (1.0, 1.0, 1.0), "b": (1.4, 2.0, 1.6)}
     (ratio,) = cell({"pthread": 1, "b": 1}, **rates).ratios
     assert ratio.again == pytest.approx(0.75)
@@ -73,7 +81,8 @@ def test_changes_agree_within_a_tenth() -> None:
     case = subjects.Case(SUBJECT, after, subjects.SHARDS, 8)
     made = runs(pthread=(1.0, 1.1))
     for number, rate in enumerate((2.0, 2.2)):
-        made.add(Run("made 8", 2, "pthread", number, rate, 1.0))
+        slot = Slot(after.cell, "pthread", number + 1)
+        made.add(Run(FINISHED, 1.0, {"rate": rate}, slot=slot))
     for value, agrees in ((2.15, True), (2.25, False), (1.75, False)):
         found = agreement.changed(case, made, {case.name: value})
         assert found is not None
@@ -91,44 +100,20 @@ def test_the_figures_have_their_goals() -> None:
     ]
 
 
-def test_a_validation_is_resumed_with_the_same_settings(tmp_path: Path) -> None:
-    store = Store(tmp_path / "made")
-    store.begin(Settings(1.0, 1.0))
-    store.add(Run("made", 2, "pthread", 0, 1.0, 1.0))
-    again = store.begin(Settings(1.0, 1.0))
-    assert not again.is_missing("made", 2, "pthread", 0)
-    assert again.is_missing("made", 2, "pthread", 1)
-    with pytest.raises(LockwrightError, match=r"seconds 1\.0, not 2"):
-        store.begin(Settings(2.0, 1.0))
+def test_a_lock_that_was_ended_runs_once() -> None:
+    rule = Parts("rate", 3, of_cell={SUBJECT.cell: (("pthread", "b"), 3)})
+    made = runs(pthread=(1.0,), b=(0.0,))
+    wanted = [rule.wanted(Slot(SUBJECT.cell, lock, 2), made) for lock in ("pthread", "b")]
+    assert wanted == [True, False]
+    assert not rule.entrants("another/2", 1, ["pthread"], made)
 
 
-def test_a_run_that_was_cut_is_made_again(tmp_path: Path) -> None:
-    """As after a kill in the middle of a line; the next line is not added to its rest."""
-    settings = Settings(1.0, 1.0)
-    store = Store(tmp_path / "made")
-    store.begin(settings)
-    for number in (0, 1):
-        store.add(Run("made", 2, "pthread", number, 1.0, 1.0))
-    path = tmp_path / "made/runs.jsonl"
-    path.write_bytes(path.read_bytes()[:-10])
-    again = store.begin(settings)
-    assert [again.is_missing("made", 2, "pthread", number) for number in (0, 1)] == [False, True]
-    store.add(Run("made", 2, "pthread", 1, 2.0, 1.0))
-    store.add(Run("made", 2, "pthread", 2, 2.0, 1.0))
-    assert [run.rate for run in store.begin(settings).of("made", 2, "pthread")] == [1.0, 2.0, 2.0]
-
-
-def test_damaged_files_are_refused(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.begin(Settings(1.0, 1.0))
-    store.add_predictions("made", {("made", 2, "pthread"): 1.0}, {}, is_blind=True)
-    predicted = tmp_path / "made.predicted.json"
-    predicted.write_text(predicted.read_text()[:-10])
-    with pytest.raises(LockwrightError, match=r"made\.predicted\.json is damaged"):
-        store.predictions()
-    store.add(Run("made", 2, "pthread", 0, -1.0, 1.0))
-    with pytest.raises(LockwrightError, match=r"runs\.jsonl is damaged \(rate is -1"):
-        store.begin(Settings(1.0, 1.0))
+def test_a_damaged_prediction_is_refused(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, Folders(tmp_path, tmp_path))
+    for kind in ("profile", "predicted"):
+        (tmp_path / f"made.{kind}.json").write_text('{"rates": [["ma')
+    with pytest.raises(LockwrightError, match=r"made\.predicted\.json"):
+        folder.predicted(SUBJECT, machine.load("a-64"), [], [])
 
 
 def test_there_are_sixty_changes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,10 @@ def conduct(
             report = (make or _report)(experiment, session)
             present(report, request)
             assert session.stored is not None
-            store.finish(session.stored)
+            if experiment.unfinished():
+                print_interrupted(request.resume)
+            else:
+                store.finish(session.stored)
         except interrupts.Stopped as stopped:
             print_interrupted(request.resume)
             if session is not None and session.runs.all:

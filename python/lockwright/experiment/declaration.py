@@ -48,7 +48,9 @@ class Experiment:
     around each run by `run`. first: what has to be measured before the first run, such as the speed
     of a loop; its result, of types of JSON, is stored, put into `known`, and not measured again by
     a resumption. help: the words of a command that prints the definitions, which then are not part
-    of the text in a terminal. what: a contender is, in files. report: changes the usual
+    of the text in a terminal. what: a contender is, in files. alone: which
+    slots run with no other at the same time. unfinished: whether some runs are left to a later
+    command with --resume. report: changes the usual
     `lockwright.experiment.report.Report`, for tables and files beyond those of every cell.
     """
 
@@ -75,6 +77,8 @@ class Experiment:
     known: dict[str, Any] = field(default_factory=dict)
     help: str = ""
     what: str = "lock"
+    alone: Callable[[Slot], bool] = lambda _: False
+    unfinished: Callable[[], bool] = lambda: False
     report: Callable[[Any], Any] = lambda usual: usual
 
     @property

@@ -30,6 +30,12 @@ class Grid:
     is_wide: bool = True
 
 
+def text_grid(title: str, columns: Sequence[Column], lines: Sequence[Sequence[str]]) -> Grid:
+    """Return a table of texts, with the headings of columns."""
+    rows = [Row([(text, text) for text in line], "") for line in lines]
+    return Grid(title, [each.heading for each in columns], rows)
+
+
 class Card(NamedTuple):
     """The best contender of a cell on the page. is_shown: whether it is shown to be the best; gain:
     a sentence; near: contenders near it."""

@@ -62,12 +62,14 @@ class Session:
         on_run: Callable[[Run], None],
     ) -> None:
         under_way: set[Future[Run]] = set()
+        is_alone = False
         try:
             while True:
-                while len(under_way) < self.experiment.at_once:
-                    slot = schedule.next()
+                while len(under_way) < self.experiment.at_once and not (is_alone and under_way):
+                    slot = self._next(schedule, is_busy=bool(under_way))
                     if slot is None:
                         break
+                    is_alone = self.experiment.alone(slot)
                     self._show(display, schedule, slot)
                     under_way.add(workers.submit(self.make, slot))
                 if not under_way:
@@ -77,6 +79,10 @@ class Session:
                     self._keep(schedule, display, each.result(), on_run)
         finally:
             workers.shutdown(wait=False, cancel_futures=True)
+
+    def _next(self, schedule: Schedule, *, is_busy: bool) -> Slot | None:
+        """Return a slot that can be run now. is_busy: others are under way."""
+        return schedule.next(lambda slot: not (is_busy and self.experiment.alone(slot)))
 
     def _keep(
         self, schedule: Schedule, display: Display, run: Run, on_run: Callable[[Run], None]

@@ -43,10 +43,15 @@ def check_facts(
             )
 
 
+_GROUPS = ("bench", "study")
+"""Commands that have subcommands."""
+
+
 def resume_command(*added: str) -> str:
     """Return this command line with the options `added` after the subcommand."""
-    command, *rest = sys.argv[1:]
-    return shlex.join([*invocation.command_words(), command, *added, *rest])
+    words = sys.argv[1:]
+    depth = 2 if words[0] in _GROUPS else 1
+    return shlex.join([*invocation.command_words(), *words[:depth], *added, *words[depth:]])
 
 
 def interruption_message(line: str) -> str:

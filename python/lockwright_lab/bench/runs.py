@@ -27,7 +27,8 @@ from lockwright.run import bench_program
 from lockwright.run.bench_program import LIBC, Subject, calls_served_by_others, number, run
 from lockwright.run.tools import Line
 
-from lockwright_lab.bench.metered import operations
+_OPERATIONS = ("operations", "acquisitions", "pairs", "sections", "trips")
+"""Fields with the number of operations of a workload; the first that exists is used."""
 
 Value = Callable[[Outcome], float | None]
 
@@ -50,6 +51,23 @@ class Common:
 def processors() -> int:
     """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def operations(lines: Sequence[Line], measured: bool = False) -> float | None:
+    """Return the number of operations of a run, from its last line that has one; None if unknown.
+
+    measured: only those of its measurement.
+    """
+    for name in _OPERATIONS:
+        counts = [
+            line[name]
+            for line in lines
+            if isinstance(line.get(name), int | float)
+            and (not measured or line.get("kind") == "measured")
+        ]
+        if counts:
+            return float(counts[-1])
+    return None
 
 
 def contenders(chosen: Sequence[Subject]) -> list[Contender]:

@@ -1,13 +1,12 @@
 """The statistics of one run, by name."""
 
-import statistics
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from lockwright.experiment import Outcome
 from lockwright.machine.meters import WINDOWED, total_joules
-from lockwright.run.bench_program import Outcome, number
+from lockwright.run.bench_program import number
 
-from lockwright_lab.bench.metered import operations
+from lockwright_lab.bench.runs import Value, field, operations, over_lines
 
 
 @dataclass(frozen=True)
@@ -19,28 +18,17 @@ class Statistic:
 
     heading: str
     definition: str
-    value: Callable[[Outcome], float | None]
+    value: Value
     lower_is_better: bool = False
     option: str = ""
     energy: bool = False
 
 
-def _field(kind: str, name: str, per: str | None = None, factor: float = 1.0) -> "_Value":
-    def value(outcome: Outcome) -> float | None:
-        line = outcome.line(kind)
-        if line is None or name not in line:
-            return None
-        divisor = 1.0 if per is None else number(line, per)
-        return factor * number(line, name) / divisor if divisor else None
-
-    return value
-
-
-def latency(what: str, name: str) -> "_Value":
+def latency(what: str, name: str) -> Value:
     """Return a figure of a kind of time (`acquisition`, ...), such as `p99_ns`."""
 
-    def value(outcome: Outcome) -> float | None:
-        for line in outcome.lines:
+    def value(made: Outcome) -> float | None:
+        for line in made.details["lines"]:
             if line.get("kind") == "latency" and line.get("what") == what:
                 figure = line.get(name)
                 return float(figure) if isinstance(figure, int | float) else None
@@ -49,67 +37,54 @@ def latency(what: str, name: str) -> "_Value":
     return value
 
 
-def _broadcasts(*names: str, per: str | None = None, factor: float = 1.0) -> "_Value":
-    def value(outcome: Outcome) -> float | None:
-        figures = [
-            factor * sum(number(line, name) for name in names) / (number(line, per) if per else 1)
-            for line in outcome.lines
-            if line.get("kind") == "broadcast"
-        ]
-        return statistics.median(figures) if figures else None
-
-    return value
-
-
-def _per_joule(outcome: Outcome) -> float | None:
-    joules = total_joules(outcome.meters)
-    count = operations(outcome.lines, measured=WINDOWED in outcome.meters)
+def _per_joule(made: Outcome) -> float | None:
+    meters = made.details.get("meters") or {}
+    joules = total_joules(meters)
+    count = operations(made.details["lines"], measured=WINDOWED in meters)
     return count / joules if joules and count else None
 
-
-_Value = Callable[[Outcome], float | None]
 
 STATISTICS: dict[str, Statistic] = {
     "rate": Statistic(
         "op/s",
         "operations per second, of all threads together",
-        _field("measured", "operations_per_second"),
+        field("measured", "operations_per_second"),
     ),
     "acquisitions per message": Statistic(
         "acq per message",
         "acquisitions of the mutex per message",
-        _field("measured", "acquisitions_per_message"),
+        field("measured", "acquisitions_per_message"),
         lower_is_better=True,
     ),
     "sync cpus": Statistic(
         "sync cpus",
         "processor time per second, without that of sections and gaps",
-        _field("measured", "synchronisation_seconds", "seconds"),
+        field("measured", "synchronisation_seconds", "seconds"),
         lower_is_better=True,
     ),
     "voluntary": Statistic(
         "vol. switches per 1000 op",
         "voluntary context switches per 1000 operations",
-        _field("measured", "voluntary", "operations", 1000),
+        field("measured", "voluntary", "operations", 1000),
         lower_is_better=True,
     ),
     "gini": Statistic(
         "gini",
         "Gini coefficient of the operations of each thread: 0 if all did as many",
-        _field("measured", "gini"),
+        field("measured", "gini"),
         lower_is_better=True,
     ),
     "lwss": Statistic(
         "LWSS",
         "average lock working set size: different threads in a window of 1000 admissions",
-        _field("admissions", "average_lwss"),
+        field("admissions", "average_lwss"),
         lower_is_better=True,
         option="admissions",
     ),
     "mttr": Statistic(
         "MTTR",
         "median number of admissions until the same thread is admitted again",
-        _field("admissions", "mttr"),
+        field("admissions", "mttr"),
         lower_is_better=True,
         option="admissions",
     ),
@@ -137,13 +112,18 @@ STATISTICS: dict[str, Statistic] = {
     "broadcast": Statistic(
         "ms per broadcast",
         "milliseconds until the last woken waiter has run its section",
-        _broadcasts("wall_ns", factor=1e-6),
+        over_lines("broadcast", lambda line: 1e-6 * number(line, "wall_ns")),
         lower_is_better=True,
     ),
     "switches per waiter": Statistic(
         "switches per waiter",
         "context switches of the process from the broadcast until all sleep again, per waiter",
-        _broadcasts("voluntary", "involuntary", per="waiters"),
+        over_lines(
+            "broadcast",
+            lambda line: (
+                (number(line, "voluntary") + number(line, "involuntary")) / number(line, "waiters")
+            ),
+        ),
         lower_is_better=True,
     ),
     "per joule": Statistic(

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.calibrate.report import processors
-from lockwright.run.bench_program import Outcome
-from lockwright_lab.bench.cases import resolved
+from lockwright.experiment import FINISHED, TIMEOUT, Run, Runs
+from lockwright.experiment.model import Slot
+from lockwright_lab.bench.cases import Case, Results, resolved
 from lockwright_lab.bench.catalogue import catalogue
 from lockwright_lab.bench.claims import show
 from lockwright_lab.bench.claims.claim import Aggregate, Claim, Side, all_cases, lock
 from lockwright_lab.bench.claims.evaluate import Finding, Machine, Verdict, evaluate
 from lockwright_lab.bench.claims.table import CLAIMS
-from lockwright_lab.bench.rounds import RoundResults
+from lockwright_lab.bench.runs import processors
 from support import locate
 from support.processes import assert_refused, captured
 
@@ -34,17 +34,22 @@ CLAIM = Claim(
 )
 
 
-def measured(rate: float) -> Outcome:
-    return Outcome([{"kind": "measured", "operations_per_second": rate}])
+def add(
+    runs: Runs, case: Case, number: int, figure: float, name: str = "operations_per_second",
+    ended: str = FINISHED,
+) -> None:  # fmt: skip
+    """Add a run of a case with a figure. number: of its round, from 0."""
+    details = {"lines": [{"kind": "measured", name: figure}]}
+    runs.add(Run(ended, details=details, slot=Slot(case.cell, case.contender, number + 1)))
 
 
 def finding_on(claim: Claim, rates: dict[str, list[float]], machine: Machine = MACHINE) -> Finding:
     """Return the finding on a claim with these rates of each lock by round, at every point."""
-    results = RoundResults()
+    runs = Runs()
     for case in all_cases([claim]):
         for round_number, rate in enumerate(rates.get(case.lock, [])):
-            results.add(case, round_number, measured(rate))
-    return evaluate(claim, results, machine)
+            add(runs, case, round_number, rate)
+    return evaluate(claim, Results(runs), machine)
 
 
 @pytest.mark.parametrize(
@@ -105,24 +110,24 @@ def test_several_points_are_one_geometric_mean() -> None:
     """The mean of 4 at one point and 9 at another is 6."""
     points = ({"threads": 1}, {"threads": 2})
     claim = replace(CLAIM, points=points)
-    results = RoundResults()
+    runs = Runs()
     for point, rate in zip(points, (400.0, 900.0), strict=True):
         for round_number in range(2):
-            results.add(claim.cases_of(lock("a"), point)[0], round_number, measured(rate))
-            results.add(claim.cases_of(lock("b"), point)[0], round_number, measured(100.0))
-    assert evaluate(claim, results, MACHINE).values == pytest.approx((6.0, 6.0))
+            add(runs, claim.cases_of(lock("a"), point)[0], round_number, rate)
+            add(runs, claim.cases_of(lock("b"), point)[0], round_number, 100.0)
+    assert evaluate(claim, Results(runs), MACHINE).values == pytest.approx((6.0, 6.0))
 
 
 def test_a_claim_about_averages_compares_those() -> None:
     """650 to 200, while the geometric mean of the quotients 4 and 3 is 3.46."""
     points = ({"threads": 1}, {"threads": 2})
     claim = replace(CLAIM, points=points, of_averages=True)
-    results = RoundResults()
+    runs = Runs()
     for point, upper, lower in zip(points, (400.0, 900.0), (100.0, 300.0), strict=True):
         for round_number in range(2):
-            results.add(claim.cases_of(lock("a"), point)[0], round_number, measured(upper))
-            results.add(claim.cases_of(lock("b"), point)[0], round_number, measured(lower))
-    assert evaluate(claim, results, MACHINE).values == pytest.approx((3.25, 3.25))
+            add(runs, claim.cases_of(lock("a"), point)[0], round_number, upper)
+            add(runs, claim.cases_of(lock("b"), point)[0], round_number, lower)
+    assert evaluate(claim, Results(runs), MACHINE).values == pytest.approx((3.25, 3.25))
 
 
 def test_the_best_of_several_is_the_best_by_its_median() -> None:
@@ -133,13 +138,12 @@ def test_the_best_of_several_is_the_best_by_its_median() -> None:
     mean = replace(CLAIM, denominator=Side(("b", "c"), aggregate=Aggregate.MEAN))
     assert finding_on(mean, rates).values == pytest.approx((100 / 30, 100 / 30, 100 / 225))
     fewer = replace(CLAIM, denominator=Side(("b", "c")), statistic="acquisitions per message")
-    results = RoundResults()
+    runs = Runs()
     for name, figure in (("a", 3.0), ("b", 4.0), ("c", 2.0)):
         for case in fewer.cases_of(lock(name), {}):
-            line = {"kind": "measured", "acquisitions_per_message": figure}
-            results.add(case, 0, Outcome([line]))
-            results.add(case, 1, Outcome([line]))
-    assert evaluate(fewer, results, MACHINE).values == pytest.approx((1.5, 1.5))
+            for number in (0, 1):
+                add(runs, case, number, figure, "acquisitions_per_message")
+    assert evaluate(fewer, Results(runs), MACHINE).values == pytest.approx((1.5, 1.5))
 
 
 def test_a_figure_without_a_denominator_is_the_statistic_itself() -> None:
@@ -163,13 +167,14 @@ def test_too_few_rounds_leave_the_verdict_open() -> None:
 
 def test_the_figures_of_a_killed_run_count() -> None:
     """A lock that collapses may not end in time; its measurement was printed before."""
-    results = RoundResults()
-    killed = Outcome(measured(1).lines, failure="killed", timed_out=True)
+    runs = Runs()
     for case in all_cases([CLAIM]):
         for round_number in range(6):
-            results.add(case, round_number, killed if case.lock == "a" else measured(1000))
-        assert results.gave_up(case) == (case.lock == "a")
-    finding = evaluate(replace(CLAIM, least=None, most=1), results, MACHINE)
+            if case.lock == "a":
+                add(runs, case, round_number, 1, ended=TIMEOUT)
+            else:
+                add(runs, case, round_number, 1000)
+    finding = evaluate(replace(CLAIM, least=None, most=1), Results(runs), MACHINE)
     assert finding.verdict == Verdict.HOLDS
 
 
@@ -246,7 +251,7 @@ def test_the_command_prints_and_writes_the_findings(lockwright: Path, tmp_path: 
     assert [row["claim"] for row in document["rows"]] == ["uncontested-ttas-pthread", "systems"]
     runs = [(run["lock"], run["round"]) for run in document["runs"]]
     assert sorted(runs) == [
-        (name, round_number) for name in ("pthread", "ttas") for round_number in range(6)
+        (name, round_number) for name in ("pthread", "ttas") for round_number in range(1, 7)
     ]
 
 

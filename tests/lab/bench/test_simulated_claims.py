@@ -11,12 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
+from cli.conftest import count_runs
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
-from lockwright.simulate.run import catalogue
-from lockwright_lab.bench.claims import show_simulated
+from lockwright.simulate.run import Job, catalogue
+from lockwright_lab.bench.claims import show
 from lockwright_lab.bench.claims.evaluate import Finding, Verdict
-from lockwright_lab.bench.claims.simulate import experiments, jobs, outcome_of
+from lockwright_lab.bench.claims.simulate import Prepared, job, outcome_of, prepare, simulations
 from lockwright_lab.bench.claims.simulated_settings import inexpressible
 from lockwright_lab.bench.claims.table import CLAIMS, choose
 from lockwright_lab.bench.statistic import STATISTICS
@@ -28,18 +29,23 @@ except LockwrightError as problem:
     pytest.skip(f"lockwright-simulate is not built: {problem}", allow_module_level=True)
 
 
+def jobs(chosen: list[Prepared]) -> list[Job]:
+    """Return the simulations with one seed."""
+    return [job(case, machine, 1) for case, machine in simulations(chosen).values()]
+
+
 def test_each_claim_is_simulated_or_has_a_reason() -> None:
     """A simulated claim has a workload of the simulator, with its parameters."""
     known = catalogue().workloads
     common = {"warm-up", "balanced", "data-lines"}
-    for claim, experiment in zip(CLAIMS, experiments(CLAIMS), strict=True):
+    for claim, experiment in zip(CLAIMS, prepare(CLAIMS), strict=True):
         reason = experiment.claim.elsewhere
         assert (experiment.machine is None) == bool(inexpressible(claim)) == bool(reason)
-    for job in jobs(experiments(CLAIMS), 1):
-        assert job.setup.workload in known
-        assert set(job.setup.parameters) <= set(known[job.setup.workload].parameters) | common
-        assert job.cell.threads >= 1
-        assert job.setup.seconds > 0
+    for each in jobs(prepare(CLAIMS)):
+        assert each.setup.workload in known
+        assert set(each.setup.parameters) <= set(known[each.setup.workload].parameters) | common
+        assert each.cell.threads >= 1
+        assert each.setup.seconds > 0
 
 
 @pytest.mark.parametrize(
@@ -62,9 +68,9 @@ def test_each_claim_is_simulated_or_has_a_reason() -> None:
 def test_the_machine_and_the_threads_are_those_of_the_paper(
     name: str, machine: str, threads: set[int]
 ) -> None:
-    simulations = jobs(experiments(choose(name)), 1)
-    assert {job.setup.machine.name for job in simulations} == {machine}
-    assert {job.cell.threads for job in simulations} == threads
+    found = jobs(prepare(choose(name)))
+    assert {each.setup.machine.name for each in found} == {machine}
+    assert {each.cell.threads for each in found} == threads
 
 
 @pytest.mark.parametrize(
@@ -79,8 +85,8 @@ def test_the_machine_and_the_threads_are_those_of_the_paper(
 def test_sections_change_shared_data_only_if_those_of_the_program_do(
     claim: str, data_lines: str | None
 ) -> None:
-    for job in jobs(experiments(choose(claim)), 1):
-        assert job.setup.parameters.get("data-lines") == data_lines
+    for each in jobs(prepare(choose(claim))):
+        assert each.setup.parameters.get("data-lines") == data_lines
 
 
 def test_the_figures_of_a_simulation_are_those_of_a_measurement() -> None:
@@ -130,7 +136,7 @@ def test_the_figures_of_a_simulation_are_those_of_a_measurement() -> None:
 def test_findings_are_counted_among_those_that_can_be_expressed() -> None:
     claim = CLAIMS[0]
     verdicts = [Verdict.HOLDS, Verdict.HOLDS, Verdict.HOLDS, Verdict.FAILS, Verdict.ELSEWHERE]
-    assert show_simulated.counted([Finding(claim, verdict, "") for verdict in verdicts]) == (
+    assert show.counted_expressed([Finding(claim, verdict, "") for verdict in verdicts]) == (
         "Of 4 claims that can be expressed, 3 hold (75 %), 1 do not hold, 0 are open; "
         "1 cannot be expressed."
     )
@@ -141,7 +147,7 @@ def call(lockwright: Path, *words: str | Path) -> subprocess.CompletedProcess[st
 
 
 def test_the_command_writes_the_same_findings_twice(lockwright: Path, tmp_path: Path) -> None:
-    texts = []
+    found = []
     for name in ("a", "b"):
         files = {kind: tmp_path / f"{name}.{kind}" for kind in ("json", "csv")}
         options = [word for kind, path in files.items() for word in (f"--{kind}", path)]
@@ -151,16 +157,15 @@ def test_the_command_writes_the_same_findings_twice(lockwright: Path, tmp_path: 
         assert done.returncode == 0, done.stdout + done.stderr
         assert "uncontested-ttas-pthread: simulated: " in done.stdout
         assert "systems: simulated: cannot be expressed" in done.stdout
-        texts.append(files["json"].read_text())
+        found.append(json.loads(files["json"].read_text()))
         with files["csv"].open(newline="") as file:
             ran, other = csv.DictReader(file)
         assert (ran["machine"], ran["rounds"]) == ("xeon-e5-2680v2x2", "3")
         assert float(ran["low"]) <= float(ran["median"]) <= float(ran["high"])
         assert (other["machine"], other["verdict"]) == ("", "cannot be expressed")
-    assert texts[0] == texts[1]
-    document = json.loads(texts[0])
+    document, again = found
+    assert document["rows"] == again["rows"]
     assert document["simulated"] is True
-    assert document["complete"] is True
     assert len(document["rows"][0]["values"]) == 3
     assert set(document["machines"]) == {"xeon-e5-2680v2x2"}
 
@@ -182,17 +187,18 @@ def test_bad_requests_get_one_line(lockwright: Path) -> None:
 
 
 def test_an_interrupt_leaves_the_completed_simulations(lockwright: Path, tmp_path: Path) -> None:
-    path = tmp_path / "out.json"
+    base = tmp_path / "claims.sqlite"
     process = subprocess.Popen(
-        [lockwright, "bench", "claims", "--simulated", "--json", path],
+        [lockwright, "bench", "claims", "--simulated", "--db", base],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    time.sleep(5)
+    while not count_runs(base):
+        assert process.poll() is None
+        time.sleep(0.5)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130, (out, err)
-    assert "stopped after" in err
-    assert json.loads(path.read_text())["complete"] is False
+    assert "--resume" in err

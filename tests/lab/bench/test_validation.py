@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.calibrate import machine_file
+from lockwright.experiment import Run, Runs
+from lockwright.experiment.model import Slot
 from lockwright.machine.procfs import Tree
 from lockwright.machine.shape import Shape, read
 from lockwright.simulate import machine, measurement
-from lockwright_lab.bench.validation import agreement, cells, store, tables
-from lockwright_lab.bench.validation.cells import Cell, Rate, Rates
+from lockwright_lab.bench.validation import agreement, cells, tables
+from lockwright_lab.bench.validation.cells import Cell, Rates, name_of
 
 CELL = Cell("single-lock", 2)
 
@@ -57,14 +59,20 @@ def measured(**changes: float) -> machine_file.Measured:
     return machine_file.Measured(SHAPE, values)
 
 
+def run(source: str, lock: str, number: int, rate: float) -> Run:
+    """Return a run. number: of its round, from 0."""
+    slot = Slot(CELL.name, name_of(source, lock), number + 1)
+    return Run(figures={"rate": rate} if rate else {}, slot=slot)
+
+
 def rates(real: dict[str, list[float]], simulated: dict[str, float]) -> Rates:
-    runs = Rates()
-    for lock, by_round in real.items():
-        for round_number, rate in enumerate(by_round):
-            runs.add(Rate("real", CELL.workload, CELL.threads, lock, round_number, rate))
-    for lock, rate in simulated.items():
-        runs.add(Rate("simulated", CELL.workload, CELL.threads, lock, 0, rate))
-    return runs
+    made = [
+        run("real", lock, number, rate)
+        for lock, by_round in real.items()
+        for number, rate in enumerate(by_round)
+    ]
+    made += [run("simulated", lock, 0, rate) for lock, rate in simulated.items()]
+    return Rates(Runs(made))
 
 
 def test_a_machine_file_has_the_measured_figures(tmp_path: Path) -> None:
@@ -203,18 +211,17 @@ def test_ratios_to_pthread_are_near_within_the_factor() -> None:
         {"pthread": [10, 10], "x": [20, 20], "y": [20, 20], "z": [5, 5]},
         {"pthread": 1, "x": 2.9, "y": 3.1, "z": 0.5},
     )
-    runs.add(Rate("real", CELL.workload, CELL.threads, "dead", 0, 0.0, "killed after 3 s"))
+    runs.runs.add(run("real", "dead", 0, 0.0))
     result = agreement.agreement(runs, [CELL, Cell("lockbench", 2)], [*"xyz", "pthread", "dead"], 1)
     assert [ratio.is_near for ratio in result.ratios] == [True, False, True]
     assert result.share_near == pytest.approx(2 / 3)
     assert len(result.cells) == 1
-    assert [run.lock for run in runs.failures("real")] == ["dead"]
 
 
 def test_simulations_count_by_their_median_up_to_the_last_seed() -> None:
     runs = rates({"pthread": [10, 10], "x": [20, 20]}, {"pthread": 1, "x": 9})
     for seed, rate in ((2, 2.1), (3, 1.9)):
-        runs.add(Rate("simulated", CELL.workload, CELL.threads, "x", seed - 1, rate))
+        runs.runs.add(run("simulated", "x", seed - 1, rate))
     ratios = [
         agreement.agreement(runs, [CELL], ["pthread", "x"], seeds).ratios[0].simulated
         for seeds in (1, 2, 3)
@@ -234,8 +241,8 @@ def test_ratios_of_rounds_that_disagree_are_told_apart() -> None:
     assert (
         "Of the 1 ratios whose real rounds are within a factor of 1.5 of each other, 100 %" in text
     )
-    assert tables.workloads_table(found, repeated).row_count == 1
-    assert tables.cells_table(found, repeated).row_count == 1
+    assert len(tables.workloads_table(found, repeated).rows) == 1
+    assert len(tables.cells_table(found, repeated).rows) == 1
 
 
 def test_each_round_is_compared_with_the_others() -> None:
@@ -251,36 +258,6 @@ def test_each_round_is_compared_with_the_others() -> None:
         None,
         -1,
     ]
-
-
-def test_runs_are_stored_and_a_cut_line_is_left_out(tmp_path: Path) -> None:
-    directory = tmp_path / "v"
-    lengths = {"seconds": 0.05, "warm_up": 0.01, "timeout": 1.0}
-    begun = {**lengths, "loops_per_us": 900.0, "facts": {"cpu": "x"}}
-    store.begin(directory, begun)
-    store.add(directory, Rate("real", "single-lock", 2, "ttas", 0, 5.0))
-    with (directory / store.RUNS).open("a") as file:
-        file.write('{"source": "real", "workl')
-    store.log(directory).adopt()
-    store.add(directory, Rate("real", "single-lock", 2, "ttas", 1, 0.0))
-    settings, runs = store.load(directory)
-    assert settings == begun
-    assert runs.has("real", CELL, "ttas", 0)
-    # The run after the cut line is whole.
-    assert runs.has("real", CELL, "ttas", 1)
-    assert runs.of("real", CELL, "ttas") == [5.0]
-    # Its ratio to another lock would be 0.
-    store.add(directory, Rate("real", "single-lock", 2, "ttas", 2, 1e-310))
-    with pytest.raises(LockwrightError, match=r"line 6 of .* is damaged \(rate is 1e-310"):
-        store.load(directory)
-    with pytest.raises(LockwrightError, match="there is a validation"):
-        store.begin(directory, {})
-    for text in ("", "{", '{"schema": 99}', '{"schema": 1}', "[]"):
-        (directory / store.RUNS).write_text(text)
-        with pytest.raises(LockwrightError):
-            store.load(directory)
-    with pytest.raises(LockwrightError):
-        store.load(tmp_path / "none")
 
 
 def test_only_workloads_of_both_programs_are_compared() -> None:

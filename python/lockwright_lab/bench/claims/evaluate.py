@@ -9,8 +9,8 @@ from enum import StrEnum
 from lockwright.base.numbers import plain
 from lockwright.stats import inference
 
+from lockwright_lab.bench.cases import Results
 from lockwright_lab.bench.claims.claim import Aggregate, Claim, Options, Side
-from lockwright_lab.bench.rounds import RoundResults
 
 
 class Verdict(StrEnum):
@@ -67,7 +67,7 @@ _IntervalOf = Callable[[Sequence[float]], tuple[float, float] | None]
 
 def evaluate(
     claim: Claim,
-    results: RoundResults,
+    results: Results,
     machine: Machine,
     interval_of: _IntervalOf = inference.median_interval,
 ) -> Finding:
@@ -101,7 +101,7 @@ def judge(low: float, high: float, least: float | None, most: float | None) -> V
     return Verdict.OPEN
 
 
-def _figures(claim: Claim, results: RoundResults) -> list[float]:
+def _figures(claim: Claim, results: Results) -> list[float]:
     """Return the figure of each round in which all points have one."""
     by_side = [_complete(claim, results, side) for side in claim.sides]
     rounds = sorted(set.intersection(*(set(figures) for figures in by_side)))
@@ -117,16 +117,14 @@ def _figure(claim: Claim, upper: list[float], lower: list[float] | None = None) 
     return math.exp(statistics.fmean(math.log(a / b) for a, b in zip(upper, lower, strict=True)))
 
 
-def _complete(claim: Claim, results: RoundResults, side: Side) -> dict[int, list[float]]:
+def _complete(claim: Claim, results: Results, side: Side) -> dict[int, list[float]]:
     """Return the statistics of one side at all points, by round, without incomplete rounds."""
     by_point = [_side_figures(claim, results, side, point) for point in claim.points]
     rounds = set.intersection(*(set(figures) for figures in by_point))
     return {number: [figures[number] for figures in by_point] for number in rounds}
 
 
-def _side_figures(
-    claim: Claim, results: RoundResults, side: Side, point: Options
-) -> dict[int, float]:
+def _side_figures(claim: Claim, results: Results, side: Side, point: Options) -> dict[int, float]:
     """Return the statistic of one side by round, without values that are not positive."""
     by_lock = []
     for case in claim.cases_of(side, point):
@@ -146,7 +144,7 @@ def _side_figures(
     )
 
 
-def _sides(claim: Claim, results: RoundResults) -> tuple[float, ...]:
+def _sides(claim: Claim, results: Results) -> tuple[float, ...]:
     if len(claim.points) > 1:
         return ()
     by_side = [_side_figures(claim, results, side, claim.points[0]) for side in claim.sides]
@@ -180,7 +178,7 @@ def _reason(verdict: Verdict, claim: Claim, low: float, high: float) -> str:
     return f"The 95 % interval, {plain(low)} to {plain(high)}, {end}"
 
 
-def _missing_figures(claim: Claim, results: RoundResults) -> str:
+def _missing_figures(claim: Claim, results: Results) -> str:
     without = [
         case.label() for case in claim.cases() if not results.over_rounds(case, claim.figure.value)
     ]

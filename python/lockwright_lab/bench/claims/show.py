@@ -1,34 +1,36 @@
-"""Claims and their findings, on the terminal and as CSV."""
+"""Claims and their findings: the list, the report, and the rows of the files."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from lockwright.base import terminal
 from lockwright.base.numbers import plain
-from lockwright.calibrate.report import Column, empty_table, labels_text
+from lockwright.experiment.columns import Column, term
+from lockwright.experiment.report import INCOMPLETE, Grid, Report
+from lockwright.page.rows import Row
 from rich.console import Console
-from rich.table import Table
 
+from lockwright_lab.bench.cases import labels_text
 from lockwright_lab.bench.claims.claim import Claim
 from lockwright_lab.bench.claims.evaluate import Finding, Verdict
-from lockwright_lab.bench.output import csv_text
 
 COLUMNS = [
-    Column("claim", "the name of the claim, for --claims."),
-    Column("published", "the paper's own ratio, where it prints one."),
-    Column(
+    term("claim", "the name of the claim, for --claims."),
+    term("published", "the paper's own ratio, where it prints one."),
+    term(
         "here",
         "the figure on this machine: the quotient of the named statistic of the two named sides, "
         "taken within each round; over several settings the geometric mean, or of best-lock-* "
         "the quotient of the averages; median over the rounds.",
     ),
-    Column(
+    term(
         "95 % CI",
         "the range of the true median with 95 % confidence, for any distribution: of 13 rounds, "
         "the third smallest and the third largest figure. The confidence is for each claim by "
         "itself: of twenty claims without an effect, one may hold or fail by chance.",
     ),
-    Column(
+    term(
         "verdict",
         "holds: the interval lies within the bounds of the claim. does not hold: it lies outside. "
         "not shown: neither. cannot be shown here: processors, counters or programs are missing. "
@@ -37,13 +39,54 @@ COLUMNS = [
     ),
 ]
 
-STYLES = {
-    Verdict.HOLDS: "green",
-    Verdict.FAILS: "red",
-    Verdict.OPEN: "yellow",
-    Verdict.ELSEWHERE: "dim",
-}
-"""The style of a line by its verdict."""
+SIMULATED_COLUMNS = [
+    term("claim", "the name of the claim, for --claims."),
+    term("machine", "the machine of the paper, or the nearest that Lockwright has."),
+    term("published", "the paper's own ratio, where it prints one."),
+    term("simulated", "the same quotient, simulated; the median over the seeds."),
+    term("range", "the lowest and the highest value over the seeds."),
+    term(
+        "verdict",
+        "holds: the value of each seed lies within the bounds of the claim. does not hold: none "
+        "does. open: it depends on the seed. cannot be expressed: the claim is about something "
+        "that is not simulated.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words for claims on this machine, or on simulated ones. title: of the table; words: of
+    the verdicts, by default their own; here: the name of the figure; counted: the sentence on all
+    verdicts."""
+
+    title: str
+    columns: Sequence[Column]
+    here: str
+    counted: Callable[[Sequence[Finding]], str]
+    words: Mapping[Verdict, str] = field(default_factory=dict)
+
+    def verdict(self, verdict: Verdict) -> str:
+        """Return the name of a verdict."""
+        return self.words.get(verdict, str(verdict))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A finding with what is shown beside it. machine: the name of the simulated machine; title:
+    what it is; differs: how it differs from the paper's."""
+
+    finding: Finding
+    machine: str = ""
+    title: str = ""
+    differs: str = ""
+    is_simulated: bool = False
+
+    @property
+    def reason(self) -> str:
+        """The reason of the verdict."""
+        text = self.finding.reason
+        return text.replace("95 % interval", "range over the seeds") if self.is_simulated else text
 
 
 def compared(claim: Claim) -> str:
@@ -59,29 +102,16 @@ def compared(claim: Claim) -> str:
     )
 
 
-def interval(finding: Finding) -> str:
+def _interval(finding: Finding) -> str:
     """Return a text such as `0.93 to 1.02`, or `-`."""
     if finding.low is None or finding.high is None:
         return "-"
     return f"{plain(finding.low)} to {plain(finding.high)}"
 
 
-def median_text(finding: Finding) -> str:
+def _median(finding: Finding) -> str:
     """Return the median, or `-`."""
     return "-" if finding.median is None else plain(finding.median)
-
-
-def print_findings(console: Console, findings: Sequence[Finding]) -> None:
-    """Print each claim with the published figures, the median on this machine, and the reason."""
-    for finding in findings:
-        claim = finding.claim
-        console.print()
-        console.print(f"{claim.name}: {finding.verdict}", style=STYLES[finding.verdict])
-        print_claim(console, claim)
-        if finding.median is not None:
-            measured = f"{median_text(finding)} ({interval(finding)}): {compared(claim)}"
-            terminal.print_wrapped(console, "  here:      ", measured, "")
-        terminal.print_wrapped(console, "  why:       ", finding.reason, "")
 
 
 def print_list(console: Console, claims: Sequence[Claim], obstacles: Sequence[str]) -> None:
@@ -106,20 +136,67 @@ def print_claim(console: Console, claim: Claim) -> None:
     terminal.print_wrapped(console, "  published: ", published, "")
 
 
-def summary(findings: Sequence[Finding]) -> Table:
-    """Return a table with a line for each claim."""
-    table = empty_table("Claims of the papers", COLUMNS)
-    for finding in findings:
-        ratio = finding.claim.ratio
-        table.add_row(
-            finding.claim.name,
-            "-" if ratio is None else plain(ratio),
-            median_text(finding),
-            interval(finding),
-            str(finding.verdict),
-            style=STYLES[finding.verdict],
-        )
-    return table
+def _published(claim: Claim) -> str:
+    return "-" if claim.ratio is None else plain(claim.ratio)
+
+
+def _sentences(words: Words, shown: Shown) -> str:
+    """Return a claim with the published figures, the figure here, and the reason."""
+    finding, claim = shown.finding, shown.finding.claim
+    prefix = "simulated: " if shown.is_simulated else ""
+    parts = [
+        f"{claim.name}: {prefix}{words.verdict(finding.verdict)}.",
+        claim.text,
+        f"Source: {claim.source}.",
+        f"Published: {claim.published}.",
+    ]
+    if shown.machine:
+        differs = f"; it differs from the paper's: {shown.differs}" if shown.differs else ""
+        parts.append(f"Machine: {shown.machine}, {shown.title}{differs}.")
+    if finding.median is not None:
+        figures = f"{_median(finding)} ({_interval(finding)})"
+        parts.append(f"{words.here.capitalize()}: {figures}, {compared(claim)}.")
+    return " ".join([*parts, shown.reason])
+
+
+def _line(words: Words, shown: Shown) -> Row:
+    finding = shown.finding
+    texts = [
+        finding.claim.name,
+        *([shown.machine or "-"] if shown.is_simulated else []),
+        _published(finding.claim),
+        _median(finding),
+        _interval(finding),
+        words.verdict(finding.verdict),
+    ]
+    kind = INCOMPLETE if finding.verdict in (Verdict.FAILS, Verdict.OPEN) else ""
+    return Row([(text, text) for text in texts], kind)
+
+
+def report(usual: Report, words: Words, shown: Sequence[Shown]) -> Report:
+    """Return the report on claims, with a row for each."""
+    found = [each.finding for each in shown]
+    rows = [row(words, each) for each in shown]
+    values = [{**line, "values": one.values} for line, one in zip(rows, found, strict=True)]
+    return replace(
+        usual,
+        title=words.title,
+        grids=[
+            Grid(
+                words.title,
+                [each.heading for each in words.columns],
+                [_line(words, each) for each in shown],
+            )
+        ],
+        legend=[(each.heading, each.definition) for each in words.columns],
+        remarks=[
+            *(_sentences(words, each) for each in shown),
+            words.counted(found),
+            *usual.remarks,
+        ],
+        more={**usual.more, "rows": values},
+        csv_lines=rows,
+    )
 
 
 def counted(findings: Sequence[Finding]) -> str:
@@ -135,9 +212,28 @@ def counted(findings: Sequence[Finding]) -> str:
     return f"Of {len(findings)} claims {numbers}."
 
 
-def row(finding: Finding) -> dict[str, object]:
+def counted_expressed(found: Sequence[Finding]) -> str:
+    """Return a sentence such as `Of 51 claims that can be expressed, 43 hold (84 %), ...`."""
+    counts = Counter(finding.verdict for finding in found)
+    expressed = len(found) - counts[Verdict.ELSEWHERE]
+    share = f" ({100 * counts[Verdict.HOLDS] / expressed:.0f} %)" if expressed else ""
+    return (
+        f"Of {expressed} claims that can be expressed, {counts[Verdict.HOLDS]} hold{share}, "
+        f"{counts[Verdict.FAILS]} do not hold, {counts[Verdict.OPEN]} are open; "
+        f"{counts[Verdict.ELSEWHERE]} cannot be expressed."
+    )
+
+
+def row(words: Words, shown: Shown) -> dict[str, object]:
     """Return the claim and its finding as one row of the CSV and JSON files."""
-    claim = finding.claim
+    finding, claim = shown.finding, shown.finding.claim
+    of_machine: dict[str, object] = {}
+    if shown.is_simulated:
+        of_machine = {
+            "simulated": True,
+            "machine": shown.machine,
+            "machine_differs": shown.differs,
+        }
     return {
         "claim": claim.name,
         "says": claim.text,
@@ -151,11 +247,18 @@ def row(finding: Finding) -> dict[str, object]:
         "low": finding.low,
         "high": finding.high,
         "rounds": len(finding.values),
-        "verdict": str(finding.verdict),
-        "why": finding.reason,
+        **of_machine,
+        "verdict": words.verdict(finding.verdict),
+        "why": shown.reason,
     }
 
 
-def to_csv(findings: Sequence[Finding]) -> str:
-    """Return a line for each claim."""
-    return csv_text([row(finding) for finding in findings])
+MEASURED = Words("Claims of the papers", COLUMNS, "here", counted)
+
+SIMULATED = Words(
+    "Claims of the papers, simulated",
+    SIMULATED_COLUMNS,
+    "simulated",
+    counted_expressed,
+    {Verdict.OPEN: "open", Verdict.ELSEWHERE: "cannot be expressed"},
+)

@@ -1,132 +1,149 @@
-"""The simulations of claims, each on the machine of its paper, and their evaluation."""
+"""The experiment of claims on simulated machines, each on that of its paper."""
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lockwright.experiment import FAILED, Cell, Contender, Experiment, Outcome, TableOf
+from lockwright.experiment.report import Report
 from lockwright.machine.meters import TOTAL, WINDOWED, joules_key
-from lockwright.run.bench_program import Outcome
 from lockwright.simulate import machine as machines
 from lockwright.simulate.figures import figures as figures_of
-from lockwright.simulate.run import Cell, Job, Line, Setup, catalogue, run_jobs
+from lockwright.simulate.run import Cell as SimulatedCell
+from lockwright.simulate.run import Job, Line, Setup, catalogue, run_jobs
 
-from lockwright_lab.bench.cases import Case
+from lockwright_lab.bench.cases import METERS, Case, OnlySome, Results, cell_of
+from lockwright_lab.bench.claims import show
 from lockwright_lab.bench.claims.claim import Claim, all_cases
-from lockwright_lab.bench.claims.evaluate import Finding, Machine, evaluate
+from lockwright_lab.bench.claims.evaluate import Machine, evaluate
+from lockwright_lab.bench.claims.measure import RATE
 from lockwright_lab.bench.claims.simulated_settings import (
     Setting,
     for_machine,
     inexpressible,
     setting_of,
 )
-from lockwright_lab.bench.rounds import RoundResults
 
 _LONG_RUN = {"balanced": "1"}
 """The papers' runs last seconds, after which Linux has balanced the run queues."""
 
-_METERS = ("latency", "admissions")
-"""Options that switch meters on; the simulator always has these figures."""
-
 
 @dataclass(frozen=True)
-class Experiment:
+class Prepared:
     """A claim with the numbers of threads of its machine. setting, machine: None if it cannot be
     simulated."""
 
     claim: Claim
-    setting: Setting | None
-    machine: machines.Machine | None
+    setting: Setting | None = None
+    machine: machines.Machine | None = None
+
+    @property
+    def machine_name(self) -> str:
+        return "" if self.machine is None else self.machine.name
 
 
-@dataclass
-class Results:
-    """The outcomes by machine, with seeds as rounds, and the failures."""
-
-    by_machine: dict[str, RoundResults]
-    failures: list[str]
-    done: int = 0
-
-
-def experiments(claims: Sequence[Claim]) -> list[Experiment]:
+def prepare(claims: Sequence[Claim]) -> list[Prepared]:
     """Return the claims with machines. Raises LockwrightError if the simulator is not built."""
     loaded: dict[str, machines.Machine] = {}
     prepared = []
     for claim in claims:
         if reason := inexpressible(claim):
-            prepared.append(Experiment(replace(claim, elsewhere=reason), None, None))
+            prepared.append(Prepared(replace(claim, elsewhere=reason)))
             continue
         setting = setting_of(claim)
         machine = loaded.setdefault(setting.machine, machines.load(setting.machine))
         resolved = for_machine(claim, setting, machine.processors)
-        prepared.append(Experiment(resolved, setting, machine))
+        prepared.append(Prepared(resolved, setting, machine))
     return prepared
 
 
-def jobs(chosen: Sequence[Experiment], seeds: int) -> dict[Job, list[Case]]:
-    """Return every simulation that the claims need, with its cases, seed after seed."""
-    by_machine: dict[str, list[Experiment]] = {}
-    for experiment in chosen:
-        if experiment.machine is not None:
-            by_machine.setdefault(experiment.machine.name, []).append(experiment)
-    cases_by_job: dict[Job, list[Case]] = {}
-    for seed in range(1, seeds + 1):
-        for several in by_machine.values():
-            machine = several[0].machine
-            assert machine is not None
-            same: dict[Case, list[Case]] = {}
-            for case in all_cases([experiment.claim for experiment in several]):
-                # Cases that differ only in their meters are one simulation.
-                options = [(name, v) for name, v in case.options if name not in _METERS]
-                same.setdefault(replace(case, options=tuple(options)), []).append(case)
-            cases_by_job |= {_job(case, machine, seed): cases for case, cases in same.items()}
-    return cases_by_job
+def simulations(chosen: Sequence[Prepared]) -> dict[tuple[str, str], tuple[Case, machines.Machine]]:
+    """Return the case and the machine of every simulation that the claims need, by the names of its
+    cell and its contender."""
+    found = {}
+    for each in chosen:
+        if each.machine is not None:
+            for case in all_cases([each.claim]):
+                slot = cell_of(case, each.machine.name), case.contender
+                found[slot] = case, each.machine
+    return found
 
 
-def _job(case: Case, machine: machines.Machine, seed: int) -> Job:
-    options = dict(case.options)
+def job(case: Case, machine: machines.Machine, seed: int) -> Job:
+    """Return the simulation of a case."""
+    options = {name: value for name, value in case.options if name not in METERS}
     threads = int(options.pop("threads", "1"))
     seconds = float(options.pop("seconds"))
     parameters = _LONG_RUN | options
     setup = Setup(machine, case.workload, parameters, seconds, seed)
-    return Job(setup, Cell(case.lock, threads), dict(case.environment))
+    return Job(setup, SimulatedCell(case.lock, threads), dict(case.environment))
 
 
-def simulate(
-    chosen: Sequence[Experiment],
-    seeds: int,
-    timeout: float,
-    results: Results,
-    on_end: Callable[[Case], None],
-) -> None:
-    """Run all simulations, as many at a time as there are processors, and add them to `results`,
-    which has those that ended before an interrupt."""
-    wanted = jobs(chosen, seeds)
+def simulated(claims: Sequence[Claim], seeds: int, timeout: float) -> Experiment:
+    """Return the experiment, whose rounds are the seeds 1 to `seeds`. timeout: seconds of each
+    simulation. Raises LockwrightError if the simulator is not built."""
+    chosen = prepare(claims)
+    wanted = simulations(chosen)
+    cells = dict.fromkeys(cell for cell, _ in wanted)
+    contenders = {
+        name: Contender(name, dict(case.environment)) for (_, name), (case, _) in wanted.items()
+    }
 
-    def store(job: Job, line: Line | None, failure: str) -> None:
-        cases = wanted[job]
-        machine, seed = job.setup.machine.name, job.setup.seed
-        if line is None:
-            results.failures.append(f"{machine}, {cases[0].label()}, seed {seed}: {failure}")
-        else:
-            outcomes = results.by_machine.setdefault(machine, RoundResults())
-            for case in cases:
-                outcomes.add(case, seed, outcome_of(line))
-        results.done += 1
-        on_end(cases[0])
+    def run(cell: Cell, contender: Contender, seed: int) -> Outcome:
+        case, machine = wanted[cell.name, contender.name]
+        began = time.monotonic()
+        made: list[Outcome] = []
 
-    run_jobs(list(wanted), timeout, store)
+        def store(_: Job, line: Line | None, failure: str) -> None:
+            made.append(Outcome(FAILED, note=failure) if line is None else outcome_of(line))
+
+        run_jobs([job(case, machine, seed)], timeout, store)
+        return replace(made[0], wall=time.monotonic() - began)
+
+    return Experiment(
+        "simulated-claims",
+        [Cell(name, {"cell": name}) for name in cells],
+        list(contenders.values()),
+        [RATE],
+        run,
+        seeds,
+        reference="pthread",
+        settings={"claims": [each.name for each in claims], "timeout": timeout},
+        tables=[TableOf([], rows=lambda _: False)],
+        rule=OnlySome(
+            RATE.name,
+            seeds,
+            some={cell: [name for of_cell, name in wanted if of_cell == cell] for cell in cells},
+        ),
+        give_up_on=frozenset(),
+        at_once=len(os.sched_getaffinity(0)),
+        help="lockwright bench claims --help",
+        report=lambda usual: _report(usual, chosen),
+    )
 
 
-def findings(chosen: Sequence[Experiment], results: Results) -> list[Finding]:
-    """Return the finding on each claim."""
+def _report(usual: Report, chosen: Sequence[Prepared]) -> Report:
     known = frozenset(catalogue().locks)
-    evaluated = []
-    for experiment in chosen:
-        processors, outcomes = 1, RoundResults()
-        if (machine := experiment.machine) is not None:
-            processors = machine.processors
-            outcomes = results.by_machine.get(machine.name, outcomes)
-        evaluated.append(evaluate(experiment.claim, outcomes, Machine(processors, known), _range))
-    return evaluated
+    shown = []
+    for each in chosen:
+        processors = 1 if each.machine is None else each.machine.processors
+        results = Results(usual.runs, each.machine_name)
+        finding = evaluate(each.claim, results, Machine(processors, known), _range)
+        title = "" if each.machine is None else each.machine.title
+        differs = "" if each.setting is None else each.setting.nearest
+        shown.append(show.Shown(finding, each.machine_name, title, differs, is_simulated=True))
+    used = {each.machine.name: each.machine for each in chosen if each.machine is not None}
+    of_machines = {
+        name: {
+            "title": each.title,
+            "figures": dict(each.figures),
+            "sources": dict(each.sources),
+        }
+        for name, each in used.items()
+    }
+    more = {"simulated": True, "machines": of_machines}
+    return show.report(replace(usual, grids=(), more=more), show.SIMULATED, shown)
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
@@ -165,9 +182,8 @@ def outcome_of(line: Line) -> Outcome:
         admissions["average_lwss"] = figures["lwss"]
     lines.append(admissions)
     joules = _number(line, "picojoules") / 1e12
-    return Outcome(
-        [dict(each) for each in lines], meters={WINDOWED: 1.0, joules_key(TOTAL[0]): joules}
-    )
+    meters = {WINDOWED: 1.0, joules_key(TOTAL[0]): joules}
+    return Outcome(details={"lines": [dict(each) for each in lines], "meters": meters})
 
 
 def _number(line: Line, name: str) -> float:

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from lockwright.experiment import TIMEOUT, Run, Runs
 from lockwright.simulate.figures import BASELINE
 
-from lockwright_lab.bench.predictions.store import Runs
 from lockwright_lab.bench.predictions.subjects import Case, Subject
 
 TIE = 0.05
@@ -15,6 +15,27 @@ TIE = 0.05
 
 RATIO, CHANGE = 0.2, 0.1
 """Largest deviation of a predicted ratio to pthread, and of a predicted change, that agrees."""
+
+
+AGAIN = (f"{BASELINE} again", f"{BASELINE} once more")
+"""Further contenders: the baseline, to which all are compared, runs three times in a round."""
+
+
+def runs_of(runs: Runs, subject: Subject, lock: str) -> list[Run]:
+    """Return the runs that did not fail, those that were ended at their limit among them."""
+    names = [lock, *(AGAIN if lock == BASELINE else ())]
+    made = [run for name in names for run in runs.of(subject.cell, name)]
+    return [run for run in made if run.ended == TIMEOUT or "rate" in run.figures]
+
+
+def _rates(runs: Runs, subject: Subject, lock: str, parity: int | None = None) -> list[float]:
+    """Return the rates of these runs. parity: of every second round, from the first (0) or the
+    second (1)."""
+    return [
+        run.figures["rate"]
+        for run in runs_of(runs, subject, lock)
+        if "rate" in run.figures and parity in (None, (run.round - 1) % 2)
+    ]
 
 
 @dataclass(frozen=True)
@@ -112,19 +133,20 @@ def cell(
 
 
 def _measured(subject: Subject, locks: Sequence[str], runs: Runs) -> dict[str, Measured]:
-    of_baseline = [run for run in runs.of(subject.name, subject.threads, BASELINE) if run.rate]
-    if not of_baseline:
+    of_baseline = runs_of(runs, subject, BASELINE)
+    works = [run.figures["rate"] * run.wall for run in of_baseline if "rate" in run.figures]
+    if not works:
         return {}
-    work = statistics.median(run.rate * run.wall for run in of_baseline)
+    work = statistics.median(works)
     found = {}
     for lock in locks:
-        made = runs.of(subject.name, subject.threads, lock)
-        ended = [run for run in made if run.is_ended]
+        made = runs_of(runs, subject, lock)
+        ended = [run for run in made if run.ended == TIMEOUT]
         if ended:
             # So much work in a longer time.
             found[lock] = Measured(work / ended[0].wall, 0.0, len(made), is_bound=True)
         elif made:
-            rates = [run.rate for run in made]
+            rates = _rates(runs, subject, lock)
             found[lock] = Measured(statistics.median(rates), max(rates) - min(rates), len(rates))
     return found
 
@@ -143,10 +165,7 @@ def _is_shown(first: Measured, second: Measured) -> bool:
 
 def changed(case: Case, runs: Runs, predicted: Mapping[str, float]) -> Changed | None:
     """Return the agreement for a change; None if it was not measured or not predicted."""
-    before, after = (
-        [run.rate for run in runs.of(each.name, each.threads, BASELINE) if run.rate]
-        for each in (case.before, case.after)
-    )
+    before, after = (_rates(runs, each, BASELINE) for each in (case.before, case.after))
     if not before or not after or case.name not in predicted:
         return None
     return Changed(
@@ -163,11 +182,7 @@ def _again(runs: Runs, form: tuple[Subject, str], other: tuple[Subject, str]) ->
     medians = []
     for subject, lock in (form, other):
         for parity in (0, 1):
-            rates = [
-                run.rate
-                for run in runs.of(subject.name, subject.threads, lock)
-                if run.round % 2 == parity and run.rate
-            ]
+            rates = _rates(runs, subject, lock, parity)
             if not rates:
                 return None
             medians.append(statistics.median(rates))

@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Sequence
+from pathlib import Path
 
 from lockwright.predict import changes, profiled_machine, progress
 from lockwright.predict.changes import Change
@@ -14,7 +15,6 @@ from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Model
 from lockwright.simulate.run import Cell, Job, Line
 
-from lockwright_lab.bench.predictions.store import Gains, Rates, Store
 from lockwright_lab.bench.predictions.subjects import (
     COUNT,
     PROFILED_THREADS,
@@ -26,22 +26,28 @@ from lockwright_lab.bench.predictions.subjects import (
 RUNS = 1
 """Seeds of each simulation."""
 
+Rates = dict[tuple[str, int, str], float]
+"""Predicted throughputs by subject, threads and lock."""
+
+Gains = dict[str, float]
+"""Predicted changes of the throughput by the name of the case."""
+
 _Key = tuple[Cell | str, int]
 """A cell or the name of a case, and the index of the assumptions."""
 
 
 def predict(
     subject: Subject,
-    store: Store,
+    file: Path,
     machine: Machine,
     cells: Sequence[Cell],
     cases: Sequence[Case],
     timeout: float,
 ) -> tuple[Rates, Gains]:
-    """Return the predictions of a profiled subject: its throughput in each cell, and the effect of
-    each change of it; both medians over all assumptions. timeout: seconds of each simulation.
-    Raises LockwrightError for a profile that does not suffice."""
-    profile = record.read(store.profile(subject.name))
+    """Return the predictions of a subject, whose profile is in a file: its throughput in each cell,
+    and the effect of each change of it; both medians over all assumptions. timeout: seconds of each
+    simulation. Raises LockwrightError for a profile that does not suffice."""
+    profile = record.read(file)
     machine = profiled_machine.with_wakes(profile, machine)
     derived = derive(profile, machine)
     derived = fit(derived, machine, RUNS, 1, timeout).derived

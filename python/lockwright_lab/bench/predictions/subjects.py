@@ -76,6 +76,11 @@ class Subject:
     scale: float = 1.0
 
     @property
+    def cell(self) -> str:
+        """The name of its cell in the experiment."""
+        return f"{self.name}/{self.threads}"
+
+    @property
     def is_whole(self) -> bool:
         return self.program.metric.reader == "wall"
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from lockwright.base import numbers
-from lockwright.calibrate.report import Column, empty_table
-from rich.table import Table
+from lockwright.experiment.columns import term
+from lockwright.experiment.report import Grid, text_grid
 
 from lockwright_lab.bench.predictions.agreement import (
     CHANGE,
@@ -17,28 +17,28 @@ from lockwright_lab.bench.predictions.agreement import (
 )
 
 CELLS = [
-    Column("program", "a program of the catalogue, profiled with 2 threads under pthread."),
-    Column("threads", "number of threads."),
-    Column("shown", "pairs of locks that the runs show to differ, and all pairs."),
-    Column("in order", "the share of the shown pairs that are in the predicted order."),
-    Column("ratios", f"the share of the ratios to pthread within {100 * RATIO:.0f} %."),
-    Column("least", "the lowest measured ratio to pthread; < for a run that was ended."),
-    Column("most", "the highest one."),
+    term("program", "a program of the catalogue, profiled with 2 threads under pthread."),
+    term("threads", "number of threads."),
+    term("shown", "pairs of locks that the runs show to differ, and all pairs."),
+    term("in order", "the share of the shown pairs that are in the predicted order."),
+    term("ratios", f"the share of the ratios to pthread within {100 * RATIO:.0f} %."),
+    term("least", "the lowest measured ratio to pthread; < for a run that was ended."),
+    term("most", "the highest one."),
 ]
 
 CHANGES = [
-    Column("change", "the program, and what an option of it changes."),
-    Column("measured", "throughput after it divided by that before."),
-    Column("predicted", "the same, predicted."),
-    Column("error", "predicted over measured, less 1."),
+    term("change", "the program, and what an option of it changes."),
+    term("measured", "throughput after it divided by that before."),
+    term("predicted", "the same, predicted."),
+    term("error", "predicted over measured, less 1."),
 ]
 
 WORST = [
-    Column("program", "as above."),
-    Column("threads", "as above."),
-    Column("lock", "the lock."),
-    Column("measured", "its ratio to pthread."),
-    Column("predicted", "the same, predicted."),
+    term("program", "as above."),
+    term("threads", "as above."),
+    term("lock", "the lock."),
+    term("measured", "its ratio to pthread."),
+    term("predicted", "the same, predicted."),
 ]
 
 _OF_HALVES = "for comparison, one half of the rounds against the other:"
@@ -46,51 +46,55 @@ _OF_HALVES = "for comparison, one half of the rounds against the other:"
 GOAL_ORDER, GOAL_RATIOS, GOAL_CHANGES = 0.85, 0.8, 0.8
 
 
-def cells_table(cells: Sequence[Cell]) -> Table:
+def cells_table(cells: Sequence[Cell]) -> Grid:
     """Return the table of the programs with each number of threads."""
-    table = empty_table("Predicted against measured locks", CELLS)
+    lines = []
     for each in cells:
         agreeing = share([ratio.agrees for ratio in each.ratios])
         ordered = sorted(each.ratios, key=lambda ratio: ratio.measured)
-        table.add_row(
-            each.subject,
-            str(each.threads),
-            f"{each.shown} of {each.pairs}",
-            _percent(each.right / each.shown if each.shown else None),
-            _percent(agreeing),
-            _measured(ordered[0]) if ordered else "-",
-            _measured(ordered[-1]) if ordered else "-",
+        lines.append(
+            [
+                each.subject,
+                str(each.threads),
+                f"{each.shown} of {each.pairs}",
+                _percent(each.right / each.shown if each.shown else None),
+                _percent(agreeing),
+                _measured(ordered[0]) if ordered else "-",
+                _measured(ordered[-1]) if ordered else "-",
+            ]
         )
-    return table
+    return text_grid("Predicted against measured locks", CELLS, lines)
 
 
-def worst_table(cells: Sequence[Cell], most: int) -> Table:
+def worst_table(cells: Sequence[Cell], most: int) -> Grid:
     """Return the table of the ratios with the largest errors."""
-    table = empty_table(f"The {most} ratios with the largest errors", WORST)
     wrong = [ratio for each in cells for ratio in each.ratios if not ratio.agrees]
     wrong.sort(key=lambda ratio: -max(x := ratio.predicted / ratio.measured, 1 / max(x, 1e-9)))
-    for ratio in wrong[:most]:
-        table.add_row(
+    lines = [
+        [
             ratio.subject,
             str(ratio.threads),
             ratio.lock,
             _measured(ratio),
             numbers.ratio(ratio.predicted),
-        )
-    return table
+        ]
+        for ratio in wrong[:most]
+    ]
+    return text_grid(f"The {most} ratios with the largest errors", WORST, lines)
 
 
-def changes_table(changes: Sequence[Changed]) -> Table:
+def changes_table(changes: Sequence[Changed]) -> Grid:
     """Return the table of the changes."""
-    table = empty_table("Predicted against measured changes", CHANGES)
-    for each in changes:
-        table.add_row(
+    lines = [
+        [
             each.case.name,
             numbers.ratio(each.measured),
             numbers.ratio(each.predicted),
             f"{100 * (each.predicted / each.measured - 1):+.0f} %",
-        )
-    return table
+        ]
+        for each in changes
+    ]
+    return text_grid("Predicted against measured changes", CHANGES, lines)
 
 
 def sentences(cells: Sequence[Cell], changes: Sequence[Changed]) -> list[str]:

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from lockwright_lab.bench.validation.cells import Cell, Rates
-from lockwright_lab.bench.validation.measure import REAL, SIMULATED
+from lockwright_lab.bench.validation.cells import REAL, SIMULATED, Cell, Rates
 
 BASELINE = "pthread"
 
@@ -126,14 +125,14 @@ def agreement(rates: Rates, cells: Sequence[Cell], locks: Sequence[str], seeds: 
             for lock in locks
             if (runs := rates.of(SIMULATED, cell, lock, rounds=seeds))
         }
-        by_cell += _of_cell(cell, real, simulated, locks, _spreads(rates, cell))
+        by_cell += _of_cell(cell, real, simulated, locks, _spreads(rates, cell, locks))
     return Agreement(tuple(by_cell))
 
 
-def _spreads(rates: Rates, cell: Cell) -> dict[str, float]:
+def _spreads(rates: Rates, cell: Cell, locks: Sequence[str]) -> dict[str, float]:
     """Return the largest ratio to pthread of a real round over the smallest, by lock."""
     ratios: dict[str, list[float]] = {}
-    for of_round in rates.by_round(REAL, cell).values():
+    for of_round in rates.by_round(REAL, cell, locks).values():
         if BASELINE in of_round:
             for lock, rate in of_round.items():
                 ratios.setdefault(lock, []).append(rate / of_round[BASELINE])
@@ -145,7 +144,7 @@ def repeatability(rates: Rates, cells: Sequence[Cell], locks: Sequence[str]) -> 
     run would reach. A cell appears once for each round."""
     by_cell = []
     for cell in cells:
-        by_round = rates.by_round(REAL, cell)
+        by_round = rates.by_round(REAL, cell, locks)
         for left_out, one in by_round.items():
             others: dict[str, list[float]] = {}
             for number, rates_of_round in by_round.items():

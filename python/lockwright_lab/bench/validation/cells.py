@@ -1,9 +1,10 @@
 """The cells of the validation: workloads that exist on the machine and in the simulator."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lockwright.base.errors import LockwrightError
+from lockwright.experiment import Runs
 from lockwright.simulate.run import catalogue
 
 WORKLOADS = (
@@ -36,67 +37,41 @@ class Cell:
         return f"{self.workload}/{self.threads}"
 
 
+REAL, SIMULATED = "real", "simulated"
+
+
+def name_of(source: str, lock: str) -> str:
+    """Return the name of a contender: a lock, real or simulated."""
+    return lock if source == REAL else f"{lock} {SIMULATED}"
+
+
 @dataclass(frozen=True)
-class Rate:
-    """The throughput of a lock in a cell, of one real or simulated run.
-
-    rate: operations per second; 0 if the run failed. round: of a simulation, its seed less one.
-    """
-
-    source: str
-    workload: str
-    threads: int
-    lock: str
-    round: int
-    rate: float
-    failure: str = ""
-
-    @property
-    def cell(self) -> Cell:
-        return Cell(self.workload, self.threads)
-
-
-@dataclass
 class Rates:
-    """All runs by source, cell, lock and round."""
+    """The throughputs in operations per second, by source, cell, lock and round; of a simulation
+    the round is its seed."""
 
-    runs: dict[tuple[str, Cell, str], dict[int, Rate]] = field(default_factory=dict)
-
-    def add(self, run: Rate) -> None:
-        self.runs.setdefault((run.source, run.cell, run.lock), {})[run.round] = run
-
-    def has(self, source: str, cell: Cell, lock: str, round_number: int) -> bool:
-        """Return True if the run was made."""
-        return round_number in self.runs.get((source, cell, lock), {})
+    runs: Runs
 
     def of(self, source: str, cell: Cell, lock: str, *, rounds: int | None = None) -> list[float]:
         """Return the rates of the runs that did not fail, of the first rounds or of all."""
-        runs = self.runs.get((source, cell, lock), {})
+        values = self.runs.values(cell.name, name_of(source, lock), "rate")
         return [
-            run.rate
-            for number, run in runs.items()
-            if run.rate > 0 and (rounds is None or number < rounds)
+            rate
+            for number, rate in values.items()
+            if rate > 0 and (rounds is None or number <= rounds)
         ]
 
-    def by_round(self, source: str, cell: Cell) -> dict[int, dict[str, float]]:
+    def by_round(
+        self, source: str, cell: Cell, locks: Sequence[str]
+    ) -> dict[int, dict[str, float]]:
         """Return the rates of a cell by round and lock, of the runs that did not fail."""
         rounds: dict[int, dict[str, float]] = {}
-        for (run_source, run_cell, lock), runs in self.runs.items():
-            if (run_source, run_cell) == (source, cell):
-                for number, run in runs.items():
-                    if run.rate > 0:
-                        rounds.setdefault(number, {})[lock] = run.rate
-        return rounds
-
-    def failures(self, source: str) -> list[Rate]:
-        """Return the runs that failed."""
-        return [
-            run
-            for (run_source, _, _), runs in self.runs.items()
-            if run_source == source
-            for run in runs.values()
-            if run.failure
-        ]
+        for lock in locks:
+            values = self.runs.values(cell.name, name_of(source, lock), "rate")
+            for number, rate in values.items():
+                if rate > 0:
+                    rounds.setdefault(number, {})[lock] = rate
+        return dict(sorted(rounds.items()))
 
 
 def chosen_workloads(text: str | None) -> list[str]:

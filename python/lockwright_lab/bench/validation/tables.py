@@ -1,27 +1,25 @@
 """The tables and sentences of a validation."""
 
-from lockwright.calibrate.report import Column, empty_table
-from rich.table import Table
+from lockwright.experiment.columns import term
+from lockwright.experiment.report import Grid, text_grid
 
 from lockwright_lab.bench.validation.agreement import FACTOR, Agreement, share_near
 
 COLUMNS = [
-    Column(
-        "workload", "a workload of lockwright bench and lockwright simulate, with its defaults."
-    ),
-    Column("threads", "number of threads."),
-    Column(
+    term("workload", "a workload of lockwright bench and lockwright simulate, with its defaults."),
+    term("threads", "number of threads."),
+    term(
         "tau",
         "Kendall's tau between the simulated and the real order, over the pairs of locks that the "
         "real runs show to differ: by more than the ranges of their runs together.",
     ),
-    Column("pairs", "the number of these pairs, and of all pairs."),
-    Column(
+    term("pairs", "the number of these pairs, and of all pairs."),
+    term(
         "within 1.5",
         f"the share of the locks whose throughput over that of pthread is within a factor of "
         f"{FACTOR:g} of the real one.",
     ),
-    Column(
+    term(
         "real round",
         "the last two columns with a real round in the simulator's place, against the other "
         "rounds: what a perfect simulator of one run would reach. tau: the median over the rounds; "
@@ -30,58 +28,62 @@ COLUMNS = [
 ]
 
 BY_WORKLOAD = [
-    Column("workload", "as above."),
-    Column("tau", "the number of threads, and tau with it."),
-    Column("within 1.5", "the share, and the number of ratios."),
-    Column(
+    term("workload", "as above."),
+    term("tau", "the number of threads, and tau with it."),
+    term("within 1.5", "the share, and the number of ratios."),
+    term(
         "rounds agree",
         f"the same of the locks whose real ratios are within a factor of {FACTOR:g} in all rounds.",
     ),
-    Column("real round", "the share with a real round in the simulator's place."),
+    term("real round", "the share with a real round in the simulator's place."),
 ]
 
 WORST = [
-    Column("workload", "as above."),
-    Column("threads", "as above."),
-    Column("lock", "the lock."),
-    Column("real", "its throughput over that of pthread on this machine."),
-    Column("simulated", "the same in the simulator."),
-    Column("factor", "simulated over real."),
+    term("workload", "as above."),
+    term("threads", "as above."),
+    term("lock", "the lock."),
+    term("real", "its throughput over that of pthread on this machine."),
+    term("simulated", "the same in the simulator."),
+    term("factor", "simulated over real."),
 ]
 
 GOAL_TAU = 0.8
 GOAL_SHARE = 0.9
 
 
-def cells_table(found: Agreement, repeated: Agreement) -> Table:
+def cells_table(found: Agreement, repeated: Agreement) -> Grid:
     """Return the table of the cells. repeated: the agreement of each real round with the others."""
-    table = empty_table("Simulated against real, by cell", COLUMNS)
+    lines = []
     for each in found.cells:
         rounds = Agreement(tuple(one for one in repeated.cells if one.cell == each.cell))
-        table.add_row(
-            each.cell.workload,
-            str(each.cell.threads),
-            _tau(each.tau),
-            f"{each.shown} of {each.pairs}",
-            _percent(share_near(each.ratios)),
-            f"{_tau(rounds.median_tau)}, {_percent(rounds.share_near)}",
+        lines.append(
+            [
+                each.cell.workload,
+                str(each.cell.threads),
+                _tau(each.tau),
+                f"{each.shown} of {each.pairs}",
+                _percent(share_near(each.ratios)),
+                f"{_tau(rounds.median_tau)}, {_percent(rounds.share_near)}",
+            ]
         )
-    return table
+    return text_grid("Simulated against real, by cell", COLUMNS, lines)
 
 
-def workloads_table(found: Agreement, repeated: Agreement) -> Table:
+def workloads_table(found: Agreement, repeated: Agreement) -> Grid:
     """Return the table of the workloads. repeated: as for `cells_table`."""
-    table = empty_table("Simulated against real, by workload", BY_WORKLOAD)
+    lines = []
     for workload in dict.fromkeys(each.cell.workload for each in found.cells):
         part = found.of_workload(workload)
-        table.add_row(
-            workload,
-            ", ".join(f"{each.cell.threads}: {_tau(each.tau)}" for each in part.cells),
-            _percent(part.share_near, len(part.ratios)),
-            _percent(share_near(part.repeatable), len(part.repeatable)),
-            _percent(repeated.of_workload(workload).share_near),
+        lines.append(
+            [
+                workload,
+                ", ".join(f"{each.cell.threads}: {_tau(each.tau)}" for each in part.cells),
+                _percent(part.share_near, len(part.ratios)),
+                _percent(share_near(part.repeatable), len(part.repeatable)),
+                _percent(repeated.of_workload(workload).share_near),
+            ]
         )
-    return table
+    return text_grid("Simulated against real, by workload", BY_WORKLOAD, lines)
 
 
 def _tau(value: float | None) -> str:
@@ -94,18 +96,19 @@ def _percent(share: float | None, of: int | None = None) -> str:
     return f"{100 * share:.0f} %" + ("" if of is None else f" of {of}")
 
 
-def worst_table(found: Agreement, most: int) -> Table:
+def worst_table(found: Agreement, most: int) -> Grid:
     """Return the table of the ratios with the largest errors."""
-    table = empty_table(f"The {most} ratios with the largest errors", WORST)
     ranked = sorted(found.ratios, key=lambda ratio: -max(ratio.factor, 1 / ratio.factor))
-    for ratio in ranked[:most]:
-        table.add_row(
+    lines = [
+        [
             ratio.cell.workload,
             str(ratio.cell.threads),
             ratio.lock,
             *(f"{figure:.3g}" for figure in (ratio.real, ratio.simulated, ratio.factor)),
-        )
-    return table
+        ]
+        for ratio in ranked[:most]
+    ]
+    return text_grid(f"The {most} ratios with the largest errors", WORST, lines)
 
 
 def sentences(found: Agreement, repeated: Agreement) -> list[str]:

@@ -1,25 +1,24 @@
 """`lockwright bench predict`: predicted locks and changes against those measured here."""
 
-import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from lockwright.base import interrupts, terminal
-from lockwright.base.errors import LockwrightError
-from lockwright.calibrate.report import definitions, progress
+from lockwright.base.progress import print_line
 from lockwright.commands.common import grammar
+from lockwright.commands.common.experiment_options import definitions, experiment_options
 from lockwright.commands.common.options import name_list, number_list
+from lockwright.experiment.conduct import conduct
+from lockwright.experiment.request import Request
 from lockwright.simulate.figures import BASELINE
 
 from lockwright_lab.bench.predictions import subjects as kinds
 from lockwright_lab.bench.predictions import tables
 from lockwright_lab.commands.bench.validation_options import cells_and_parts
 
-_ROUNDS_OF_CHANGES = 2
-"""Rounds of the changes for each run of a lock: they are few, and a tenth is to be shown."""
-
-_SIMULATION = 600.0
-"""Limit of a simulation in seconds: a guard only, for it is never measured."""
+if TYPE_CHECKING:
+    from lockwright_lab.bench.predictions.experiment import Plan
 
 PARTS = ("profiles", "predictions", "changes", "runs")
 
@@ -32,8 +31,7 @@ PARTS = ("profiles", "predictions", "changes", "runs")
             "Programs are profiled with 2 threads under pthread. Their throughput under other "
             "locks, with other numbers of threads, and after changes that are options of theirs is "
             "predicted, and only then measured, in interleaved rounds. The metric is that of "
-            "docs/lab/validation.md. Each run is stored at once, so a call with the same folder "
-            "resumes.",
+            "docs/lab/validation.md. Profiles and predictions of the folder are not made again.",
             definitions([*tables.CELLS, *tables.CHANGES], "Columns:"),
         ]
     ),
@@ -45,7 +43,7 @@ PARTS = ("profiles", "predictions", "changes", "runs")
     help="Programs of the catalogue.  [default: those that take mutexes and need no server]",
 )
 @grammar.locks(", ".join(kinds.LOCKS))
-@cells_and_parts(kinds.THREADS, PARTS, rest="the next call")
+@cells_and_parts(kinds.THREADS, PARTS, rest="--resume")
 @click.option(
     "--draw",
     type=click.IntRange(min=1),
@@ -57,10 +55,10 @@ PARTS = ("profiles", "predictions", "changes", "runs")
 @grammar.runs(3, of="each lock", least=2)
 @grammar.seconds(0.25, of=" of a run under pthread, about")
 @grammar.timeout(1.0)
-@grammar.output_to_folder("every run", default="lockwright-predict")
-@click.pass_context
+@grammar.output_to_folder("the profiles and predictions", default="lockwright-predict")
+@experiment_options
 def command(
-    ctx: click.Context,
+    request: Request,
     programs: str,
     locks: str | None,
     threads: str,
@@ -73,14 +71,13 @@ def command(
     seconds: float,
     timeout: float,
     output: Path | None,
-) -> None:
+) -> int:
     """Make the missing runs and the predictions, and print the agreement."""
     from lockwright.calibrate.machines import HERE, load_machine
-    from lockwright.preload.locks import registry
-    from lockwright.simulate.run import Cell, choose_locks
+    from lockwright.simulate.run import choose_locks
 
-    from lockwright_lab.bench.predictions import agreement, measure, predicted
-    from lockwright_lab.bench.predictions.store import Settings, Store
+    from lockwright_lab.bench.predictions import experiment
+    from lockwright_lab.bench.predictions.first import Folder
     from lockwright_lab.commands.common.folders import folders
 
     wanted = name_list(parts, "--parts", PARTS)
@@ -88,98 +85,46 @@ def command(
     chosen = choose_locks(",".join(kinds.LOCKS) if locks is None else locks)
     chosen = list(dict.fromkeys([BASELINE, *chosen]))
     counts = [int(count) for count in number_list(threads, "--threads", 1)]
-    store = Store(output or Path("lockwright-predict"))
-    made = store.begin(Settings(seconds, timeout))
-    cells = [kinds.catalogue_subject(name, count, seconds) for count in counts for name in names]
-    of_cells = [(each, kinds.drawn(each, chosen, draw or len(chosen), seed)) for each in cells]
+    plan = _plan(names, chosen, counts, seconds, draw or len(chosen), seed)
+    folder = Folder(output or Path("lockwright-predict"), folders(None, None))
+    measured = [name for name in wanted if name in (experiment.CHANGES, experiment.RUNS)]
+    if not measured:
+        problems = folder.profiled(list(plan.profiled.values()))
+        if "predictions" in wanted:
+            problems = experiment.predict_all(plan, folder, lambda: load_machine(HERE, 30)).problems
+        for line in problems:
+            print_line(line)
+        return 0
+    declared = experiment.validation(
+        plan,
+        folder,
+        lambda: load_machine(HERE, 30.0),
+        measured,
+        runs,
+        seconds,
+        timeout,
+        minutes,
+        worst,
+    )
+    return conduct(declared, request)
+
+
+def _plan(
+    names: Sequence[str],
+    locks: Sequence[str],
+    counts: Sequence[int],
+    seconds: float,
+    draw: int,
+    seed: int,
+) -> "Plan":
+    """Return what is predicted and measured. draw: number of the locks beside pthread."""
+    from lockwright_lab.bench.predictions.experiment import Plan
+
+    subjects = [kinds.catalogue_subject(name, count, seconds) for count in counts for name in names]
     cases = kinds.cases(names, seconds)
     profiled = {
         name: kinds.catalogue_subject(name, kinds.PROFILED_THREADS, seconds) for name in names
     }
     profiled |= {case.before.name: case.before for case in cases}
-    of_changes = {
-        (each.name, each.threads): (each, [BASELINE])
-        for case in cases
-        for each in (case.before, case.after)
-        # The others are among the cells.
-        if case.before.name not in names
-    }
-    known, places = registry(), folders(None, None)
-    ends = None if minutes is None else time.monotonic() + 60 * minutes
-    limits = measure.Limits(timeout, ends)
-    lines: list[str] = []
-    stopped = None
-    is_complete = True
-    try:
-        with interrupts.stop_on_signals():
-            if "profiles" in wanted:
-                lines += measure.profile(list(profiled.values()), places, store)
-            has_profile = {name for name in profiled if store.profile(name).exists()}
-            if "predictions" in wanted:
-                machine = load_machine(HERE, 30.0)
-                with progress("predictions: simulations", len(profiled)) as steps:
-                    # Those with the fewest simulations first.
-                    for name, subject in reversed(profiled.items()):
-                        steps.step(name)
-                        if name not in has_profile:
-                            continue
-                        simulated = [
-                            Cell(lock, each.threads)
-                            for each, locks_of in of_cells
-                            if each.name == name
-                            for lock in locks_of
-                        ]
-                        of_subject = [case for case in cases if case.before.name == name]
-                        if store.has_predictions(name, simulated, of_subject):
-                            continue
-                        try:
-                            predictions = predicted.predict(
-                                subject, store, machine, simulated, of_subject, _SIMULATION
-                            )
-                        except LockwrightError as error:
-                            lines.append(f"{name}: {error.what}")
-                            continue
-                        store.add_predictions(name, *predictions, is_blind=not made.has(name))
-            if "changes" in wanted:
-                some = list(of_changes.values())
-                is_complete &= measure.measure(
-                    some, _ROUNDS_OF_CHANGES * runs, limits, known, places, made, store
-                )
-            if "runs" in wanted:
-                # Not those that cannot be predicted, where that is known.
-                names_of = store.predicted() or has_profile
-                some = [each for each in of_cells if each[0].name in names_of]
-                is_complete &= measure.measure(some, runs, limits, known, places, made, store)
-    except interrupts.Stopped as signal:
-        stopped = signal
-    console = terminal.output()
-    rates, gains = store.predictions()
-    if rates or gains:
-        found = [
-            each
-            for subject, locks_of in of_cells
-            if (each := agreement.cell(subject, locks_of, made, rates))
-        ]
-        changed = [one for case in cases if (one := agreement.changed(case, made, gains))]
-        if found:
-            console.print(tables.cells_table(found))
-            if worst:
-                console.print(tables.worst_table(found, worst))
-        if changed:
-            console.print(tables.changes_table(changed))
-        lines += tables.sentences(found, changed)
-        late = store.not_blind()
-        lines.append(
-            f"Predicted after a run of theirs: {', '.join(late)}."
-            if late
-            else "Every program was predicted before the first of its runs."
-        )
-    failures = [f"{run.lock} {run.subject}/{run.threads}" for run in made.failures()]
-    if failures:
-        lines.append(f"{len(failures)} runs failed and do not count: {', '.join(failures[:20])}")
-    for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
-    if stopped is not None or not is_complete:
-        console.print(f"Resume it with the same options and -o {store.folder}.", soft_wrap=True)
-    if stopped is not None:
-        ctx.exit(stopped.status)
+    drawn = [kinds.drawn(each, locks, draw, seed) for each in subjects]
+    return Plan(subjects, drawn, cases, profiled)
