@@ -8,7 +8,6 @@ from lockwright.predict.derive import derive
 from lockwright.simulate.model import (
     Model,
     ModelMutex,
-    Operation,
     Role,
     as_toml,
     exactly,
@@ -34,9 +33,6 @@ MODEL = Model(
     ),
     "a test",
     ("nothing", "something"),
-    Operation(12.5, 3e6),
-    1.5,
-    ("pthread", "ttas"),
 )
 
 
@@ -47,15 +43,6 @@ def test_a_written_model_is_read_again(tmp_path: Path) -> None:
     assert again.simulator_input() == MODEL.simulator_input()
     assert (again.title, again.source, again.unknown) == (MODEL.title, MODEL.source, MODEL.unknown)
     assert again.roles[1] == MODEL.roles[1]
-    assert again.operation == MODEL.operation
-    assert again.threads_per_processor == MODEL.threads_per_processor
-    assert again.fitted_locks == MODEL.fitted_locks
-
-
-def test_the_rate_of_operations() -> None:
-    """Of 10 sections and 4 ms of work for two processors, with 1000 sections per second."""
-    assert Operation(10, 4e6).rate(1000, 2) == pytest.approx(1 / (0.01 + 0.002))
-    assert Operation().rate(1000, 2) == pytest.approx(1000)
 
 
 def test_a_derived_model_is_read_again(tmp_path: Path) -> None:
@@ -104,10 +91,6 @@ def test_means_of_distributions() -> None:
         ("threads = 4", "threads = 0", "role[1].threads: is 0, not a whole number >= 1"),
         ("data_lines = 0", "data_lines = -1", "data_lines: is -1, not a whole number >= 0"),
         ("barrier_every = 7", "barrier_every = []", "barrier_every: is [], not a whole number"),
-        ("sections = 12.5", "section = 12.5", "did you mean 'sections'"),
-        ("sections = 12.5", "sections = 0", "operation.sections: is 0, not a number >= 1e-18"),
-        ("threads_per_processor = 1.5", "threads_per_processor = 0", "is 0, not a number >= 0.001"),
-        ('fitted_locks = ["pthread"', "fitted_locks = [1", "fitted_locks[1]: is 1, not a text"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, old: str, new: str, reason: str) -> None:

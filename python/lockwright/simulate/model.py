@@ -29,7 +29,6 @@ _MOST_INSTANCES = 4096
 _Share = Annotated[float, Meta(ge=0, le=1)]
 _Ns = Annotated[float, Meta(ge=0, le=1e12)]
 _Weight = Annotated[float, Meta(ge=0, le=1e18)]
-_Rate = Annotated[float, Meta(ge=1e-18, le=1e18)]
 _Index = Annotated[int, Meta(ge=0)]
 
 Buckets = tuple[tuple[_Ns, _Ns, _Weight], ...]
@@ -108,54 +107,14 @@ class Role(Table, frozen=True, omit_defaults=True):
     barrier_every: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
 
 
-class Operation(Table, frozen=True, omit_defaults=True):
-    """An operation of a program, of which its throughput is a number per second. sections: those
-    of all threads in an operation. parallel_ns: processor time of an operation beside that, which
-    all processors share and in which no thread waits."""
-
-    sections: _Rate = 1.0
-    parallel_ns: _Weight = 0.0
-
-    def rate(self, sections_per_second: float, processors: int) -> float:
-        """Return the operations per second on so many processors."""
-        parallel = self.parallel_ns / 1e9 / processors
-        return 1 / (self.sections / sections_per_second + parallel)
-
-
-class Estimate(Table, frozen=True):
-    """What is known of a program under some locks beside its model. machine, nodes: where.
-    throughputs: by lock, the estimated operations per second there, and those of the model.
-    weight: the exponent of a change that the model predicts."""
-
-    machine: str
-    nodes: Annotated[int, Meta(ge=1, le=65536)]
-    weight: _Share
-    throughputs: Mapping[str, tuple[_Rate, _Rate]]
-
-    def corrected(self, lock: str, rate: float) -> float:
-        """Return the operations per second for those that the model has elsewhere; the same under
-        a lock of which nothing is known."""
-        if lock not in self.throughputs:
-            return rate
-        estimated, modelled = self.throughputs[lock]
-        return estimated * float((rate / modelled) ** self.weight)
-
-
 class Model(Table, frozen=True, omit_defaults=True):
-    """A program. source: where the model is from. unknown: what it lacks, a line each. operation:
-    None if the throughput is that of sections. threads_per_processor: threads that the program
-    starts for each processor that it is given. fitted_locks: those whose throughputs the model was
-    fitted to. estimate: a correction of its throughputs."""
+    """A program. source: where the model is from. unknown: what it lacks, a line each."""
 
     title: str
     mutexes: Annotated[tuple[ModelMutex, ...], Meta(min_length=1)] = field(name="mutex")
     roles: Annotated[tuple[Role, ...], Meta(min_length=1)] = field(name="role")
     source: str = ""
     unknown: tuple[str, ...] = ()
-    operation: Operation | None = None
-    threads_per_processor: Annotated[float, Meta(ge=0.001, le=1024)] = 1.0
-    fitted_locks: tuple[str, ...] = ()
-    estimate: Estimate | None = None
 
     @property
     def threads(self) -> int:
