@@ -286,12 +286,30 @@ def test_an_insensitive_program_is_reported(cli: Cli, picky: Picky, tmp_path: Pa
         (["--profile", "x", "--locks", "ttas"], ["--locks and --profile exclude each other"]),
         (["--per-mutex", "/nowhere/x"], ["cannot write --per-mutex /nowhere/x"]),
         (["--per-mutex", "x", "--locks", "ttas"], ["--per-mutex needs a profile"]),
+        (["--with", "colour"], ["--with 'colour' is none of", "allocator"]),
+        (["--with", "pages", "--per-mutex", "x"], ["--with and --per-mutex exclude each other"]),
         (["--resume"], ["no interrupted tuning of this command"]),
         (["--unit", "s"], ["--unit is given without --metric"]),
     ],
 )
 def test_bad_input(cli: Cli, program: Program, words: list[str], parts: list[str]) -> None:
     cli("tune", *words, "--", program("worker"), "1", "1").refuses(*parts)
+
+
+def test_settings_take_part_in_the_race(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """The policy is an arm of its own, and the best lock is then tried under it."""
+    script = shell_script(
+        tmp_path / "batched",
+        f"{program('ends')}\npolicy=$(cut -d ' ' -f 41 /proc/$$/stat)\n"
+        "case $LD_PRELOAD$policy in *-futex.so3) n=300;; *-futex.so*|*3) n=150;; *) n=100;; esac\n"
+        'echo "rate: $((n * 100 + $$ % 89))"',
+    )
+    result = cli("tune", "--with", "scheduler", "--locks", "futex", *RATE, "--", script)
+    assert result.status == 0, result.err
+    assert rows(result.out).keys() >= {"pthread", "futex", "pthread+batch", "futex+batch"}
+    assert "the lock and the settings that led, together" in result.out
+    assert verdict(result.out).startswith("futex+batch is best: ")
+    assert "run --lock futex --sched batch" in result.out.splitlines()[-1]
 
 
 def test_a_program_without_mutexes_is_refused_after_one_run(cli: Cli, program: Program) -> None:

@@ -419,6 +419,30 @@ def test_the_best_lock_joins_with_the_best_reader_writer_lock(
     assert {run.contender for run in made} & set(reserves) == joined
 
 
+@pytest.mark.parametrize(
+    ("seconds", "joined"),
+    [
+        ({"futex": 0.8, "pthread+batch": 0.9, "futex+batch": 0.6}, {"futex+batch"}),
+        ({"pthread+huge": 0.7, "pthread+batch+huge": 0.5}, {"pthread+batch+huge"}),
+        ({"futex": 0.8, "pthread+batch": 1.4, "pthread+huge": 1.4}, set()),
+    ],
+)
+def test_the_best_lock_joins_with_the_best_setting(
+    seconds: dict[str, float], joined: set[str]
+) -> None:
+    """Without a better lock, two settings are tried together."""
+    first = ("futex", "pthread+batch", "pthread+huge")
+    reserves = candidates.combinations(("pthread", *first))
+    assert reserves == ("futex+batch", "futex+huge", "pthread+batch+huge")
+    slow = {"futex": 1.5} | dict.fromkeys(("pthread", *first[1:], *reserves), 1.0)
+    race_plan = replace(plan(*first, *reserves), reserves=reserves)
+    registry = SimpleNamespace(
+        find=lambda name: SimpleNamespace(name=name, category=name, parking=True, yields=False)
+    )
+    made = run_race(Machine(slow | seconds), race_plan, registry)
+    assert {run.contender for run in made} & set(reserves) == joined
+
+
 def test_a_lock_that_joins_late_is_ranked_by_the_rounds_that_it_shares() -> None:
     """Rounds that were slow for all locks do not change the order."""
     slow = {"pthread": [2.0] * 4 + [1.0] * 4, "futex": [1.8] * 4 + [0.9] * 4}

@@ -47,6 +47,13 @@ from lockwright.compare.request import Request
     help="Also try a separate lock for each costly mutex, in half of the time, and write"
     " the best plan to this file, for 'lockwright run --plan'.",
 )
+@click.option(
+    "--with",
+    "dimensions",
+    metavar="A,B,...",
+    help="Also try an allocator, processors to pin the program to, SCHED_BATCH and huge pages, each"
+    " alone and with the best lock: some of allocator, pinning, scheduler, pages.",
+)
 @comparison_options
 def command(
     budget: str | None,
@@ -55,6 +62,7 @@ def command(
     rwlocks: str | None,
     profile_file: Path | None,
     plan_file: Path | None,
+    dimensions: str | None,
     options: Request,
 ) -> int:
     """Find the lock under which a program runs best, and confirm it.
@@ -75,4 +83,6 @@ def command(
     """
     from lockwright.tune.conduct import Tuning, conduct
 
-    return conduct(Tuning(options, budget, margin, locks, rwlocks, profile_file, plan_file))
+    return conduct(
+        Tuning(options, budget, margin, locks, rwlocks, profile_file, plan_file, dimensions)
+    )

@@ -10,6 +10,7 @@ from typing import Any
 
 from lockwright.base import template
 from lockwright.base.errors import LockwrightError
+from lockwright.compare.arms import lock_of
 from lockwright.experiment import Cell, Summary
 from lockwright.preload.locks import BASELINE, RWLOCK, Registry, check_replacement
 from lockwright.preload.other_libraries import OtherLibrary
@@ -110,13 +111,13 @@ class Plan:
     def path_of(self, lock: str, registry: Registry) -> Path:
         """Return the library to preload for a lock or for another library's name."""
         library = self.other_library(lock)
-        return registry.path_of(parts_of(lock)[0]) if library is None else library.path
+        return library.path if library else registry.path_of(parts_of(lock_of(lock))[0])
 
     @property
     def rwlocks(self) -> tuple[str, ...]:
         """The reader-writer locks of `locks`, without the C library's."""
         names = [lock for lock in self.locks if self.other_library(lock) is None]
-        found = dict.fromkeys(parts_of(lock)[1] for lock in names)
+        found = dict.fromkeys(parts_of(lock_of(lock))[1] for lock in names)
         return tuple(rwlock for rwlock in found if rwlock != KEEP)
 
     def other_library(self, lock: str) -> OtherLibrary | None:

@@ -10,6 +10,7 @@ from lockwright.base.errors import LockwrightError, warn
 from lockwright.base.progress import print_line
 from lockwright.base.results import explain_damage
 from lockwright.compare import plan as plans
+from lockwright.compare.arms import lock_of
 from lockwright.compare.experiment import COMPARISON, TUNING
 from lockwright.compare.plan import Plan
 from lockwright.compare.report import PROBE
@@ -41,7 +42,7 @@ class Prepared:
         """The calibrated variables of each lock, and the one that selects its reader-writer
         lock, if the plan compares these."""
         own = {
-            name: parts_of(name)
+            name: parts_of(lock_of(name))
             for name in self.plan.locks
             if self.plan.other_library(name) is None
         }
@@ -117,7 +118,7 @@ def _kind(plan: Plan) -> str:
 
 
 def _check_locks(known: Registry, names: tuple[str, ...]) -> None:
-    for lock in dict.fromkeys(parts_of(name)[0] for name in names):
+    for lock in dict.fromkeys(parts_of(lock_of(name))[0] for name in names):
         known.path_of(lock)
         known.check_environment(lock, os.environ)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lockwright.base.numbers import number
+from lockwright.compare.arms import settings_of
 from lockwright.compare.plan import Plan
 from lockwright.experiment.model import FAILED, FINISHED, NO_METRIC, TIMEOUT, Outcome
 from lockwright.machine.meters import Meters
@@ -48,16 +49,13 @@ class Runner:
         settings: Mapping[str, dict[str, str]] | None = None,
         meters: Meters | None = None,
         environment: Mapping[str, str] = os.environ,
-        beside: Mapping[str, Settings] | None = None,
     ) -> None:
         """Prepare the environment. program: path of the command's program; settings: variables to
-        set for a lock; meters: read around each measured run; environment: of the command; beside:
-        what a lock is combined with."""
+        set for a lock; meters: read around each measured run; environment: of the command."""
         self._plan = plan
         self._program = program
         self._settings = settings or {}
         self._meters = meters
-        self._beside = beside or {}
         self._environment = {k: v for k, v in environment.items() if k != VARIABLE}
         self._processes = ProcessRunner("repeat with --resume")
 
@@ -136,7 +134,7 @@ class Runner:
     ) -> Outcome:
         """Make a run that counts. timeout: limit in seconds; None for the plan's."""
         extra = self._settings.get(lock)
-        beside = self._beside.get(lock, NONE)
+        beside = NONE if self._plan.other_library(lock) else settings_of(lock)
         answer = self.run(threads, library, extra, self._meters, timeout, beside)
         ending = answer.ending
         note = answer.problem or ""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from lockwright.base import wording
 from lockwright.base.errors import LockwrightError
+from lockwright.compare import arms
 from lockwright.experiment import Summary
 from lockwright.preload import locks
 from lockwright.preload.locks import BASELINE, Lock
@@ -55,19 +56,24 @@ def _is_worse(row: Summary, best: Summary, lower_is_better: bool) -> bool:
 def safest(best: Summary, tied: Sequence[Summary], known: Locks) -> Summary:
     """Return the safest of the tied locks and the best one, which precedes equally safe ones."""
     return min(
-        (best, *tied), key=lambda row: (*rank(lock_of(row, known)), *rwlock_rank(rwlock_of(row)))
+        (best, *tied),
+        key=lambda row: (
+            arms.number_of_settings(row.contender),
+            *rank(lock_of(row, known)),
+            *rwlock_rank(rwlock_of(row)),
+        ),
     )
 
 
 def lock_of(row: Summary, known: Locks) -> Lock | None:
     """Return the lock of a row, or of its pair with a reader-writer lock."""
-    return known.get(parts_of(row.contender)[0])
+    return known.get(parts_of(arms.lock_of(row.contender))[0])
 
 
 def rwlock_of(row: Summary) -> RwLock | None:
     """Return the reader-writer lock of a row; None if it is the C library's or not known."""
     try:
-        return rwlocks().get(parts_of(row.contender)[1])
+        return rwlocks().get(parts_of(arms.lock_of(row.contender))[1])
     except LockwrightError:
         return None
 

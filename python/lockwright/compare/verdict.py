@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from lockwright.base import numbers, wording
 from lockwright.compare import safest
+from lockwright.compare.arms import lock_of, settings_of
 from lockwright.compare.plan import UNSPECIFIED, Plan, at_threads, threads_of
 from lockwright.compare.probe import FIXED_TIME_ADVICE, FIXED_TIME_TEXT
 from lockwright.experiment import Summary
@@ -108,7 +109,8 @@ def run_command(plan: Plan, lock: Summary) -> str:
         environment = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
         set_ = dict(preload(library.path, environment).items() - environment.items())
         return f"env {shlex.join(f'{name}={value}' for name, value in set_.items())} {words}"
-    options = " ".join([*run_options(lock.contender), *options_of(os.environ)])
+    own = [*run_options(lock_of(lock.contender)), *settings_of(lock.contender).options]
+    options = " ".join([*own, *options_of(os.environ)])
     return f"lockwright run {options} -- {words}"
 
 
@@ -116,10 +118,14 @@ def settling_command(plan: Plan, lock: Summary) -> str:
     """Return the shell line that compares that lock alone with the baseline, by more runs."""
     library = plan.other_library(lock.contender)
     words = ["lockwright", "compare", "--runs", str(_settling_runs(lock))]
-    if library is None:
-        words += compare_options([BASELINE, lock.contender])
-    else:
+    if library is not None:
         words += ["--locks", BASELINE, "--preload", f"{library.name}={library.path}"]
+    elif settings := settings_of(lock.contender):
+        words = ["lockwright", "tune", "--with", ",".join(settings.values)]
+        words += ["--budget", f"{2 * (plan.budget or 0):g}"]
+        words += compare_options([BASELINE, lock_of(lock.contender)])
+    else:
+        words += compare_options([BASELINE, lock.contender])
     if threads_of(lock) != UNSPECIFIED:
         words += ["--threads", str(threads_of(lock))]
     if plan.metric is not None:

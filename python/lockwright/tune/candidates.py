@@ -1,14 +1,18 @@
 """The locks of a race: those that the advice recommends, and others in case it is wrong."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from lockwright.compare.arms import arm_name, number_of_settings, settings_of
 from lockwright.preload.families import family_of, is_usable, representatives
 from lockwright.preload.locks import BASELINE, Registry
 from lockwright.preload.rwlocks import KEEP, pair_name, parts_of
+from lockwright.run.settings import Settings
+from lockwright.tune.choices import is_possible
 
-NAMED, ADVISED, FAMILY = "named", "advised", "family"
-"""Reasons why a lock takes part: the user or the advice named it, or it represents its family."""
+NAMED, ADVISED, FAMILY, SETTING = "named", "advised", "family", "setting"
+"""Reasons why a lock takes part: the user or the advice named it, it represents its family, or it
+is the C library's mutex with a setting of the program."""
 
 DIVERSE = 3
 """Number of families whose races show that a program is not lock-sensitive."""
@@ -44,6 +48,31 @@ def pairs(names: Iterable[str]) -> tuple[str, ...]:
     locks = dict.fromkeys(lock for lock, _ in parts if lock != BASELINE)
     rwlocks = dict.fromkeys(rwlock for _, rwlock in parts if rwlock != KEEP)
     return tuple(pair_name(lock, rwlock) for lock in locks for rwlock in rwlocks)
+
+
+def setting_candidates(values: Mapping[str, Sequence[str]]) -> tuple[Candidate, ...]:
+    """Return the C library's mutex with each setting. values: to try, by dimension."""
+    return tuple(
+        Candidate(arm_name(BASELINE, settings), SETTING, f"{dimension} {value} alone")
+        for dimension, each in values.items()
+        for value in each
+        if (settings := Settings(**{dimension: value}))
+    )
+
+
+def combinations(names: Sequence[str]) -> tuple[str, ...]:
+    """Return each lock of the names together with each of their settings, and the C library's mutex
+    with two settings of different dimensions."""
+    settings = [settings_of(name) for name in names if number_of_settings(name)]
+    locks = [name for name in names if not number_of_settings(name) and name != BASELINE]
+    two = [
+        first.changed(**second.values)
+        for index, first in enumerate(settings)
+        for second in settings[index + 1 :]
+        if not first.values.keys() & second.values.keys()
+    ]
+    of_locks = [arm_name(lock, each) for lock in locks for each in settings]
+    return (*of_locks, *(arm_name(BASELINE, each) for each in two if is_possible(each)))
 
 
 def advised_candidates(

@@ -9,6 +9,7 @@ from lockwright.base import files, interrupts
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
 from lockwright.compare import plan as plans
+from lockwright.compare.arms import number_of_settings
 from lockwright.compare.plan import Plan
 from lockwright.compare.preparation import Prepared, prepare, set_other_locks
 from lockwright.compare.probe import FIXED_TIME, probe, runs_for_fixed_time
@@ -20,11 +21,12 @@ from lockwright.experiment.conduct import present, print_interrupted
 from lockwright.experiment.report import Report
 from lockwright.experiment.store import Store, Stored, default_path
 from lockwright.machine.meters import Meters
-from lockwright.preload.locks import BASELINE, check_plan_replacements, registry
+from lockwright.preload import allocators, binary
+from lockwright.preload.locks import BASELINE, check_plan_replacements, preload, registry
 from lockwright.profile import record
 from lockwright.profile.record import Profile
 from lockwright.tune import budget as budgets
-from lockwright.tune import first_run, per_mutex_race, preparation, show
+from lockwright.tune import choices, first_run, per_mutex_race, preparation, show
 from lockwright.tune.preparation import Preparation
 from lockwright.tune.run import RaceRun, own_locks
 
@@ -36,7 +38,8 @@ MOST_ROUNDS = 100
 class Tuning:
     """What `tune` is asked for. budget: such as "5m", None for the default; margin: the smallest
     difference that matters; locks, rwlocks: lists with commas, or "all", None for those of the
-    advice; profile_file: of the program; plan_file: for the best plan of a lock for each mutex."""
+    advice; profile_file: of the program; plan_file: for the best plan of a lock for each mutex;
+    dimensions: of settings of the program to try too, a list with commas."""
 
     request: Request
     budget: str | None = None
@@ -45,6 +48,7 @@ class Tuning:
     rwlocks: str | None = None
     profile_file: Path | None = None
     plan_file: Path | None = None
+    dimensions: str | None = None
 
 
 @dataclass
@@ -82,7 +86,8 @@ class _Course:
         named = self.named
 
         def fits(other: Plan) -> bool:
-            if named and {*own_locks(other)} - {*named.locks, *named.reserves, BASELINE}:
+            own_names = {lock for lock in own_locks(other) if not number_of_settings(lock)}
+            if named and own_names - {*named.locks, *named.reserves, BASELINE}:
                 return False
             own = replace(self.prepared.plan, locks=other.locks, reserves=other.reserves)
             return replace(other, budget=own.budget) == own
@@ -130,7 +135,25 @@ class _Course:
             chosen = preparation.without_profile(self.prepared.registry)
         if chosen.sentence:
             print_line(chosen.sentence)
-        return chosen
+        return self._with_settings(chosen)
+
+    def _with_settings(self, chosen: Preparation) -> Preparation:
+        """Return the preparation with the settings to try, if some are asked for."""
+        plan = self.prepared.plan
+        if not plan.dimensions:
+            return chosen
+        threads = max(plan.threads)
+        executed = binary.executed(self.prepared.program, plan.argv(threads)[1:])
+        found = choices.find_choices(plan.dimensions, executed, os.environ, threads)
+        first = self.prepared.registry.path_of(BASELINE)
+        for name in found.values.get("allocator", ()):
+            allocator = allocators.find(name)
+            environment = allocators.with_allocator(allocator, False, os.environ)
+            loaded = preload(first, environment, self.prepared.program)
+            allocators.check_order(allocator, self.prepared.program, loaded, first)
+        for line in found.left_out:
+            print_line(f"not tried: {line}")
+        return preparation.with_settings(replace(chosen, sensitive=True), found.values)
 
     def run(self) -> None:
         """Carry out the race in the time that is left of the budget."""
@@ -208,12 +231,15 @@ def _prepare(wanted: Tuning) -> _Course:
         warmup=1,
         budget=seconds or budgets.DEFAULT,
         margin=wanted.margin,
+        dimensions=() if wanted.dimensions is None else choices.dimensions_of(wanted.dimensions),
     )
     if wanted.rwlocks is not None and wanted.request.rwlock is not None:
         raise LockwrightError(
             "--rwlock and --rwlocks exclude each other", "give those to try with --rwlocks"
         )
     named = _named(wanted, prepared)
+    if wanted.plan_file is not None and wanted.dimensions is not None:
+        raise LockwrightError("--with and --per-mutex exclude each other", "leave out one")
     if wanted.plan_file is not None:
         _check_plan(wanted, prepared, named, wanted.plan_file)
     meters = Meters(energy=wanted.request.energy, counters=wanted.request.counters)

@@ -1,6 +1,6 @@
 """The preparation of a race: the advice on the program, and the locks that take part."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -71,6 +71,18 @@ def named(locks: tuple[str, ...], rwlocks: tuple[str, ...]) -> Preparation:
     )
     preparation = Preparation(chosen)
     return replace(preparation, reserves=candidates.pairs(preparation.locks))
+
+
+def with_settings(preparation: Preparation, values: Mapping[str, Sequence[str]]) -> Preparation:
+    """Return the preparation with settings of the program to try, and the combinations of locks and
+    settings as reserves. values: by dimension."""
+    settings = candidates.setting_candidates(values)
+    names = [*preparation.locks, *(each.lock for each in settings)]
+    return replace(
+        preparation,
+        candidates=(*preparation.candidates, *settings),
+        reserves=(*preparation.reserves, *candidates.combinations(names)),
+    )
 
 
 def without_profile(known: Registry) -> Preparation:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from lockwright.base.progress import duration, print_line
+from lockwright.compare.arms import lock_of, number_of_settings, settings_of
 from lockwright.compare.plan import Plan, at_threads, cell_name
 from lockwright.compare.runner import VALUE
 from lockwright.experiment import Runs
@@ -12,6 +13,7 @@ from lockwright.experiment.rules import Rounds, shuffled
 from lockwright.preload.families import family_of
 from lockwright.preload.locks import BASELINE, Registry
 from lockwright.preload.rwlocks import KEEP, parts_of
+from lockwright.run.settings import Settings
 from lockwright.tune.outcome import interim_sentence, outcome
 from lockwright.tune.race import ROUNDS_UP, TIME_UP, RaceRuns, Standing
 
@@ -122,18 +124,24 @@ class Race(Rounds):
         decided = ended is not None and (BASELINE in standing.dropped or lead.low > 0)
         if not (decided or (ended is None and race_runs.cuts() and lead.mean > 0)):
             return ()
-        return self._related(standing.remaining)
+        return (*self._related(standing.remaining), *self._combined(race_runs))
 
     def _related(self, remaining: Sequence[str]) -> tuple[str, ...]:
         """Return the reserves that the leaders suggest. remaining: the best first."""
-        own = [name for name in remaining if self._plan.other_library(name) is None]
+        own = [
+            name
+            for name in remaining
+            if self._plan.other_library(name) is None and not number_of_settings(name)
+        ]
         parts = [parts_of(name) for name in own]
-        leader = next(lock for lock, rwlock in parts if (lock, rwlock) != (BASELINE, KEEP))
-        family = family_of(self._registry.find(leader))
+        leader = next((lock for lock, kept in parts if (lock, kept) != (BASELINE, KEEP)), BASELINE)
+        family = None if leader == BASELINE else family_of(self._registry.find(leader))
         rwlock = next((rwlock for _, rwlock in parts if rwlock != KEEP), KEEP)
         best_lock = next((lock for lock, _ in parts if lock != BASELINE), BASELINE)
         related = []
         for name in self._plan.reserves:
+            if number_of_settings(name):
+                continue
             its_lock, its_rwlock = parts_of(name)
             if its_rwlock != KEEP:
                 joins = (its_lock, its_rwlock) == (best_lock, rwlock)
@@ -143,9 +151,34 @@ class Race(Rounds):
                 related.append(name)
         return tuple(related)
 
+    def _combined(self, race_runs: RaceRuns) -> list[str]:
+        """Return the reserves with settings that join: the best lock with the best setting, also if
+        one of these was dropped because the other is better; without a lock that is better than the
+        baseline, the baseline with that setting and others."""
+        leads = {
+            name: race_runs.lead(name, BASELINE).mean
+            for name in self._plan.locks
+            if race_runs.has_entered(name)
+            and race_runs.exit(name) is None
+            and self._plan.other_library(name) is None
+        }
+        better = sorted((name for name in leads if leads[name] > 0), key=leads.__getitem__)
+        setting = next((settings_of(n) for n in reversed(better) if number_of_settings(n)), None)
+        lock = next((name for name in reversed(better) if not number_of_settings(name)), BASELINE)
+        return [
+            name
+            for name in self._plan.reserves
+            if number_of_settings(name) and lock_of(name) == lock and _includes(name, setting)
+        ]
+
     def _report_state(self, threads: int, runs: Runs) -> None:
         """Print the result so far, since most programs are not lock-sensitive, and the user can
         then stop early."""
         interim = outcome(self._plan, runs, threads, TIME_UP)
         if sentence := interim_sentence(self._plan, interim):
             print_line(f"so far{at_threads(threads)}: {sentence}")
+
+
+def _includes(name: str, settings: Settings | None) -> bool:
+    """Return whether a name has these settings, and perhaps others."""
+    return settings is not None and settings.values.items() <= settings_of(name).values.items()

@@ -3,6 +3,7 @@
 from rich.console import Console
 
 from lockwright.base.terminal import print_terms, print_wrapped
+from lockwright.compare.arms import number_of_settings
 from lockwright.experiment.report import Report
 from lockwright.tune.preparation import Preparation
 
@@ -20,9 +21,15 @@ def preface(console: Console, report: Report) -> None:
     tried = [(lock.lock, lock.reason) for lock in preparation.candidates]
     ran = {run.contender for run in report.runs}
     joined = [lock for lock in preparation.reserves if lock in ran]
-    tried += [(lock, "one of the family of the lock that led") for lock in joined]
+    tried += [(lock, _why_joined(lock)) for lock in joined]
     print_terms(console, tried)
     console.print()
+
+
+def _why_joined(name: str) -> str:
+    if number_of_settings(name):
+        return "the lock and the settings that led, together"
+    return "one of the family of the lock that led"
 
 
 def alternatives(console: Console, report: Report) -> None:
