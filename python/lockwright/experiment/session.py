@@ -1,5 +1,7 @@
 """The runs that an experiment lacks: made in order, each stored as soon as it has ended."""
 
+import math
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -17,6 +19,9 @@ from lockwright.run import resume
 KNOWN = "before the first run"
 """Key of the result of `Experiment.first` among the facts."""
 
+_ESTIMATE_EVERY = 1.0
+"""Seconds between two estimates of the time left, which take long if there are many runs."""
+
 NO_OPTIONS: Mapping[str, str] = {}
 
 
@@ -30,6 +35,8 @@ class Session:
     stored: Stored | None = None
     runs: Runs = field(default_factory=Runs)
     machine: str = ""
+    _left: float | None = None
+    _next_estimate: float = -math.inf
 
     def carry_out(self, on_run: Callable[[Run], None] = lambda _: None) -> Runs:
         """Make all missing runs, and return all. on_run: called with each, after it was stored."""
@@ -97,16 +104,16 @@ class Session:
         rule = self.experiment.rounds_rule
         number = f"round {slot.round}" if slot.counted else "warm-up"
         parts = [slot.cell, number, *rule.state(slot, self.runs)]
-        left = None
         if rule.is_open:
             display.set_total(len(self.runs) + 1)
-        else:
-            left = remaining_seconds(
+        elif time.monotonic() >= self._next_estimate:
+            self._left = remaining_seconds(
                 ((_similar(run.slot), run.wall) for run in self.runs),
                 (_similar(each) for each in [slot, *schedule.remaining()]),
             )
+            self._next_estimate = time.monotonic() + _ESTIMATE_EVERY
         line = ", ".join(filter(None, parts))
-        display.announce(", ".join(filter(None, [*parts, slot.contender])), line, left)
+        display.announce(", ".join(filter(None, [*parts, slot.contender])), line, self._left)
 
 
 def _similar(slot: Slot) -> list[tuple[str, ...]]:

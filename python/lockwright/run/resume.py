@@ -1,9 +1,8 @@
-"""Rules for resuming a results file: compare, tune and study.
+"""Rules for resuming a results file.
 
-Each run of a plan has an index (in a comparison: threads, round, lock; in a study: line,
-configuration, round). A file has at most one record for each index,
-written when the run ends, and recorded runs are not repeated. The plan, the machine and the
-libraries have to be the same (`MUST_MATCH`), and no other process may be carrying out the plan.
+A file has at most one record for each cell, contender and round, written when the run ends, and
+recorded runs are not repeated. The plan, the machine and the libraries have to be the same
+(`MUST_MATCH`), and no other process may be carrying out the plan.
 """
 
 import shlex
