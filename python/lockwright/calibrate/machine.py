@@ -1,14 +1,14 @@
 """The durations of this machine that matter for locks, and the settings derived from them."""
 
 import os
+import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from itertools import combinations
 
-from rich.table import Table
-
-from lockwright.calibrate.report import Column, Report, empty_table, progress, watching_others
+from lockwright.base.errors import LockwrightError
+from lockwright.base.progress import Display
+from lockwright.experiment.report import Grid, text_grid
 from lockwright.machine.calibration import EVERY_LOCK
 from lockwright.run.bench_program import LIBC, Subject, number, run
 from lockwright.stats.spread import Spread, format_spread, spread
@@ -18,18 +18,6 @@ DELAYS = (10_000, 100_000, 1_000_000, 10_000_000)
 
 PAIRS = 12
 """Most pairs of processors between which a cache line is transferred, a sample of all pairs."""
-
-COLUMNS = [
-    Column("measured", "the name of the duration."),
-    Column("ns", "nanoseconds: the median of a run; median over the rounds."),
-    Column("meaning", "the definition of the duration."),
-]
-
-SETTINGS = [
-    Column("number", "the tunable, of every lock that has one of that name, or of one lock."),
-    Column("value", "its value."),
-    Column("from", "its derivation from the durations."),
-]
 
 
 def turnaround(delay: int) -> str:
@@ -112,8 +100,29 @@ def _pairs(processors: list[int]) -> list[tuple[int, int]]:
     return every[::step]
 
 
-def measure(report: Report, rounds: int, timeout: float) -> tuple[dict[str, Spread], list[Table]]:
-    """Fill `report`; return the figures by the names of MEANINGS, and a table of them.
+@dataclass
+class Measured:
+    """The durations by the names of MEANINGS in nanoseconds, one for each round. others: for each
+    run the share of all processors that other processes used, None if unknown."""
+
+    rounds: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in MEANINGS})
+    others: list[float | None] = field(default_factory=list)
+
+    @property
+    def figures(self) -> dict[str, Spread]:
+        """The median of each duration over the rounds, with its quartiles."""
+        spreads = {name: spread(values) for name, values in self.rounds.items()}
+        return {name: figure for name, figure in spreads.items() if figure is not None}
+
+    @property
+    def busy(self) -> float | None:
+        """The mean share of the processors that other processes used."""
+        known = [share for share in self.others if share is not None]
+        return statistics.fmean(known) if known else None
+
+
+def measure(rounds: int, timeout: float) -> Measured:
+    """Measure this machine, with progress. Raises LockwrightError if a run fails.
 
     With one processor only, there is no transfer and all sleeps and wakes are on that one.
     """
@@ -121,53 +130,54 @@ def measure(report: Report, rounds: int, timeout: float) -> tuple[dict[str, Spre
     alone = {"cpu-a": allowed[0], "cpu-b": allowed[0]}
     apart = {"cpu-a": allowed[0], "cpu-b": allowed[min(1, len(allowed) - 1)]}
     pairs = _pairs(allowed)
-    medians: dict[str, list[float]] = {name: [] for name in MEANINGS}
-    steps_in_all = rounds * (3 + len(pairs) + len(DELAYS))
-    with watching_others(report), progress("calibrate", steps_in_all) as steps:
+    measured = Measured()
+    of = measured.rounds
+    with Display(rounds * (3 + len(pairs) + len(DELAYS)), 0) as display:
 
-        def run_figures(
-            round_number: int, workload: str, options: Mapping[str, object], *names: str
-        ) -> list[float]:
-            """Return the figures of those names from one run; none if it failed."""
-            steps.step(workload)
-            outcome = run(Subject(LIBC), workload, options, timeout=timeout)
-            report.record(Subject(LIBC), round_number, outcome, workload=workload, **options)
-            line = outcome.line("result")
-            return [number(line, name) for name in names] if line and not outcome.failure else []
+        def figures_of(workload: str, options: Mapping[str, object], *names: str) -> list[float]:
+            """Return the figures of those names from one run."""
+            display.announce(workload, "", None)
+            made = run(Subject(LIBC), workload, options, timeout=timeout)
+            display.advance()
+            measured.others.append(made.others)
+            line = made.line("result")
+            if line is None or made.failure:
+                why = f"{LIBC}, workload {workload}: {made.failure or 'no result'}"
+                raise LockwrightError(f"the machine could not be measured: {why}", "try it again")
+            return [number(line, name) for name in names]
 
-        for round_number in range(rounds):
-            figures_of = partial(run_figures, round_number)
+        for _ in range(rounds):
             parts = ("pause", "turn", "clock")
             part_figures = figures_of("pause", {}, *(f"{part}_ns" for part in parts))
-            for name, value in zip(parts, part_figures, strict=False):
-                medians[name].append(value)
+            for name, value in zip(parts, part_figures, strict=True):
+                of[name].append(value)
             transfers = []
             for first, second in pairs:
                 on_pair = {"cpu-a": first, "cpu-b": second}
                 transfers += figures_of("transfer", on_pair, "transfer_ns")
-            medians["transfer"] += [max(transfers)] if transfers else []
-            medians["switch"] += figures_of("park", {"trips": 5000, **alone}, "median_trip_ns")
-            medians["sleep"] += figures_of("sleep", alone, "sleep_ns")
+            of["transfer"] += [max(transfers)] if transfers else []
+            of["switch"] += figures_of("park", {"trips": 5000, **alone}, "median_trip_ns")
+            of["sleep"] += figures_of("sleep", alone, "sleep_ns")
             for delay in DELAYS:
                 # Each run takes a fifth of a second or little more.
                 options = {"naps": min(500, 200_000_000 // delay), "delay-ns": delay, **apart}
                 wake_figures = figures_of("sleep", options, "turnaround_ns", "wake_ns")
-                medians[turnaround(delay)] += wake_figures[:1]
-                medians["wake"] += wake_figures[1:] if delay == DELAYS[0] else []
-    figures = {name: figure for name in MEANINGS if (figure := spread(medians[name])) is not None}
-    table = empty_table("Durations of this machine", COLUMNS)
-    table.columns[-1].justify = "left"
-    for name, figure in figures.items():
-        report.rows.append({"measured": name, "ns": figure})
-        table.add_row(name, format_spread(figure), MEANINGS[name])
-    return figures, [table]
+                of[turnaround(delay)] += wake_figures[:1]
+                of["wake"] += wake_figures[1:] if delay == DELAYS[0] else []
+    return measured
 
 
-def settings(figures: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], Table]:
+def durations(figures: Mapping[str, Spread]) -> Grid:
+    """Return the table of the durations."""
+    lines = [[name, format_spread(each), MEANINGS[name]] for name, each in figures.items()]
+    return text_grid("Durations of this machine", ["measured", "ns", "meaning"], lines)
+
+
+def settings(figures: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], Grid]:
     """Return the values by lock and name, and their table; values without figures are missing."""
     medians = {name: figure.median for name, figure in figures.items()}
     values: dict[str, dict[str, int]] = {}
-    table = empty_table("Settings of the locks", SETTINGS)
+    lines = []
     for rule in RULES:
         try:
             value = round(rule.value(medians))
@@ -176,6 +186,5 @@ def settings(figures: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], 
         for lock in rule.locks:
             values.setdefault(lock, {})[rule.name] = value
         locks = "every lock" if rule.locks == (EVERY_LOCK,) else ", ".join(rule.locks)
-        table.add_row(f"{locks}: {rule.name}", f"{value:,}", rule.derivation)
-    table.columns[-1].justify = "left"
-    return values, table
+        lines.append([f"{locks}: {rule.name}", f"{value:,}", rule.derivation])
+    return values, text_grid("Settings of the locks", ["number", "value", "from"], lines)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lockwright.base import files
 from lockwright.base.errors import LockwrightError
-from lockwright.calibrate.report import progress
+from lockwright.base.progress import Display
 from lockwright.machine.procfs import Tree
 from lockwright.machine.provenance import cpu_model
 from lockwright.machine.shape import LEVELS, Shape, read
@@ -109,12 +109,13 @@ def measure(runs: int, timeout: float) -> Measured:
     nearest = dict(zip(("cpu_a", "cpu_b"), pairs[0], strict=True)) if pairs else {}
     libc, null = subjects(_NULL, None)
     steps_in_all = runs * (5 + 2 * len(pairs) + len(IDLE_US) + len(BUSY_US))
-    with progress("calibrate --machine", steps_in_all) as steps:
+    with Display(steps_in_all, 0) as display:
 
         def result_of(workload: str, subject: Subject = libc, /, **options: object) -> Line:
-            steps.step(workload)
+            display.announce(workload, "", None)
             arguments = {name.replace("_", "-"): value for name, value in options.items()}
             outcome = run(subject, workload, arguments, timeout=timeout)
+            display.advance()
             line = outcome.line("result")
             if line is None or outcome.failure:
                 raise LockwrightError(

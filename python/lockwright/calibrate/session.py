@@ -3,30 +3,27 @@
 from pathlib import Path
 
 from lockwright.base import terminal
-from lockwright.base.errors import LockwrightError
-from lockwright.calibrate import machine, machine_file, report
-from lockwright.machine import calibration
+from lockwright.base.terminal import print_wrapped
+from lockwright.calibrate import machine, machine_file
+from lockwright.experiment.terminal import print_grid
+from lockwright.machine import calibration, load
 
 
 def calibrate(output: Path | None, runs: int, timeout: float) -> None:
     """Measure the durations that matter for locks, and write the parameters. output: the file, None
     for the user's; runs: of each measurement; timeout: seconds of each run."""
     path = output or calibration.default_path()
-    measured = report.Report(
-        "calibrate", ["lockwright", "calibrate", "--runs", str(runs)], {}, machine.COLUMNS
-    )
-    figures, tables = machine.measure(measured, runs, timeout)
-    if measured.failures or "sleep" not in figures:
-        why = measured.failures[0] if measured.failures else "nothing was measured"
-        raise LockwrightError(f"the machine could not be measured: {why}", "try it again")
-    values, settings_table = machine.settings(figures)
+    measured = machine.measure(runs, timeout)
+    figures = measured.figures
+    values, of_settings = machine.settings(figures)
     calibration.write(path, figures, values, measured.busy)
     console = terminal.output()
-    for each in (*tables, settings_table):
-        console.print(each)
+    for each in (machine.durations(figures), of_settings):
+        print_grid(console, each)
+        console.print()
     console.print(machine.DEFAULTS_REMARK)
-    if measured.busy is not None:
-        console.print(report.noise(measured.busy))
+    if disturbed := load.warning(measured.others):
+        print_wrapped(console, "Warning: ", disturbed, "yellow")
     console.print(f"Written: {path}")
     if output is not None:
         console.print(f"To use it: {calibration.VARIABLE}={path.absolute()}")

@@ -151,3 +151,8 @@ def joined(*parts: Column) -> Callable[[Summary], str]:
 def term(heading: str, definition: str) -> Column:
     """Return a column of a table whose rows are made otherwise."""
     return Column(heading, definition, lambda _: "")
+
+
+def headings(columns: Iterable[Column]) -> list[str]:
+    """Return the headings of columns."""
+    return [each.heading for each in columns]

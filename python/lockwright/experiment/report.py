@@ -30,10 +30,9 @@ class Grid:
     is_wide: bool = True
 
 
-def text_grid(title: str, columns: Sequence[Column], lines: Sequence[Sequence[str]]) -> Grid:
-    """Return a table of texts, with the headings of columns."""
-    rows = [Row([(text, text) for text in line], "") for line in lines]
-    return Grid(title, [each.heading for each in columns], rows)
+def text_grid(title: str, headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Grid:
+    """Return a table of texts."""
+    return Grid(title, headings, [Row([(text, text) for text in line], "") for line in lines])
 
 
 class Card(NamedTuple):

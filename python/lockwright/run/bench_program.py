@@ -3,7 +3,6 @@
 import atexit
 import contextlib
 import os
-import resource
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -184,12 +183,6 @@ def _processes() -> ProcessRunner:
         _runner = ProcessRunner()
         atexit.register(_runner.close)
     return _runner
-
-
-def seconds_used() -> float:
-    """Return the CPU time of the finished runs of this process."""
-    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return ended.ru_utime + ended.ru_stime + (_runner.seconds_used if _runner else 0.0)
 
 
 def _failure(ending: Ending) -> str:

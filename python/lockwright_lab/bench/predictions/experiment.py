@@ -1,12 +1,14 @@
 """The experiment that compares predicted locks and changes with those measured here."""
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lockwright.base.errors import LockwrightError
+from lockwright.base.progress import print_line
+from lockwright.calibrate.machines import HERE, load_machine
 from lockwright.compare.plan import UNSPECIFIED
 from lockwright.compare.runner import VALUE, Runner
 from lockwright.experiment import (
@@ -26,7 +28,6 @@ from lockwright.experiment.report import Report
 from lockwright.experiment.rules import Rounds, shuffled
 from lockwright.preload.locks import registry
 from lockwright.simulate.figures import BASELINE
-from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Cell as SimulatedCell
 
 from lockwright_lab.bench.predictions import agreement, tables
@@ -96,18 +97,39 @@ class Parts(Rounds):
         return self.ends is not None and time.monotonic() > self.ends
 
 
-def predict_all(plan: Plan, folder: Folder, machine: Callable[[], Machine]) -> Predicted:
-    """Make the missing profiles and predictions, and return these. machine: returns the simulated
-    one."""
+@dataclass(frozen=True)
+class Lengths:
+    """rounds: of each lock; seconds: of a run, about; timeout: of a run in seconds; minutes: time
+    after which no run begins."""
+
+    rounds: int
+    seconds: float
+    timeout: float
+    minutes: float | None
+
+
+def prepare(plan: Plan, folder: Folder, *, predicts: bool) -> None:
+    """Make the missing profiles, and the predictions if `predicts`; print what cannot be made."""
+    if predicts:
+        problems = predict_all(plan, folder).problems
+    else:
+        problems = folder.profiled(list(plan.profiled.values()))
+    for line in problems:
+        print_line(line)
+
+
+def predict_all(plan: Plan, folder: Folder) -> Predicted:
+    """Make the missing profiles and predictions, for this machine, and return these."""
     problems = folder.profiled(list(plan.profiled.values()))
     found = Predicted([], {}, problems)
+    machine = load_machine(HERE, 30.0)
     # Those with the fewest simulations first.
     for name, subject in reversed(list(plan.profiled.items())):
         if not folder.profile(name).exists():
             continue
         cases = [case for case in plan.cases if case.before.name == name]
         try:
-            rates, gains = folder.predicted(subject, machine(), plan.simulated(name), cases)
+            rates, gains = folder.predicted(subject, machine, plan.simulated(name), cases)
         except LockwrightError as error:
             problems.append(f"{name}: {error.what}")
             continue
@@ -162,20 +184,12 @@ class _Installed:
 
 
 def validation(
-    plan: Plan,
-    folder: Folder,
-    machine: Callable[[], Machine],
-    parts: Collection[str],
-    rounds: int,
-    seconds: float,
-    timeout: float,
-    minutes: float | None,
-    worst: int,
+    plan: Plan, folder: Folder, parts: Collection[str], lengths: Lengths, worst: int
 ) -> Experiment:
     """Return the experiment, whose cells are programs with a number of threads. parts: CHANGES and
-    RUNS, or one of them; the report includes those of earlier commands. rounds: of each lock;
-    seconds: of a run, about; timeout: of a run in seconds; minutes: time after which no run begins;
-    worst: number of the ratios that are shown with the largest errors."""
+    RUNS, or one of them; the report includes those of earlier commands. worst: number of the ratios
+    that are shown with the largest errors."""
+    rounds, minutes, timeout = lengths.rounds, lengths.minutes, lengths.timeout
     forms = {each.cell: each for each in (*plan.of_changes, *plan.subjects)}
     changed = [each.cell for each in plan.of_changes]
     of_parts: dict[str, dict[str, tuple[Sequence[str], int]]] = {
@@ -212,12 +226,12 @@ def validation(
         run,
         rule.last,
         reference=BASELINE,
-        settings={"seconds": seconds, "timeout": timeout, "locks": list(plan.locks)},
+        settings={"seconds": lengths.seconds, "timeout": timeout, "locks": list(plan.locks)},
         tables=[TableOf([], rows=lambda _: False)],
         rule=rule,
         around=installed.closed_at_end,
         unfinished=lambda: len(parts) < len(of_parts) or rule.is_late,
-        first=lambda: vars(predict_all(plan, folder, machine)),
+        first=lambda: vars(predict_all(plan, folder)),
         known=known,
         help="lockwright bench predict --help",
         report=lambda usual: _report(usual, plan, from_facts(known), worst),

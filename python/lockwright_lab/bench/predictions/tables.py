@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from lockwright.base import numbers
-from lockwright.experiment.columns import term
+from lockwright.experiment.columns import headings, term
 from lockwright.experiment.report import Grid, text_grid
 
 from lockwright_lab.bench.predictions.agreement import (
@@ -63,7 +63,7 @@ def cells_table(cells: Sequence[Cell]) -> Grid:
                 _measured(ordered[-1]) if ordered else "-",
             ]
         )
-    return text_grid("Predicted against measured locks", CELLS, lines)
+    return text_grid("Predicted against measured locks", headings(CELLS), lines)
 
 
 def worst_table(cells: Sequence[Cell], most: int) -> Grid:
@@ -80,7 +80,7 @@ def worst_table(cells: Sequence[Cell], most: int) -> Grid:
         ]
         for ratio in wrong[:most]
     ]
-    return text_grid(f"The {most} ratios with the largest errors", WORST, lines)
+    return text_grid(f"The {most} ratios with the largest errors", headings(WORST), lines)
 
 
 def changes_table(changes: Sequence[Changed]) -> Grid:
@@ -94,7 +94,7 @@ def changes_table(changes: Sequence[Changed]) -> Grid:
         ]
         for each in changes
     ]
-    return text_grid("Predicted against measured changes", CHANGES, lines)
+    return text_grid("Predicted against measured changes", headings(CHANGES), lines)
 
 
 def sentences(cells: Sequence[Cell], changes: Sequence[Changed]) -> list[str]:

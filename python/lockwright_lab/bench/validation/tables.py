@@ -1,6 +1,6 @@
 """The tables and sentences of a validation."""
 
-from lockwright.experiment.columns import term
+from lockwright.experiment.columns import headings, term
 from lockwright.experiment.report import Grid, text_grid
 
 from lockwright_lab.bench.validation.agreement import FACTOR, Agreement, share_near
@@ -66,7 +66,7 @@ def cells_table(found: Agreement, repeated: Agreement) -> Grid:
                 f"{_tau(rounds.median_tau)}, {_percent(rounds.share_near)}",
             ]
         )
-    return text_grid("Simulated against real, by cell", COLUMNS, lines)
+    return text_grid("Simulated against real, by cell", headings(COLUMNS), lines)
 
 
 def workloads_table(found: Agreement, repeated: Agreement) -> Grid:
@@ -83,7 +83,7 @@ def workloads_table(found: Agreement, repeated: Agreement) -> Grid:
                 _percent(repeated.of_workload(workload).share_near),
             ]
         )
-    return text_grid("Simulated against real, by workload", BY_WORKLOAD, lines)
+    return text_grid("Simulated against real, by workload", headings(BY_WORKLOAD), lines)
 
 
 def _tau(value: float | None) -> str:
@@ -108,7 +108,7 @@ def worst_table(found: Agreement, most: int) -> Grid:
         ]
         for ratio in ranked[:most]
     ]
-    return text_grid(f"The {most} ratios with the largest errors", WORST, lines)
+    return text_grid(f"The {most} ratios with the largest errors", headings(WORST), lines)
 
 
 def sentences(found: Agreement, repeated: Agreement) -> list[str]:

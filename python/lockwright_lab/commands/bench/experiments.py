@@ -1,8 +1,8 @@
 """The commands of the measurements that are declared as experiments."""
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce, wraps
 from typing import Any
 
 import click
@@ -45,7 +45,7 @@ def measurement(
     options = _shared_options(runs, default_locks, timeout, with_locks, with_meters)
 
     def decorate(declare: Declare) -> click.Command:
-        @functools.wraps(declare)
+        @wraps(declare)
         def command(
             request: Request,
             runs: int,
@@ -63,9 +63,7 @@ def measurement(
             click.get_current_context().exit(conduct(experiment, request))
 
         command.__doc__ = f"{help_text or declare.__doc__}\n\n{definitions(columns)}"
-        decorated: Callable[..., Any] = command
-        for option in reversed(options):
-            decorated = option(decorated)
+        decorated = reduce(lambda inner, option: option(inner), reversed(options), command)
         return click.command(declare.__name__.replace("_", "-"))(decorated)
 
     return decorate

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from lockwright.base.progress import print_line
 from lockwright.commands.common import grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
 from lockwright.commands.common.options import name_list, number_list
@@ -73,7 +72,6 @@ def command(
     output: Path | None,
 ) -> int:
     """Make the missing runs and the predictions, and print the agreement."""
-    from lockwright.calibrate.machines import HERE, load_machine
     from lockwright.simulate.run import choose_locks
 
     from lockwright_lab.bench.predictions import experiment
@@ -89,24 +87,10 @@ def command(
     folder = Folder(output or Path("lockwright-predict"), folders(None, None))
     measured = [name for name in wanted if name in (experiment.CHANGES, experiment.RUNS)]
     if not measured:
-        problems = folder.profiled(list(plan.profiled.values()))
-        if "predictions" in wanted:
-            problems = experiment.predict_all(plan, folder, lambda: load_machine(HERE, 30)).problems
-        for line in problems:
-            print_line(line)
+        experiment.prepare(plan, folder, predicts="predictions" in wanted)
         return 0
-    declared = experiment.validation(
-        plan,
-        folder,
-        lambda: load_machine(HERE, 30.0),
-        measured,
-        runs,
-        seconds,
-        timeout,
-        minutes,
-        worst,
-    )
-    return conduct(declared, request)
+    lengths = experiment.Lengths(runs, seconds, timeout, minutes)
+    return conduct(experiment.validation(plan, folder, measured, lengths, worst), request)
 
 
 def _plan(

@@ -1,6 +1,7 @@
 """Options that the validations have in common: of the simulator, and of predictions."""
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TypeVar
 
 import click
@@ -44,9 +45,4 @@ def cells_and_parts(
         ),
     )
 
-    def add(command: Command) -> Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)

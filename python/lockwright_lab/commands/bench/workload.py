@@ -97,7 +97,7 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
     if "warm-up" in initial:
         options.append(grammar.as_parameter(grammar.warm_up(initial.pop("warm-up"))))
     options += [_number(known.common[name]) for name in initial]
-    options += [
+    options.append(
         click.Option(
             ["--pin"],
             type=click.Choice(list(pinning.MODES)),
@@ -106,35 +106,28 @@ def _options(workload: Workload, known: Catalogue) -> list[click.Parameter]:
             help="Which processors a thread may use. "
             + "; ".join(f"{mode}: {meaning}" for mode, meaning in pinning.MODES.items())
             + ".",
-        ),
-    ]
-    if not workload.uses_lock:
-        return options
-    options += [
-        click.Option(
-            ["--latency"],
-            is_flag=True,
-            help="Also measure, in separate runs, the durations of acquisitions, sections, "
-            "handovers and operations.",
-        ),
-        click.Option(
-            ["--calls"],
-            is_flag=True,
-            help="Also count, in runs under the counting libraries, contended acquisitions and "
-            "futex calls.",
-        ),
-    ]
-    if workload.one_mutex:
-        options.append(
-            click.Option(
-                ["--admissions"],
-                is_flag=True,
-                help="Also measure, in separate runs, how many threads circulate and how soon "
-                "each acquires again.",
-            )
         )
-        options.append(_number(known.common["window"]))
-    return options
+    )
+    return [*options, *(_meters(workload, known) if workload.uses_lock else ())]
+
+
+def _meters(workload: Workload, known: Catalogue) -> list[click.Parameter]:
+    """Return the options for runs with meters beside the others."""
+    texts = {
+        "--latency": "Also measure, in separate runs, the durations of acquisitions, sections, "
+        "handovers and operations.",
+        "--calls": "Also count, in runs under the counting libraries, contended acquisitions and "
+        "futex calls.",
+    }
+    if workload.one_mutex:
+        texts["--admissions"] = (
+            "Also measure, in separate runs, how many threads circulate and how soon each acquires "
+            "again."
+        )
+    options: list[click.Parameter] = [
+        click.Option([name], is_flag=True, help=text) for name, text in texts.items()
+    ]
+    return [*options, *([_number(known.common["window"])] if workload.one_mutex else ())]
 
 
 def _timing(workload: Workload) -> tuple[str, ...]:
