@@ -170,7 +170,9 @@ def measure(rounds: int, timeout: float) -> Measured:
 def durations(figures: Mapping[str, Spread]) -> Grid:
     """Return the table of the durations."""
     lines = [[name, format_spread(each), MEANINGS[name]] for name, each in figures.items()]
-    return text_grid("Durations of this machine", ["measured", "ns", "meaning"], lines)
+    return text_grid(
+        "Durations of this machine", ["measured", "ns", "meaning"], lines, is_prose=True
+    )
 
 
 def settings(figures: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], Grid]:
@@ -187,4 +189,6 @@ def settings(figures: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], 
             values.setdefault(lock, {})[rule.name] = value
         locks = "every lock" if rule.locks == (EVERY_LOCK,) else ", ".join(rule.locks)
         lines.append([f"{locks}: {rule.name}", f"{value:,}", rule.derivation])
-    return values, text_grid("Settings of the locks", ["number", "value", "from"], lines)
+    return values, text_grid(
+        "Settings of the locks", ["number", "value", "from"], lines, is_prose=True
+    )

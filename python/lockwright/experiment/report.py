@@ -21,18 +21,22 @@ BEST, NEAR, INCOMPLETE = "winner", "close", "incomplete"
 class Grid:
     """A table. headings: may have line breaks for narrow terminals; rows: texts with sort keys,
     and their kind; notes: lines below it; is_wide: whether a narrow terminal may wrap all columns,
-    not only the last one."""
+    not only the last one; is_prose: whether the last column is a text, which is aligned left."""
 
     title: str
     headings: Sequence[str]
     rows: Sequence[Row]
     notes: Sequence[str] = ()
     is_wide: bool = True
+    is_prose: bool = False
 
 
-def text_grid(title: str, headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Grid:
-    """Return a table of texts."""
-    return Grid(title, headings, [Row([(text, text) for text in line], "") for line in lines])
+def text_grid(
+    title: str, headings: Sequence[str], lines: Sequence[Sequence[str]], *, is_prose: bool = False
+) -> Grid:
+    """Return a table of texts. is_prose: as of Grid."""
+    rows = [Row([(text, text) for text in line], "") for line in lines]
+    return Grid(title, headings, rows, is_prose=is_prose)
 
 
 class Card(NamedTuple):

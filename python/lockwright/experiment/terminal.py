@@ -63,7 +63,8 @@ def _table(grid: Grid, is_one_line: bool) -> Table:
         text = heading.replace("\n", " ") if is_one_line else heading
         # A narrow terminal wraps the last column instead of cutting it.
         fixed = not grid.is_wide and index != last
-        table.add_column(text, justify="right" if index else "left", no_wrap=fixed)
+        is_left = index == 0 or (grid.is_prose and index == last)
+        table.add_column(text, justify="left" if is_left else "right", no_wrap=fixed)
     for row in grid.rows:
         table.add_row(*(Text(text) for text, _ in row.cells), style=_STYLES.get(row.kind, ""))
     return table

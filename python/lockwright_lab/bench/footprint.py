@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from lockwright.base.numbers import plain
-from lockwright.experiment import Column, Contender, Experiment, Figure, Outcome, Summary, TableOf
+from lockwright.experiment import Column, Experiment, Figure, Outcome, Summary, TableOf
 from lockwright.experiment import columns as make
 from lockwright.run.bench_program import Subject
 
@@ -121,15 +121,8 @@ def footprint(common: runs.Common, options: Mapping[str, int]) -> Experiment:
     def mutexes(subject: Subject) -> int:
         return max(options["warm"] + 1, min(options["mutexes"], most_mutexes(subject)))
 
-    def run(
-        contender: Contender,
-        _: int,
-        workload: str,
-        arguments: Mapping[str, object],
-        timeout: float,
-    ) -> Outcome:
-        size = {"mutexes": mutexes(contender.subject)}
-        return runs.measure(contender, workload, {**arguments, **size}, timeout)
+    def run(call: runs.Call) -> Outcome:
+        return call.having({"mutexes": mutexes(call.contender.subject)}).run()
 
     def remarks(_: Sequence[Sequence[Summary]]) -> list[str]:
         fewer = {each.name: number for each in common.chosen if (number := mutexes(each))}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from lockwright.base.numbers import plain
-from lockwright.experiment import Cell, Column, Contender, Experiment, Figure, Outcome, TableOf
+from lockwright.experiment import Cell, Column, Experiment, Figure, Outcome, TableOf
 from lockwright.experiment import columns as make
 from lockwright.experiment.summary import Summary
 from lockwright.run.bench_program import LIBC, number
@@ -157,15 +157,8 @@ def remarks(cells: Sequence[Sequence[Summary]]) -> list[str]:
     return texts
 
 
-def _run(
-    contender: Contender,
-    round_number: int,
-    workload: str,
-    options: Mapping[str, object],
-    timeout: float,
-) -> Outcome:
-    own = runs.beside_libc(contender, round_number, workload, options, timeout)
-    return runs.also_counted(own, contender, workload, options, timeout)
+def _run(call: runs.Call) -> Outcome:
+    return runs.also_counted(runs.beside_libc(call), call)
 
 
 def handover(

@@ -8,7 +8,6 @@ from lockwright.experiment import (
     TIMEOUT,
     Cell,
     Column,
-    Contender,
     Experiment,
     Figure,
     Outcome,
@@ -109,14 +108,8 @@ COLUMNS = [
 ]
 
 
-def _run(
-    contender: Contender,
-    round_number: int,
-    workload: str,
-    options: Mapping[str, object],
-    timeout: float,
-) -> Outcome:
-    made = runs.beside_libc(contender, round_number, workload, options, timeout)
+def _run(call: runs.Call) -> Outcome:
+    made = runs.beside_libc(call)
     final = runs.line(made, "final")
     expected = final and number(final, "waiters") * number(final, "rounds")
     if made.finished and (final is None or number(final, "sections") != expected):

@@ -11,7 +11,6 @@ from typing import Any
 from lockwright.base import numbers
 from lockwright.experiment import (
     Column,
-    Contender,
     Experiment,
     Figure,
     Outcome,
@@ -272,20 +271,14 @@ def _remarks(cells: Sequence[Sequence[Summary]]) -> list[str]:
     ]
 
 
-def _run(
-    contender: Contender,
-    round_number: int,
-    _: str,
-    options: Mapping[str, object],
-    timeout: float,
-) -> Outcome:
-    workload, arguments = settings.of_options(options)
-    compiled = replace(contender, subject=replace(contender.subject, plain=None, direct=True))
+def _run(call: runs.Call) -> Outcome:
+    call = settings.of_setting(call)
+    subject = replace(call.contender.subject, plain=None, direct=True)
     return runs.in_pair(
-        round_number,
+        call.round,
         {
-            DIRECT: lambda: runs.measure(compiled, workload, arguments, timeout),
-            INTERPOSED: lambda: runs.measure(contender, workload, arguments, timeout),
+            DIRECT: call.under(replace(call.contender, subject=subject)).run,
+            INTERPOSED: call.run,
         },
     )
 

@@ -4,7 +4,7 @@ against the library of that algorithm."""
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from lockwright.experiment import Contender, Experiment, Figure, Outcome, Summary, TableOf
+from lockwright.experiment import Experiment, Figure, Outcome, Summary, TableOf
 from lockwright.experiment import columns as make
 from lockwright.plan.compiled import VARIABLE
 from lockwright.preload.locks import registry
@@ -71,21 +71,15 @@ def _remarks(cells: Sequence[Sequence[Summary]]) -> list[str]:
     return texts
 
 
-def _run(
-    contender: Contender,
-    round_number: int,
-    _: str,
-    options: Mapping[str, object],
-    timeout: float,
-) -> Outcome:
-    workload, arguments = settings.of_options(options)
-    own = replace(contender, environment={VARIABLE: f"D {contender.name}\n"})
+def _run(call: runs.Call) -> Outcome:
+    call = settings.of_setting(call)
+    own = replace(call.contender, environment={VARIABLE: f"D {call.contender.name}\n"})
     mixed = replace(own, subject=replace(own.subject, plain=registry().path_of_mixed()))
     return runs.in_pair(
-        round_number,
+        call.round,
         {
-            OWN: lambda: runs.measure(own, workload, arguments, timeout),
-            MIXED: lambda: runs.measure(mixed, workload, arguments, timeout),
+            OWN: call.under(own).run,
+            MIXED: call.under(mixed).run,
         },
     )
 

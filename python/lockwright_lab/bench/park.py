@@ -64,16 +64,9 @@ def park(common: runs.Common, options: Mapping[str, object]) -> Experiment:
         placements["two processors"] = (allowed[0], allowed[1])
     placements["one processor"] = (allowed[0], allowed[0])
 
-    def run(
-        contender: Contender,
-        _: int,
-        workload: str,
-        options: Mapping[str, object],
-        timeout: float,
-    ) -> Outcome:
-        first, second = placements[contender.name]
-        processors = {"cpu-a": first, "cpu-b": second}
-        return runs.measure(contender, workload, {**options, **processors}, timeout)
+    def run(call: runs.Call) -> Outcome:
+        first, second = placements[call.contender.name]
+        return call.having({"cpu-a": first, "cpu-b": second}).run()
 
     return runs.experiment(
         "park",

@@ -1,7 +1,7 @@
 """A program with thousands of quiet mutexes and two contended ones, by lock and under a plan."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lockwright.base.numbers import plain
@@ -231,17 +231,9 @@ def plan(common: runs.Common, options: Mapping[str, int], choice: Choice) -> Exp
     environment = {VARIABLE: compile_for(choice.plan(), program()).text}
     of_plan = Contender(PLAN, environment, Subject(PLAN, registry().path_of_mixed()))
 
-    def run(
-        contender: Contender,
-        round_number: int,
-        _: str,
-        arguments: Mapping[str, object],
-        timeout: float,
-    ) -> Outcome:
-        def measured(each: Contender) -> Callable[[], Outcome]:
-            return lambda: runs.measure(each, "quiet-and-hot", arguments, timeout)
-
-        return runs.in_pair(round_number, {OWN: measured(contender), BESIDE: measured(of_plan)})
+    def run(call: runs.Call) -> Outcome:
+        call = replace(call, workload="quiet-and-hot")
+        return runs.in_pair(call.round, {OWN: call.run, BESIDE: call.under(of_plan).run})
 
     locks = [Contender(each.name, environment, each) for each in common.chosen]
     title = "Thousands of quiet mutexes, and two contended ones"

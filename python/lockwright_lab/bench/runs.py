@@ -115,38 +115,52 @@ def measure(
     return outcome(subject, made)
 
 
-def beside_libc(
-    contender: Contender,
-    round_number: int,
-    workload: str,
-    options: Mapping[str, object],
-    timeout: float,
-) -> Outcome:
+@dataclass(frozen=True)
+class Call:
+    """A run of the measuring program to make. round: of the experiment; options: of the program;
+    timeout: limit in seconds."""
+
+    contender: Contender
+    round: int
+    workload: str
+    options: Mapping[str, object]
+    timeout: float
+
+    def under(self, contender: Contender) -> "Call":
+        """Return the same run under another contender."""
+        return replace(self, contender=contender)
+
+    def having(self, options: Mapping[str, object]) -> "Call":
+        """Return the same run with further options."""
+        return replace(self, options={**self.options, **options})
+
+    def run(self) -> Outcome:
+        """Make the run."""
+        return measure(self.contender, self.workload, self.options, self.timeout)
+
+
+def beside_libc(call: Call) -> Outcome:
     """Run a contender and libc one after the other; return the outcome of the contender's run.
 
     The order alternates from round to round, so that a drift affects both equally. libc is also run
     against itself, which shows the effect of noise on a ratio.
     """
-    pair = [contender, Contender(LIBC, subject=Subject(LIBC))]
-    order = (0, 1) if round_number % 2 else (1, 0)
-    made = {index: measure(pair[index], workload, options, timeout) for index in order}
+    pair = [call, call.under(Contender(LIBC, subject=Subject(LIBC)))]
+    made = {index: pair[index].run() for index in ((0, 1) if call.round % 2 else (1, 0))}
     own, libc = made[0], made[1]
     return _with(own, libc, "libc", beside=libc.details["lines"] if libc.finished else [])
 
 
-def also_counted(
-    own: Outcome,
-    contender: Contender,
-    workload: str,
-    options: Mapping[str, object],
-    timeout: float,
-) -> Outcome:
+def also_counted(own: Outcome, call: Call) -> Outcome:
     """Return the outcome of a run with `counting`, that of another one under the counting library;
     without it if there is no such library, or the run was killed."""
-    subject: Subject = contender.subject
+    subject: Subject = call.contender.subject
     if subject.counting is None or own.ended == TIMEOUT:
         return own
-    made = outcome(subject, run(subject, workload, options, timeout=timeout, counting=True))
+    made = outcome(
+        subject,
+        run(subject, call.workload, call.options, timeout=call.timeout, counting=True),
+    )
     if subject.lock is not None and subject.lock.category == "library":
         for name in ("futex_waits", "futex_wakes"):
             made.details["counts"].pop(name)
@@ -163,21 +177,6 @@ def _with(own: Outcome, other: Outcome, name: str, **details: object) -> Outcome
     return replace(own, wall=wall, details={**own.details, **details, "problems": problems})
 
 
-_Make = Callable[[Contender, int, str, Mapping[str, object], float], Outcome]
-"""Makes the run of a contender in a round: its workload, options, and limit in seconds."""
-
-
-def alone(
-    contender: Contender,
-    _: int,
-    workload: str,
-    options: Mapping[str, object],
-    timeout: float,
-) -> Outcome:
-    """Make one run under a contender, in any round."""
-    return measure(contender, workload, options, timeout)
-
-
 def experiment(
     workload: str,
     common: Common,
@@ -186,7 +185,7 @@ def experiment(
     options: Mapping[str, object],
     cells: Sequence[Cell] = (Cell(""),),
     *,
-    make: _Make = alone,
+    make: Callable[[Call], Outcome] = Call.run,
     first: Callable[[], Mapping[str, Any]] = dict,
     **more: Any,
 ) -> Experiment:
@@ -196,7 +195,7 @@ def experiment(
 
     def run(cell: Cell, contender: Contender, number: int) -> Outcome:
         arguments = {**options, **known, **cell.options}
-        return make(contender, number, workload, arguments, common.timeout)
+        return make(Call(contender, number, workload, arguments, common.timeout))
 
     fields: dict[str, Any] = {
         "contenders": contenders(common.chosen),

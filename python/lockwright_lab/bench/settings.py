@@ -1,7 +1,7 @@
 """The settings in which forms of a lock are compared: workloads of papers, and the cost alone."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lockwright.experiment import Cell, Column, Summary
 
@@ -88,12 +88,11 @@ def cells(chosen: Sequence[Setting]) -> list[Cell]:
     return [Cell(each.name, {"setting": each.name}) for each in chosen]
 
 
-def of_options(options: Mapping[str, object]) -> tuple[str, dict[str, object]]:
-    """Return the workload of a cell, and the options of the measuring program. options: those of
-    all runs, with those of the cell."""
-    others = dict(options)
+def of_setting(call: runs.Call) -> runs.Call:
+    """Return the run with the workload and the options of its setting, the option `setting`."""
+    others = dict(call.options)
     setting = SETTINGS[str(others.pop("setting"))]
-    return setting.workload, {**setting.arguments(), **others}
+    return replace(call, workload=setting.workload, options={**setting.arguments(), **others})
 
 
 def title(cell: Cell) -> str:

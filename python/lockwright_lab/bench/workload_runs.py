@@ -1,14 +1,13 @@
 """A workload of the catalogue under several locks, with every combination of its options."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lockwright.experiment import (
     Cell,
     Column,
-    Contender,
     Experiment,
     Figure,
     Outcome,
@@ -312,12 +311,10 @@ def _remarks(cells: Sequence[Sequence[Summary]]) -> list[str]:
     return [f"Did not end in time: {', '.join(late)}."] if late else []
 
 
-def _both(
-    round_number: int, plain: Callable[[], Outcome], metered: Callable[[], Outcome]
-) -> Outcome:
+def _both(plain: runs.Call, metered: runs.Call) -> Outcome:
     """Return the outcome of a run without meters, whose details have those of one with meters. The
     order of the two alternates from round to round."""
-    made = runs.in_pair(round_number, {PLAIN: plain, METERED: metered})
+    made = runs.in_pair(plain.round, {PLAIN: plain.run, METERED: metered.run})
     details = {**made.details, **made.details[PLAIN], METERED: made.details[METERED]}
     of_both = {name: made.details[name] for name in ("problems", "remarks")}
     return replace(made, details={**details, **of_both})
@@ -335,23 +332,9 @@ def workload_experiment(common: runs.Common, request: Request) -> Experiment:
             figures += of_kind
             tables.append(table)
 
-    def run(
-        contender: Contender,
-        round_number: int,
-        name: str,
-        options: Mapping[str, object],
-        timeout: float,
-    ) -> Outcome:
-        def measured(meters: Mapping[str, object]) -> Outcome:
-            return runs.measure(contender, name, {**options, **meters}, timeout)
-
-        if request.metered:
-            made = _both(round_number, lambda: measured({}), lambda: measured(request.metered))
-        else:
-            made = measured({})
-        if request.counting:
-            made = runs.also_counted(made, contender, name, options, timeout)
-        return made
+    def run(call: runs.Call) -> Outcome:
+        made = _both(call, call.having(request.metered)) if request.metered else call.run()
+        return runs.also_counted(made, call) if request.counting else made
 
     return runs.experiment(
         workload.name,

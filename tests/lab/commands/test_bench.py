@@ -71,7 +71,7 @@ def test_the_order_of_a_pair_alternates(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(runs, "measure", measure)
     for round_number in (1, 2):
-        runs.beside_libc(Contender("ttas"), round_number, "uncontended", {}, 1.0)
+        runs.beside_libc(runs.Call(Contender("ttas"), round_number, "uncontended", {}, 1.0))
     assert made == ["ttas", "libc", "libc", "ttas"]
 
 
