@@ -25,7 +25,7 @@ struct tunable {
   char name[32];  ///< lower case, with hyphens
   std::uint64_t default_value;
   unit counted_in;
-  std::uint64_t min;
+  std::uint64_t min = 0;
   std::uint64_t max;
   std::uint64_t model_value;  ///< in the model checker: small, so that every case occurs
   char meaning[160];          ///< one sentence without a full stop
