@@ -14,6 +14,7 @@
 // the box without finding work comes on top.
 #include <pthread.h>
 
+#include <deque>
 #include <vector>
 
 #include "smaps.hpp"
@@ -40,7 +41,6 @@ struct program {
   std::uint64_t turns;  // of each thread, in a phase of all threads
   std::uint64_t items;
   std::vector<quiet_mutex> quiet;
-  gate start{};
   gate end{};
   pthread_barrier_t between_phases{};
   std::vector<std::uint64_t> phase_ends{};
@@ -48,12 +48,6 @@ struct program {
   alignas(cache_line_pair) std::uint64_t guarded = 0;
   alignas(cache_line_pair) bool box_is_full = false;
   std::uint64_t taken = 0;
-};
-
-struct member {
-  program* whole;
-  std::uint64_t index;
-  pthread_t thread;
 };
 
 void lock(pthread_mutex_t& mutex) { must(pthread_mutex_lock(&mutex), "pthread_mutex_lock"); }
@@ -100,23 +94,18 @@ void end_phase(program& all) {
   }
 }
 
-void* work(void* at) {
-  const member& me = *static_cast<member*>(at);
-  program& all = *me.whole;
-  pin_to(static_cast<std::int64_t>(me.index % all.processors));
-  all.start.pass();
+void work(program& all, std::uint64_t index) {
   for (std::uint64_t round = 0; round < all.rounds; ++round) {
-    quiet_phase(all, me.index);
+    quiet_phase(all, index);
     end_phase(all);
     crowd_phase(all);
     end_phase(all);
-    if (me.index < 2) {
-      exchange_phase(all, me.index == 0);
+    if (index < 2) {
+      exchange_phase(all, index == 0);
     }
     end_phase(all);
   }
   all.end.pass();
-  return nullptr;
 }
 
 void check(const program& all) {
@@ -144,24 +133,24 @@ int measure_phases(const description& /*about*/, const settings& given) {
               .quiet = std::vector<quiet_mutex>(given.count("quiet", threads))};
   must(pthread_barrier_init(&all.between_phases, nullptr, static_cast<unsigned>(threads)),
        "pthread_barrier_init");
-  std::vector<member> workers(threads);
+  std::deque<other_thread> workers;
   for (std::uint64_t i = 0; i < threads; ++i) {
-    workers[i] = {&all, i, {}};
-    must(pthread_create(&workers[i].thread, nullptr, work, &workers[i]), "pthread_create");
+    workers.emplace_back(static_cast<std::int64_t>(i % all.processors), [&, i] { work(all, i); });
   }
-  all.start.await(static_cast<std::uint32_t>(threads));
   all.phase_ends.reserve(3 * all.rounds);
   const std::int64_t bytes_before = anonymous_bytes();
   const double used_before = processor_seconds_so_far();
   const std::uint64_t began = now_ns();
-  all.start.open();
+  for (other_thread& each : workers) {
+    each.start();
+  }
   all.end.await(static_cast<std::uint32_t>(threads));
   const double used = processor_seconds_so_far() - used_before;
   const std::int64_t grown = anonymous_bytes() - bytes_before;
   const std::int64_t taken = taken_bytes();
   all.end.open();
-  for (const member& each : workers) {
-    must(pthread_join(each.thread, nullptr), "pthread_join");
+  for (other_thread& each : workers) {
+    each.join();
   }
   std::uint64_t phase_ns[3] = {};
   std::uint64_t last = began;

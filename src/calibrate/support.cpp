@@ -122,11 +122,6 @@ void gate::open() {
   futex_wake(open_, INT_MAX);
 }
 
-void gate::close() {
-  arrived_.store(0);
-  open_.store(0);
-}
-
 other_thread::other_thread(std::int64_t cpu, std::function<void()> body)
     : cpu_{cpu}, body_{std::move(body)} {
   must(pthread_create(&thread_, nullptr, run, this), "pthread_create");

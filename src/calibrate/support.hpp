@@ -116,8 +116,7 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected);
 // Returns how many were woken.
 int futex_wake(std::atomic<std::uint32_t>& word, int how_many);
 
-// A barrier that releases all threads at once, without any pthread
-// object. Can be used again after `close`.
+// A barrier that releases all threads at once, without any pthread object.
 class gate {
  public:
   // In a worker: report in and sleep until the gate opens.
@@ -125,7 +124,6 @@ class gate {
   // In the main thread: sleep until `threads` have reported in.
   void await(std::uint32_t threads);
   void open();
-  void close();
 
  private:
   alignas(cache_line_pair) std::atomic<std::uint32_t> arrived_{0};

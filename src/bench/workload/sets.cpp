@@ -111,34 +111,30 @@ struct set_of_lists {
   alignas(cache_line_pair) std::atomic<std::int64_t> changes{0};
 };
 
+description set_of(const char* name, const char* measures, const char* source, double buckets) {
+  return {
+      .name = name,
+      .measures = measures,
+      .source = source,
+      .operation = "operations",
+      .parameters = {{"initial", 4096, "",
+                      "numbers in it at the start; the paper has 4096 to 32768"},
+                     {"range", 65536, "", "numbers are drawn from below this", 1},
+                     {"update-percent", 20, "%", "operations that put a number in or take it out"},
+                     {"buckets", buckets, "", "lists over which the numbers are spread", 1}},
+      .run = run_workload<set_of_lists>,
+  };
+}
+
 }  // namespace
 
-const description lazy_list_set{
-    .name = "lazy-list",
-    .measures = "threads that mostly look numbers up in a sorted list with a mutex in each node",
-    .source =
-        "Gramoli, Synchrobench, PPoPP 2015, lazy list; Marotta et al., Mutable Locks, 2019, "
-        "figure 7",
-    .operation = "operations",
-    .parameters = {{"initial", 4096, "", "numbers in it at the start; the paper has 4096 to 32768"},
-                   {"range", 65536, "", "numbers are drawn from below this", 1},
-                   {"update-percent", 20, "%", "operations that put a number in or take it out"},
-                   {"buckets", 1, "", "lists over which the numbers are spread", 1}},
-    .run = run_workload<set_of_lists>,
-};
-
-const description hash_set{
-    .name = "hash-set",
-    .measures = "threads that mostly look numbers up in a hash table of short lists with mutexes",
-    .source =
-        "Gramoli, Synchrobench, PPoPP 2015, hash table; Marotta et al., Mutable Locks, 2019, "
-        "figure 6",
-    .operation = "operations",
-    .parameters = {{"initial", 4096, "", "numbers in it at the start; the paper has 4096 to 32768"},
-                   {"range", 65536, "", "numbers are drawn from below this", 1},
-                   {"update-percent", 20, "%", "operations that put a number in or take it out"},
-                   {"buckets", 4096, "", "lists over which the numbers are spread", 1}},
-    .run = run_workload<set_of_lists>,
-};
+const description lazy_list_set = set_of(
+    "lazy-list", "threads that mostly look numbers up in a sorted list with a mutex in each node",
+    "Gramoli, Synchrobench, PPoPP 2015, lazy list; Marotta et al., Mutable Locks, 2019, figure 7",
+    1);
+const description hash_set = set_of(
+    "hash-set", "threads that mostly look numbers up in a hash table of short lists with mutexes",
+    "Gramoli, Synchrobench, PPoPP 2015, hash table; Marotta et al., Mutable Locks, 2019, figure 6",
+    4096);
 
 }  // namespace bench

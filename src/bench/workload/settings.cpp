@@ -72,7 +72,7 @@ std::uint64_t settings::length(const std::string& what) const {
   if (has(what + "-loops")) {
     return count(what + "-loops");
   }
-  return has(what + "-ns") ? loops_of_ns(real(what + "-ns"))
+  return has(what + "-ns") ? scale_.loops(real(what + "-ns"))
                            : static_cast<std::uint64_t>(real(what + "-cycles") /
                                                         static_cast<double>(cycles_per_loop));
 }

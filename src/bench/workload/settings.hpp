@@ -24,7 +24,6 @@ class settings : public lockwright::programs::settings {
   [[nodiscard]] std::uint64_t threads() const { return count("threads", 1); }
   // Loops of spin_loops for the parameter `what`-cycles or `what`-ns, or as `what`-loops says.
   [[nodiscard]] std::uint64_t length(const std::string& what) const;
-  [[nodiscard]] std::uint64_t loops_of_ns(double ns) const { return scale_.loops(ns); }
   [[nodiscard]] double loops_per_us() const { return scale_.loops_per_us(); }
   [[nodiscard]] static random_source random(std::size_t index) { return random_source{index}; }
 

@@ -338,7 +338,8 @@ def test_the_program_refuses_bad_options(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("workload", "option"), [("herd", "--waiters 1000"), ("lockbench", "--threads 2")]
+    ("workload", "option"),
+    [("herd", "--waiters 1000  threads that wait"), ("lockbench", "--threads 2")],
 )
 def test_the_program_prints_the_options_of_a_workload(workload: str, option: str) -> None:
     """They have their defaults, whether `lockwright bench` has the workload or not."""
