@@ -99,7 +99,8 @@ def outcome(made: Outcome, load: str, contender: str, change: float = 0.0) -> Ou
     ]
     figures = {
         "rate": number(line, "operations") / seconds,
-        "longest": number(line, "longest_wait_ns") / 1e9,
+        # A thread alone never waits, and its waits are not measured.
+        "longest": number({"longest_wait_ns": 0, **line}, "longest_wait_ns") / 1e9,
         "processors": number(line, "processor_seconds") / seconds,
     }
     if samples:
