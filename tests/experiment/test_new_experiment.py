@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from lockwright.experiment import (
     Experiment,
     Figure,
     Outcome,
+    Relative,
     Runs,
     carry_out,
 )
@@ -156,3 +158,53 @@ def test_the_example_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
     _, example = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     exec(compile(example, "docs/experiments.md", "exec"), {})
     assert "fast is 2 times as fast as slow" in capsys.readouterr().out
+
+
+def test_a_figure_may_be_relative_to_another_run_of_its_round() -> None:
+    """To another contender, and to another cell; there is none without the other run."""
+    relative = (
+        Figure("to adding", "", relative=Relative("rate", contender="adding")),
+        Figure("to ten", "", relative=Relative("rate", cell="10 numbers")),
+    )
+    experiment = replace(sums([]), figures=[*sums([]).figures, *relative])
+    (_, (adding, sorting, hanging)) = experiment.summaries(carry_out(experiment))
+    assert list(adding.by_round("to adding").values()) == [1.0] * 5
+    assert list(sorting.by_round("to adding").values()) == pytest.approx([0.5] * 5)
+    assert list(sorting.by_round("to ten").values()) == pytest.approx([2.0] * 5)
+    assert not hanging.by_round("to ten")
+
+
+def test_an_unfinished_part_is_continued(tmp_path: Path) -> None:
+    """Another command makes the runs that are left, as after an interrupt."""
+    request = Request(tmp_path / "db")
+    made: list[Slot] = []
+    assert conduct(replace(sums(made), unfinished=lambda: True), request) == 0
+    assert conduct(sums(made), replace(request, resume=True)) == 0
+    assert len(made) == 2 * (6 + 6 + 2)
+    with pytest.raises(LockwrightError, match="no interrupted sums"):
+        conduct(sums(made), replace(request, resume=True))
+
+
+def test_some_runs_are_made_alone() -> None:
+    """Those of `sorting` run beside no other, and the others together."""
+    under_way: set[str] = set()
+    beside: dict[str, set[str]] = {"adding": set(), "sorting": set()}
+
+    def run(_: Cell, contender: Contender, __: int) -> Outcome:
+        for name in under_way:
+            beside[name].add(contender.name)
+            beside[contender.name].add(name)
+        under_way.add(contender.name)
+        time.sleep(0.002)
+        under_way.discard(contender.name)
+        return Outcome(figures={"rate": 1.0})
+
+    experiment = replace(
+        sums([]),
+        contenders=[Contender("adding"), Contender("sorting")],
+        run=run,
+        at_once=2,
+        alone=lambda slot: slot.contender == "sorting",
+    )
+    assert len(carry_out(experiment)) == 2 * 2 * 6
+    assert not beside["sorting"]
