@@ -78,8 +78,7 @@ class adaptive : public adaptive_tunables {
           {{{use_case::crowded, 2, "wakes no sleeper while a thread is on its way to the lock"},
             {use_case::low_contention, 1, "one atomic operation for lock and unlock together"}}},
       .is_default = true,
-      .patents =
-          "near US 11,314,562 and 8,046,758 (restriction, adaptive spinning); docs/patents.md",
+      .patents = "near US 11,314,562 and 8,046,758; docs/patents.md",
       .reference = "barging, adaptive polling and sleepers last come first; see the header",
       .summary =
           "Takes a free lock at once, polls as long as that pays, and sleeps last come first, with "
