@@ -33,8 +33,9 @@ from lockwright.elf.debug_files import build_id, debug_file
 from lockwright.elf.lines import addresses_of
 from lockwright.elf.symbols import SymbolTable
 from lockwright.experiment import Runs
-from lockwright.experiment.session import difference
-from lockwright.experiment.store import Store as ExperimentStore
+from lockwright.experiment.schedule import Schedule
+from lockwright.experiment.session import difference, seconds_left
+from lockwright.experiment.store import Store
 from lockwright.machine import calibration
 from lockwright.metrics import exposition, segment
 from lockwright.metrics.call_sites import CallSites
@@ -47,10 +48,15 @@ from lockwright.simulate import machine
 from lockwright.simulate import model as models
 from lockwright_lab import PACKAGE
 from lockwright_lab.study.campaign import plan as studies
-from lockwright_lab.study.campaign.run_record import Probe, RunRecord, Slot
-from lockwright_lab.study.campaign.schedule import Schedule
-from lockwright_lab.study.campaign.session import check_same_machine, seconds_left
-from lockwright_lab.study.campaign.store import Store
+from lockwright_lab.study.campaign.experiment import (
+    declare,
+    probes_of,
+    run_of,
+    runs_for,
+    slot_of,
+)
+from lockwright_lab.study.campaign.results import StudyFile
+from lockwright_lab.study.campaign.session import bad_endings, summary
 from lockwright_lab.study.program.trial import Result
 from predict import examples
 
@@ -145,16 +151,18 @@ def _write_database(path: Path) -> None:
     described = path.with_suffix(".toml")
     _write_study(described)
     plan = studies.read(described, locks.registry())
-    store = Store(path)
-    store.begin(plan)
-    store.add_session("box", {})
+    file = StudyFile(path, plan)
+    file.begin()
+    file.join("box", {})
+    for setting in dict.fromkeys(each.setting for each in plan.configurations()):
+        result = Result("finished", elapsed=1.0, sums={"x": "y"})
+        file.add(run_of(slot_of(setting, 0), "box", "", result, counts={"mutexes": 2}))
     for number, configuration in enumerate(plan.configurations()):
-        store.add_probe(Probe("box", configuration.setting, "", 1.0, {"mutexes": 2}, {"x": "y"}))
         for turn in (1, 2):
             result = Result("finished", value=100.0 + number, wall=1.0, elapsed=1.5)
-            store.add("box", RunRecord(Slot(configuration, turn), "box", "", result))
-    store.finish()
-    store.close()
+            file.add(run_of(slot_of(configuration, turn), "box", "", result))
+    file.finish()
+    file.close()
 
 
 def _comparison() -> tuple[Plan, Runs]:
@@ -192,15 +200,16 @@ def _resume_study(path: Path) -> None:
     described = path.with_suffix(".toml")
     _write_study(described)
     plan = studies.read(described, _registry())
-    store = Store(path)
+    file = StudyFile(path, plan)
     try:
-        store.begin(plan)
-        check_same_machine(store, "box", {})
-        runs, probes = [run for _, run in store.runs()], store.probes()
-        schedule = Schedule(plan, runs)
-        print(seconds_left(runs, probes, schedule.remaining()), schedule.next())
+        file.begin()
+        file.check_machine("box", {})
+        runs = file.runs()
+        print(probes_of(runs, "box"), summary(runs), bad_endings(plan, runs))
+        schedule = Schedule(declare(plan), runs_for(plan, runs, "box"))
+        print(seconds_left(runs, schedule.remaining()), schedule.next())
     finally:
-        store.close()
+        file.close()
 
 
 def _write_csv(path: Path) -> None:
@@ -226,7 +235,7 @@ def _write_model(path: Path) -> None:
 
 def _write_comparison(path: Path) -> None:
     plan, runs = _comparison()
-    results = ExperimentStore(path)
+    results = Store(path)
     stored = results.begin("comparison", plan.stored(), {"cpu": "x", "probe": {"mutexes": 1}})
     results.add_session(stored, "box", {"cpu": "x"})
     for run in runs:
@@ -235,7 +244,7 @@ def _write_comparison(path: Path) -> None:
 
 
 def _resume_comparison(path: Path) -> None:
-    results = ExperimentStore(path)
+    results = Store(path)
     plan, _ = _comparison()
     for stored in results.unfinished("comparison"):
         difference(stored.plan, plan.stored())

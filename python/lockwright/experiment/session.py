@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import Display, remaining_seconds
 from lockwright.base.results import now
 from lockwright.experiment.declaration import Experiment
-from lockwright.experiment.model import Run, Runs, Slot, with_figures
+from lockwright.experiment.model import LEFT_OUT, Run, Runs, Slot, with_figures
 from lockwright.experiment.schedule import Schedule
 from lockwright.experiment.store import Store, Stored
 from lockwright.run import resume
@@ -107,13 +107,17 @@ class Session:
         if rule.is_open:
             display.set_total(len(self.runs) + 1)
         elif time.monotonic() >= self._next_estimate:
-            self._left = remaining_seconds(
-                ((_similar(run.slot), run.wall) for run in self.runs),
-                (_similar(each) for each in [slot, *schedule.remaining()]),
-            )
+            self._left = seconds_left(self.runs, [slot, *schedule.remaining()])
             self._next_estimate = time.monotonic() + _ESTIMATE_EVERY
         line = ", ".join(filter(None, parts))
         display.announce(", ".join(filter(None, [*parts, slot.contender])), line, self._left)
+
+
+def seconds_left(runs: Iterable[Run], slots: Iterable[Slot]) -> float | None:
+    """Return an estimate of the seconds that the runs of slots take, from the runs made; None
+    without any."""
+    made = ((_similar(run.slot), run.wall) for run in runs if run.ended != LEFT_OUT)
+    return remaining_seconds(made, map(_similar, slots))
 
 
 def _similar(slot: Slot) -> list[tuple[str, ...]]:

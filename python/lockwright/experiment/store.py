@@ -20,7 +20,7 @@ from lockwright.base.user_folders import user_folder
 from lockwright.experiment.model import Run, Slot
 from lockwright.run import resume
 
-_FORMAT = 2
+FORMAT = 2
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS experiment (
@@ -95,7 +95,7 @@ class Store:
     def __init__(self, path: Path, *, one_file: bool = False) -> None:
         self.path = path
         with self._guard():
-            self._connection = results.connect(path, _SCHEMA, _FORMAT)
+            self._connection = results.connect(path, _SCHEMA, FORMAT)
             if one_file:
                 self._connection.execute("PRAGMA synchronous = FULL")
             else:
@@ -126,6 +126,11 @@ class Store:
             *(kind, json.dumps(plan), json.dumps(facts, default=vars), this_process(), now()),
         )
         return self.experiment(number)
+
+    def all_of(self, kind: str) -> list[Stored]:
+        """Return all experiments of a kind, the first one first."""
+        rows = self._rows("SELECT * FROM experiment WHERE kind = ? ORDER BY id", kind)
+        return [self._stored(row) for row in rows]
 
     def unfinished(self, kind: str) -> list[Stored]:
         """Return all experiments of a kind that were interrupted or are under way, the latest
@@ -187,7 +192,7 @@ class Store:
         """Return all runs of an experiment, in the order in which they were stored."""
         rows = self._rows("SELECT * FROM run WHERE experiment = ? ORDER BY rowid", stored.id)
         with results.explain_damage(self.path):
-            return [_run(row) for row in rows]
+            return [run_of(row) for row in rows]
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -197,7 +202,8 @@ def _object(text: str) -> dict[str, Any]:
     return value
 
 
-def _run(row: sqlite3.Row) -> Run:
+def run_of(row: sqlite3.Row) -> Run:
+    """Return the run of a row. Raises ValueError or TypeError if it is damaged."""
     figures = _object(row["figures"])
     texts = [row[name] for name in ("cell", "contender", "machine", "outcome", "note", "started")]
     numbers = [row["wall"], *figures.values()]

@@ -9,12 +9,14 @@ from typing import Any
 
 import pandas as pd
 from lockwright.base.errors import LockwrightError
+from lockwright.experiment import Run
+from lockwright.experiment.store import FORMAT, run_of
 from lockwright.machine import load
 from lockwright.machine.meters import total_watts
 from lockwright.run.record import FINISHED
 
 from lockwright_lab.study import schema
-from lockwright_lab.study.campaign.store import APPLICATION
+from lockwright_lab.study.campaign.experiment import CONFIGURATIONS, KIND, LATENCY, VALUE
 from lockwright_lab.study.dataset import COUNT, UNFINISHED, Source
 
 _MAGIC = b"SQLite format 3\0"
@@ -30,11 +32,11 @@ def is_study_file(path: Path) -> bool:
 
 
 _KINDS: dict[str, Any] = {
-    **dict.fromkeys(("program", "lock", "machine", "outcome", "pinning"), str),
+    **dict.fromkeys(("program", "pinning"), str),
     **dict.fromkeys(("threads", "nodes"), int),
-    **dict.fromkeys(("value", "latency", "others"), float | None),
+    "others": float | int | None,
 }
-"""The types of the columns of a run, which SQLite does not enforce."""
+"""The types of the values of a run that the store does not check."""
 
 
 def read(path: Path) -> tuple[Source, list[str]]:
@@ -46,20 +48,46 @@ def read(path: Path) -> tuple[Source, list[str]]:
         connection = sqlite3.connect(path, timeout=10)
         connection.row_factory = sqlite3.Row
         try:
-            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-                raise LockwrightError(
-                    f"{path} is not a file of 'lockwright study run'", "name another file"
-                )
-            plan = json.loads(connection.execute("SELECT plan FROM study").fetchone()["plan"])
-            rows = [dict(row) for row in connection.execute("SELECT * FROM run WHERE round >= 1")]
+            plan, runs = _stored(path, connection)
         finally:
             connection.close()
     except (sqlite3.Error, ValueError, TypeError, RecursionError) as error:
         raise LockwrightError(f"cannot read {path}: {error}", "name another file") from error
     try:
-        return _source(path, plan, rows)
+        return _source(path, plan, [_row(plan, run) for run in runs])
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise LockwrightError(f"{path} is damaged ({error})", "name another file") from error
+
+
+def _stored(path: Path, connection: sqlite3.Connection) -> tuple[dict[str, Any], list[Run]]:
+    """Return the plan and the counted runs."""
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    is_other = connection.execute("PRAGMA application_id").fetchone()[0] != 0
+    query = "SELECT id, plan FROM experiment WHERE kind = ? ORDER BY id"
+    study = None
+    if version == FORMAT and not is_other:
+        study = connection.execute(query, (KIND,)).fetchone()
+    if study is None:
+        raise LockwrightError(
+            f"{path} is not a file of this version's 'lockwright study run'", "name another file"
+        )
+    query = "SELECT * FROM run WHERE experiment = ? AND round >= 1 ORDER BY rowid"
+    rows = connection.execute(query, (study["id"],)).fetchall()
+    return json.loads(study["plan"]), [run_of(row) for row in rows]
+
+
+def _row(plan: dict[str, Any], run: Run) -> dict[str, Any]:
+    """Return what the analysis needs of a run, by name."""
+    return {
+        **plan[CONFIGURATIONS][run.cell],
+        "lock": run.contender,
+        "machine": run.machine,
+        "outcome": run.ended,
+        "value": run.figures.get(VALUE),
+        "latency": run.figures.get(LATENCY),
+        "others": run.others,
+        "meters": run.meters,
+    }
 
 
 def _source(
@@ -99,7 +127,7 @@ def _line(
 ) -> dict[str, Any]:
     value = row["value"]
     throughput = value if program["metric"]["better"] == schema.HIGHER else 1 / value
-    watts = total_watts(json.loads(row["meters"])) or math.nan
+    watts = total_watts(row["meters"]) or math.nan
     latency = math.nan
     if row["latency"] and program["latency"]:
         latency = row["latency"] * schema.METRICS["latency"].units[program["latency"]["unit"]]

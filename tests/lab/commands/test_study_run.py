@@ -22,9 +22,23 @@ Study = Callable[..., Result]
 LOCKS = 'locks = ["pthread", "ttas", "mcs-stp"]\n'
 
 
+MADE = """
+WITH made AS (
+    SELECT run.rowid AS id, contender AS lock, round, machine, outcome, note,
+        figures ->> '$.value' AS value, figures ->> '$.latency' AS latency,
+        plan ->> ('$.configurations."' || cell || '".program') AS program,
+        plan ->> ('$.configurations."' || cell || '".threads') AS threads
+    FROM run JOIN experiment ON experiment.id = run.experiment WHERE contender <> 'probe'
+)
+"""
+
+
 def rows(db: Path, columns: str, where: str = "1") -> list[tuple[Any, ...]]:
+    """Return columns of the runs without the probes."""
     with contextlib.closing(sqlite3.connect(db)) as connection:
-        return list(connection.execute(f"SELECT {columns} FROM run WHERE {where} ORDER BY rowid"))
+        return list(
+            connection.execute(f"{MADE} SELECT {columns} FROM made WHERE {where} ORDER BY id")
+        )
 
 
 def table(name: str, command: list[object], extra: str = "") -> str:
@@ -234,6 +248,18 @@ def test_a_changed_plan_is_refused(study: Study, program: Program, tmp_path: Pat
     assert rows(tmp_path / "s.sqlite", "*") == before
 
 
+def test_a_database_of_another_format_is_refused(study: Study, cli: Cli, tmp_path: Path) -> None:
+    db = tmp_path / "s.sqlite"
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        connection.executescript(
+            f"CREATE TABLE study (id); PRAGMA application_id = {0x4C575354};"
+            " PRAGMA user_version = 1;"
+        )
+    plan = 'threads = [1]\nprograms = ["pigz"]'
+    study(plan, "--skip-missing").refuses("s.sqlite", "another program or command", "--db")
+    cli("study", "analyse", db).refuses("s.sqlite", "is not a file of this version's")
+
+
 def test_configurations_with_a_large_spread_are_run_again(
     study: Study, program: Program, tmp_path: Path
 ) -> None:
@@ -258,8 +284,12 @@ def test_the_report_has_the_name_and_the_other_load(
     assert study(plan + table("ends", [program("ends")])).status == 0
     db = tmp_path / "s.sqlite"
     with contextlib.closing(sqlite3.connect(db)) as connection:
-        connection.execute("UPDATE run SET others = 0.77 WHERE round = 2")
-        connection.execute("UPDATE run SET others = NULL WHERE round = 1")
+        connection.execute(
+            "UPDATE run SET details = json_set(details, '$.others', 0.77) WHERE round = 2"
+        )
+        connection.execute(
+            "UPDATE run SET details = json_set(details, '$.others', NULL) WHERE round = 1"
+        )
         connection.commit()
     note = "other processes took more than 10 % of the machine during 2 of 2 runs, at most 77 %"
     analysed = cli("study", "analyse", db)

@@ -6,16 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lockwright.experiment import Run
+from lockwright.experiment.schedule import Schedule
 from lockwright.preload import locks
 from lockwright.run import record
 from lockwright_lab.study.campaign import plan as plans
+from lockwright_lab.study.campaign.experiment import configuration_of, declare, runs_for
 from lockwright_lab.study.campaign.local_machine import Folders, LocalMachine
 from lockwright_lab.study.campaign.plan import Configuration, Plan
-from lockwright_lab.study.campaign.run_record import RunRecord, Slot
-from lockwright_lab.study.campaign.schedule import Schedule
 from lockwright_lab.study.campaign.session import bad_endings
 from lockwright_lab.study.program import catalogue, placeholders
-from lockwright_lab.study.program.trial import CRASHED, HUNG, LEFT_OUT, SLOW, WRONG, Result
+from lockwright_lab.study.program.trial import CRASHED, HUNG, LEFT_OUT, SLOW, WRONG
 
 PLAN = """
 endings = true
@@ -36,14 +37,14 @@ def read(folder: Path, text: str) -> Plan:
     return plans.read(folder / "plan.toml", locks.registry())
 
 
-def run(folder: Path, text: str) -> Result:
+def run(folder: Path, text: str) -> Run:
     """The run of the plan's only program under a lock."""
     plan = read(folder, text)
     one = Configuration(plan.members[0].program.name, "mcs-stp", 2, 0, "none")
     with LocalMachine("here", plan, Folders(folder / "cache", folder / "work")) as local:
         probe = local.probe(one.setting)
-        assert not probe.problem
-        return local.run(Slot(one, 1), probe).result
+        assert probe.finished
+        return local.run(one, 1, probe)
 
 
 @pytest.mark.parametrize(
@@ -66,14 +67,14 @@ def test_what_a_lock_spoils_is_told(
         tmp_path,
         f"[[program]]\nname = 'spoilt'\ncommand = ['{sys.executable}', '-c', '''{code}''']\n{more}",
     )
-    assert (result.outcome, note in result.note) == (outcome, True), result
+    assert (result.ended, note in result.note) == (outcome, True), result
     assert result.meters["acquisitions"] > 0
 
 
 def test_a_run_that_took_no_lock_has_failed(tmp_path: Path) -> None:
     shell = f"case '{{lock}}' in *mcs-stp*) ;; *) {{lock}} {sys.executable} -c 0 ;; esac"
     result = run(tmp_path, f'[[program]]\nname = "without"\ncommand = "{shell}"\n')
-    assert (result.outcome, "took no lock" in result.note) == (record.FAILED, True), result
+    assert (result.ended, "took no lock" in result.note) == (record.FAILED, True), result
 
 
 FETCH = "import urllib.request as u; u.urlopen('http://127.0.0.1:{port}/').read()"
@@ -112,7 +113,7 @@ def test_a_port_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(placeholders, "free_port", first_taken)
         taken.shutdown(socket.SHUT_RDWR)  # Takes no connection, and keeps the port.
         result = run(tmp_path, served("pass"))
-    assert result.outcome == record.FINISHED, result
+    assert result.ended == record.FINISHED, result
     assert len(tried) == 4, "of each run the second port was free"
 
 
@@ -132,7 +133,7 @@ def test_a_port_that_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_server_has_the_last_word(tmp_path: Path, under_the_lock: str, words: list[str]) -> None:
     """The server ends at once, or is of no use to its client."""
     result = run(tmp_path, served(under_the_lock))
-    assert result.outcome == record.FAILED
+    assert result.ended == record.FAILED
     assert all(word in result.note for word in words), result.note
 
 
@@ -140,12 +141,14 @@ def test_only_spinning_locks_with_more_threads_than_processors_may_be_slow(tmp_p
     """So they come last; all else that did not finish is named."""
     plan = read(tmp_path, "programs = ['pigz']")
     assert plan.threads == (2, 16)
-    line, made = Schedule(plan), []
+    line, made = Schedule(declare(plan), runs_for(plan, [], "")), []
     while (slot := line.next()) is not None:
         made.append(slot)
-        line.done(RunRecord(slot, "here", "", Result(record.FINISHED)))
+        line.done(Run(slot=slot))
     assert len(made) == 6
-    assert made[-1].configuration == Configuration("pigz", "ticket", 16, 0, "none")
+    assert configuration_of(declare(plan), made[-1]) == Configuration(
+        "pigz", "ticket", 16, 0, "none"
+    )
     for outcome, named in (
         (record.FINISHED, []),
         (LEFT_OUT, []),
@@ -155,8 +158,8 @@ def test_only_spinning_locks_with_more_threads_than_processors_may_be_slow(tmp_p
         (WRONG, made),
         (CRASHED, made),
     ):
-        runs = [RunRecord(slot, "here", "", Result(outcome, "why")) for slot in made]
-        lines = [f"{slot.configuration}: {outcome}, why" for slot in named]
+        runs = [Run(outcome, note="why", slot=slot) for slot in made]
+        lines = [f"{configuration_of(declare(plan), slot)}: {outcome}, why" for slot in named]
         assert bad_endings(plan, runs) == lines
         assert bad_endings(replace(plan, endings=False), runs) == []
 

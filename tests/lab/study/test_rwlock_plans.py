@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
+from lockwright.experiment import Run
 from lockwright.preload import locks
 from lockwright.preload.rwlocks import rwlocks
 from lockwright.run import record
 from lockwright_lab.study.campaign import plan as plans
 from lockwright_lab.study.campaign.local_machine import Folders, LocalMachine
 from lockwright_lab.study.campaign.plan import Configuration, Plan
-from lockwright_lab.study.campaign.run_record import Probe, Slot
-from lockwright_lab.study.program.trial import Result
 
 COMMON = "endings = true\nthreads = [2]\nruns = 1\nmost_runs = 1\nscale = 0.05\n"
 CACHE = 'programs = ["shared-mutex-cache"]\n'
@@ -22,15 +21,14 @@ def read(folder: Path, text: str) -> Plan:
     return plans.read(folder / "plan.toml", locks.registry())
 
 
-def runs_of(folder: Path, plan: Plan) -> tuple[Probe, dict[str, Result]]:
+def runs_of(folder: Path, plan: Plan) -> tuple[Run, dict[str, Run]]:
     """Return the probe and the run of each lock of a plan with one program."""
     setting = Configuration(plan.members[0].program.name, "", 2, 0, "none")
     with LocalMachine("here", plan, Folders(folder / "cache", folder / "work")) as local:
         probe = local.probe(setting)
-        if probe.problem:
+        if not probe.finished:
             return probe, {}
-        slots = [Slot(each, 1) for each in plan.configurations()]
-        return probe, {slot.configuration.lock: local.run(slot, probe).result for slot in slots}
+        return probe, {each.lock: local.run(each, 1, probe) for each in plan.configurations()}
 
 
 def test_all_and_some(tmp_path: Path) -> None:
@@ -67,9 +65,10 @@ def test_runs_take_the_lock_of_their_configuration(tmp_path: Path) -> None:
     probe, results = runs_of(
         tmp_path, read(tmp_path, 'rwlocks = ["futex-rw", "shfl-rw"]\n' + CACHE)
     )
-    assert not probe.problem
-    assert probe.counts["reads"] > 10 * probe.counts["writes"] > 0
-    assert {lock: result.outcome for lock, result in results.items()} == dict.fromkeys(
+    assert probe.finished
+    counts = probe.details["counts"]
+    assert counts["reads"] > 10 * counts["writes"] > 0
+    assert {lock: result.ended for lock, result in results.items()} == dict.fromkeys(
         ("pthread", "futex-rw", "shfl-rw"), record.FINISHED
     )
     taken = {lock: result.meters["acquisitions"] for lock, result in results.items()}
@@ -80,4 +79,4 @@ def test_runs_take_the_lock_of_their_configuration(tmp_path: Path) -> None:
 def test_a_program_without_reader_writer_locks_is_left_out(tmp_path: Path) -> None:
     text = "rwlocks = ['futex-rw']\n[[program]]\nname = 'none'\ncommand = ['sleep', '0']\n"
     probe, _ = runs_of(tmp_path, read(tmp_path, text))
-    assert probe.problem == "it takes no reader-writer lock that can be interposed"
+    assert probe.note == "it takes no reader-writer lock that can be interposed"

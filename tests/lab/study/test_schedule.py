@@ -1,18 +1,25 @@
 """The order of a study's runs, and on which processors each is made."""
 
-import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from lockwright.experiment import Run
+from lockwright.experiment.model import Slot
+from lockwright.experiment.schedule import Schedule
 from lockwright.machine import pinning
 from lockwright.machine.pinning import Processor
 from lockwright.run.record import FAILED, FINISHED, TIMEOUT
 from lockwright_lab.study.campaign import local_machine
-from lockwright_lab.study.campaign.plan import Configuration, Member, Plan, difference
-from lockwright_lab.study.campaign.run_record import RunRecord, Slot
-from lockwright_lab.study.campaign.schedule import Schedule
+from lockwright_lab.study.campaign.experiment import (
+    configuration_of,
+    declare,
+    difference,
+    run_of,
+    runs_for,
+)
+from lockwright_lab.study.campaign.plan import Configuration, Member, Plan
 from lockwright_lab.study.program.entry import LOWER, OUTPUT, Metric, Program
 from lockwright_lab.study.program.trial import LEFT_OUT, Result
 
@@ -26,8 +33,12 @@ def plan(runs: int = 2, most: int = 2, warmup: int = 0, seed: int = 1) -> Plan:
     )  # fmt: skip
 
 
-def run_record(slot: Slot, value: float = 1.0, outcome: str = FINISHED) -> RunRecord:
-    return RunRecord(slot, "m", "", Result(outcome, value=value if outcome == FINISHED else None))
+def schedule(plan: Plan, runs: Iterable[Run] = ()) -> Schedule:
+    return Schedule(declare(plan), runs_for(plan, runs, "m"))
+
+
+def run_record(slot: Slot, value: float = 1.0, outcome: str = FINISHED) -> Run:
+    return run_of(slot, "m", "", Result(outcome, value=value if outcome == FINISHED else None))
 
 
 def carry_out(line: Schedule, values: dict[str, Iterable[float]] | None = None) -> list[Slot]:
@@ -35,7 +46,7 @@ def carry_out(line: Schedule, values: dict[str, Iterable[float]] | None = None) 
     made = []
     while (slot := line.next()) is not None:
         made.append(slot)
-        lock = slot.configuration.lock
+        lock = slot.contender
         line.done(run_record(slot, next(sources[lock]) if lock in sources else 1.0))
     assert line.finished
     return made
@@ -43,22 +54,24 @@ def carry_out(line: Schedule, values: dict[str, Iterable[float]] | None = None) 
 
 def test_a_round_runs_every_configuration_once_in_an_order_of_its_own() -> None:
     """Which the seed decides."""
-    made = carry_out(Schedule(plan(runs=3, most=3, warmup=1)))
+    made = carry_out(schedule(plan(runs=3, most=3, warmup=1)))
     assert [slot.round for slot in made] == [0] * 6 + [1] * 6 + [2] * 6 + [3] * 6
     rounds = [made[n : n + 6] for n in range(0, 24, 6)]
     for each in rounds:
-        assert {slot.configuration for slot in each} == set(plan().configurations())
-    orders = {tuple(slot.configuration for slot in each) for each in rounds}
+        assert {configuration_of(declare(plan()), slot) for slot in each} == set(
+            plan().configurations()
+        )
+    orders = {tuple(slot[:2] for slot in each) for each in rounds}
     assert len(orders) == 4
-    assert carry_out(Schedule(plan(runs=3, most=3, warmup=1))) == made
-    assert carry_out(Schedule(plan(runs=3, most=3, warmup=1, seed=2))) != made
+    assert carry_out(schedule(plan(runs=3, most=3, warmup=1))) == made
+    assert carry_out(schedule(plan(runs=3, most=3, warmup=1, seed=2))) != made
 
 
 @pytest.mark.parametrize("done", range(13))
 def test_what_was_made_is_not_made_again(done: int) -> None:
     """Resumed after any run, the rest follows as if nothing had happened."""
-    whole = carry_out(Schedule(plan()))
-    rest = carry_out(Schedule(plan(), [run_record(slot) for slot in whole[:done]]))
+    whole = carry_out(schedule(plan()))
+    rest = carry_out(schedule(plan(), [run_record(slot) for slot in whole[:done]]))
     assert whole[:done] + rest == whole
 
 
@@ -67,8 +80,8 @@ def test_runs_that_lie_apart_are_made_again_until_they_do_not() -> None:
     steady = [1.0] * 20
     values = {"x": [1.0, 2.0] * 10, "y": [1.0, 1.2, 1.1, 1.1, *steady], "z": steady}
     one = Plan(**{**vars(plan(runs=2, most=5)), "threads": (1,)})
-    made = carry_out(Schedule(one, []), values)  # type: ignore[arg-type]
-    rounds = {lock: [s.round for s in made if s.configuration.lock == lock] for lock in "xyz"}
+    made = carry_out(schedule(one, []), values)  # type: ignore[arg-type]
+    rounds = {lock: [s.round for s in made if s.contender == lock] for lock in "xyz"}
     assert rounds["x"] == [1, 2, 3, 4, 5]
     # 1, 1.2 and 1.1 lie 9 %, with one more 1.1 they lie 7 % apart.
     assert rounds["y"] == [1, 2, 3, 4, 5]
@@ -77,20 +90,20 @@ def test_runs_that_lie_apart_are_made_again_until_they_do_not() -> None:
 
 def test_a_configuration_is_given_up_that_hangs_or_cannot_run() -> None:
     """After two runs that do not end, or one word that it is left out; not after failures."""
-    line = Schedule(plan(runs=4, most=4))
+    line = schedule(plan(runs=4, most=4))
     made: list[Slot] = []
     outcomes = {"x": TIMEOUT, "y": LEFT_OUT, "z": FAILED}
     while (slot := line.next()) is not None:
         made.append(slot)
-        line.done(run_record(slot, outcome=outcomes[slot.configuration.lock]))
-    counts = {lock: sum(slot.configuration.lock == lock for slot in made) for lock in outcomes}
+        line.done(run_record(slot, outcome=outcomes[slot.contender]))
+    counts = {lock: sum(slot.contender == lock for slot in made) for lock in outcomes}
     assert counts == {"x": 2 * 2, "y": 2 * 1, "z": 2 * 4}
     assert line.finished
 
 
 def test_a_run_that_is_lost_is_given_to_another() -> None:
     """Once; what is under way is given to nobody else."""
-    line = Schedule(plan(runs=1, most=1))
+    line = schedule(plan(runs=1, most=1))
     first = line.next()
     assert first is not None
     others = [line.next() for _ in range(5)]
@@ -103,20 +116,17 @@ def test_a_run_that_is_lost_is_given_to_another() -> None:
     assert line.next() is None
     # What only somebody else can run stays for them.
     line.lost(first)
-    assert line.next(lambda one: one != first.configuration) is None
+    assert line.next(lambda one: one != first) is None
     assert line.waiting() == [first]
 
 
 def test_plans_differ_by_name() -> None:
     """The name is that of the key, or of the program."""
-    assert difference(plan().to_json(), plan().to_json()) == ""
-    assert difference(plan(runs=1).to_json(), plan().to_json()) == "runs"
-    older = json.loads(plan().to_json())
-    for key in ("endings", "spinning", "everything"):
-        del older[key]
-    assert difference(plan().to_json(), json.dumps(older)) == ""
+    stored = declare(plan()).plan()
+    assert difference(declare(plan()).plan(), stored) == ""
+    assert difference(declare(plan(runs=1)).plan(), stored) == "runs"
     other = Plan(**{**vars(plan()), "members": (Member(PROGRAM, 2.0),)})
-    assert difference(other.to_json(), plan().to_json()) == "the program a"
+    assert difference(declare(other).plan(), stored) == "the program a"
 
 
 def test_runs_are_made_on_the_processors_that_are_asked_for(

@@ -266,15 +266,17 @@ def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str,
     )
     with LocalMachine(default_name(), plan, folders(cache, None)) as local:
         probe = local.probe(Configuration(program.name, "", threads, 0, NO_PINNING))
-    if not probe.counts:
-        return probe.problem, ""
-    acquisitions = probe.counts["acquisitions"]
-    share = probe.counts["contended"] / max(1, acquisitions)
+    problem = "" if probe.finished else probe.note
+    if "counts" not in probe.details:
+        return problem, ""
+    counts = probe.details["counts"]
+    acquisitions = counts["acquisitions"]
+    share = counts["contended"] / max(1, acquisitions)
     figures = (
-        f"{threads} threads, {probe.elapsed:.1f} s, {acquisitions} acquisitions, "
+        f"{threads} threads, {probe.wall:.1f} s, {acquisitions} acquisitions, "
         f"{numbers.percent(share, 1)} contended"
     )
-    reads, writes = probe.counts["reads"], probe.counts["writes"]
+    reads, writes = counts["reads"], counts["writes"]
     if reads + writes > 0:
         figures += f", {reads} reads and {writes} writes of reader-writer locks"
-    return probe.problem, f" ({figures})"
+    return problem, f" ({figures})"

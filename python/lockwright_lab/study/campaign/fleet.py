@@ -15,6 +15,10 @@ from typing import Any
 
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import Display, print_line
+from lockwright.experiment import Run
+from lockwright.experiment.model import Slot
+from lockwright.experiment.schedule import Schedule
+from lockwright.experiment.session import seconds_left
 
 from lockwright_lab.study.campaign import remote
 from lockwright_lab.study.campaign.certificates import (
@@ -22,16 +26,16 @@ from lockwright_lab.study.campaign.certificates import (
     Certificates,
     address_with_scheme,
 )
-from lockwright_lab.study.campaign.plan import ANY, Configuration, Plan
-from lockwright_lab.study.campaign.run_record import Probe, RunRecord, Slot
-from lockwright_lab.study.campaign.schedule import Schedule
-from lockwright_lab.study.campaign.session import (
-    check_same_machine,
+from lockwright_lab.study.campaign.experiment import (
+    PROBE,
+    configuration_of,
+    declare,
     left_out,
-    machine_column,
-    seconds_left,
+    probes_of,
+    runs_for,
 )
-from lockwright_lab.study.campaign.store import Store
+from lockwright_lab.study.campaign.plan import ANY, Plan
+from lockwright_lab.study.campaign.results import StudyFile
 
 _FETCHING = 2.0
 """Seconds to wait for the transfer of a result."""
@@ -43,7 +47,7 @@ _POLL = 0.3
 class _Machine:
     """A worker. address: '' while it is absent; refused: why it takes no part, or ''. future: of
     the current call, whose kind is `call`; slot: the run that is under way, or that waits for a
-    probe; known: whether its facts have been checked."""
+    probe; known: whether its facts have been checked; probes: by cell."""
 
     name: str
     schedule: Schedule
@@ -53,16 +57,16 @@ class _Machine:
     future: Any = None
     slot: Slot | None = None
     call: str = ""
-    probes: dict[Configuration, Probe] = field(default_factory=dict)
+    probes: dict[str, Run] = field(default_factory=dict)
 
 
 def carry_out(
-    plan: Plan, store: Store, address: str, patience: float, chosen: Certificates | None
+    plan: Plan, file: StudyFile, address: str, patience: float, chosen: Certificates | None
 ) -> str:
     """Make all missing runs. Return what is left and why, or "". patience: seconds to wait for
     workers while no run is possible. Raises LockwrightError if no scheduler answers."""
     with _client(address, chosen) as client:
-        return _Fleet(plan, store, client).carry_out(patience)
+        return _Fleet(plan, file, client).carry_out(patience)
 
 
 @contextlib.contextmanager
@@ -91,26 +95,24 @@ def _client(address: str, chosen: Certificates | None) -> Iterator[Any]:
 
 
 class _Fleet:
-    def __init__(self, plan: Plan, store: Store, client: Any) -> None:
+    def __init__(self, plan: Plan, file: StudyFile, client: Any) -> None:
         self._plan = plan
-        self._store = store
+        self._experiment = declare(plan)
+        self._file = file
         self._client = client
-        self._runs = store.runs()
-        self._probes = store.probes()
+        self._runs = file.runs()
         self._machines: dict[str, _Machine] = {}
         self._wake = threading.Event()
-        self._shared = Schedule(plan, [run for _, run in self._runs])
-        for name in store.machines():
+        self._shared = Schedule(self._experiment, runs_for(plan, self._runs, ""))
+        for name in file.machines():
             self._machine(name)
 
     def _machine(self, name: str) -> _Machine:
         if name not in self._machines:
             schedule = self._shared
             if self._plan.machines != ANY:
-                schedule = Schedule(
-                    self._plan, [run for column, run in self._runs if column == name]
-                )
-            probes = {probe.setting: probe for probe in self._probes if probe.machine == name}
+                schedule = Schedule(self._experiment, runs_for(self._plan, self._runs, name))
+            probes = probes_of(self._runs, name)
             self._machines[name] = _Machine(name, schedule, probes=probes)
         return self._machines[name]
 
@@ -123,7 +125,7 @@ class _Fleet:
     def carry_out(self, patience: float) -> str:
         self._update_machines()
         waited_since = time.monotonic()
-        with Display(self._total(), len(self._runs)) as display:
+        with Display(self._total(), self._made()) as display:
             while True:
                 self._update_machines()
                 started = [self._start(machine) for machine in self._present()]
@@ -189,31 +191,28 @@ class _Fleet:
         if slot is None:
             return False
         machine.slot = slot
-        configuration = slot.configuration
-        if why := self._plan.left_out(configuration):
-            self._store_run(machine, left_out(slot, "", why))
-            return True
-        probe = machine.probes.get(configuration.setting)
+        configuration = configuration_of(self._experiment, slot)
+        probe = machine.probes.get(slot.cell)
         if probe is None:
             self._submit(machine, "probe", remote.probe, configuration.setting)
-        elif probe.problem:
+        elif not probe.finished:
             self._skip(machine, slot, probe)
         else:
-            self._submit(machine, "run", remote.run, slot, probe)
+            self._submit(machine, "run", remote.run, configuration, slot.round, probe)
         return True
 
-    def _can_run(self, machine: _Machine, configuration: Configuration) -> bool:
-        """Return whether a machine may run a configuration; if it cannot run a shared one, that is
+    def _can_run(self, machine: _Machine, slot: Slot) -> bool:
+        """Return whether a machine may make a run; if it cannot run a shared one, that is
         left to other machines."""
-        probe = machine.probes.get(configuration.setting)
-        return self._plan.machines != ANY or probe is None or not probe.problem
+        probe = machine.probes.get(slot.cell)
+        return self._plan.machines != ANY or probe is None or probe.finished
 
-    def _skip(self, machine: _Machine, slot: Slot, probe: Probe) -> None:
+    def _skip(self, machine: _Machine, slot: Slot, probe: Run) -> None:
         if self._plan.machines == ANY:
             machine.slot = None
             machine.schedule.lost(slot)
         else:
-            self._store_run(machine, left_out(slot, machine.name, probe.problem))
+            self._store_run(machine, left_out(slot, machine.name, probe.note))
 
     def _submit(self, machine: _Machine, call: str, function: Any, *arguments: object) -> None:
         machine.call = call
@@ -254,12 +253,7 @@ class _Fleet:
         elif machine.call == "facts":
             self._check_facts(machine, answer.value)
         elif machine.call == "probe":
-            self._store.add_probe(answer.value)
-            machine.probes[answer.value.setting] = answer.value
-            self._probes.append(answer.value)
-            if answer.value.problem:
-                setting, problem = answer.value.setting, answer.value.problem
-                print_line(f"{setting} is left out on {machine.name}: {problem}")
+            self._store_probe(machine, answer.value)
         else:
             self._store_run(machine, answer.value)
             display.advance()
@@ -267,17 +261,22 @@ class _Fleet:
 
     def _check_facts(self, machine: _Machine, facts: dict[str, Any]) -> None:
         try:
-            check_same_machine(self._store, machine.name, facts)
+            self._file.join(machine.name, facts)
         except LockwrightError as error:
             self._refuse(machine, error.what)
             return
-        self._store.add_session(machine.name, facts)
         machine.known = True
 
-    def _store_run(self, machine: _Machine, run: RunRecord) -> None:
-        column = machine_column(self._plan, machine.name)
-        self._store.add(column, run)
-        self._runs.append((column, run))
+    def _store_probe(self, machine: _Machine, probe: Run) -> None:
+        self._file.add(probe)
+        self._runs.append(probe)
+        machine.probes[probe.cell] = probe
+        if not probe.finished:
+            print_line(f"{probe.cell} is left out on {machine.name}: {probe.note}")
+
+    def _store_run(self, machine: _Machine, run: Run) -> None:
+        self._file.add(run)
+        self._runs.append(run)
         machine.schedule.done(run)
         machine.slot = None
 
@@ -285,21 +284,24 @@ class _Fleet:
         """Leave out runs that no present machine can make; return whether there were any."""
         waiting = self._shared.waiting() if self._plan.machines == ANY else []
         problems = [
-            [m.probes[slot.configuration.setting].problem for m in self._present() if m.known]
+            [m.probes[slot.cell].note for m in self._present() if m.known]
             for slot in waiting
-            if all(slot.configuration.setting in m.probes for m in self._present())
+            if all(slot.cell in m.probes for m in self._present())
         ]
         if not waiting or len(problems) < len(waiting) or not self._present():
             return False
         for slot, why in zip(waiting, problems, strict=True):
             run = left_out(slot, "", "; ".join(dict.fromkeys(why)))
-            self._store.add("", run)
-            self._runs.append(("", run))
+            self._file.add(run)
+            self._runs.append(run)
             self._shared.done(run)
         return True
 
+    def _made(self) -> int:
+        return sum(run.contender != PROBE for run in self._runs)
+
     def _total(self) -> int:
-        return len(self._runs) + sum(
+        return self._made() + sum(
             sum(1 for _ in schedule.remaining()) for schedule in self._schedules()
         )
 
@@ -310,13 +312,12 @@ class _Fleet:
             return
         times = []
         for schedule in self._schedules():
-            runs = [run for _, run in self._runs]
-            left = seconds_left(runs, self._probes, schedule.remaining())
+            left = seconds_left(self._runs, schedule.remaining())
             if left is not None:
                 times.append(left / (len(present) if self._plan.machines == ANY else 1))
         total = self._total()
-        share = 10 * (10 * len(self._runs) // max(1, total))
-        busy = ", ".join(f"{m.name}: {m.slot.configuration}" for m in present if m.slot)
+        share = 10 * (10 * self._made() // max(1, total))
+        busy = ", ".join(f"{m.name}: {m.slot.cell}, {m.slot.contender}" for m in present if m.slot)
         display.set_total(total)
         machines = f"{len(present)} machine{'' if len(present) == 1 else 's'}"
         display.announce(busy or machines, f"{machines}, {share} % done", max(times, default=None))

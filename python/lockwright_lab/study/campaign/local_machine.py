@@ -12,6 +12,7 @@ from typing import Any
 from lockwright.base.errors import LockwrightError
 from lockwright.base.results import now
 from lockwright.doctor import examine
+from lockwright.experiment import Run
 from lockwright.machine import calibration, pinning, provenance
 from lockwright.machine.meters import FACTS, Meters
 from lockwright.machine.procfs import numbers_of
@@ -21,8 +22,8 @@ from lockwright.preload.locks import BASELINE
 from lockwright.run import record
 from lockwright.run.process_runner import Ending, Process, ProcessRunner
 
+from lockwright_lab.study.campaign.experiment import left_out, run_of, slot_of
 from lockwright_lab.study.campaign.plan import NO_PINNING, Configuration, Member, Plan
-from lockwright_lab.study.campaign.run_record import Probe, RunRecord, Slot
 from lockwright_lab.study.program import inputs, placeholders, trial
 from lockwright_lab.study.program.entry import Program
 from lockwright_lab.study.program.placeholders import Placeholders
@@ -105,11 +106,11 @@ class LocalMachine:
             facts[FACTS] = self._meters.as_facts()
         return facts
 
-    def probe(self, setting: Configuration) -> Probe:
+    def probe(self, setting: Configuration) -> Run:
         """Run the setting once under the counting baseline; test that it works and takes locks. The
         C library's reader-writer locks are not counted, so those of a plan that compares them are
         replaced by its first one."""
-        member = self._plan.member(setting.program)
+        member, started, slot = self._plan.member(setting.program), now(), slot_of(setting, 0)
         version = ""
         try:
             if absent := missing(member.program):
@@ -128,7 +129,8 @@ class LocalMachine:
                         break
                 counts = counters.read(path)
         except NotRunnable as error:
-            return Probe(self.name, setting, str(error), version=version)
+            run = left_out(slot, self.name, str(error))
+            return replace(run, details={"version": version})
         problem = ""
         if result.outcome != record.FINISHED:
             problem = f"it does not work under {BASELINE}: {result.outcome}, {result.note}"
@@ -136,17 +138,17 @@ class LocalMachine:
             # A single thread may need no lock; more threads are compared with it.
             kind = "reader-writer lock" if self._plan.rwlocks else "lock"
             problem = f"it takes no {kind} that can be interposed"
-        return Probe(
-            self.name, setting, problem, result.elapsed, asdict(counts), result.sums, version
-        )
+        if problem:
+            result = replace(result, outcome=trial.LEFT_OUT, note=problem)
+        details = {"counts": asdict(counts), "version": version}
+        return run_of(slot, self.name, started, result, **details)
 
-    def run(self, slot: Slot, probe: Probe) -> RunRecord:
-        """Make a run. probe: of its setting on this machine."""
+    def run(self, configuration: Configuration, number: int, probe: Run) -> Run:
+        """Make the run of a configuration in a round. probe: of its setting on this machine."""
         started = now()
-        configuration = slot.configuration
         try:
             run_trial = self._trial(configuration)
-            run_trial.reference = probe.sums
+            run_trial.reference = probe.details.get("sums", {})
             run_trial.meters = self._meters
             settings = self._plan.settings_of(configuration.lock)
             settings |= self._calibrated.get(self._plan.mutex_of(configuration.lock), {})
@@ -158,7 +160,7 @@ class LocalMachine:
         except NotRunnable as error:
             # The probe succeeded, but its inputs have been removed and cannot be made again.
             result = Result(record.FAILED, str(error))
-        return RunRecord(slot, self.name, started, result)
+        return run_of(slot_of(configuration, number), self.name, started, result)
 
     def _run_counted(
         self, configuration: Configuration, run_trial: Trial, settings: dict[str, str]

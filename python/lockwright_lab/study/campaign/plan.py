@@ -5,7 +5,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -158,24 +158,6 @@ class Plan:
     def to_json(self) -> str:
         """Return a line of JSON that is equal for plans of the same runs."""
         return json.dumps(msgspec.to_builtins(self), sort_keys=True)
-
-
-def difference(plan: str, other_plan: str) -> str:
-    """Return the first key in which two plans as JSON differ; for a program, with its name."""
-    # A plan stored by an older version lacks newer keys.
-    unset = {key.name: key.default for key in fields(Plan) if key.default is not MISSING}
-    first, second = json.loads(plan), json.loads(json.dumps(unset)) | json.loads(other_plan)
-    for key in [plan_field.name for plan_field in fields(Plan)]:
-        if key == "members" and first[key] != second.get(key):
-            members = {member["program"]["name"]: member for member in second.get(key, [])}
-            for member in first[key]:
-                name = member["program"]["name"]
-                if member != members.get(name):
-                    return f"the program {name}"
-            return "programs"
-        if first[key] != second.get(key):
-            return key
-    return ""
 
 
 class _File(Table, frozen=True):

@@ -12,6 +12,7 @@ from typing import Any
 
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
+from lockwright.experiment import Run
 
 from lockwright_lab.study.campaign.certificates import (
     SAME_AUTHORITY,
@@ -20,7 +21,6 @@ from lockwright_lab.study.campaign.certificates import (
 )
 from lockwright_lab.study.campaign.local_machine import Folders, LocalMachine
 from lockwright_lab.study.campaign.plan import Configuration, Plan
-from lockwright_lab.study.campaign.run_record import Probe, Slot
 from lockwright_lab.study.program.inputs import default_cache
 
 _JOINING = 30.0
@@ -48,9 +48,9 @@ def probe(machine: str, plan: Plan, setting: Configuration) -> Answer:
     return _answered(machine, plan, lambda local: local.probe(setting))
 
 
-def run(machine: str, plan: Plan, slot: Slot, known: Probe) -> Answer:
-    """Make a run. known: the probe of its setting on this machine."""
-    return _answered(machine, plan, lambda local: local.run(slot, known))
+def run(machine: str, plan: Plan, configuration: Configuration, number: int, known: Run) -> Answer:
+    """Make the run of a round. known: the probe of its setting on this machine."""
+    return _answered(machine, plan, lambda local: local.run(configuration, number, known))
 
 
 def _answered(machine: str, plan: Plan, function: Callable[[LocalMachine], object]) -> Answer:

@@ -1,128 +1,84 @@
-"""A study on this machine alone, and functions that it shares with the fleet."""
+"""A study on this machine alone, and what a study prints at its end."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import replace
 
-from lockwright.base.progress import Display, Similarity, print_line, remaining_seconds
-from lockwright.base.results import now
-from lockwright.run import resume
-from lockwright.run.record import FINISHED
+from lockwright.base.progress import print_line
+from lockwright.doctor import examine
+from lockwright.experiment import FINISHED, LEFT_OUT, Cell, Contender, Outcome, Run
+from lockwright.experiment.model import Slot
+from lockwright.experiment.schedule import Schedule
+from lockwright.experiment.session import Session
+from lockwright.machine.finding import Finding
+from lockwright.machine.provenance import FINDINGS
 
-from lockwright_lab.study.campaign.local_machine import LocalMachine
-from lockwright_lab.study.campaign.plan import ANY, Configuration, Plan
-from lockwright_lab.study.campaign.run_record import Probe, RunRecord, Slot
-from lockwright_lab.study.campaign.schedule import Schedule
-from lockwright_lab.study.campaign.store import Store
-from lockwright_lab.study.program.trial import LEFT_OUT, SLOW, Result
-
-
-def machine_column(plan: Plan, machine: str) -> str:
-    """Return the machine's name, or '' if the machines share the runs."""
-    return "" if plan.machines == ANY else machine
-
-
-def left_out(slot: Slot, machine: str, why: str) -> RunRecord:
-    """Return the record of a configuration that is not run. why: the reason."""
-    return RunRecord(slot, machine, now(), Result(LEFT_OUT, why))
-
-
-def similarity_keys(configuration: Configuration) -> Similarity:
-    """Return the keys of runs that take about as long as a configuration, the closest first."""
-    return [configuration, configuration.setting, configuration.program]
+from lockwright_lab.study.campaign.experiment import (
+    CONFIGURATIONS,
+    PROBE,
+    configuration_of,
+    declare,
+    probes_of,
+    runs_for,
+)
+from lockwright_lab.study.campaign.local_machine import Folders, LocalMachine, default_name
+from lockwright_lab.study.campaign.plan import Plan
+from lockwright_lab.study.campaign.results import StudyFile
+from lockwright_lab.study.program.trial import SLOW
 
 
-def seconds_left(
-    runs: Iterable[RunRecord], probes: Iterable[Probe], slots: Iterable[Slot]
-) -> float | None:
-    """Return an estimate of the seconds left, from the runs made; None without any."""
-    known = [(similarity_keys(k.slot.configuration), k.result.elapsed) for k in runs if not k.final]
-    measured = {key for keys, _ in known for key in keys}
-    # The probe is a first estimate for settings that have not been run under any lock.
-    known += [
-        ([probe.setting], probe.elapsed)
-        for probe in probes
-        if probe.elapsed and probe.setting not in measured
-    ]
-    return remaining_seconds(known, (similarity_keys(slot.configuration) for slot in slots))
+def carry_out(plan: Plan, file: StudyFile, machine: str | None, folders: Folders) -> None:
+    """Make all missing runs on this machine alone, and store each at once. machine: its name in the
+    results, None for its own. The file has been begun."""
+    name = machine or default_name()
+    stored = file.runs()
+    experiment = declare(plan)
+    if Schedule(experiment, runs_for(plan, stored, name)).finished:
+        return
+    probes = probes_of(stored, name)
+    with LocalMachine(name, plan, folders) as local:
+        facts = local.facts()
+        file.join(name, facts)
+        if disturbances := examine.disturbances([Finding(**each) for each in facts[FINDINGS]]):
+            print_line(f"'lockwright doctor' warns of {disturbances}")
+
+        def run(cell: Cell, contender: Contender, number: int) -> Outcome:
+            configuration = configuration_of(experiment, Slot(cell.name, contender.name, number))
+            if cell.name not in probes:
+                probe = probes[cell.name] = local.probe(configuration.setting)
+                file.add(probe)
+                if not probe.finished:
+                    print_line(f"{cell.name} is left out: {probe.note}")
+            probe = probes[cell.name]
+            if not probe.finished:
+                return Outcome(LEFT_OUT, note=probe.note)
+            return local.run(configuration, number, probe)
+
+        made = runs_for(plan, stored, name)
+        Session(replace(experiment, run=run), file.store, file.stored, made, name).carry_out()
 
 
-def check_same_machine(store: Store, site_name: str, facts: dict[str, object]) -> None:
-    """Check the facts. Raises LockwrightError if another machine of that name took part before."""
-    before = store.facts(site_name)
-    if before is not None:
-        todo = "resume on that, or name the machine with --machine, or another file with --db"
-        resume.check_facts(before, facts, f"the study on {site_name}", todo)
-
-
-class Local:
-    """The runs of a study on this machine alone."""
-
-    def __init__(self, plan: Plan, store: Store, local: LocalMachine) -> None:
-        """Read the stored runs. The store has been begun, and has a session of the machine."""
-        self._plan = plan
-        self._store = store
-        self._local = local
-        self._place = machine_column(plan, local.name)
-        self._done = [run for place, run in store.runs() if place == self._place]
-        self.schedule = Schedule(plan, self._done)
-        self._probes = {p.setting: p for p in store.probes() if p.machine == local.name}
-
-    def carry_out(self, on_run: Callable[[RunRecord], None] = lambda _: None) -> None:
-        """Make all missing runs, and store each at once. on_run: called after each."""
-        schedule = self.schedule
-        made = len(self._done)
-        with Display(made + sum(1 for _ in schedule.remaining()), made) as display:
-            while (slot := schedule.next()) is not None:
-                run = self._run(slot, display)
-                self._store.add(self._place, run)
-                schedule.done(run)
-                self._done.append(run)
-                display.advance()
-                if run.final:
-                    display.set_total(len(self._done) + sum(1 for _ in schedule.remaining()))
-                on_run(run)
-
-    def _run(self, slot: Slot, display: Display) -> RunRecord:
-        configuration = slot.configuration
-        if why := self._plan.left_out(configuration):
-            return left_out(slot, "", why)
-        probe = self._probes.get(configuration.setting)
-        if probe is None:
-            self._show(display, slot, f"{configuration.setting}, first run")
-            probe = self._local.probe(configuration.setting)
-            self._store.add_probe(probe)
-            self._probes[configuration.setting] = probe
-            if probe.problem:
-                print_line(f"{configuration.setting} is left out: {probe.problem}")
-        if probe.problem:
-            return left_out(slot, self._local.name, probe.problem)
-        self._show(display, slot, str(configuration))
-        return self._local.run(slot, probe)
-
-    def _show(self, display: Display, slot: Slot, about: str) -> None:
-        left = seconds_left(self._done, self._probes.values(), [slot, *self.schedule.remaining()])
-        number = f"round {slot.round}" if slot.round >= 1 else "warm-up"
-        total = len(self._done) + 1 + sum(1 for _ in self.schedule.remaining())
-        share = 10 * (10 * len(self._done) // total)
-        display.announce(f"{number}, {about}", f"{number}, {share} % done", left)
-
-
-def bad_endings(plan: Plan, runs: Iterable[RunRecord]) -> list[str]:
+def bad_endings(plan: Plan, runs: Iterable[Run]) -> list[str]:
     """Return a line for each run that ended in a fault, if the plan tests endings. A polling lock
     that is slow with more threads than processors is no fault."""
     lines = []
+    experiment = declare(plan)
     for run in runs if plan.endings else ():
-        configuration, result = run.slot.configuration, run.result
-        expected = result.outcome == SLOW and plan.may_take_forever(configuration)
-        if not (run.finished or run.final or expected):
-            lines.append(f"{configuration}: {result.outcome}, {result.note}")
+        # A damaged file may have others.
+        is_known = run.contender != PROBE and run.cell in experiment.settings[CONFIGURATIONS]
+        if run.finished or run.ended == LEFT_OUT or not is_known:
+            continue
+        configuration = configuration_of(experiment, run.slot)
+        if not (run.ended == SLOW and plan.may_take_forever(configuration)):
+            lines.append(f"{configuration}: {run.ended}, {run.note}")
     return lines
 
 
-def summary(runs: Iterable[RunRecord]) -> str:
+def summary(runs: Iterable[Run]) -> str:
     """Return the number of runs, and of unfinished runs by outcome, as text."""
     outcomes: dict[str, int] = {}
     for run in runs:
-        outcomes[run.result.outcome] = outcomes.get(run.result.outcome, 0) + 1
+        if run.contender != PROBE:
+            outcomes[run.ended] = outcomes.get(run.ended, 0) + 1
     total = sum(outcomes.values())
     others = [f"{count} {what}" for what, count in sorted(outcomes.items()) if what != FINISHED]
     return f"{total} runs" + (f", of which {', '.join(others)}" if others else "")
