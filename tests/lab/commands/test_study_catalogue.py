@@ -96,13 +96,13 @@ echo '[SUITE] Done.'
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        ("kccachetest wicked -th 2 2000", "right"),
+        ("kccachetest wicked -th 2 2000", "ok"),
         ("sh -c 'kill -SEGV $$'", "crashed, exit status 139"),
         ("sh -c 'echo no input >&2; exit 255'", "failed, exit status 255: no input"),
         ("sh -c 'exit 3'", "failed, exit status 3: no message on standard error"),
         ("", "failed, exit status 1: [SUITE] Error: not built"),
     ],
-    ids=["right", "crash", "error", "silent", "not built"],
+    ids=["ok", "crash", "error", "silent", "not built"],
 )
 def test_the_program_of_a_suite_is_judged(
     program: str, said: str, cli: Cli, tmp_path: Path
@@ -115,5 +115,5 @@ def test_the_program_of_a_suite_is_judged(
     env = {"PARSECDIR": str(tmp_path), "SUITE_PROGRAM": program}
     words = ("--check", "parsec-dedup", "--cache", tmp_path / "cache")
     result = cli("study", "catalogue", *words, env=env)
-    assert result.status == (0 if said == "right" else 1)
+    assert result.status == (0 if said == "ok" else 1)
     assert said in result.out
