@@ -44,22 +44,22 @@ def explain_damage(path: Path) -> Iterator[None]:
         ) from error
 
 
-def connect(path: Path, schema: str, number: int, application: int = 0) -> sqlite3.Connection:
+def connect(path: Path, schema: str, number: int) -> sqlite3.Connection:
     """Open a file, creating it, its directories and its tables (IF NOT EXISTS) as needed.
 
-    number: version of the format, stored in user_version; application: stored in application_id.
+    number: version of the format, stored in user_version.
     Raises LockwrightError for a file of another format or another program.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=10, isolation_level=None)
     connection.row_factory = sqlite3.Row
-    # One statement, so that the three values are consistent.
-    version, found_application, tables = connection.execute(
+    # One statement, so that the values are consistent.
+    version, application, tables = connection.execute(
         "SELECT (SELECT user_version FROM pragma_user_version),"
         " (SELECT application_id FROM pragma_application_id),"
         " (SELECT count(*) FROM sqlite_master)"
     ).fetchone()
-    if tables and (version == 0 or found_application != application):
+    if tables and (version == 0 or application != 0):
         raise LockwrightError(
             f"{path} is a database of another program or command", "name another file with --db"
         )
@@ -69,10 +69,7 @@ def connect(path: Path, schema: str, number: int, application: int = 0) -> sqlit
             "name another file with --db",
         )
     # Another process may have created the tables meanwhile.
-    connection.executescript(
-        f"BEGIN IMMEDIATE; {schema} PRAGMA application_id = {application};"
-        f" PRAGMA user_version = {number}; COMMIT;"
-    )
+    connection.executescript(f"BEGIN IMMEDIATE; {schema} PRAGMA user_version = {number}; COMMIT;")
     return connection
 
 

@@ -11,9 +11,7 @@ from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
 from lockwright.compare.plan import UNSPECIFIED, Plan
-from lockwright.preload.locks import BASELINE
 
-from lockwright_lab.study.campaign import plan as campaign
 from lockwright_lab.study.campaign.local_machine import (
     Folders,
     LocalMachine,
@@ -21,7 +19,7 @@ from lockwright_lab.study.campaign.local_machine import (
     default_name,
     missing,
 )
-from lockwright_lab.study.campaign.plan import EACH, NO_PINNING, Member
+from lockwright_lab.study.campaign.plan import one_program
 from lockwright_lab.study.program.entry import LOWER, OUTPUT, Program
 from lockwright_lab.study.program.placeholders import Placeholders
 
@@ -94,11 +92,8 @@ def real_program(
         raise LockwrightError(
             f"--metric cannot read the figure of {program.name}", "choose another program"
         )
-    threads = min(max(threads, program.least), program.most)
-    member = Member(program, scale)
-    plan = campaign.Plan(
-        "", (BASELINE,), (member,), (threads,), (), (NO_PINNING,), 1, 0, 1, 1.0, 1, EACH
-    )
+    plan = one_program(program, threads, scale)
+    (member,), (threads,) = plan.members, plan.threads
     base = folders.runs_of(program)
     base.mkdir(parents=True, exist_ok=True)
     with (

@@ -241,31 +241,17 @@ def _check(programs: "list[Program]", everything: bool, scale: float, cache: Pat
 
 def _checked(program: "Program", scale: float, cache: Path | None) -> tuple[str, str]:
     """Return the problem of a run, or "", and its figures as text."""
-    from lockwright.preload.locks import BASELINE, RWLOCK
+    from lockwright.preload.locks import RWLOCK
 
     from lockwright_lab.commands.common.folders import folders
     from lockwright_lab.study.campaign.local_machine import LocalMachine, default_name
-    from lockwright_lab.study.campaign.plan import EACH, NO_PINNING, Configuration, Member, Plan
+    from lockwright_lab.study.campaign.plan import one_program
 
-    threads = min(max(_THREADS, program.least), program.most)
-    member = Member(program, scale)
-    plan = Plan(
-        "",
-        (BASELINE,),
-        (member,),
-        (threads,),
-        (),
-        (NO_PINNING,),
-        1,
-        0,
-        1,
-        1.0,
-        1,
-        EACH,
-        settings={RWLOCK: _COUNTED_RWLOCK},
-    )
+    plan = one_program(program, _THREADS, scale, {RWLOCK: _COUNTED_RWLOCK})
+    (configuration,) = plan.configurations()
+    threads = configuration.threads
     with LocalMachine(default_name(), plan, folders(cache, None)) as local:
-        probe = local.probe(Configuration(program.name, "", threads, 0, NO_PINNING))
+        probe = local.probe(configuration.setting)
     problem = "" if probe.finished else probe.note
     if "counts" not in probe.details:
         return problem, ""

@@ -2,11 +2,16 @@
 several."""
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lockwright_lab.commands.common.folders import OPTIONS, folders
+
+if TYPE_CHECKING:
+    from lockwright_lab.study.campaign.certificates import Certificates
 
 _PATH = click.Path(path_type=Path)
 _TLS = {
@@ -17,12 +22,20 @@ _TLS = {
 
 
 def _tls(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options of TLS, which arrive as `tls_ca`, `tls_cert` and `tls_key`."""
+    """Add the options of TLS, which arrive as `certificates`; None without any of them."""
+
+    @wraps(command)
+    def with_certificates(
+        tls_ca: Path | None, tls_cert: Path | None, tls_key: Path | None, **values: Any
+    ) -> int:
+        from lockwright_lab.study.campaign.certificates import certificates
+
+        return command(certificates=certificates(tls_ca, tls_cert, tls_key), **values)
+
     for name, description in reversed(_TLS.items()):
-        command = click.option(f"--tls-{name}", type=_PATH, metavar="FILE", help=description)(
-            command
-        )
-    return command
+        option = click.option(f"--tls-{name}", type=_PATH, metavar="FILE", help=description)
+        with_certificates = option(with_certificates)
+    return with_certificates
 
 
 @click.command("run")
@@ -54,9 +67,7 @@ def run(
     work: Path | None,
     scheduler: str | None,
     patience: float,
-    tls_ca: Path | None,
-    tls_cert: Path | None,
-    tls_key: Path | None,
+    certificates: "Certificates | None",
 ) -> int:
     """Run the programs of a study under its locks, and store the results.
 
@@ -69,12 +80,10 @@ def run(
     from lockwright.preload import locks
 
     from lockwright_lab.study.campaign import plan as plans
-    from lockwright_lab.study.campaign.certificates import certificates
     from lockwright_lab.study.campaign.conduct import Place, conduct
     from lockwright_lab.study.campaign.preview import preview, refuse_missing
 
-    chosen = certificates(tls_ca, tls_cert, tls_key)
-    if chosen and scheduler is None:
+    if certificates and scheduler is None:
         raise click.UsageError("--tls-ca, --tls-cert and --tls-key need --scheduler")
     wanted = plans.read(study, locks.registry())
     path = db or study.with_suffix(".sqlite")
@@ -84,7 +93,7 @@ def run(
         return 0
     if scheduler is None and not (skip_missing or wanted.everything):
         refuse_missing(wanted)
-    place = Place(machine, folders(cache, work), scheduler, patience, chosen)
+    place = Place(machine, folders(cache, work), scheduler, patience, certificates)
     return conduct(wanted, path, place)
 
 
@@ -99,9 +108,7 @@ def worker(
     machine: str | None,
     cache: Path | None,
     work: Path | None,
-    tls_ca: Path | None,
-    tls_cert: Path | None,
-    tls_key: Path | None,
+    certificates: "Certificates | None",
 ) -> int:
     """Make runs of studies on this machine, one at a time, for a Dask scheduler.
 
@@ -111,10 +118,8 @@ def worker(
     """
     from lockwright.base.errors import LockwrightError
 
-    from lockwright_lab.study.campaign.certificates import certificates
     from lockwright_lab.study.campaign.local_machine import default_name
 
-    chosen = certificates(tls_ca, tls_cert, tls_key)
     try:
         import distributed  # noqa: F401
     except ImportError as error:
@@ -124,4 +129,4 @@ def worker(
         ) from error
     from lockwright_lab.study.campaign import remote
 
-    return remote.serve(address, machine or default_name(), folders(cache, work), chosen)
+    return remote.serve(address, machine or default_name(), folders(cache, work), certificates)

@@ -160,6 +160,28 @@ class Plan:
         return json.dumps(msgspec.to_builtins(self), sort_keys=True)
 
 
+def one_program(
+    program: Program, threads: int, scale: float, settings: Mapping[str, str] | None = None
+) -> Plan:
+    """Return the plan of a run of a program under BASELINE, with as many of the threads as it can
+    have. settings: environment variables."""
+    return Plan(
+        name="",
+        locks=(BASELINE,),
+        members=(Member(program, scale),),
+        threads=(min(max(threads, program.least), program.most),),
+        nodes=(),
+        pinning=(NO_PINNING,),
+        runs=1,
+        warmup=0,
+        most_runs=1,
+        spread=1.0,
+        seed=1,
+        machines=EACH,
+        settings=settings or {},
+    )
+
+
 class _File(Table, frozen=True):
     """The file of a study; docs/lab/study.md describes the keys. programs: of the catalogue;
     program: entries, or changes of the catalogue's. None: the default depends on other keys."""
