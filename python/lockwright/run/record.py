@@ -6,7 +6,6 @@ FINISHED = "finished"
 TIMEOUT = "timeout"
 FAILED = "failed"
 NO_METRIC = "no metric"
-OUTCOMES = (FINISHED, TIMEOUT, FAILED, NO_METRIC)
 
 
 def describe_status(status: int) -> str:

@@ -49,9 +49,11 @@ class StudyFile:
         Raises LockwrightError if another one does."""
         is_resumed = self._stored is not None
         if self._stored is None:
-            self._stored = self.store.begin(KIND, declare(self._plan).plan(), {})
-        else:
-            self.store.adopt(self._stored)
+            self.store.begin(KIND, declare(self._plan).plan(), {})
+            # Another process may have begun one meanwhile.
+            self._stored = self.store.all_of(KIND)[0]
+            self._check_plan(self._stored)
+        self.store.adopt(self._stored)
         known = {run.slot for run in self.runs() if not run.machine}
         for run in left_out_everywhere(self._plan):
             if run.slot not in known:

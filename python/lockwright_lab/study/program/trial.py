@@ -27,7 +27,6 @@ CRASHED, WRONG, LEFT_OUT = "crashed", "wrong", "left out"
 SLOW, HUNG = "slow", "hung"
 """Outcomes of runs that did not end in time: locks were taken until the end, or not."""
 UNENDED = (record.TIMEOUT, SLOW, HUNG)
-OUTCOMES = (*record.OUTCOMES, CRASHED, WRONG, LEFT_OUT, SLOW, HUNG)
 _PORT_IN_USE = "ddress already in use"
 _PORTS = 5
 """Number of ports that are tried for a server if other programs take them."""
@@ -42,11 +41,12 @@ _POLL = 0.01
 class Result:
     """The result of a run.
 
-    outcome: one of OUTCOMES; note: why it is not finished; value, latency: in the metric's unit,
-    None unless finished. wall: seconds of the measured command; elapsed: of the entire run. user,
-    system: CPU seconds of all processes of the run during the measured command; others: the share
-    of all processors that other programs used then; status: a wait status; sums: SHA-256 of the
-    outputs that must be the same under every lock.
+    outcome: FINISHED, TIMEOUT, FAILED, NO_METRIC, or one of the words above; note: why it is not
+    finished; value, latency: in the metric's unit, None unless finished. wall: seconds of the
+    measured command; elapsed: of the entire run. user, system: CPU seconds of all processes of the
+    run during the measured command; others: the share of all processors that other programs used
+    then; status: a wait status; sums: SHA-256 of the outputs that must be the same under every
+    lock.
     """
 
     outcome: str
