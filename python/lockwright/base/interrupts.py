@@ -1,7 +1,7 @@
 """Signals that stop a long command, which then prints a summary: Ctrl-C, SIGTERM and SIGHUP."""
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
@@ -35,13 +35,3 @@ def stop_on_signals() -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
-
-
-def until_stopped(work: Callable[[], object]) -> Stopped | None:
-    """Call `work`, and return the signal that interrupted it, or None."""
-    try:
-        with stop_on_signals():
-            work()
-    except Stopped as stopped:
-        return stopped
-    return None

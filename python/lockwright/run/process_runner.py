@@ -9,7 +9,6 @@ programs in the foreground are run by `foreground`.
 import contextlib
 import json
 import math
-import os
 import shutil
 import signal
 import subprocess
@@ -189,14 +188,6 @@ class ProcessRunner:
     def pid(self) -> int:
         """The supervisor's process id: the parent of all started processes."""
         return self._supervisor().pid
-
-    @property
-    def seconds_used(self) -> float:
-        """CPU time of the supervisor, and of its children that have ended."""
-        if self._process is None or not self._is_open:
-            return 0.0
-        fields = Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b")")[2].split()
-        return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
     @property
     def is_open(self) -> bool:

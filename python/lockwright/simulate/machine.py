@@ -235,17 +235,6 @@ class Machine:
     def cores(self) -> int:
         return self.processors // int(self.figures["shape.threads_per_core"])
 
-    def with_nodes(self, nodes: int) -> "Machine":
-        """Return the part of the machine with its first nodes, from 1 to all. A package that would
-        be cut is whole, unless it is the only one."""
-        of_package = int(self.figures["shape.nodes_per_package"])
-        shape = {
-            "shape.packages": float(math.ceil(nodes / of_package)),
-            "shape.nodes_per_package": float(min(nodes, of_package)),
-        }
-        part = replace(self, figures={**self.figures, **shape})
-        return replace(part, two_hops=tuple(p for p in self.two_hops if max(p) < part.nodes))
-
     def range_ends(self) -> list[tuple[str, "Machine"]]:
         """Return the machine at the lowest and the highest value of each range, with labels such as
         `kernel.wake_ns = 1200`. The costs of all accesses over one distance change together."""
