@@ -49,7 +49,7 @@ _GROUPS = ("bench", "study")
 def resume_command(*added: str) -> str:
     """Return this command line with the options `added` after the subcommand."""
     words = sys.argv[1:]
-    depth = 2 if words[0] in _GROUPS else 1
+    depth = 2 if words[:1] and words[0] in _GROUPS else 1
     return shlex.join([*invocation.command_words(), *words[:depth], *added, *words[depth:]])
 
 

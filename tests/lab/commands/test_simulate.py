@@ -302,7 +302,9 @@ def test_bad_requests(cli: Cli, tmp_path: Path) -> None:
     cli(*short, "--locks", "fuetx").refuses("no lock is named 'fuetx'", "did you mean 'futex'?")
     cli(*short, "--workload", "lockbnech").refuses("did you mean 'lockbench'?")
     cli(*short, "--set", "speed=3").refuses("has no parameter 'speed'")
-    cli(*short, "--set", "section-cycles=x", "--locks", "futex").refuses("is not a number")
+    cli(*short, "--set", "section-cycles=x", "--locks", "futex").refuses(
+        "--section-cycles", "'x'", "give it a number"
+    )
     cli("simulate", "--threads", "0").refuses("--threads")
     cli("simulate", "--threads", "70000", "--locks", "futex").refuses("1 to 65536")
     cli(*short, "--trace", tmp_path / "t.json").refuses("--trace shows one lock of the list")

@@ -15,9 +15,10 @@ from lockwright.experiment import (
     Experiment,
     Figure,
     Outcome,
+    Runs,
     TableOf,
 )
-from lockwright.experiment.report import Report
+from lockwright.experiment.report import Report, failures
 from lockwright.experiment.rules import KeepUp
 from lockwright.preload.locks import BASELINE
 from lockwright.simulate import machine as machines
@@ -152,9 +153,13 @@ def _report(
         tables.lost_grid(verdicts),
         tables.ablation_grid(verdicts, lock),
     ]
+    # That another lock does not survive a load is a result, shown by its absence there.
+    failed = failures(Runs(run for run in usual.runs if run.contender == lock))
     return replace(
         usual,
         title=title,
+        failures=failed,
+        warnings=[*usual.warnings, *(each for each in usual.failures if each not in failed)],
         grids=[each for each in grids if each is not None],
         page_grids=[tables.details_grid("All cells", verdicts)],
         legend=[(each.heading, each.definition) for each in tables.COLUMNS],
