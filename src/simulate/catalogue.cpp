@@ -12,7 +12,7 @@ namespace {
 
 /// A workload of src/workload.
 template <class Workload>
-class on_threads : public workload {
+class on_threads final : public workload {
  public:
   explicit on_threads(const context& with) : state_{with} {
     const std::uint64_t threads = with.threads() + helpers();
