@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "catalogue.hpp"
@@ -105,6 +106,14 @@ struct load {
       refuse("option '--then-threads' needs '--period-us'");
     }
     start_hogs(given.count("hogs"));
+  }
+
+  load(const load&) = delete;
+  load& operator=(const load&) = delete;
+  ~load() {
+    if (waker) {
+      must(pthread_join(*waker, nullptr), "pthread_join");
+    }
   }
 
   [[nodiscard]] std::uint64_t threads() const {
@@ -255,8 +264,7 @@ struct load {
   void release_waiters() {
     stop.store(true);
     if (capacity != 0) {
-      pthread_t waker;
-      must(pthread_create(&waker, nullptr, empty_queue, this), "pthread_create");
+      must(pthread_create(&waker.emplace(), nullptr, empty_queue, this), "pthread_create");
     }
   }
 
@@ -315,6 +323,8 @@ struct load {
   double ticks_per_ns = 0;
   exponential_steps gaps;
   alignas(cache_line_pair) std::atomic<bool> stop{false};
+  // Ends after the threads that it wakes, and then still unlocks the mutex.
+  std::optional<pthread_t> waker;
   // Of the bounded queue, guarded by the first mutex.
   condition not_empty;
   condition not_full;
