@@ -5,12 +5,12 @@ import json
 import os
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support import harness, leftovers, locate, tiers
+from support import harness, leftovers, locate, tiers, turns
 
 # A background job may ignore these signals, and its children inherit that; tests send them to
 # programs that they start.
@@ -69,6 +69,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chosen, others = [], items[:]
     config.hook.pytest_deselected(items=others)
     items[:] = chosen
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Wait for the test's turn, which is no part of its time limit."""
+    with turns.turn(alone=item.get_closest_marker("alone") is not None):
+        return (yield)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -43,6 +43,7 @@ def was_disturbed(profile: record.Profile) -> bool:
     return process.cpu_user + process.cpu_system < 0.5 * runnable
 
 
+@pytest.mark.alone("a diagnosis needs the processors that the program expects")
 @pytest.mark.parametrize("name", BOTTLENECKS)
 def test_advice_names_only_the_bottleneck_of_the_program(name: str, tmp_path: Path) -> None:
     for _ in range(TRIES):
