@@ -7,20 +7,17 @@ library's run next to it; and `counting`, the details of a run under the countin
 
 import os
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from types import CodeType
 from typing import Any
 
 from lockwright.experiment import (
     FAILED,
     FINISHED,
     TIMEOUT,
-    Cell,
     Contender,
-    Experiment,
-    Figure,
     Outcome,
-    TableOf,
 )
 from lockwright.machine import pinning
 from lockwright.run import bench_program
@@ -177,45 +174,6 @@ def _with(own: Outcome, other: Outcome, name: str, **details: object) -> Outcome
     return replace(own, wall=wall, details={**own.details, **details, "problems": problems})
 
 
-def experiment(
-    workload: str,
-    common: Common,
-    figures: Sequence[Figure],
-    tables: Sequence[TableOf],
-    options: Mapping[str, object],
-    cells: Sequence[Cell] = (Cell(""),),
-    *,
-    make: Callable[[Call], Outcome] = Call.run,
-    first: Callable[[], Mapping[str, Any]] = dict,
-    **more: Any,
-) -> Experiment:
-    """Return the experiment of a workload. options: of the measuring program, in addition to those
-    of each cell and to those that `first` returns; more: further fields of `Experiment`."""
-    known: dict[str, Any] = {}
-
-    def run(cell: Cell, contender: Contender, number: int) -> Outcome:
-        arguments = {**options, **known, **cell.options}
-        return make(Call(contender, number, workload, arguments, common.timeout))
-
-    fields: dict[str, Any] = {
-        "contenders": contenders(common.chosen),
-        "settings": {**options, "timeout": common.timeout},
-        "help": f"lockwright bench {workload} --help",
-        **more,
-    }
-    return Experiment(
-        workload,
-        cells,
-        figures=figures,
-        run=run,
-        rounds=common.runs,
-        tables=tables,
-        first=first,
-        known=known,
-        **fields,
-    )
-
-
 def in_pair(round_number: int, makes: Mapping[str, Callable[[], Outcome]]) -> Outcome:
     """Make two runs one after the other, and return their outcome, whose details have those of each
     by its name. The order alternates from round to round, so that a drift affects both equally. The
@@ -239,7 +197,8 @@ def of(form: str, figure: Value) -> Value:
     """Return a figure of one run of a pair that has finished."""
 
     def value(made: Outcome) -> float | None:
-        return figure(replace(made, details=made.details[form])) if made.finished else None
+        details = made.details.get(form) if made.finished else None
+        return None if details is None else figure(replace(made, details=details))
 
     return value
 
@@ -271,17 +230,36 @@ def line(made: Outcome, kind: str, of: str = "lines") -> Line | None:
     return next((each for each in made.details.get(of, ()) if each.get("kind") == kind), None)
 
 
-def field(kind: str, name: str, per: str | None = None, factor: float = 1.0) -> Value:
-    """Return a figure: a field of the line of a kind, divided by another field of it."""
+def field(text: str) -> Value:
+    """Return a figure: the median of an expression over all lines of a kind; None if no line has
+    it. text: such as `measured: acquisitions / seconds`. The kind `latency` is followed by that of
+    the times; `counting` are the counts of the counting run and its last line."""
+    kind, _, expression = text.partition(": ")
+    code = compile(expression, text, "eval")
 
     def value(made: Outcome) -> float | None:
-        found = line(made, kind)
-        if found is None or name not in found:
-            return None
-        divisor = 1.0 if per is None else number(found, per)
-        return factor * number(found, name) / divisor if divisor else None
+        values = [_evaluated(code, fields) for fields in _fields(made, kind)]
+        known = [each for each in values if each is not None]
+        return statistics.median(known) if known else None
 
     return value
+
+
+def _fields(made: Outcome, kind: str) -> Iterator[Line]:
+    if kind == "counting":
+        counting = Outcome(details=made.details.get("counting", {}))
+        yield {**(line(counting, "final") or {}), **(counting.details.get("counts") or {})}
+    kind, _, what = kind.partition(" ")
+    for each in made.details.get("lines", ()):
+        if each.get("kind") == kind and (not what or each.get("what") == what):
+            yield {name.replace(".", "_"): known for name, known in each.items()}
+
+
+def _evaluated(code: CodeType, fields: Line) -> float | None:
+    try:
+        return float(eval(code, {"__builtins__": {}}, fields))
+    except (NameError, TypeError, ZeroDivisionError):
+        return None
 
 
 def to_libc(figure: Value) -> Value:
@@ -291,26 +269,5 @@ def to_libc(figure: Value) -> Value:
         beside = figure(replace(made, details={"lines": made.details.get("beside", ())}))
         own = figure(made)
         return own / beside if own is not None and beside else None
-
-    return value
-
-
-def over_lines(kind: str, value: Callable[[Line], float]) -> Value:
-    """Return a figure: the median over all lines of a kind."""
-
-    def of_run(made: Outcome) -> float | None:
-        values = [value(each) for each in made.details.get("lines", ()) if each["kind"] == kind]
-        return statistics.median(values) if values else None
-
-    return of_run
-
-
-def counted(name: str, per: str) -> Value:
-    """Return a figure of the counting run: a count divided by another one; None for the calls of
-    the C library's own mutex, which are not counted."""
-
-    def value(made: Outcome) -> float | None:
-        counts = made.details.get("counting", {}).get("counts") or {}
-        return counts[name] / counts[per] if name in counts and counts.get(per) else None
 
     return value

@@ -1,113 +1,78 @@
-"""The settings in which forms of a lock are compared: workloads of papers, and the cost alone."""
+"""The settings in which two runs are compared: workloads of papers, and the cost alone."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
+from lockwright.base import documents
+from lockwright.base.documents import Table
+from lockwright.base.errors import LockwrightError
 from lockwright.experiment import Cell, Column, Summary
+from lockwright.experiment.columns import term
+from lockwright.preload.locks import registry
+from lockwright.run.bench_program import LIBC
 
 from lockwright_lab.bench import runs
+from lockwright_lab.bench.measurement import Given
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A workload with its options. threads: None for one thread, else threads per processor.
+class Setting(Table, frozen=True, kw_only=True):
+    """A workload with its options.
 
-    busy: True if threads contend and have other work, as in the programs of the papers. If one
-    thread only locks and unlocks, some nanoseconds are a large share, and the setting shows the
-    cost rather than its effect on a program. usual: True if it is run by default.
+    per_core: threads per processor; 0 for one thread, whose rate shows the cost of the lock rather
+    than its effect on a program; batches: per second of a run, of a workload that is not timed.
+    value: what is measured, as of `runs.field`; is_time: lower is better. of_rwlocks: the locks are
+    reader-writer locks.
     """
 
-    name: str
     workload: str
-    threads: int | None
-    options: Mapping[str, object]
     meaning: str
-    busy: bool = True
-    usual: bool = True
+    per_core: int = 0
+    batches: int = 0
+    options: dict[str, str | int | float] = {}  # noqa: RUF012
+    value: str = "measured: operations_per_second"
+    is_time: bool = False
+    of_rwlocks: bool = False
 
-    def arguments(self) -> dict[str, object]:
-        """Return the options of the measuring program."""
-        count = 1 if self.threads is None else self.threads * runs.processors()
-        return {"threads": count, **self.options}
-
-
-def _lockbench(
-    name: str, preset: str, threads: int, meaning: str, *, usual: bool = True
-) -> Setting:
-    return Setting(name, "lockbench", threads, {"preset": preset}, meaning, usual=usual)
+    def having_threads(self) -> dict[str, str | int | float]:
+        """Return the options of the measuring program, with the number of threads."""
+        return {"threads": self.per_core * runs.processors() or 1, **self.options}
 
 
-SETTINGS = {
-    setting.name: setting
-    for setting in (
-        _lockbench(
-            "short-long",
-            "short-long",
-            1,
-            "a thread for each processor, sections up to 3.7 µs, gaps up to 366 µs (Marotta et "
-            "al., Mutable Locks, 2019, figure 3 (e))",
-        ),
-        _lockbench(
-            "short-short",
-            "short-short",
-            1,
-            "a thread for each processor, sections and gaps up to 3.7 µs (ibidem, figure 3 (a))",
-        ),
-        Setting(
-            "uncontested",
-            "uncontested",
-            None,
-            {"section-cycles": 100},
-            "one thread, sections of 100 cycles (Falsafi et al., Unlocking Energy, ATC 2016, "
-            "table 2)",
-            busy=False,
-        ),
-        Setting(
-            "empty",
-            "uncontested",
-            None,
-            {"section-cycles": 0},
-            "one thread that only locks and unlocks",
-            busy=False,
-        ),
-        _lockbench(
-            "over-subscribed",
-            "short-long",
-            4,
-            "four threads for each processor, sections up to 3.7 µs, gaps up to 366 µs (ibidem, "
-            "figure 3 (e), more threads than processors); only on request",
-            usual=False,
-        ),
-    )
-}
-"""The settings, in the order in which they are run."""
+@cache
+def settings(kind: str) -> dict[str, Setting]:
+    """Return the settings of a kind, `forms` or `costs`, by name in the order of their runs."""
+    known = documents.load(dict[str, dict[str, Setting]], Path(__file__).with_name("settings.toml"))
+    return known[kind]
 
 
-def cells(chosen: Sequence[Setting]) -> list[Cell]:
-    """Return a cell for each setting."""
-    return [Cell(each.name, {"setting": each.name}) for each in chosen]
+def terms(kind: str) -> dict[str, Sequence[Column]]:
+    """Return the meanings of the settings of a kind, for a help text."""
+    known = settings(kind).items()
+    return {"Settings:": [term(name, f"{each.meaning}.") for name, each in known]}
 
 
 def of_setting(call: runs.Call) -> runs.Call:
     """Return the run with the workload and the options of its setting, the option `setting`."""
     others = dict(call.options)
-    setting = SETTINGS[str(others.pop("setting"))]
-    return replace(call, workload=setting.workload, options={**setting.arguments(), **others})
+    setting = settings("forms")[str(others.pop("setting"))]
+    return replace(call, workload=setting.workload, options={**setting.having_threads(), **others})
 
 
 def title(cell: Cell) -> str:
     """Return the title of a setting's table."""
-    return f"{cell.name}: {SETTINGS[cell.name].meaning}"
+    return f"{cell.name}: {settings('forms')[cell.name].meaning}"
 
 
 def is_of_one_thread(cell: Cell) -> bool:
     """Return True if the rate of a cell is that of one thread."""
-    return SETTINGS[cell.name].threads is None
+    return not settings("forms")[cell.name].per_core
 
 
-def ns_more(without: str, with_: str, definition: str) -> Column:
-    """Return the column of the additional nanoseconds of an acquisition, of settings with one
-    thread. without, with_: the figures that are rates."""
+def ns_more(without: str, with_: str) -> Callable[[Summary], str]:
+    """Return the text on the additional nanoseconds of an acquisition, of settings with one thread.
+    without, with_: the figures that are rates."""
 
     def text(row: Summary) -> str:
         less, more = row.over_rounds(without), row.over_rounds(with_)
@@ -115,4 +80,16 @@ def ns_more(without: str, with_: str, definition: str) -> Column:
             return "-"
         return f"{1e9 / more.median - 1e9 / less.median:+.2f}"
 
-    return Column("ns more", definition, text)
+    return text
+
+
+def only_locks(given: Given, why: str) -> Given:
+    """Return what was given without libc. Raises LockwrightError for what is no lock of the
+    build."""
+    chosen = [each for each in given.common.chosen if each.name != LIBC]
+    for each in chosen:
+        if each.name not in registry().names:
+            raise LockwrightError(f"'{each.name}' {why}", "give locks that 'lockwright list' shows")
+    if not chosen:
+        raise LockwrightError(f"'{LIBC}' {why}", "name locks with --locks")
+    return replace(given, common=replace(given.common, chosen=chosen))

@@ -1,41 +1,51 @@
 """`bench profile-cost`: rounds of which a run has no figure."""
 
+from dataclasses import replace
+
 import pytest
-from lockwright.experiment import Runs, carry_out
-from lockwright.run.bench_program import LIBC, Outcome
+from lockwright.experiment import TIMEOUT, Outcome, Runs, carry_out
 from lockwright_lab.bench import profile_cost, runs
-from lockwright_lab.bench.profile_cost import Form, Setting
-from lockwright_lab.bench.runs import Common
+from lockwright_lab.bench.profile_cost import PROFILE_COST, PROFILED
+from lockwright_lab.bench.runs import Call, Common
+from lockwright_lab.bench.settings import settings
 
 
 def _measured(monkeypatch: pytest.MonkeyPatch, broken: Outcome) -> Runs:
     """Return the runs of three rounds. In the setting "saturated", the profiled runs of the first
     two have the outcome `broken`, and in the second the run beside it, too."""
-    made = {"saturated": 0, LIBC: 0}
 
-    def outcome_of(form: Form, setting: Setting, *_: object) -> Outcome:
-        if form.is_profiled and setting.name == "saturated":
-            made["saturated"] += 1
-            if made["saturated"] <= 2:
-                return broken
-        if form.subject.name == LIBC and setting.name == "saturated":
-            made[LIBC] += 1
-            if made[LIBC] == 2:
-                return broken
-        time = 11.0 if form.is_profiled else 10.0
-        value = time if setting.is_time else 1e9 / time
-        return Outcome(lines=[{"kind": setting.kind, setting.metric: value}])
+    made: dict[tuple[str, str], int] = {}
 
-    monkeypatch.setattr(profile_cost, "_run", outcome_of)
-    monkeypatch.setattr(runs, "pinned", dict)
-    return carry_out(profile_cost.profile_cost(Common([], 3, 1.0), 0.1))
+    def outcome_of(call: Call) -> Outcome:
+        key = call.contender.name, f"{call.workload} {call.options}"
+        made[key] = number = made.get(key, 0) + 1
+        is_profiled = call.contender.name == PROFILED
+        if call.workload == "lockbench" and call.options["preset"] == "short-short":
+            is_saturated = call.options["threads"] == runs.processors()
+            if is_saturated and number in {PROFILED: (1, 2), "libc": (2,)}.get(key[0], ()):
+                return broken
+        time = 11.0 if is_profiled else 10.0
+        fields = {"operations_per_second": 1e9 / time, "reads_per_second": 1e9 / time}
+        fields |= {"median_ns_per_pair": time}
+        kind = "result" if call.workload == "uncontended" else "measured"
+        if call.options.get("read-percent") == 100:
+            fields["read_pair_ns"] = time
+        return Outcome(details={"lines": [{"kind": kind, **fields}], "others": None})
+
+    monkeypatch.setattr(profile_cost, "measure", outcome_of)
+    measurement = replace(PROFILE_COST, first=dict)
+    given = measurement.given(Common([], 3, 1.0), {"seconds": 0.1})
+    return carry_out(measurement.experiment(given))
 
 
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [
-        (Outcome(failure="killed after 20 s", timed_out=True), "killed after 20 s"),
-        (Outcome(lines=[{"kind": "measured", "operations_per_second": 0.0}]), "no operation"),
+        (Outcome(TIMEOUT, note="killed after 20 s"), "killed after 20 s"),
+        (
+            Outcome(details={"lines": [{"kind": "measured", "operations_per_second": 0}]}),
+            "no operation",
+        ),
     ],
 )
 def test_a_round_without_a_figure_is_left_out_and_named(
@@ -46,7 +56,7 @@ def test_a_round_without_a_figure_is_left_out_and_named(
         f"saturated: round 1 is left out; the run of profiled: {reason}",
         f"saturated: round 2 is left out; the run of libc: {reason}; the run of profiled: {reason}",
     ]
-    for setting in profile_cost.SETTINGS:
-        costs = made.values("Cost of profiling", setting.name, "cost_percent")
-        assert len(costs) == (1 if setting.name == "saturated" else 3)
+    for name in settings("costs"):
+        costs = made.values("Cost of profiling", name, "cost_percent")
+        assert len(costs) == (1 if name == "saturated" else 3)
         assert list(costs.values()) == pytest.approx([10] * len(costs))

@@ -126,11 +126,11 @@ def test_the_figures_of_a_simulation_are_those_of_a_measurement() -> None:
         "per joule": 100_000,
     }
     outcome = outcome_of(line)
-    figures = {name: STATISTICS[name].value(outcome) for name in expected}
+    figures = {name: STATISTICS[name].of(outcome) for name in expected}
     assert figures == pytest.approx(expected)
     empty = outcome_of({**line, "lwss_windows": 0, "handed_over": 0, "operations": 0})
     for name in ("lwss", "handover", "acquisitions per message", "per joule"):
-        assert STATISTICS[name].value(empty) is None
+        assert STATISTICS[name].of(empty) is None
 
 
 def test_findings_are_counted_among_those_that_can_be_expressed() -> None:

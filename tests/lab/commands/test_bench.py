@@ -12,7 +12,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.experiment import Contender, Outcome
 from lockwright.preload import locks
 from lockwright.run import bench_program as bench_run
-from lockwright_lab.bench import footprint, runs
+from lockwright_lab.bench import cost, runs
 from support.processes import assert_refused, captured, running
 
 LOCKS = ["ttas", "mcs-stp"]
@@ -112,10 +112,10 @@ def test_footprint_is_that_of_the_traits(measure: Any, all_locks: list[dict[str,
 def test_footprint_limits_its_memory(all_locks: list[dict[str, Any]], libdir: Path) -> None:
     """A lock with a large state is measured with as many mutexes as fit."""
     for lock in locks.Registry(libdir, all_locks):
-        most = footprint.most_mutexes(bench_run.Subject(lock.name, lock=lock))
+        most = cost.most_mutexes(bench_run.Subject(lock.name, lock=lock))
         assert most * lock.bytes_per_mutex_outside <= 4 << 30
         assert most >= 100_000
-    assert footprint.most_mutexes(bench_run.Subject("libc")) > 1 << 40
+    assert cost.most_mutexes(bench_run.Subject("libc")) > 1 << 40
 
 
 def test_no_lock_has_memory_for_each_mutex_and_thread(

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,12 @@ def test_remarks_on_a_comparison() -> None:
         for run in runs_of(*each):
             made.add(run)
     chosen = [Subject(name) for name in "abcd"]
-    experiment = quiet_and_hot.plan(Common(chosen, 3, 5.0), {}, quiet_and_hot.Choice())
+    measurement = quiet_and_hot.QUIET_AND_HOT
+    options = {name: each.default for name, each in measurement.file.options.items()}
+    given = replace(
+        measurement.given(Common([Subject("ttas")], 3, 5.0), options), common=Common(chosen, 3, 5.0)
+    )
+    experiment = measurement.experiment(given)
     message = experiment.remarks(experiment.summaries(made))
     assert message == [
         "The best single lock is c: it takes 0.501 times as long as the plan, "

@@ -128,14 +128,14 @@ def _side_figures(claim: Claim, results: Results, side: Side, point: Options) ->
     """Return the statistic of one side by round, without values that are not positive."""
     by_lock = []
     for case in claim.cases_of(side, point):
-        figures = results.over_rounds(case, claim.figure.value)
+        figures = results.over_rounds(case, claim.figure.of)
         by_lock.append({number: figure for number, figure in figures.items() if figure > 0})
     if len(by_lock) > 1 and side.aggregate == Aggregate.MEAN:
         common = set.intersection(*(set(figures) for figures in by_lock))
         return {
             number: statistics.fmean(figures[number] for figures in by_lock) for number in common
         }
-    best = min if claim.figure.lower_is_better else max
+    best = min if claim.figure.lower else max
     # The best median, and not the best of each round, which is biased.
     return best(
         (figures for figures in by_lock if figures),
@@ -180,7 +180,7 @@ def _reason(verdict: Verdict, claim: Claim, low: float, high: float) -> str:
 
 def _missing_figures(claim: Claim, results: Results) -> str:
     without = [
-        case.label() for case in claim.cases() if not results.over_rounds(case, claim.figure.value)
+        case.label() for case in claim.cases() if not results.over_rounds(case, claim.figure.of)
     ]
     if not without:
         return "No round gave a figure above 0 for all cases of the claim."

@@ -16,7 +16,7 @@ from lockwright_lab.bench.claims import show
 from lockwright_lab.bench.claims.claim import Claim, all_cases
 from lockwright_lab.bench.claims.evaluate import Machine, evaluate, obstacle
 
-RATE = Figure("rate", "1/s", value=runs.field("measured", "operations_per_second"))
+RATE = Figure("rate", "1/s", value=runs.field("measured: operations_per_second"))
 """The figure of most claims, for the page; the others are computed from the lines of a run."""
 
 _TO_END = 5.0

@@ -163,7 +163,7 @@ def _real(
     }
     timeout = lengths.timeout + SETUP_SECONDS.get(cell.workload, 0.0)
     made = runs.measure(contender, cell.workload, options, timeout)
-    rate = runs.field("measured", "operations_per_second")(made)
+    rate = runs.field("measured: operations_per_second")(made)
     # Threads that poll in a queue may end late after the measurement.
     return _with_rate(made, 0.0 if made.ended == FAILED else rate or 0.0)
 

@@ -4,8 +4,9 @@ import click
 from lockwright.commands.common.groups import Group
 
 from lockwright_lab.bench.catalogue import catalogue
-from lockwright_lab.commands.bench import measurements, paired
+from lockwright_lab.bench.declared import MEASUREMENTS
 from lockwright_lab.commands.bench.claims import claims
+from lockwright_lab.commands.bench.experiments import command_of
 from lockwright_lab.commands.bench.predictions import command as predictions
 from lockwright_lab.commands.bench.regret import command as regret
 from lockwright_lab.commands.bench.simulator import command as simulator
@@ -53,12 +54,7 @@ def bench() -> None:
     """
 
 
-for each in (*measurements.COMMANDS, *paired.COMMANDS):
+for each in (*map(command_of, MEASUREMENTS), claims, tune, regret, simulator, predictions):
     bench.add_command(each)
-bench.add_command(claims)
-bench.add_command(tune)
-bench.add_command(regret)
-bench.add_command(simulator)
-bench.add_command(predictions)
 
 command = bench

@@ -1,15 +1,17 @@
-"""The commands of the measurements that are declared as experiments."""
+"""The commands of measurements: their options by their declarations."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce, wraps
+from functools import partial, reduce
 from typing import Any
 
 import click
-from lockwright.commands.common import grammar
+from lockwright.base.errors import LockwrightError
+from lockwright.commands.common import complete, grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
 from lockwright.commands.common.options import (
     meter_options,
+    name_list,
     number_list,
     other_libraries,
     preload_option,
@@ -22,71 +24,88 @@ from lockwright.machine.meters import Meters
 from lockwright.preload.locks import registry
 from lockwright.run.bench_program import Subject, metered, subjects
 
-from lockwright_lab.bench.runs import BEFORE_AND_AFTER, Common, processors
+from lockwright_lab.bench.measurement import Measurement, Option
+from lockwright_lab.bench.runs import BEFORE_AND_AFTER, Common
 
 Declare = Callable[..., Experiment]
 """A function of `Common` and the own options of a measurement, by their names."""
 
+Decorator = Callable[..., Any]
 
-def measurement(
+
+def command_of(measurement: Measurement) -> click.Command:
+    """Return the command of a declared measurement."""
+    file = measurement.file
+    own = [_option(name, each) for name, each in file.options.items()]
+
+    def declare(common: Common, **values: Any) -> Experiment:
+        named = {name: values[name.replace("-", "_")] for name in file.options}
+        return measurement.experiment(measurement.given(common, named))
+
+    terms = [definitions(columns, heading) for heading, columns in measurement.terms.items()]
+    return command(
+        measurement.name,
+        declare,
+        "\n\n".join([file.summary, *file.more, *terms]),
+        measurement.columns,
+        file.rounds,
+        file.locks,
+        own=own,
+        timeout=file.timeout,
+        with_locks=file.with_locks,
+        with_meters=file.with_meters,
+    )
+
+
+def command(
+    name: str,
+    declare: Declare,
+    help_text: str,
     columns: Sequence[Column],
-    runs: int,
-    default_locks: Sequence[str] | None = None,
+    rounds: int,
+    default_locks: Sequence[str] | None,
     *,
-    help_text: str = "",
-    timeout: float | None = 30.0,
+    own: Sequence[Decorator] = (),
+    timeout: float = 0.0,
     with_locks: bool = True,
     with_meters: bool = True,
-) -> Callable[[Declare], click.Command]:
-    """Return a decorator that makes the command of an experiment, which has the decorated
-    function's name and own options. default_locks: None for all; help_text: by default the
-    function's; timeout: None for one by the length of a run; with_meters: whether the runs can have
-    meters, and can be of other libraries."""
-    options = _shared_options(runs, default_locks, timeout, with_locks, with_meters)
-
-    def decorate(declare: Declare) -> click.Command:
-        @wraps(declare)
-        def command(
-            request: Request,
-            runs: int,
-            timeout: float | None,
-            locks: str | None = None,
-            energy: bool = False,
-            counters: bool = False,
-            **own: Any,
-        ) -> None:
-            chosen = _subjects(locks, default_locks) if with_locks else []
-            experiment = declare(Common(chosen, runs, timeout or 0.0), **own)
-            meters = Meters(energy=energy, counters=counters)
-            if meters.wanted:
-                experiment = replace(experiment, meters=meters, around=lambda: metered(meters))
-            click.get_current_context().exit(conduct(experiment, request))
-
-        command.__doc__ = f"{help_text or declare.__doc__}\n\n{definitions(columns)}"
-        decorated = reduce(lambda inner, option: option(inner), reversed(options), command)
-        return click.command(declare.__name__.replace("_", "-"))(decorated)
-
-    return decorate
-
-
-def _shared_options(
-    runs: int,
-    default_locks: Sequence[str] | None,
-    timeout: float | None,
-    with_locks: bool,
-    with_meters: bool,
-) -> list[Callable[..., Any]]:
+) -> click.Command:
+    """Return the command of an experiment. own: its options; default_locks: None for all; timeout:
+    0 for one by the length of a run; with_meters: whether the runs can have meters, and can be of
+    other libraries."""
     named = ", ".join(default_locks) if default_locks else "all"
     beside = " to measure beside libc, or 'libc' alone" if with_meters else ""
     text = True if timeout else f"time of a run + {BEFORE_AND_AFTER:g}"
-    return [
-        *((grammar.locks(named, beside=beside),) if with_locks else ()),
-        *((preload_option(expose_value=False, callback=store_value),) if with_meters else ()),
-        grammar.runs(runs),
-        grammar.timeout(timeout, default_text=text),
+    options: list[Decorator] = [
+        *([grammar.locks(named, beside=beside)] if with_locks else []),
+        *([preload_option(expose_value=False, callback=store_value)] if with_meters else []),
+        grammar.runs(rounds),
+        grammar.timeout(timeout or None, default_text=text),
         experiment_options,
-        *(meter_options() if with_meters else ()),
+        *(meter_options() if with_meters else []),
     ]
+
+    def run(
+        request: Request,
+        runs: int,
+        timeout: float | None,
+        locks: str | None = None,
+        energy: bool = False,
+        counters: bool = False,
+        **values: Any,
+    ) -> None:
+        chosen = _subjects(locks, default_locks) if with_locks else []
+        seconds = values.get("seconds", 0.0) + values.get("warm_up", 0.0)
+        common = Common(chosen, runs, timeout or seconds + BEFORE_AND_AFTER)
+        experiment = declare(common, **values)
+        meters = Meters(energy=energy, counters=counters)
+        if meters.wanted:
+            experiment = replace(experiment, meters=meters, around=lambda: metered(meters))
+        click.get_current_context().exit(conduct(experiment, request))
+
+    run.__doc__ = f"{help_text}\n\n{definitions(columns)}"
+    decorated = reduce(lambda inner, option: option(inner), reversed([*options, *own]), run)
+    return click.command(name)(decorated)
 
 
 def _subjects(locks: str | None, default: Sequence[str] | None) -> list[Subject]:
@@ -95,32 +114,52 @@ def _subjects(locks: str | None, default: Sequence[str] | None) -> list[Subject]
     return subjects(locks, built, other_libraries())
 
 
-def named(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options by their names on the command line, which are the measuring program's."""
-    return {name.replace("_", "-"): value for name, value in options.items()}
+def _option(name: str, of: Option) -> Decorator:
+    """Return the option of a declaration."""
+    option, default = f"--{name}", of.default
+    if name == "seconds":
+        return grammar.seconds(float(str(default)), note=of.text)
+    if name == "warm-up":
+        return grammar.warm_up(float(str(default)))
+    match default:
+        case bool():
+            return click.option(option, is_flag=True, help=of.text)
+        case list():
+            words = ",".join(f"{each:g}" if isinstance(each, float) else each for each in default)
+            parse = partial(_list, option, of)
+            return click.option(
+                option,
+                default=words,
+                show_default=True,
+                metavar="A,B,...",
+                callback=parse,
+                help=of.text,
+            )
+        case int():
+            least = 1 if of.least is None else int(of.least)
+            most = None if of.most is None else int(of.most)
+            return grammar.integer(option, default, of.text, least=least, most=most)
+        case float():
+            return grammar.real_number(
+                option, default, of.text, metavar=of.metavar, min=of.least or 0
+            )
+    complete_lock = complete.lock if of.metavar == "LOCK" else None
+    return click.option(
+        option,
+        default=default,
+        show_default=True,
+        metavar=of.metavar,
+        shell_complete=complete_lock,
+        help=of.text,
+    )
 
 
-def numbers_option(
-    name: str,
-    default: str,
-    help_text: str,
-    *,
-    least: float = 0.0,
-    convert: Callable[[list[float]], list[Any]] = lambda values: list(dict.fromkeys(values)),
-) -> Callable[..., Any]:
-    """Return an option for a list of numbers. convert: makes the argument of the command."""
-
-    def parse(_: click.Context, __: click.Parameter, text: str) -> list[Any]:
-        return convert(number_list(text, name, least))
-
-    return click.option(name, default=default, show_default=True, callback=parse, help=help_text)
-
-
-def threads_per_core(default: str, note: str = "") -> Callable[..., Any]:
-    """Return the option for several numbers of threads, which become the argument, each once."""
-
-    def counts(factors: list[float]) -> list[int]:
-        return sorted({max(1, round(factor * processors())) for factor in factors})
-
-    text = f"Threads for each processor; a table for each number.{note}"
-    return numbers_option("--threads-per-core", default, text, least=0.001, convert=counts)
+def _list(option: str, of: Option, _: click.Context, __: click.Parameter, text: str) -> list[Any]:
+    if of.among:
+        return list(name_list(text, option, of.among))
+    values = number_list(text, option, of.least or 0.0)
+    if of.most is not None and max(values) > of.most:
+        raise LockwrightError(
+            f"{option} {max(values):g} is above {of.most:g}", f"give numbers up to {of.most:g}"
+        )
+    return values

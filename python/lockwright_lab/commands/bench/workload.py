@@ -16,13 +16,15 @@ from lockwright.run.bench_program import LIBC, Subject
 
 from lockwright_lab.bench import workload_runs
 from lockwright_lab.bench.catalogue import Catalogue, Parameter, Workload, catalogue
-from lockwright_lab.bench.handover import DEFAULT_LOCKS
-from lockwright_lab.bench.runs import BEFORE_AND_AFTER, Common
+from lockwright_lab.bench.runs import Common
 from lockwright_lab.bench.workload_runs import Request, workload_experiment
-from lockwright_lab.commands.bench.experiments import measurement
+from lockwright_lab.commands.bench.experiments import command
 
 RUNS = 5
 """Default number of runs; the papers make 3 to 11."""
+
+DEFAULT_LOCKS = ("mcs-stp", "clh-stp", "futex", "pthread")
+"""Locks that park, and the C library's mutex through the same layer."""
 
 
 def build(name: str) -> click.Command | None:
@@ -33,26 +35,20 @@ def build(name: str) -> click.Command | None:
         return None
 
     def declare(common: Common, **values: Any) -> Experiment:
-        seconds = values["seconds"] + values.get("warm_up", 0.0)
-        common = replace(
-            common,
-            chosen=common.chosen or [Subject(LIBC)],
-            timeout=common.timeout or seconds + BEFORE_AND_AFTER,
-        )
+        common = replace(common, chosen=common.chosen or [Subject(LIBC)])
         return workload_experiment(common, _request(workload, values))
 
-    declare.__name__ = name
-    make = measurement(
+    made = command(
+        name,
+        declare,
+        _help(workload),
         workload_runs.all_columns(workload),
         RUNS,
         DEFAULT_LOCKS,
-        help_text=_help(workload),
-        timeout=None,
         with_locks=workload.uses_lock,
     )
-    command = make(declare)
-    command.params[:0] = _options(workload, known)
-    return command
+    made.params[:0] = _options(workload, known)
+    return made
 
 
 def _help(workload: Workload) -> str:
@@ -217,8 +213,8 @@ def print_list(measurements: Mapping[str, click.Command]) -> None:
     console.print(
         "Lockwright's own measurements, described by 'lockwright bench NAME --help':", style="bold"
     )
-    for name, command in measurements.items():
-        terminal.print_wrapped(console, f"  {name}: ", command.get_short_help_str(200), "")
+    for name, each in measurements.items():
+        terminal.print_wrapped(console, f"  {name}: ", each.get_short_help_str(200), "")
     console.print()
     for workload in catalogue().workloads.values():
         console.print(workload.name, style="bold")
