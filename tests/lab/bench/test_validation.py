@@ -1,268 +1,175 @@
-"""The validation of the simulator: the metric, the file of its runs, and the machine file."""
-
-from __future__ import annotations
+"""The metric by which simulated and predicted locks are compared with measured ones."""
 
 from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
-from lockwright.calibrate import machine_file
-from lockwright.experiment import Run, Runs
+from lockwright.experiment import FINISHED, TIMEOUT, Run, Runs
 from lockwright.experiment.model import Slot
-from lockwright.machine.procfs import Tree
-from lockwright.machine.shape import Shape, read
-from lockwright.simulate import machine, measurement
-from lockwright_lab.bench.validation import agreement, cells, tables
-from lockwright_lab.bench.validation.cells import Cell, Rates, name_of
+from lockwright.simulate import machine
+from lockwright_lab.bench.validation import agreement, predictions, simulator, subjects
+from lockwright_lab.bench.validation.agreement import Cell, Measured
+from lockwright_lab.bench.validation.first import Folder
+from lockwright_lab.bench.validation.parts import Parts
+from lockwright_lab.study.campaign.local_machine import Folders
+from lockwright_lab.study.program.entry import OUTPUT, Metric, Program
 
-CELL = Cell("single-lock", 2)
-
-SHAPE = Shape(1, 1, 1, 2, 1, {0: (0, 0, 0, 0), 1: (0, 0, 0, 1)}, 32.0)
-
-NANOSECONDS = {
-    "clock": 0.25,
-    "null_pair": 4.0,
-    "fenced_store_hit": 17.0,
-    "rmw_hit": 5.0,
-    "rmw_with_4_loads": 7.0,
-    "load.cache": 80.0,
-    "store.cache": 89.0,
-    "rmw.cache": 86.0,
-    "rmw_after_load": 5.0,
-    "pause": 10.0,
-    "turn": 0.25,
-    "clock_read": 16.0,
-    "array_read": 1.5,
-    "memory": 80.0,
-    **{f"read_{mib}_mib": 2.0 if mib <= 4 else 30.0 for mib in (1, 2, 4, 8, 16, 32, 64)},
-    "line": 5.0,
-    "page": 21.0,
-    "sleep": 600.0,
-    "turnaround_here": 800.0,
-    "failed_wake": 100.0,
-    "failed_wait": 140.0,
-    "yield": 160.0,
-    "yield_round": 920.0,
-    "membarrier": 13000.0,
-    "slice": 4e6,
-    "wake 10 us": 10_000.0,
-    "turnaround 10 us": 20_000.0,
-    "turnaround 100 us": 21_000.0,
-    "turnaround 1000 us": 25_000.0,
-    "turnaround 10000 us": 41_000.0,
-    **{f"preempt {busy} us": 1e6 if busy < 100 else 17_000.0 for busy in machine_file.BUSY_US},
-}
+PROGRAM = Program("made", ("made", "{threads}"), Metric("wall", "", OUTPUT, "s", "lower"))
+SUBJECT = subjects.Subject("made", PROGRAM, 2)
+(CELL,) = simulator.cells(["single-lock"], [2])
 
 
-def measured(**changes: float) -> machine_file.Measured:
-    values = {name: [value] for name, value in (NANOSECONDS | changes).items()}
-    return machine_file.Measured(SHAPE, values)
+def runs(cell: str = CELL.name, **rates: tuple[float, ...]) -> Runs:
+    """Return runs that took a second at a rate of 1; 0 for one that was ended after two. `_sim` at
+    the end of a name stands for a simulation."""
+    found = Runs()
+    for name, values in rates.items():
+        for number, rate in enumerate(values, 1):
+            slot = Slot(cell, name.replace("_sim", " simulated"), number)
+            if rate:
+                found.add(Run(FINISHED, 1 / rate, {"rate": rate}, slot=slot))
+            else:
+                found.add(Run(TIMEOUT, 2.0, slot=slot))
+    return found
 
 
-def run(source: str, lock: str, number: int, rate: float) -> Run:
-    """Return a run. number: of its round, from 0."""
-    slot = Slot(CELL.name, name_of(source, lock), number + 1)
-    return Run(figures={"rate": rate} if rate else {}, slot=slot)
-
-
-def rates(real: dict[str, list[float]], simulated: dict[str, float]) -> Rates:
-    made = [
-        run("real", lock, number, rate)
-        for lock, by_round in real.items()
-        for number, rate in enumerate(by_round)
-    ]
-    made += [run("simulated", lock, 0, rate) for lock, rate in simulated.items()]
-    return Rates(Runs(made))
-
-
-def test_a_machine_file_has_the_measured_figures(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "here.toml"
-    machine_file.write(path, machine_file.document(measured()))
-    figures = machine.load(str(path)).figures
-    assert figures["clock.ghz"] == 4
-    assert figures["store.cache_ns"] == 89 - 17
-    assert figures["line.migratory"] == 1
-    # Four loads take 2 ns beside a change, and a cycle is 0.25 ns.
-    assert figures["hit.load_cycles"] == 2
-    assert figures["call.least_ns"] == 2
-    # Half a round of 920 less a yield of 160.
-    assert figures["kernel.switch_ns"] == 300
-    assert figures["kernel.sleep_ns"] == 600 - 300
-    assert figures["kernel.wake_ns"] == 800 - 300
-    assert figures["kernel.interrupt_ns"] == 10_000 - 50 - 500
-    assert figures["kernel.interrupt_latency_ns"] == 20_000 - 800
-    assert figures["kernel.idle_exit_us"] == 16
-    assert figures["kernel.wake_preempts_us"] == 100
-    assert figures["kernel.slice_us"] == 700 * 2
-    assert figures["kernel.tick_us"] > 0
-    assert figures["kernel.fair"] == 1
-    assert "quartiles" in machine.load(str(path)).sources["rmw"]
-
-
-@pytest.mark.parametrize("number", ["", "measurement = 1\n", "measurement = 3\n"])
-def test_figures_of_another_measurement_are_refused(number: str, tmp_path: Path) -> None:
-    """Files had no number at first. A file that is like such a one has its figures."""
-    written = machine_file.document(measured())
-    current = f"measurement = {measurement.CURRENT}\n"
-    assert current in written
-    path, beside = tmp_path / "old.toml", tmp_path / "beside.toml"
-    path.write_text(written.replace(current, number))
-    beside.write_text('like = "./old.toml"\ntitle = "a machine"\n')
-    for each in (path, beside):
-        with pytest.raises(LockwrightError, match=r"old\.toml has figures") as refused:
-            machine.load(str(each))
-        assert "lockwright calibrate --machine" in refused.value.todo
-
-
-def test_figures_of_other_sources_need_no_number(tmp_path: Path) -> None:
-    """A file written by hand has sources of its own."""
-    path = tmp_path / "m.toml"
-    path.write_text('like = "i-20"\n[wait]\nsource = "the manual"\nclock_ns = 17\n')
-    assert machine.load(str(path)).figures["wait.clock_ns"] == 17
-
-
-def test_the_cache_is_as_large_as_two_processors_can_use(tmp_path: Path) -> None:
-    path = tmp_path / "here.toml"
-    machine_file.write(path, machine_file.document(measured()))
-    figures = machine.load(str(path)).figures
-    assert figures["data.cache_mib"] == 2 * 4
-    assert figures["data.miss_ns"] == 30
-    # No array misses: the size is that of /sys, and a miss takes as long as a chase in memory.
-    machine_file.write(
-        path, machine_file.document(measured(**{f"read_{mib}_mib": 3.0 for mib in (8, 16, 32, 64)}))
-    )
-    figures = machine.load(str(path)).figures
-    assert figures["data.cache_mib"] == 32
-    assert figures["data.miss_ns"] == 80
-
-
-def test_the_arrays_of_a_very_large_cache_are_limited() -> None:
-    """Nothing is seen of a cache of 504 MiB, so its size is that of /sys."""
-    shape = Shape(1, 1, 1, 2, 1, SHAPE.places, 504.0)
-    arrays = {f"read_{1 << power}_mib": [2.0] for power in range(9)}
-    values = {name: [value] for name, value in NANOSECONDS.items()} | arrays
-    assert "cache_mib = 504" in machine_file.document(machine_file.Measured(shape, values))
-
-
-def test_two_processors_are_measured() -> None:
-    assert machine_file.farthest_pair(SHAPE) == (0, 1)
-    alone = Shape(1, 1, 1, 1, 1, {3: (0, 0, 0, 0)}, 32.0)
-    assert machine_file.farthest_pair(alone) == (3, 3)
-
-
-def test_loads_without_a_measurable_cost_have_the_least(tmp_path: Path) -> None:
-    path = tmp_path / "here.toml"
-    machine_file.write(path, machine_file.document(measured(rmw_with_4_loads=4.9)))
-    assert machine.load(str(path)).figures["hit.load_cycles"] == 0.1
-
-
-def test_a_line_that_stays_shared_is_not_migratory() -> None:
-    assert "migratory = false" in machine_file.document(measured(rmw_after_load=80.0))
-
-
-def test_a_figure_that_is_missing_is_named() -> None:
-    incomplete = measured()
-    del incomplete.values["memory"]
-    with pytest.raises(LockwrightError, match="memory"):
-        machine_file.document(incomplete)
-
-
-def test_the_shape_is_that_of_sys(tmp_path: Path) -> None:
-    """Two packages with two cores of two hardware threads each."""
-    system = tmp_path / "sys/devices/system"
-    for cpu in range(8):
-        folder = system / f"cpu/cpu{cpu}"
-        core, package = cpu % 4, cpu % 4 // 2
-        for name, text in {
-            "topology/physical_package_id": str(package),
-            "topology/core_cpus_list": f"{core},{core + 4}",
-            "cache/index3/level": "3",
-            "cache/index3/size": "16384K",
-            "cache/index3/shared_cpu_list": "0-1,4-5" if package == 0 else "2-3,6-7",
-        }.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text + "\n")
-    (system / "cpu/online").write_text("0-7\n")
-    for node, cpus in enumerate(("0-1,4-5", "2-3,6-7")):
-        (system / f"node/node{node}").mkdir(parents=True)
-        (system / f"node/node{node}/cpulist").write_text(cpus)
-    shape = read(Tree(tmp_path))
-    counts = (shape.packages, shape.nodes_per_package, shape.caches_per_node)
-    assert counts == (2, 1, 1)
-    assert (shape.cores_per_cache, shape.threads_per_core, shape.cache_mib) == (2, 2, 16)
-    assert [shape.level(0, other) for other in (4, 1, 2)] == ["core", "cache", "far"]
-    (system / "cpu/online").write_text("0-6\n")
-    with pytest.raises(LockwrightError, match="hardware threads"):
-        read(Tree(tmp_path))
+def compared(
+    real: dict[str, list[float]], expected: dict[str, float], metric: agreement.Metric
+) -> Cell:
+    measured = {lock: Measured(rates) for lock, rates in real.items()}
+    found = agreement.cell("single-lock", 2, measured, expected, metric)
+    assert found is not None
+    return found
 
 
 def test_tau_is_over_pairs_that_the_runs_show_to_differ() -> None:
     real = {"a": [100.0, 102.0], "b": [50.0, 52.0], "c": [49.0, 55.0], "d": [10.0, 11.0]}
     # b and c overlap. Of the other five pairs, b and d are in the wrong order.
-    tau, pairs, shown = agreement.kendall(real, {"a": 9, "b": 2, "c": 4, "d": 3})
-    assert tau == pytest.approx(3 / 5)
-    assert (pairs, shown) == (6, 5)
-    assert agreement.kendall({"a": [1.0], "b": [2.0]}, {"a": 1, "b": 2}) == (None, 1, 0)
-    assert agreement.kendall({"a": [1, 1], "b": [9, 9]}, {"a": 2, "b": 2})[0] == 0
+    found = compared(real, {"a": 9, "b": 2, "c": 4, "d": 3}, simulator.METRIC)
+    assert found.tau == pytest.approx(3 / 5)
+    assert (found.pairs, found.shown, found.right) == (6, 5, 4)
+    assert compared({"a": [1], "b": [2]}, {"a": 1, "b": 2}, simulator.METRIC).tau is None
+    assert compared({"a": [1, 1], "b": [9, 9]}, {"a": 2, "b": 2}, simulator.METRIC).tau == 0
 
 
-def test_ratios_to_pthread_are_near_within_the_factor() -> None:
-    runs = rates(
-        {"pthread": [10, 10], "x": [20, 20], "y": [20, 20], "z": [5, 5]},
-        {"pthread": 1, "x": 2.9, "y": 3.1, "z": 0.5},
-    )
-    runs.runs.add(run("real", "dead", 0, 0.0))
-    result = agreement.agreement(runs, [CELL, Cell("lockbench", 2)], [*"xyz", "pthread", "dead"], 1)
-    assert [ratio.is_near for ratio in result.ratios] == [True, False, True]
-    assert result.share_near == pytest.approx(2 / 3)
-    assert len(result.cells) == 1
+def test_pairs_of_predictions_differ_by_more_than_five_per_cent() -> None:
+    close = {"pthread": [1.0, 1.0], "b": [0.9, 1.2], "c": [1.04, 1.04]}
+    found = compared(close, {"pthread": 1, "b": 9, "c": 0.5}, predictions.METRIC)
+    assert (found.pairs, found.shown) == (3, 0)
+    clear = {"pthread": [1.0, 1.1], "b": [1.3, 1.4]}
+    for rate, right in ((2, 1), (1, 0)):
+        found = compared(clear, {"pthread": 1, "b": rate}, predictions.METRIC)
+        assert (found.shown, found.right) == (1, right)
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected", "agrees"),
+    [
+        (simulator.METRIC, 2.9, True),
+        (simulator.METRIC, 3.1, False),
+        (simulator.METRIC, 1.3, False),
+        (predictions.METRIC, 2.3, True),
+        (predictions.METRIC, 2.5, False),
+        (predictions.METRIC, 1.5, False),
+    ],
+)
+def test_ratios_to_pthread_agree(metric: agreement.Metric, expected: float, agrees: bool) -> None:
+    """Within a factor of 1.5, or a fifth of the measured one, which is 2."""
+    found = compared({"pthread": [1, 1], "b": [2, 2]}, {"pthread": 1, "b": expected}, metric)
+    assert [ratio.is_near for ratio in found.ratios] == [agrees]
+
+
+def plan(*locks: str) -> predictions.Plan:
+    return predictions.Plan([SUBJECT], [list(locks)], [], {})
+
+
+def predicted(rates: dict[str, float], **measured: tuple[float, ...]) -> list[Cell]:
+    """Return the cells of the predictions, and of the halves."""
+    by_key = {("made", 2, lock): rate for lock, rate in rates.items()}
+    made = runs(SUBJECT.cell, **measured)
+    return [each.cells[0] for each in predictions.agreed(plan(*measured), made, by_key)]
+
+
+@pytest.mark.parametrize(("rate", "agrees"), [(0.1, True), (0.59, True), (0.61, False)])
+def test_a_run_that_was_ended_is_a_bound(rate: float, agrees: bool) -> None:
+    """It took more than two seconds, pthread one."""
+    found, halves = predicted({"pthread": 1, "b": rate}, pthread=(1.0, 1.0), b=(0.0,))
+    assert found.ratios[0].measured == pytest.approx(0.5)
+    assert found.ratios[0].is_near is agrees
+    assert (found.shown, found.right) == (1, 1)
+    assert not halves.ratios
+
+
+def test_the_halves_of_the_rounds_are_compared() -> None:
+    """The ratio was 1.5 in the first and third round, and 2 in the second."""
+    rates = {"pthread": (1.0, 1.0, 1.0), "b": (1.4, 2.0, 1.6)}
+    found, halves = predicted({"pthread": 1, "b": 1.6}, **rates)
+    (ratio,) = halves.ratios
+    assert [ratio.measured, ratio.expected] == pytest.approx([2.0, 1.5])
+    assert not ratio.is_near
+    lines = predictions.sentences(agreement.Agreement((found,)), agreement.Agreement((halves,)), [])
+    assert "Of 1 ratios to pthread, within 20 %: 100 %; the goal is 80 % (met)." in lines
+    assert "  for comparison, one half of the rounds against the other: 0 % of 1" in lines
+
+
+def test_changes_agree_within_a_tenth() -> None:
+    after = subjects.Subject("made 8", PROGRAM, 2)
+    case = subjects.Case(SUBJECT, after, subjects.SHARDS, 8)
+    made = runs(SUBJECT.cell, pthread=(1.0, 1.1))
+    for run in runs(after.cell, pthread=(2.0, 2.2)):
+        made.add(run)
+    for value, agrees in ((2.15, True), (2.25, False), (1.75, False)):
+        found = predictions.changed(case, made, {case.name: value})
+        assert found is not None
+        assert found.agrees is agrees
+        assert found.again == pytest.approx(1)
+    assert predictions.changed(case, made, {}) is None
 
 
 def test_simulations_count_by_their_median_up_to_the_last_seed() -> None:
-    runs = rates({"pthread": [10, 10], "x": [20, 20]}, {"pthread": 1, "x": 9})
-    for seed, rate in ((2, 2.1), (3, 1.9)):
-        runs.runs.add(run("simulated", "x", seed - 1, rate))
+    made = runs(pthread=(10, 10), x=(20, 20), pthread_sim=(1,), x_sim=(9, 2.1, 1.9))
     ratios = [
-        agreement.agreement(runs, [CELL], ["pthread", "x"], seeds).ratios[0].simulated
+        simulator.agreed(made, [CELL], ["pthread", "x", "dead"], seeds).cells[0].ratios[0].expected
         for seeds in (1, 2, 3)
     ]
     assert ratios == pytest.approx([9, 5.55, 2.1])
 
 
-def test_ratios_of_rounds_that_disagree_are_told_apart() -> None:
-    """y is 2 and 3.2 times as fast as pthread, x is 2 times as fast in both rounds."""
-    runs = rates({"pthread": [10, 5], "x": [20, 10], "y": [20, 16]}, {"pthread": 1, "x": 2, "y": 9})
-    found = agreement.agreement(runs, [CELL], ["pthread", "x", "y"], 1)
-    assert {ratio.lock: ratio.spread for ratio in found.ratios} == pytest.approx({"x": 1, "y": 1.6})
-    assert [ratio.lock for ratio in found.repeatable] == ["x"]
-    repeated = agreement.repeatability(runs, [CELL], ["pthread", "x", "y"])
-    text = " ".join(tables.sentences(found, repeated))
-    assert "50 % of 2" in text
-    assert (
-        "Of the 1 ratios whose real rounds are within a factor of 1.5 of each other, 100 %" in text
-    )
-    assert len(tables.workloads_table(found, repeated).rows) == 1
-    assert len(tables.cells_table(found, repeated).rows) == 1
-
-
 def test_each_round_is_compared_with_the_others() -> None:
     """Without simulations: a round that swaps two locks disagrees with the other two."""
-    runs = rates({"pthread": [10, 10, 10], "x": [20, 20, 40], "y": [5, 5, 1]}, {})
-    found = agreement.repeatability(runs, [CELL], ["pthread", "x", "y"])
+    made = runs(pthread=(10, 10, 10), x=(20, 20, 40), y=(5, 5, 1))
+    found = simulator.ceiling(made, [CELL], ["pthread", "x", "y"])
     assert [each.tau for each in found.cells] == [1, 1, 1]
     # Against the medians 30 and 3 of the others, 20 is as far off as 5; 40 and 1 are, too.
     assert [sum(ratio.is_near for ratio in each.ratios) for each in found.cells] == [1, 1, 0]
-    swapped = rates({"x": [20, 20, 5], "y": [5, 5, 20]}, {})
-    assert [each.tau for each in agreement.repeatability(swapped, [CELL], ["x", "y"]).cells] == [
-        None,
-        None,
-        -1,
-    ]
+    swapped = runs(x=(20, 20, 5), y=(5, 5, 20))
+    taus = [each.tau for each in simulator.ceiling(swapped, [CELL], ["x", "y"]).cells]
+    assert taus == [None, None, -1]
 
 
-def test_only_workloads_of_both_programs_are_compared() -> None:
-    assert cells.chosen_workloads("lockbench, single-lock") == ["lockbench", "single-lock"]
-    with pytest.raises(LockwrightError, match="'sleep-period'"):
-        cells.chosen_workloads("sleep-period")
-    with pytest.raises(LockwrightError):
-        cells.chosen_workloads(" , ")
+def test_a_lock_that_was_ended_runs_once_and_none_runs_late() -> None:
+    rule = Parts("rate", 3, rounds={CELL.name: {"pthread": 3, "b": 3}}, repeats_failed=False)
+    made = runs(pthread=(1.0,), b=(0.0,))
+    slots = [Slot(CELL.name, lock, 2) for lock in ("pthread", "b")]
+    assert [rule.wanted(slot, made) for slot in slots] == [True, False]
+    assert not rule.entrants("another/2", 1, ["pthread"], made)
+    rule.end_after(-1)
+    assert not rule.wanted(slots[0], made)
+
+
+def test_a_damaged_prediction_is_refused(tmp_path: Path) -> None:
+    folder = Folder(tmp_path, Folders(tmp_path, tmp_path))
+    for kind in ("profile", "predicted"):
+        (tmp_path / f"made.{kind}.json").write_text('{"rates": [["ma')
+    with pytest.raises(LockwrightError, match=r"made\.predicted\.json"):
+        folder.predicted(SUBJECT, machine.load("a-64"), [], [])
+
+
+def test_there_are_sixty_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of programs of this project's own and of real ones; each has a name of its own."""
+    monkeypatch.setattr(subjects, "bench_program", lambda: "lockwright-bench")
+    cases = subjects.cases(subjects.PROGRAMS, 0.1)
+    assert len({case.name for case in cases}) == len(cases) >= 60
+    for case in cases:
+        commands = [form.program.command for form in (case.before, case.after)]
+        assert commands[0] != commands[1] or case.kind == subjects.COUNT

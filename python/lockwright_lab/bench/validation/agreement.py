@@ -1,184 +1,145 @@
-"""The agreement of simulated with real ranks: the metric of docs/lab/validation.md."""
+"""The agreement of predicted or simulated rates of locks with measured ones: the metric of
+docs/lab/validation.md."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from lockwright_lab.bench.validation.cells import REAL, SIMULATED, Cell, Rates
-
 BASELINE = "pthread"
 
-FACTOR = 1.5
-"""Factor within which a simulated ratio to pthread agrees with the real one."""
+
+@dataclass(frozen=True)
+class Measured:
+    """The measured rates of a lock. is_bound: its runs were ended at their limit, and the one rate
+    is the highest possible one."""
+
+    rates: Sequence[float]
+    is_bound: bool = False
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.rates)
+
+    @property
+    def range(self) -> float:
+        """The distance of the largest rate from the smallest."""
+        return max(self.rates) - min(self.rates)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """When two rates differ, and when a ratio agrees. tie: medians that differ by no more than this
+    share are not shown to differ; near: of an expected ratio divided by the measured one."""
+
+    tie: float
+    near: Callable[[float], bool]
+
+    def is_shown(self, first: Measured, second: Measured) -> bool:
+        """Return True if the medians differ by more than the sum of the ranges of the rates. One
+        run has no range and shows nothing, unless it is a bound."""
+        if first.is_bound and second.is_bound:
+            return False
+        if any(len(each.rates) < 2 and not each.is_bound for each in (first, second)):
+            return False
+        difference, least = abs(first.median - second.median), min(first.median, second.median)
+        return difference > first.range + second.range and difference > self.tie * least
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """The throughput of a lock over that of pthread in a cell, real and simulated.
+    """The ratio of a lock to the baseline, measured and expected."""
 
-    spread: the largest ratio of a real round over the smallest, at least 1."""
-
-    cell: Cell
     lock: str
-    real: float
-    simulated: float
-    spread: float = 1.0
-
-    @property
-    def factor(self) -> float:
-        """The simulated ratio over the real one."""
-        return self.simulated / self.real
-
-    @property
-    def is_near(self) -> bool:
-        """True if the factor is at most FACTOR in either direction."""
-        return 1 / FACTOR <= self.factor <= FACTOR
-
-    @property
-    def is_repeatable(self) -> bool:
-        """True if the ratios of the real rounds are within FACTOR of each other."""
-        return self.spread <= FACTOR
-
-
-def share_near(ratios: Sequence[Ratio]) -> float | None:
-    """Return the share of the ratios that are near; None if there are none."""
-    return sum(ratio.is_near for ratio in ratios) / len(ratios) if ratios else None
+    measured: float
+    expected: float
+    is_near: bool
 
 
 @dataclass(frozen=True)
-class CellAgreement:
-    """The agreement in one cell. tau: None if the real runs show no pair of locks to differ."""
+class Cell:
+    """The agreement for a subject, a workload or a program, with a number of threads. shown: pairs
+    of locks that the runs show to differ; right, wrong: those of them in the expected order, and in
+    the reverse one."""
 
-    cell: Cell
-    tau: float | None
+    subject: str
+    threads: int
     pairs: int
     shown: int
+    right: int
+    wrong: int
     ratios: tuple[Ratio, ...]
+
+    @property
+    def tau(self) -> float | None:
+        """Kendall's tau over the shown pairs; None without any."""
+        return (self.right - self.wrong) / self.shown if self.shown else None
+
+
+def cell(
+    subject: str,
+    threads: int,
+    measured: Mapping[str, Measured],
+    expected: Mapping[str, float],
+    metric: Metric,
+) -> Cell | None:
+    """Return the agreement of expected rates with those measured, by lock; None without a lock that
+    has both."""
+    both = sorted(measured.keys() & expected.keys())
+    if not both:
+        return None
+    pairs = list(combinations(both, 2))
+    shown = [pair for pair in pairs if metric.is_shown(*(measured[lock] for lock in pair))]
+    orders = [
+        (measured[a].median - measured[b].median) * (expected[a] - expected[b]) for a, b in shown
+    ]
+    ratios = []
+    for lock in both if BASELINE in both and expected[BASELINE] else ():
+        ours = measured[lock].median / measured[BASELINE].median
+        theirs = expected[lock] / expected[BASELINE]
+        below = measured[lock].is_bound and theirs <= ours
+        ratios.append(Ratio(lock, ours, theirs, below or metric.near(theirs / ours)))
+    others = tuple(ratio for ratio in ratios if ratio.lock != BASELINE)
+    right, wrong = sum(order > 0 for order in orders), sum(order < 0 for order in orders)
+    return Cell(subject, threads, len(pairs), len(shown), right, wrong, others)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """The agreement over all cells."""
+    """The agreement in several cells."""
 
-    cells: tuple[CellAgreement, ...]
+    cells: tuple[Cell, ...]
+
+    @classmethod
+    def of(cls, cells: "Iterable[Cell | None]") -> "Agreement":
+        """Return the agreement in the cells that there are."""
+        return cls(tuple(each for each in cells if each is not None))
 
     @property
     def median_tau(self) -> float | None:
         """The median over the cells that have a tau."""
-        taus = [cell.tau for cell in self.cells if cell.tau is not None]
+        taus = [each.tau for each in self.cells if each.tau is not None]
         return statistics.median(taus) if taus else None
 
     @property
-    def ratios(self) -> list[Ratio]:
-        return [ratio for cell in self.cells for ratio in cell.ratios]
+    def shown(self) -> int:
+        return sum(each.shown for each in self.cells)
 
     @property
-    def share_near(self) -> float | None:
-        """The share of all ratios that are near."""
-        return share_near(self.ratios)
+    def in_order(self) -> float | None:
+        """The share of the shown pairs that are in the expected order."""
+        return sum(each.right for each in self.cells) / self.shown if self.shown else None
 
     @property
-    def repeatable(self) -> list[Ratio]:
-        """The ratios of locks whose real rounds agree."""
-        return [ratio for ratio in self.ratios if ratio.is_repeatable]
+    def near(self) -> list[bool]:
+        """Of each ratio whether it is near."""
+        return [ratio.is_near for each in self.cells for ratio in each.ratios]
 
-    def of_workload(self, workload: str) -> "Agreement":
-        """Return the agreement in the cells of one workload."""
-        return Agreement(tuple(each for each in self.cells if each.cell.workload == workload))
-
-
-def is_shown(first: Sequence[float], second: Sequence[float]) -> bool:
-    """Return True if the medians of two locks differ by more than the sum of the ranges of their
-    runs. One run has no range and shows nothing."""
-    if len(first) < 2 or len(second) < 2:
-        return False
-    ranges = max(first) - min(first) + max(second) - min(second)
-    return abs(statistics.median(first) - statistics.median(second)) > ranges
+    def of_subject(self, subject: str) -> "Agreement":
+        """Return the agreement in the cells of a subject."""
+        return Agreement(tuple(each for each in self.cells if each.subject == subject))
 
 
-def kendall(
-    real: dict[str, list[float]], simulated: dict[str, float]
-) -> tuple[float | None, int, int]:
-    """Return Kendall's tau over the pairs that real runs show to differ, the number of all pairs
-    and of these. Equal simulated rates count as 0."""
-    locks = sorted(set(real) & set(simulated))
-    pairs = list(combinations(locks, 2))
-    total = shown = 0
-    for first, second in pairs:
-        if is_shown(real[first], real[second]):
-            shown += 1
-            order = statistics.median(real[first]) - statistics.median(real[second])
-            product = order * (simulated[first] - simulated[second])
-            total += (product > 0) - (product < 0)
-    return (total / shown if shown else None), len(pairs), shown
-
-
-def agreement(rates: Rates, cells: Sequence[Cell], locks: Sequence[str], seeds: int) -> Agreement:
-    """Return the agreement in the cells that have real and simulated runs: that of the medians over
-    the real rounds with those over the seeds 1 to `seeds`."""
-    by_cell = []
-    for cell in cells:
-        real = {lock: runs for lock in locks if (runs := rates.of(REAL, cell, lock))}
-        simulated = {
-            lock: statistics.median(runs)
-            for lock in locks
-            if (runs := rates.of(SIMULATED, cell, lock, rounds=seeds))
-        }
-        by_cell += _of_cell(cell, real, simulated, locks, _spreads(rates, cell, locks))
-    return Agreement(tuple(by_cell))
-
-
-def _spreads(rates: Rates, cell: Cell, locks: Sequence[str]) -> dict[str, float]:
-    """Return the largest ratio to pthread of a real round over the smallest, by lock."""
-    ratios: dict[str, list[float]] = {}
-    for of_round in rates.by_round(REAL, cell, locks).values():
-        if BASELINE in of_round:
-            for lock, rate in of_round.items():
-                ratios.setdefault(lock, []).append(rate / of_round[BASELINE])
-    return {lock: max(several) / min(several) for lock, several in ratios.items()}
-
-
-def repeatability(rates: Rates, cells: Sequence[Cell], locks: Sequence[str]) -> Agreement:
-    """Return the agreement of each real round with the other ones: what a perfect simulator of one
-    run would reach. A cell appears once for each round."""
-    by_cell = []
-    for cell in cells:
-        by_round = rates.by_round(REAL, cell, locks)
-        for left_out, one in by_round.items():
-            others: dict[str, list[float]] = {}
-            for number, rates_of_round in by_round.items():
-                if number != left_out:
-                    for lock, rate in rates_of_round.items():
-                        others.setdefault(lock, []).append(rate)
-            by_cell += _of_cell(cell, others, one, locks)
-    return Agreement(tuple(by_cell))
-
-
-def _of_cell(
-    cell: Cell,
-    real: dict[str, list[float]],
-    simulated: dict[str, float],
-    locks: Sequence[str],
-    spreads: Mapping[str, float] | None = None,
-) -> list[CellAgreement]:
-    both = [lock for lock in locks if lock in real and lock in simulated]
-    if not both:
-        return []
-    tau, pairs, shown = kendall(real, simulated)
-    ratios = []
-    if BASELINE in both:
-        medians = {lock: statistics.median(real[lock]) for lock in both}
-        bases = medians[BASELINE], simulated[BASELINE]
-        ratios = [
-            Ratio(
-                cell,
-                lock,
-                medians[lock] / bases[0],
-                simulated[lock] / bases[1],
-                (spreads or {}).get(lock, 1.0),
-            )
-            for lock in both
-            if lock != BASELINE
-        ]
-    return [CellAgreement(cell, tau, pairs, shown, tuple(ratios))]
+def share(values: Sequence[bool]) -> float | None:
+    """Return the share of true values; None without any."""
+    return sum(values) / len(values) if values else None

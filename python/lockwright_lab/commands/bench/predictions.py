@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from lockwright.commands.common import grammar
@@ -11,13 +10,14 @@ from lockwright.commands.common.options import name_list, number_list
 from lockwright.experiment.conduct import conduct
 from lockwright.experiment.request import Request
 from lockwright.simulate.figures import BASELINE
+from lockwright.simulate.run import choose_locks
 
-from lockwright_lab.bench.predictions import subjects as kinds
-from lockwright_lab.bench.predictions import tables
+from lockwright_lab.bench.validation import predictions
+from lockwright_lab.bench.validation import subjects as kinds
+from lockwright_lab.bench.validation.first import Folder
+from lockwright_lab.bench.validation.predictions import Plan
 from lockwright_lab.commands.bench.validation_options import cells_and_parts
-
-if TYPE_CHECKING:
-    from lockwright_lab.bench.predictions.experiment import Plan
+from lockwright_lab.commands.common.folders import folders
 
 PARTS = ("profiles", "predictions", "changes", "runs")
 
@@ -31,7 +31,7 @@ PARTS = ("profiles", "predictions", "changes", "runs")
             "locks, with other numbers of threads, and after changes that are options of theirs is "
             "predicted, and only then measured, in interleaved rounds. The metric is that of "
             "docs/lab/validation.md. Profiles and predictions of the folder are not made again.",
-            definitions([*tables.CELLS, *tables.CHANGES], "Columns:"),
+            definitions([*predictions.CELLS, *predictions.CHANGED], "Columns:"),
         ]
     ),
 )
@@ -63,7 +63,6 @@ def command(
     threads: str,
     parts: str,
     minutes: float | None,
-    worst: int,
     draw: int | None,
     seed: int,
     runs: int,
@@ -72,12 +71,6 @@ def command(
     output: Path | None,
 ) -> int:
     """Make the missing runs and the predictions, and print the agreement."""
-    from lockwright.simulate.run import choose_locks
-
-    from lockwright_lab.bench.predictions import experiment
-    from lockwright_lab.bench.predictions.first import Folder
-    from lockwright_lab.commands.common.folders import folders
-
     wanted = name_list(parts, "--parts", PARTS)
     names = name_list(programs, "--programs", kinds.PROGRAMS)
     chosen = choose_locks(",".join(kinds.LOCKS) if locks is None else locks)
@@ -85,12 +78,12 @@ def command(
     counts = [int(count) for count in number_list(threads, "--threads", 1)]
     plan = _plan(names, chosen, counts, seconds, draw or len(chosen), seed)
     folder = Folder(output or Path("lockwright-predict"), folders(None, None))
-    measured = [name for name in wanted if name in (experiment.CHANGES, experiment.RUNS)]
+    measured = [name for name in wanted if name in (predictions.CHANGES, predictions.RUNS)]
     if not measured:
-        experiment.prepare(plan, folder, predicts="predictions" in wanted)
+        predictions.prepare(plan, folder, predicts="predictions" in wanted)
         return 0
-    lengths = experiment.Lengths(runs, seconds, timeout, minutes)
-    return conduct(experiment.validation(plan, folder, measured, lengths, worst), request)
+    lengths = predictions.Lengths(runs, seconds, timeout, minutes)
+    return conduct(predictions.validation(plan, folder, measured, lengths), request)
 
 
 def _plan(
@@ -100,10 +93,8 @@ def _plan(
     seconds: float,
     draw: int,
     seed: int,
-) -> "Plan":
+) -> Plan:
     """Return what is predicted and measured. draw: number of the locks beside pthread."""
-    from lockwright_lab.bench.predictions.experiment import Plan
-
     subjects = [kinds.catalogue_subject(name, count, seconds) for count in counts for name in names]
     cases = kinds.cases(names, seconds)
     profiled = {

@@ -1,17 +1,19 @@
 """`lockwright bench simulator`: simulated ranks of the locks against those of this machine."""
 
 import click
+from lockwright.calibrate.machines import load_machine
 from lockwright.commands.common import grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
 from lockwright.commands.common.options import name_list, number_list
 from lockwright.experiment.conduct import conduct
 from lockwright.experiment.request import Request
+from lockwright.run.bench_program import subjects
+from lockwright.simulate.run import choose_locks
 
-from lockwright_lab.bench.validation import tables
-from lockwright_lab.bench.validation.cells import THREADS, cells, chosen_workloads
+from lockwright_lab.bench.validation import agreement, simulator
 from lockwright_lab.commands.bench.validation_options import cells_and_parts
 
-PARTS = ("real", "simulated", "speed")
+PARTS = ("real", "simulated")
 
 
 @click.command(
@@ -21,16 +23,14 @@ PARTS = ("real", "simulated", "speed")
             "Compare simulated ranks of the locks with those of this machine.",
             "Every lock runs each workload on this machine, in interleaved rounds, and in the "
             "simulator with the machine file of 'lockwright calibrate --machine here'. The metric "
-            "is that of docs/lab/validation.md. It also prints the simulator's run time. Ctrl-C "
-            "ends it with the results so far.",
-            definitions(tables.COLUMNS, "Columns by cell:"),
-            definitions(tables.BY_WORKLOAD, "Columns by workload:"),
+            "is that of docs/lab/validation.md. Ctrl-C ends it with the results so far.",
+            definitions(simulator.COLUMNS, "Columns:"),
         ]
     ),
 )
 @grammar.locks("all", beside=" beside pthread")
 @click.option("--workloads", metavar="A,B,...", help="Workloads.  [default: all of both programs]")
-@cells_and_parts(THREADS, PARTS, rest="--resume")
+@cells_and_parts(simulator.THREADS, PARTS, rest="--resume")
 @click.option(
     "--machine",
     "machine_name",
@@ -60,7 +60,6 @@ def command(
     machine_name: str,
     parts: str,
     minutes: float | None,
-    worst: int,
     runs: int,
     seeds: int,
     seconds: float,
@@ -68,27 +67,12 @@ def command(
     timeout: float,
 ) -> int:
     """Make the missing runs, and print the agreement."""
-    from lockwright.calibrate.machines import load_machine
-    from lockwright.run.bench_program import subjects
-    from lockwright.simulate.run import choose_locks
-
-    from lockwright_lab.bench.validation import agreement
-    from lockwright_lab.bench.validation.experiment import Lengths, validation
-    from lockwright_lab.bench.validation.speed import speed
-
-    wanted = name_list(parts, "--parts", PARTS)
+    wanted = set(name_list(parts, "--parts", PARTS))
     chosen = list(dict.fromkeys([agreement.BASELINE, *choose_locks(locks)]))
     counts = [int(count) for count in number_list(threads, "--threads", 1)]
-    chosen_cells = cells(chosen_workloads(workloads), counts)
-    status = 0
-    if wanted != ["speed"]:
-        machine = load_machine(machine_name, 30.0)
-        named = [each for each in subjects(",".join(chosen), None) if each.lock is not None]
-        lengths = Lengths(seconds, warm_up, timeout, minutes)
-        experiment = validation(
-            machine, chosen_cells, named, set(wanted), runs, seeds, lengths, worst
-        )
-        status = conduct(experiment, request)
-    if "speed" in wanted and not status:
-        status = conduct(speed(600.0), Request(request.db))
-    return status
+    cells = simulator.cells(simulator.chosen_workloads(workloads), counts)
+    machine = load_machine(machine_name, 30.0)
+    named = [each for each in subjects(",".join(chosen), None) if each.lock is not None]
+    lengths = simulator.Lengths(seconds, warm_up, timeout, minutes)
+    experiment = simulator.validation(machine, cells, named, wanted, runs, seeds, lengths)
+    return conduct(experiment, request)

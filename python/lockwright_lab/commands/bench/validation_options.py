@@ -13,7 +13,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 def cells_and_parts(
     threads: Sequence[int], parts: Sequence[str], *, rest: str
 ) -> Callable[[Command], Command]:
-    """Add --threads, --parts, --minutes and --worst; `rest` says how the other runs are made."""
+    """Add --threads, --parts and --minutes; `rest` says how the other runs are made."""
     options = (
         click.option(
             "--threads",
@@ -34,14 +34,6 @@ def cells_and_parts(
             type=grammar.FiniteRange(min=0, min_open=True),
             metavar="M",
             help=f"Begin no real run after M minutes; {rest} makes the remaining ones.",
-        ),
-        click.option(
-            "--worst",
-            default=10,
-            show_default=True,
-            type=click.IntRange(min=0),
-            metavar="N",
-            help="Show the N ratios with the largest errors.",
         ),
     )
 

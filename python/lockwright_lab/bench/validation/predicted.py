@@ -15,7 +15,7 @@ from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Model
 from lockwright.simulate.run import Cell, Job, Line
 
-from lockwright_lab.bench.predictions.subjects import (
+from lockwright_lab.bench.validation.subjects import (
     COUNT,
     PROFILED_THREADS,
     SECTION,

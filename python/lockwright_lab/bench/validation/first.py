@@ -13,10 +13,10 @@ from lockwright.base.progress import print_line
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Cell
 
-from lockwright_lab.bench.predictions import predicted
-from lockwright_lab.bench.predictions.predicted import Gains, Rates
-from lockwright_lab.bench.predictions.subjects import Case, Subject
 from lockwright_lab.bench.real_program import RealProgram, real_program
+from lockwright_lab.bench.validation import predicted
+from lockwright_lab.bench.validation.predicted import Gains, Rates
+from lockwright_lab.bench.validation.subjects import Case, Subject
 from lockwright_lab.study.campaign.local_machine import Folders
 
 _PROFILING = 60.0

@@ -12,20 +12,9 @@ from lockwright_lab.study.program import catalogue
 from lockwright_lab.study.program.entry import HIGHER, LOWER, OUTPUT, Metric, Program
 
 PROGRAMS = (
-    "git-grep",
-    "kyoto-cache",
-    "kyoto-jemalloc",
-    "kyoto-tree",
-    "node-pool",
-    "pbzip2",
-    "perl-queue",
-    "pigz",
-    "python-queue",
-    "rocksdb-fillrandom",
-    "rocksdb-one-shard",
-    "rocksdb-readrandom",
-    "sysbench-mutex",
-    "sysbench-threads",
+    *("git-grep", "kyoto-cache", "kyoto-jemalloc", "kyoto-tree", "node-pool", "pbzip2"),
+    *("perl-queue", "pigz", "python-queue", "rocksdb-fillrandom", "rocksdb-one-shard"),
+    *("rocksdb-readrandom", "sysbench-mutex", "sysbench-threads"),
 )
 """Programs of the catalogue that take mutexes and need no server."""
 
@@ -35,26 +24,9 @@ THREADS = (2, 8, 4, 16, 1)
 PROFILED_THREADS = 2
 
 LOCKS = (
-    "pthread",
-    "futex",
-    "adaptive",
-    "spinlock",
-    "ttas",
-    "backoff",
-    "mutexee",
-    "ticket",
-    "mcs-spin",
-    "mcs-stp",
-    "clh-stp",
-    "c-bo-mcs-stp",
-    "gcr-mcs-stp",
-    "go-mutex",
-    "parking-lot",
-    "malth-stp",
-    "lifo-cr",
-    "cna",
-    "shfllock-stp",
-    "twa",
+    *("pthread", "futex", "adaptive", "spinlock", "ttas", "backoff", "mutexee", "ticket"),
+    *("mcs-spin", "mcs-stp", "clh-stp", "c-bo-mcs-stp", "gcr-mcs-stp", "go-mutex", "parking-lot"),
+    *("malth-stp", "lifo-cr", "cna", "shfllock-stp", "twa"),
 )
 """Locks of every category and of every way to wait."""
 
@@ -157,43 +129,28 @@ class _Own:
         return Subject(name, Program(name, command, _RATE), threads)
 
 
+def _single(name: str, gap: int, section: int, sections: Sequence[float]) -> _Own:
+    return _Own(name, "single-lock", {"gap-cycles": gap}, {"section-cycles": section}, sections)
+
+
+def _several(
+    name: str, gap: int, section: int, sections: Sequence[float], shards: Sequence[int]
+) -> _Own:
+    options = {"gap-cycles": gap}, {"section-cycles": section}
+    return _Own(name, "variable-contention", *options, sections, "mutexes", shards)
+
+
+_LOOPS = {"gap-loops": 5000}, {"section-loops": 2000}
+
 _OWN = (
-    _Own(
-        "own-short", "single-lock", {"gap-cycles": 2000}, {"section-cycles": 1000}, (0.5, 0.25, 2)
-    ),
-    _Own(
-        "own-long", "single-lock", {"gap-cycles": 20000}, {"section-cycles": 20000}, (0.5, 0.25, 2)
-    ),
-    _Own("own-rare", "single-lock", {"gap-cycles": 20000}, {"section-cycles": 2000}, (0.5, 4)),
-    _Own("own-always", "single-lock", {"gap-cycles": 0}, {"section-cycles": 5000}, (0.5, 0.25)),
+    _single("own-short", 2000, 1000, (0.5, 0.25, 2)),
+    _single("own-long", 20000, 20000, (0.5, 0.25, 2)),
+    _single("own-rare", 20000, 2000, (0.5, 4)),
+    _single("own-always", 0, 5000, (0.5, 0.25)),
     _Own("own-drawn", "lockbench", {"gap-max-ns": 3700}, {"section-max-ns": 3700}, (0.5, 2)),
-    _Own(
-        "own-mutexes",
-        "variable-contention",
-        {"gap-cycles": 2000},
-        {"section-cycles": 2000},
-        (0.5, 2),
-        "mutexes",
-        (2, 4, 8, 16),
-    ),
-    _Own(
-        "own-mutexes-long",
-        "variable-contention",
-        {"gap-cycles": 5000},
-        {"section-cycles": 20000},
-        (0.5,),
-        "mutexes",
-        (2, 4, 8),
-    ),
-    _Own(
-        "own-loops",
-        "stress-latency",
-        {"gap-loops": 5000},
-        {"section-loops": 2000},
-        (0.5, 2),
-        "mutexes",
-        (2, 4, 8),
-    ),
+    _several("own-mutexes", 2000, 2000, (0.5, 2), (2, 4, 8, 16)),
+    _several("own-mutexes-long", 5000, 20000, (0.5,), (2, 4, 8)),
+    _Own("own-loops", "stress-latency", *_LOOPS, (0.5, 2), "mutexes", (2, 4, 8)),
 )
 
 _REAL_SHARDS: Mapping[str, tuple[Mapping[str, str], str, Mapping[int, str]]] = {
@@ -236,17 +193,12 @@ def cases(programs: Sequence[str], seconds: float) -> list[Case]:
 
 def _own_cases(own: _Own, seconds: float) -> list[Case]:
     before = own.subject(PROFILED_THREADS, seconds)
+
+    def after(factor: float = 1, mutexes: int = 1, threads: int = PROFILED_THREADS) -> Subject:
+        return own.subject(threads, seconds, factor, mutexes)
+
     return [
-        *(
-            Case(before, own.subject(PROFILED_THREADS, seconds, factor), SECTION, factor)
-            for factor in own.sections
-        ),
-        *(
-            Case(before, own.subject(PROFILED_THREADS, seconds, 1, number), SHARDS, number)
-            for number in own.shards
-        ),
-        *(
-            Case(before, own.subject(threads, seconds), COUNT, threads)
-            for threads in CHANGED_THREADS
-        ),
+        *(Case(before, after(factor), SECTION, factor) for factor in own.sections),
+        *(Case(before, after(mutexes=number), SHARDS, number) for number in own.shards),
+        *(Case(before, after(threads=threads), COUNT, threads) for threads in CHANGED_THREADS),
     ]

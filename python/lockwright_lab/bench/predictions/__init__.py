@@ -1,1 +1,0 @@
-"""The validation of predictions on this machine: predicted and measured locks and changes."""
