@@ -31,7 +31,7 @@ def test_a_span_that_begins_after_its_end(tmp_path: Path) -> None:
     profile = json.loads(made_profile().to_json())
     profile["timeline"][-1]["begin"] = 2**31
     (tmp_path / "p.json").write_text(json.dumps(profile))
-    status = cli.main(["export", str(tmp_path / "p.json"), "-o", str(tmp_path / "p.perfetto.json")])
+    status = cli.main(["export", str(tmp_path / "p.json"), "-o", str(tmp_path / "p.pb.gz")])
     assert status == 2
 
 

@@ -1,7 +1,6 @@
 """Tests of exports: each file has its defined format and the figures of the profile."""
 
 import gzip
-import itertools
 import json
 import subprocess
 from dataclasses import replace
@@ -12,8 +11,8 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from lockwright.base.errors import LockwrightError
 from lockwright.export import firefox as firefox_format
-from lockwright.export import folded, formats, perfetto, pprof, speedscope
-from lockwright.profile.record import Place, Profile, Site, Span
+from lockwright.export import folded, formats, pprof
+from lockwright.profile.record import Place, Profile, Site
 from support.made_profile import frame, made_profile
 from support.processes import captured
 
@@ -45,46 +44,6 @@ def test_folded_stacks_have_the_time_waited(profile: Profile) -> None:
     assert ["operator:(char const*, std::pair<int, int>)", "Table::mutex"] in stacks
     assert stacks[0][0] == "clone3"
     assert stacks[0][-1] == "Table::mutex"
-
-
-def test_speedscope(profile: Profile) -> None:
-    document = json.loads(speedscope.speedscope_json(profile))
-    assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
-    frames = document["shared"]["frames"]
-    for each in frames:
-        assert set(each) <= {"name", "file", "line", "col"}
-        assert isinstance(each["name"], str)
-        assert isinstance(each.get("line", 1), int)
-    assert {"name": "worker", "file": "worker.cpp", "line": 31} in frames
-    for each in document["profiles"]:
-        assert each["unit"] == "nanoseconds"
-        assert each["endValue"] >= each["startValue"]
-        if each["type"] == "sampled":
-            assert len(each["samples"]) == len(each["weights"])
-            assert all(0 <= frame < len(frames) for stack in each["samples"] for frame in stack)
-        else:
-            assert each["type"] == "evented"
-            check_events(each, len(frames))
-    first = document["profiles"][document["activeProfileIndex"]]
-    assert sum(first["weights"]) == pytest.approx(waited(profile))
-    assert frames[first["samples"][0][0]]["name"] == "clone3"
-    assert len(document["profiles"]) == 2 + 8
-
-
-def check_events(profile: dict[str, Any], frames: int) -> None:
-    """Check that frames are closed in reverse order, and that time does not decrease."""
-    open_frames: list[int] = []
-    last = profile["startValue"]
-    for event in profile["events"]:
-        assert last <= event["at"] <= profile["endValue"]
-        last = event["at"]
-        assert 0 <= event["frame"] < frames
-        if event["type"] == "O":
-            open_frames.append(event["frame"])
-        else:
-            assert event["type"] == "C"
-            assert open_frames.pop() == event["frame"]
-    assert open_frames == []
 
 
 def test_firefox(profile: Profile) -> None:
@@ -125,45 +84,6 @@ def test_firefox(profile: Profile) -> None:
 def check_table(table: dict[str, Any]) -> None:
     columns = {key: value for key, value in table.items() if key != "length"}
     assert {len(column) for column in columns.values()} == {table["length"]}
-
-
-def test_perfetto(profile: Profile) -> None:
-    events = json.loads(perfetto.perfetto_json(profile))["traceEvents"]
-    required = {
-        "M": {"name", "pid", "tid", "args"},
-        "X": {"name", "cat", "ts", "dur", "pid", "tid"},
-        "C": {"name", "ts", "pid", "args"},
-    }
-    for event in events:
-        assert required[event["ph"]] <= set(event)
-    slices = [event for event in events if event["ph"] == "X"]
-    assert len(slices) == len(profile.timeline)
-    named = {event["tid"] for event in events if event["name"] == "thread_name"}
-    assert {event["tid"] for event in slices} <= named
-    for thread in {event["tid"] for event in slices}:
-        spans = sorted((e["ts"], e["ts"] + e["dur"]) for e in slices if e["tid"] == thread)
-        pairs = itertools.pairwise(spans)
-        assert all(begin >= last_end or end <= last_end for (_, last_end), (begin, end) in pairs)
-    assert sum(event["dur"] for event in slices) == pytest.approx(
-        sum(span.end - span.begin for span in profile.timeline) / 1e3
-    )
-    counters = [event["args"]["waiters"] for event in events if event["ph"] == "C"]
-    assert min(counters) == 0
-    assert max(counters) > 1
-
-
-def test_slices_of_a_track_are_nested() -> None:
-    """Perfetto drops slices that overlap and are not nested."""
-    times = [(0, 10), (2, 4), (4, 12), (11, 20), (12, 13), (12, 30), (0, 10)]
-    tracks = perfetto.lanes([Span(0, 0, "hold", begin, end) for begin, end in times])
-    assert sorted((s.begin, s.end) for track in tracks for s in track) == sorted(times)
-    assert len(tracks) > 1
-    for track in tracks:
-        for a, b in itertools.combinations(track, 2):
-            are_disjoint = a.end <= b.begin or b.end <= a.begin
-            is_b_in_a = a.begin <= b.begin and b.end <= a.end
-            is_a_in_b = b.begin <= a.begin and a.end <= b.end
-            assert are_disjoint or is_b_in_a or is_a_in_b
 
 
 # The fields of each message: name, number, and a type: i for int64, u for uint64, b for bool, s for
@@ -261,9 +181,7 @@ def test_a_frame_without_symbols(profile: Profile) -> None:
     ("name", "wanted"),
     [
         ("a.html", "html"),
-        ("a.speedscope.json", "speedscope"),
         ("a.FIREFOX.json", "firefox"),
-        ("a.trace.json", "perfetto"),
         ("a.pb.gz", "pprof"),
         ("a.folded", "folded"),
     ],

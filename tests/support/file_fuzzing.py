@@ -335,7 +335,7 @@ READERS = (
             _write_profile,
             _command("export", "FILE", "-o", f"FILE{end}"),
         )
-        for end in (".html", ".pb.gz", ".folded", ".firefox.json", ".perfetto.json")
+        for end in (".html", ".pb.gz", ".folded", ".firefox.json")
     ),
     Reader("plan", "p.toml", _write_plan, _function(lambda path: plans.read(path, _registry()))),
     Reader("machine", "m.toml", _write_machine, _function(lambda path: machine.load(str(path)))),

@@ -6,7 +6,7 @@ import click
 
 from lockwright.commands.common import grammar
 
-_FORMATS = ("html", "speedscope", "firefox", "perfetto", "pprof", "folded")
+_FORMATS = ("html", "firefox", "pprof", "folded")
 
 
 @click.command("export")
@@ -22,17 +22,14 @@ def command(profile: Path, output: Path, wanted: str | None) -> None:
     """Convert a profile to the format of another program.
 
     \b
-    format      FILE ends in                     opened by
-    html        .html                            any browser
-    speedscope  .speedscope.json                 https://www.speedscope.app
-    firefox     .firefox.json                    https://profiler.firefox.com
-    perfetto    .perfetto.json, .trace.json      https://ui.perfetto.dev
-    pprof       .pb.gz, .pprof                   go tool pprof
-    folded      .folded, .collapsed              flamegraph.pl
+    format   FILE ends in          opened by
+    html     .html                 any browser
+    firefox  .firefox.json         https://profiler.firefox.com, https://ui.perfetto.dev
+    pprof    .pb.gz, .pprof        go tool pprof, https://www.speedscope.app
+    folded   .folded, .collapsed   flamegraph.pl, https://www.speedscope.app
 
     The stacks are those of waiting threads, weighted by the time waited, with the mutex as
-    the innermost function; in pprof it is a label. Perfetto gets the timeline alone, the Firefox
-    Profiler both.
+    the innermost function; in pprof it is a label. firefox has the timeline, too.
 
     Example: lockwright export profile.json -o waiting.pb.gz
     """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lockwright.base import files
 from lockwright.base.errors import LockwrightError
-from lockwright.export import firefox, folded, perfetto, pprof, speedscope
+from lockwright.export import firefox, folded, pprof
 from lockwright.profile.record import Profile
 
 
@@ -27,13 +27,7 @@ class Format:
 
 FORMATS = {
     "html": Format((".html", ".htm"), "any browser", _html),
-    "speedscope": Format(
-        (".speedscope.json",), "https://www.speedscope.app", speedscope.speedscope_json
-    ),
     "firefox": Format((".firefox.json",), "https://profiler.firefox.com", firefox.firefox_json),
-    "perfetto": Format(
-        (".perfetto.json", ".trace.json"), "https://ui.perfetto.dev", perfetto.perfetto_json
-    ),
     "pprof": Format((".pb.gz", ".pprof"), "go tool pprof", pprof.pprof_bytes),
     "folded": Format((".folded", ".collapsed"), "flamegraph.pl", folded.folded_stacks),
 }
