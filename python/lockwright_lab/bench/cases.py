@@ -1,11 +1,9 @@
 """The cases of the measuring program: a workload under a lock, with its options."""
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lockwright.experiment import FINISHED, TIMEOUT, Runs
-from lockwright.experiment.model import Slot
 from lockwright.experiment.rules import Rounds, shuffled
 
 from lockwright_lab.bench.catalogue import catalogue
@@ -84,11 +82,6 @@ class OnlySome(Rounds):
         self, cell: str, number: int, contenders: Sequence[str], runs: Runs
     ) -> Sequence[str]:
         return shuffled(self.some[cell], cell, number)
-
-
-def at_random(slot: Slot) -> float:
-    """Return the sort key by which the cases of a round come in an order shuffled for the round."""
-    return random.Random(str(tuple(slot))).random()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from lockwright.experiment import FINISHED, TIMEOUT, Run, Runs
 from lockwright.experiment.model import Slot
 from lockwright_lab.bench.cases import Case, Results, resolved
 from lockwright_lab.bench.catalogue import catalogue
-from lockwright_lab.bench.claims import show
+from lockwright_lab.bench.claims import report
 from lockwright_lab.bench.claims.claim import Aggregate, Claim, Side, all_cases, lock
 from lockwright_lab.bench.claims.evaluate import Finding, Machine, Verdict, evaluate
 from lockwright_lab.bench.claims.table import CLAIMS
@@ -279,6 +279,6 @@ def test_bad_input_gets_one_line(lockwright: Path, words: list[str], message: st
 
 def test_findings_are_counted() -> None:
     findings = [Finding(CLAIM, Verdict.HOLDS, ""), Finding(CLAIM, Verdict.FAILS, "")]
-    assert show.counted(findings) == (
+    assert report.counted(findings) == (
         "Of 2 claims 1 hold, 1 do not hold, 0 are not shown, 0 cannot be shown here."
     )

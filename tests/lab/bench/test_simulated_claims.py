@@ -15,9 +15,8 @@ from cli.conftest import count_runs
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
 from lockwright.simulate.run import Job, catalogue
-from lockwright_lab.bench.claims import show
-from lockwright_lab.bench.claims.evaluate import Finding, Verdict
-from lockwright_lab.bench.claims.simulate import Prepared, job, outcome_of, prepare, simulations
+from lockwright_lab.bench.claims.experiment import Prepared, job, prepare, simulations
+from lockwright_lab.bench.claims.simulated_line import outcome_of
 from lockwright_lab.bench.claims.simulated_settings import inexpressible
 from lockwright_lab.bench.claims.table import CLAIMS, choose
 from lockwright_lab.bench.statistic import STATISTICS
@@ -133,15 +132,6 @@ def test_the_figures_of_a_simulation_are_those_of_a_measurement() -> None:
         assert STATISTICS[name].of(empty) is None
 
 
-def test_findings_are_counted_among_those_that_can_be_expressed() -> None:
-    claim = CLAIMS[0]
-    verdicts = [Verdict.HOLDS, Verdict.HOLDS, Verdict.HOLDS, Verdict.FAILS, Verdict.ELSEWHERE]
-    assert show.counted_expressed([Finding(claim, verdict, "") for verdict in verdicts]) == (
-        "Of 4 claims that can be expressed, 3 hold (75 %), 1 do not hold, 0 are open; "
-        "1 cannot be expressed."
-    )
-
-
 def call(lockwright: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     return captured([lockwright, "bench", "claims", "--simulated", *words])
 
@@ -155,14 +145,14 @@ def test_the_command_writes_the_same_findings_twice(lockwright: Path, tmp_path: 
             lockwright, "--claims", "uncontested-ttas-pthread,systems", "--seeds", "3", *options
         )
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "uncontested-ttas-pthread: simulated: " in done.stdout
-        assert "systems: simulated: cannot be expressed" in done.stdout
+        assert "Machine: xeon-e5-2680v2x2" in done.stdout
+        assert "systems: cannot be shown here" in done.stdout
         found.append(json.loads(files["json"].read_text()))
         with files["csv"].open(newline="") as file:
             ran, other = csv.DictReader(file)
         assert (ran["machine"], ran["rounds"]) == ("xeon-e5-2680v2x2", "3")
         assert float(ran["low"]) <= float(ran["median"]) <= float(ran["high"])
-        assert (other["machine"], other["verdict"]) == ("", "cannot be expressed")
+        assert (other["machine"], other["verdict"]) == ("", "cannot be shown here")
     document, again = found
     assert document["rows"] == again["rows"]
     assert document["simulated"] is True

@@ -7,10 +7,10 @@ from lockwright.base.errors import LockwrightError
 from lockwright.experiment import FINISHED, TIMEOUT, Run, Runs
 from lockwright.experiment.model import Slot
 from lockwright.simulate import machine
+from lockwright_lab.bench.parts import Parts
 from lockwright_lab.bench.validation import agreement, predictions, simulator, subjects
 from lockwright_lab.bench.validation.agreement import Cell, Measured
 from lockwright_lab.bench.validation.first import Folder
-from lockwright_lab.bench.validation.parts import Parts
 from lockwright_lab.study.campaign.local_machine import Folders
 from lockwright_lab.study.program.entry import OUTPUT, Metric, Program
 

@@ -160,28 +160,19 @@ def _sides_text(claim: Claim, sides: Sequence[float]) -> str:
     return f"{', '.join(figures)}. " if figures else ""
 
 
-def _bounds(claim: Claim) -> str:
-    least, most = claim.least, claim.most
-    if least is not None and most is not None:
-        return f"from {least:g} to {most:g}"
-    return f"above {least:g}" if least is not None else f"below {most:g}"
-
-
 def _reason(verdict: Verdict, claim: Claim, low: float, high: float) -> str:
-    match verdict:
-        case Verdict.HOLDS:
-            end = f"lies {_bounds(claim)}, as the claim requires."
-        case Verdict.FAILS:
-            end = f"lies outside the bounds of the claim, {_bounds(claim)}."
-        case _:
-            end = f"is neither within nor outside the bounds of the claim, {_bounds(claim)}."
-    return f"The 95 % interval, {plain(low)} to {plain(high)}, {end}"
+    least, most = claim.least, claim.most
+    bounds = f"above {least:g}" if most is None else f"below {most:g}"
+    if least is not None and most is not None:
+        bounds = f"from {least:g} to {most:g}"
+    where = {Verdict.HOLDS: "lies within", Verdict.FAILS: "lies outside"}
+    lies = where.get(verdict, "is neither within nor outside")
+    return f"The interval, {plain(low)} to {plain(high)}, {lies} the bounds of the claim, {bounds}."
 
 
 def _missing_figures(claim: Claim, results: Results) -> str:
-    without = [
-        case.label() for case in claim.cases() if not results.over_rounds(case, claim.figure.of)
-    ]
+    cases = claim.cases()
+    without = [each.label() for each in cases if not results.over_rounds(each, claim.figure.of)]
     if not without:
         return "No round gave a figure above 0 for all cases of the claim."
     more = f" and {len(without) - 1} more" if len(without) > 1 else ""

@@ -30,11 +30,11 @@ from lockwright.experiment.report import Grid, Report, text_grid
 from lockwright.preload.locks import registry
 from lockwright.simulate.run import Cell as SimulatedCell
 
+from lockwright_lab.bench.parts import Parts
 from lockwright_lab.bench.real_program import RealProgram, real_program
 from lockwright_lab.bench.validation import agreement, tables
 from lockwright_lab.bench.validation.agreement import BASELINE, Agreement, Measured, Metric
 from lockwright_lab.bench.validation.first import Folder, Predicted, from_facts
-from lockwright_lab.bench.validation.parts import Parts
 from lockwright_lab.bench.validation.subjects import Case, Subject
 
 CHANGES, RUNS = "changes", "runs"

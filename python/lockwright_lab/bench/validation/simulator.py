@@ -27,9 +27,9 @@ from lockwright.simulate.run import Cell as SimulatedCell
 from lockwright.simulate.run import Job, Line, Setup, catalogue, run_jobs
 
 from lockwright_lab.bench import runs
+from lockwright_lab.bench.parts import Parts
 from lockwright_lab.bench.validation import agreement, tables
 from lockwright_lab.bench.validation.agreement import BASELINE, Agreement, Measured, Metric
-from lockwright_lab.bench.validation.parts import Parts
 
 WORKLOADS = (
     *("uncontested", "single-lock", "lockbench", "random-array", "ring-walker", "keymap"),

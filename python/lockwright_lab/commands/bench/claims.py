@@ -9,10 +9,9 @@ from lockwright.commands.common.experiment_options import definitions, experimen
 from lockwright.experiment.conduct import conduct
 from lockwright.experiment.request import Request
 
-from lockwright_lab.bench.claims import show
+from lockwright_lab.bench.claims import report
 from lockwright_lab.bench.claims.evaluate import obstacle
-from lockwright_lab.bench.claims.measure import measured, this_machine
-from lockwright_lab.bench.claims.simulate import prepare, simulated
+from lockwright_lab.bench.claims.experiment import measured, prepare, simulated, this_machine
 from lockwright_lab.bench.claims.table import choose
 
 ROUNDS = 13
@@ -26,10 +25,8 @@ SEEDS = 3
     help="Test which claims of the papers on locks hold on this machine.\n\n"
     "A claim compares locks in a workload. Each round makes every required run once, in a "
     "shuffled order, and the figures are computed within the round.\n\n"
-    + definitions(show.COLUMNS, "Columns:")
-    + "\n\nWith --simulated, nothing is measured: each claim is run on the simulated machine of "
-    "its paper, with the seeds 1 to --seeds.\n\n"
-    + definitions(show.SIMULATED_COLUMNS, "Columns with --simulated:")
+    "With --simulated, nothing is measured: each claim is run on the simulated machine of "
+    "its paper, with the seeds 1 to --seeds.\n\n" + definitions(report.COLUMNS, "Columns:")
 )
 @click.option("--claims", "names", metavar="NAME,...", help="Test these claims.  [default: all]")
 @click.option("--list", "only_list", is_flag=True, help="List the claims, and run nothing.")
@@ -72,7 +69,7 @@ def claims(
         if is_simulated:
             listed = [each.claim for each in prepare(chosen)]
             obstacles = [each.elsewhere for each in listed]
-        show.print_list(terminal.output(), listed, obstacles)
+        report.print_list(terminal.output(), listed, obstacles)
         return 0
     if is_simulated:
         return conduct(simulated(chosen, seeds, timeout), request)

@@ -1,4 +1,4 @@
-"""The rule by which only some parts of a validation are run, and only for some time."""
+"""The rule by which contenders have their own numbers of rounds, and run only for some time."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
