@@ -13,13 +13,12 @@ from lockwright.experiment import FINISHED, TIMEOUT, Run, Runs
 from lockwright.experiment.model import Slot
 from lockwright_lab.bench.cases import Case, Results, resolved
 from lockwright_lab.bench.catalogue import catalogue
-from lockwright_lab.bench.claims import report
 from lockwright_lab.bench.claims.claim import Aggregate, Claim, Side, all_cases, lock
 from lockwright_lab.bench.claims.evaluate import Finding, Machine, Verdict, evaluate
 from lockwright_lab.bench.claims.table import CLAIMS
 from lockwright_lab.bench.runs import processors
 from support import locate
-from support.processes import assert_refused, captured
+from support.processes import captured
 
 MACHINE = Machine(processors=2, locks=frozenset({"a", "b", "c"}), no_energy="there is no counter")
 CLAIM = Claim(
@@ -260,25 +259,3 @@ def test_the_list_names_every_claim(lockwright: Path) -> None:
     assert [line for line in listed if line and not line.startswith(" ")] == [
         claim.name for claim in CLAIMS
     ]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--claims", "no-such"], "no claim 'no-such'"),
-        (["--claims", ","], "--claims names no claim"),
-        (["--runs", "5"], "--runs"),
-        (["--csv", "/proc/x"], "--csv"),
-        (["--csv", "same", "--json", "same"], "same file"),
-    ],
-)
-def test_bad_input_gets_one_line(lockwright: Path, words: list[str], message: str) -> None:
-    done = call(lockwright, *words)
-    assert_refused(done.returncode, done.stdout, done.stderr, message)
-
-
-def test_findings_are_counted() -> None:
-    findings = [Finding(CLAIM, Verdict.HOLDS, ""), Finding(CLAIM, Verdict.FAILS, "")]
-    assert report.counted(findings) == (
-        "Of 2 claims 1 hold, 1 do not hold, 0 are not shown, 0 cannot be shown here."
-    )

@@ -53,12 +53,6 @@ def test_counts_add_up(lock: str) -> None:
         )
 
 
-@pytest.mark.parametrize("preset", ["short-short", "long-short", "short-long", "long-long"])
-def test_presets(preset: str) -> None:
-    done = call("pthread", "lockbench", "--preset", preset, *QUICK, "--seconds", "0.01")
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -160,22 +160,6 @@ def test_the_command_writes_the_same_findings_twice(lockwright: Path, tmp_path: 
     assert set(document["machines"]) == {"xeon-e5-2680v2x2"}
 
 
-def test_bad_requests_get_one_line(lockwright: Path) -> None:
-    for words, message in (
-        (["--simulated", "--seconds", "1"], "--simulated has a fixed time for each claim"),
-        (["--simulated", "--warm-up", "1"], "--simulated has a fixed time for each claim"),
-        (["--simulated", "--runs", "6"], "--simulated has seeds, not runs"),
-        (["--simulated", "--seeds", "0"], "--seeds"),
-        (["--seeds", "3"], "--seeds is for simulations"),
-        (["--simulated", "--claims", "no-such"], "no claim 'no-such'"),
-        (["--timeout", "3"], "--timeout is for simulations"),
-    ):
-        done = captured([lockwright, "bench", "claims", *words])
-        assert done.returncode == 2, done.stdout
-        assert message in done.stderr
-        assert done.stderr.count("\n") == 1
-
-
 def test_an_interrupt_leaves_the_completed_simulations(lockwright: Path, tmp_path: Path) -> None:
     base = tmp_path / "claims.sqlite"
     process = subprocess.Popen(

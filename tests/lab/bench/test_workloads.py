@@ -14,7 +14,7 @@ from lockwright.machine.pinning import Processor
 from lockwright.run.bench_program import program
 from lockwright_lab.bench.catalogue import Workload, catalogue, parse
 from support import locate, machine
-from support.processes import assert_refused, captured
+from support.processes import captured
 
 QUICK = {"seconds": "0.02", "warm-up": "0.005", "loops-per-us": "900"}
 
@@ -131,35 +131,6 @@ def test_meters_agree_with_the_counts() -> None:
         names = ["p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "p99.99_ns", "max_ns"]
         shares = [line[name] for name in names]
         assert shares == sorted(shares)
-
-
-def test_options_override_a_preset() -> None:
-    for words in (
-        ["--preset", "long-short", "--section-max-ns", "1"],
-        ["--section-max-ns", "1", "--preset", "long-short"],
-    ):
-        done = captured([program(), "lockbench", *words, "--section-min-ns", "5"])
-        assert done.returncode == 2
-        assert "'--section-max-ns' is below" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["lockbench", "--preset", "none"], "'none'"),
-        (["lockbench", "--pin", "x"], "'x'"),
-        (["lockbench", "--seconds", "0"], "'--seconds'"),
-        (["single-lock", "--threads", "0"], "'--threads'"),
-        (["variable-contention", "--mutexes", "0"], "'--mutexes'"),
-        (["variable-contention", "--admissions", "1"], "--admissions"),
-        (["lockbench", "--naps", "1"], "'--naps'"),
-    ],
-)
-def test_the_program_refuses_bad_input(arguments: list[str], named: str) -> None:
-    done = captured([program(), *arguments])
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
-    assert named in done.stderr
 
 
 #: Two nodes of two cores with two threads each, numbered as Linux does.
@@ -291,23 +262,3 @@ def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> 
     text = " ".join(command(lockwright, "variable-contention", "--help").stdout.split())
     for heading, definition in document["columns"].items():
         assert f"{heading}: {' '.join(definition.split())}" in text
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["lockbench", "--preset", "none"], "none"),
-        (["lockbench", "--threads", "0"], "'0'"),
-        (["lockbench", "--threads", "1.5"], "'1.5'"),
-        (["lockbench", "--section-max-ns", "long"], "'long'"),
-        (["lockbench", "--pin", "here"], "here"),
-        (["lockbench", "--csv", "/nonexistent/x.csv"], "/nonexistent/x.csv"),
-        (["variable-contention", "--mutexes", "0"], "'0'"),
-        (["naps"], "naps"),
-    ],
-)
-def test_bad_input_is_refused_in_one_line(
-    lockwright: Path, arguments: list[str], named: str
-) -> None:
-    done = command(lockwright, *arguments)
-    assert_refused(done.returncode, done.stdout, done.stderr, named)

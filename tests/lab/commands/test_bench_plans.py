@@ -1,7 +1,6 @@
 """`lockwright bench mixed` and `bench plan`, which use the library of all locks."""
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,6 @@ from lockwright.experiment.model import Slot
 from lockwright.run.bench_program import Subject
 from lockwright_lab.bench import quiet_and_hot
 from lockwright_lab.bench.runs import Common
-from support import locate
 
 from .conftest import Cli
 
@@ -30,66 +28,6 @@ def document(cli: Cli, tmp_path: Path) -> Any:
         return found
 
     return run
-
-
-def library_of(details: dict[str, Any]) -> str:
-    """Return the library that the measuring program reports."""
-    return Path(measured(details)["mutex"]).name
-
-
-def measured(details: dict[str, Any]) -> dict[str, Any]:
-    """Return the line with the figures of one of a pair of runs."""
-    line: dict[str, Any] = next(line for line in details["lines"] if line["kind"] == "measured")
-    return line
-
-
-def test_mixed_compares_the_two_libraries(document: Any) -> None:
-    """Each lock runs in both libraries, and each round with both runs gives a ratio."""
-    locks = ["pthread", "ttas", "mcs-stp"]
-    found = document(
-        "mixed", "--locks", ",".join(locks), "--runs", "2", "--seconds", "0.05",
-        "--settings", "empty,short-short",
-    )  # fmt: skip
-    for run in found["runs"]:
-        assert library_of(run["mixed"]) == "liblockwright-mixed.so"
-        assert library_of(run["own"]) == f"liblockwright-{run['lock']}.so"
-    assert [(row["setting"], row["lock"]) for row in found["summaries"]] == [
-        (setting, lock) for setting in ("empty", "short-short") for lock in locks
-    ]
-    # Threads may get no processor in a short run on a busy machine.
-    rounds = Counter(
-        (run["setting"], run["lock"])
-        for run in found["runs"]
-        if all(measured(run[form])["operations_per_second"] for form in ("own", "mixed"))
-    )
-    for row in found["summaries"]:
-        assert row["figures"]["ratio"]["count"] == rounds[row["setting"], row["lock"]] > 0
-        assert (row["table"]["ns more"] != "-") == (row["setting"] == "empty")
-
-
-def test_the_plan_is_one_of_the_rows(document: Any) -> None:
-    """It has figures for each phase, runs beside each lock, and needs memory as its locks do."""
-    large = "hmcs" if "hmcs" in locate.lock_names() else "mcs-stp"
-    words = ["--quiet", "ttas", "--crowd", "pthread", "--exchange", "ttas", "--runs", "2"]
-    work = ["--work", "1", "--mutexes", "1000", "--threads-per-core", "1", "--times", "2000"]
-    locks = list(dict.fromkeys(["pthread", "ttas", "mcs-stp", large]))
-    found = document("plan", "--locks", ",".join(locks), *words, *work)
-    rows = {row["lock"]: row for row in found["summaries"]}
-    assert set(rows) == {*locks, "plan"}
-    for row in rows.values():
-        figures = row["figures"]
-        phases = sum(
-            figures[f"{name}_seconds"]["median"] for name in ("quiet", "crowd", "exchange")
-        )
-        assert figures["seconds"]["count"] == figures["to_plan"]["count"] == 2
-        assert 0 < phases < 2 * figures["seconds"]["high"]
-        assert figures["start_bytes"]["median"] > 0
-    assert {library_of(run["beside"]) for run in found["runs"]} == {"liblockwright-mixed.so"}
-    taken = {name: row["figures"]["taken_bytes"]["median"] for name, row in rows.items()}
-    assert taken["plan"] == taken["ttas"] == taken["pthread"] == 0
-    assert taken["mcs-stp"] > 0  # nodes
-    if large == "hmcs":
-        assert taken[large] >= 1000 * 64
 
 
 def test_locks_that_do_not_end_are_dropped(document: Any) -> None:
@@ -141,10 +79,3 @@ def test_remarks_on_a_comparison() -> None:
         "Under the plan the process takes 8.00 KiB in pages at the start: less than under 1 of "
         "the 3 single locks that ended, as much as under 1, more than under b.",
     ]
-
-
-def test_bad_input(cli: Cli) -> None:
-    cli("bench", "mixed", "--locks", "null").refuses("'null' is not a lock of a plan")
-    settings = cli("bench", "mixed", "--settings", "busy")
-    settings.refuses("invalid value 'busy' for --settings", "choose from")
-    cli("bench", "plan", "--quiet", "tta").refuses("'tta'", "did you mean 'ttas'?")

@@ -60,27 +60,6 @@ def test_mechanisms_are_switched_off_one_by_one(cli: Any, tmp_path: Path) -> Non
     assert "mechanism" in result.out
 
 
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        (["--lock", "no-such"], ["no-such"]),
-        (["--lock", "all"], ["'all' is not one lock"]),
-        (["--against", "no-such"], ["no-such"]),
-        (["--cells", "no/such"], ["no cell matches 'no/such'", "families"]),
-        (["--runs", "1"], ["--runs"]),
-        (["--seconds", "0"], ["--seconds"]),
-        (["--longest-wait", "0"], ["--longest-wait"]),
-        (["--machine", "no-such"], ["no machine is named"]),
-        (["--machine", "a-64", "--cells", "hog"], ["none of these cells"]),
-        (["--resume"], ["no interrupted regret"]),
-        (["--lock", "null", "--ablate"], ["can be switched off"]),
-    ],
-)
-def test_bad_input(cli: Any, words: list[str], parts: list[str]) -> None:
-    """Nothing is run before the message."""
-    cli(*quick(*words)).refuses(*parts)
-
-
 def test_a_simulated_machine(cli: Any, tmp_path: Path) -> None:
     """Cells that the simulator cannot express are named; all output is marked as simulated."""
     words = ["--machine", "i-48", "--seconds", "0.001", "--cells", "single/100ns/*/2,hog"]
