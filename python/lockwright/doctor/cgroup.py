@@ -3,9 +3,15 @@
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.finding import Finding, Subject
 from lockwright.machine.processors import allowed
 from lockwright.machine.procfs import Tree
+
+_QUOTA = Subject(
+    "cgroup quota",
+    "when it is used up, every thread stops until the next period, the holder of a lock too: locks "
+    "whose waiters poll use it up sooner, and appear worse than on an unlimited machine",
+)
 
 
 @dataclass(frozen=True)
@@ -97,28 +103,19 @@ def cgroup(tree: Tree) -> Finding:
     """Return the finding about a limit on the processors' time by a control group."""
     in_force = quotas(tree)
     if in_force is None:
-        return Finding(
-            "cgroup quota",
-            ABSENT,
-            "no control group with a quota is mounted",
-            "nothing here limits the processors' time; a host may",
-        )
+        effect = "nothing here limits the processors' time; a host may"
+        return _QUOTA.absent("no control group with a quota is mounted", effect=effect)
     if not in_force:
-        return Finding("cgroup quota", OK, "none", "no control group stops running threads")
+        return _QUOTA.ok("none", "no control group stops running threads")
     tightest = in_force[0]
     text = f"{tightest.processors:g} processors' time in each {tightest.period_ms:g} ms"
     if tightest.throttled:
         text += f", used up {tightest.throttled:,} times"
     usable = len(allowed(tree))
     if usable and tightest.processors >= usable and not tightest.throttled:
-        effect = f"more than the {usable} processors can use, so it has no effect"
-        return Finding("cgroup quota", OK, text, effect)
-    return Finding(
-        "cgroup quota",
-        WARN,
-        text,
-        "when it is used up, every thread stops until the next period, the holder of a lock too: "
-        "locks whose waiters poll use it up sooner, and appear worse than on an unlimited machine",
+        return _QUOTA.ok(text, f"more than the {usable} processors can use, so it has no effect")
+    advice = (
         f"raise it ({tightest.file}; --cpus of docker, limits.cpu of Kubernetes), or use no more "
-        f"than {max(1, int(tightest.processors))} threads",
+        f"than {max(1, int(tightest.processors))} threads"
     )
+    return _QUOTA.warn(text, advice=advice)

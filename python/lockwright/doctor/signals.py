@@ -4,7 +4,7 @@ import ctypes
 import platform
 from dataclasses import dataclass
 
-from lockwright.machine.finding import ABSENT, OK, Finding
+from lockwright.machine.finding import Finding, Subject
 
 _MEMBARRIER = {"x86_64": 324, "aarch64": 283}
 """The number of the system call: asm/unistd_64.h and asm-generic/unistd.h of Linux."""
@@ -12,6 +12,13 @@ _MEMBARRIER = {"x86_64": 324, "aarch64": 283}
 _QUERY = 0
 _PRIVATE_EXPEDITED = 1 << 3
 """MEMBARRIER_CMD_QUERY and MEMBARRIER_CMD_PRIVATE_EXPEDITED of linux/membarrier.h."""
+
+_PROCESSOR = Subject(
+    "current processor",
+    "one load tells a waiter its processor: adaptive sleeps at once if the holder was preempted by "
+    "it, and locks that know nodes find theirs",
+)
+_BARRIER = Subject("membarrier", "the biased locks enter without an atomic operation")
 
 
 @dataclass(frozen=True)
@@ -39,33 +46,21 @@ def query() -> Signals:
 
 def current_processor(signals: Signals) -> Finding:
     """Return the finding about how a thread determines its processor."""
-    name = "current processor"
     if signals.rseq:
-        return Finding(
-            name,
-            OK,
-            "restartable sequences",
-            "one load tells a waiter its processor: adaptive sleeps at once if the holder was "
-            "preempted by it, and locks that know nodes find theirs",
-        )
-    return Finding(
-        name,
-        ABSENT,
+        return _PROCESSOR.ok("restartable sequences")
+    return _PROCESSOR.absent(
         "restartable sequences are not registered",
-        "a waiter that asks for its processor calls getcpu",
         "use glibc 2.35 or later, without glibc.pthread.rseq=0 in GLIBC_TUNABLES",
+        "a waiter that asks for its processor calls getcpu",
     )
 
 
 def barrier(signals: Signals) -> Finding:
     """Return the finding about the system call membarrier."""
-    name = "membarrier"
     if signals.membarrier:
-        return Finding(name, OK, "expedited", "the biased locks enter without an atomic operation")
-    return Finding(
-        name,
-        ABSENT,
+        return _BARRIER.ok("expedited")
+    return _BARRIER.absent(
         "the kernel does not have it, or forbids it",
-        "the biased locks enter by a fence, which costs what they save",
         "use Linux 4.14 or later, and a seccomp profile that allows membarrier",
+        "the biased locks enter by a fence, which costs what they save",
     )

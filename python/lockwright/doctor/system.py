@@ -1,91 +1,88 @@
 """Findings about the platform: kernel, C library, compiler, virtual machine."""
 
-from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.finding import Finding, Subject
 from lockwright.machine.procfs import Tree
 
-_RANDOM = "/proc/sys/kernel/randomize_va_space"
 _NO_RANDOM = 0x0040000
 """ADDR_NO_RANDOMIZE of personality(2)."""
 
 _OLDEST = (2, 34)
 """The oldest glibc that the libraries run on."""
 
+_KERNEL = Subject(
+    "kernel",
+    "it implements futexes and the scheduler: figures of different kernels are not comparable",
+)
+_LIBC = Subject(
+    "C library",
+    "every ratio is relative to its mutex, which differs between versions",
+    "measure on a system with glibc 2.34 or later",
+)
+_COMPILER = Subject(
+    "compiler", "it determines the instructions of a lock: figures of another one differ"
+)
+_RANDOMISATION = Subject(
+    "address randomisation",
+    "all runs have the same addresses: a chance cache conflict occurs in every run, and more runs "
+    "do not average that out (Mytkowicz et al., ASPLOS 2009)",
+)
+_VIRTUALISATION = Subject("virtualisation", "the processors are the machine's own")
+_PRELOADED = Subject(
+    "preloaded",
+    "in the measured programs it follows the lock's library, and may change their behaviour",
+    "unset it, unless it is to be measured",
+)
+
 
 def kernel(tree: Tree) -> Finding:
     """Return the finding about the kernel and its preemption model."""
     release = tree.text("/proc/sys/kernel/osrelease")
     if release is None:
-        return Finding("kernel", ABSENT, "the system does not report it", "none", "mount /proc")
+        return _KERNEL.absent(advice="mount /proc", effect="none")
     build = (tree.text("/proc/sys/kernel/version") or "").split()
     kinds = ", ".join(word for word in build if word.startswith("PREEMPT"))
     text = f"{release}{f', {kinds}' if kinds else ''}"
-    effect = (
-        "it implements futexes and the scheduler: figures of different kernels are not comparable"
-    )
     if "PREEMPT_RT" in kinds:
-        return Finding(
-            "kernel",
-            WARN,
+        return _KERNEL.warn(
             text,
             "its internal locks sleep: waking a thread costs more than in other kernels",
             "use an ordinary kernel, unless this one is to be measured",
         )
-    return Finding("kernel", OK, text, effect)
+    return _KERNEL.ok(text)
 
 
 def libc(version: str | None) -> Finding:
     """Return the finding about the C library. version: such as `glibc 2.36`, None for others."""
     words = version.split()[-1].split(".")[:2] if version else []
     if not version or tuple(int(word) for word in words if word.isdecimal()) < _OLDEST:
-        return Finding(
-            "C library",
-            WARN,
-            version or "not the GNU C library",
-            "the libraries with the locks cannot be loaded",
-            "measure on a system with glibc 2.34 or later",
-        )
-    effect = "every ratio is relative to its mutex, which differs between versions"
-    return Finding("C library", OK, version, effect)
+        effect = "the libraries with the locks cannot be loaded"
+        return _LIBC.warn(version or "not the GNU C library", effect)
+    return _LIBC.ok(version)
 
 
 def compiler(version: str | None) -> Finding:
     """Return the finding about the compiler of the locks."""
-    effect = "it determines the instructions of a lock: figures of another one differ"
     if not version:
-        return Finding(
-            "compiler",
-            ABSENT,
-            "the libraries do not name it",
-            effect,
-            "build Lockwright on this machine",
-        )
-    return Finding("compiler", OK, version, effect)
+        return _COMPILER.absent("the libraries do not name it", "build Lockwright on this machine")
+    return _COMPILER.ok(version)
 
 
 def randomisation(tree: Tree) -> Finding:
     """Return the finding about random addresses in each run."""
-    value = tree.number(_RANDOM)
-    effect = (
-        "all runs have the same addresses: a chance cache conflict occurs in every run, "
-        "and more runs do not average that out (Mytkowicz et al., ASPLOS 2009)"
-    )
+    value = tree.number("/proc/sys/kernel/randomize_va_space")
     if value is None:
-        return Finding("address randomisation", ABSENT, "the system does not report it", effect)
+        return _RANDOMISATION.absent()
     try:
         disabled = int(tree.text("/proc/self/personality") or "0", 16) & _NO_RANDOM
     except ValueError:
         disabled = 0
-    if value == 0 or disabled:
-        how = "off" if value == 0 else "off for this process (setarch -R)"
-        root = "as root, sysctl kernel.randomize_va_space=2"
-        advice = root if value == 0 else "start it without setarch -R"
-        return Finding("address randomisation", WARN, how, effect, advice)
-    return Finding(
-        "address randomisation",
-        OK,
-        "on" if value == 2 else "on, the heap left out",
-        "addresses differ from run to run, and chance averages out over several runs",
-    )
+    if value == 0:
+        return _RANDOMISATION.warn("off", advice="as root, sysctl kernel.randomize_va_space=2")
+    if disabled:
+        how = "off for this process (setarch -R)"
+        return _RANDOMISATION.warn(how, advice="start it without setarch -R")
+    effect = "addresses differ from run to run, and chance averages out over several runs"
+    return _RANDOMISATION.ok("on" if value == 2 else "on, the heap left out", effect)
 
 
 def _host(tree: Tree) -> str | None:
@@ -119,9 +116,7 @@ def virtualisation(tree: Tree) -> Finding:
     host, container = _host(tree), _container(tree)
     around = f", in a container ({container})" if container else ""
     if host is not None:
-        return Finding(
-            "virtualisation",
-            WARN,
+        return _VIRTUALISATION.warn(
             f"virtual machine ({host}){around}",
             "the host may stop a processor while its thread holds the lock; waking a thread on an "
             "idle processor involves the host, and takes several times as long",
@@ -129,13 +124,9 @@ def virtualisation(tree: Tree) -> Finding:
             "to bare metal",
         )
     if container:
-        return Finding(
-            "virtualisation",
-            OK,
-            f"none{around}",
-            "a container itself costs no time; its quota may, see 'cgroup quota'",
-        )
-    return Finding("virtualisation", OK, "none", "the processors are the machine's own")
+        effect = "a container itself costs no time; its quota may, see 'cgroup quota'"
+        return _VIRTUALISATION.ok(f"none{around}", effect)
+    return _VIRTUALISATION.ok("none")
 
 
 def preloaded(tree: Tree, variable: str | None) -> Finding:
@@ -147,14 +138,5 @@ def preloaded(tree: Tree, variable: str | None) -> Finding:
         if what
     ]
     if named:
-        return Finding(
-            "preloaded",
-            WARN,
-            "; ".join(named),
-            "in the measured programs it follows the lock's library, and may change their "
-            "behaviour",
-            "unset it, unless it is to be measured",
-        )
-    return Finding(
-        "preloaded", OK, "nothing", "no other library comes between a program and the lock"
-    )
+        return _PRELOADED.warn("; ".join(named))
+    return _PRELOADED.ok("nothing", "no other library comes between a program and the lock")

@@ -22,6 +22,30 @@ class Finding:
     advice: str = ""
 
 
+@dataclass(frozen=True)
+class Subject:
+    """A property of the machine. effect: of a finding that does not name its own; advice: of one
+    that is WARN."""
+
+    name: str
+    effect: str
+    advice: str = ""
+
+    def ok(self, found: str, effect: str = "", advice: str = "") -> Finding:
+        """Return a finding that disturbs nothing."""
+        return Finding(self.name, OK, found, effect or self.effect, advice)
+
+    def warn(self, found: str, effect: str = "", advice: str = "") -> Finding:
+        """Return a finding that disturbs or prevents a measurement."""
+        return Finding(self.name, WARN, found, effect or self.effect, advice or self.advice)
+
+    def absent(
+        self, found: str = "the system does not report it", advice: str = "", effect: str = ""
+    ) -> Finding:
+        """Return the finding that the machine lacks it or does not report it."""
+        return Finding(self.name, ABSENT, found, effect or self.effect, advice)
+
+
 def counted(number: int, what: str) -> str:
     """Return a number with a noun: `1 processor`, `2 processors`."""
     return f"{number} {what}{'' if number == 1 else 's'}"

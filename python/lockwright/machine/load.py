@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lockwright.base import numbers
-from lockwright.machine.finding import ABSENT, OK, WARN, Finding
+from lockwright.machine.finding import Finding, Subject
 from lockwright.machine.procfs import Tree
 
 BUSY = 0.10
@@ -115,45 +115,39 @@ def load_between(
     )
 
 
+_OTHERS = Subject(
+    "other load",
+    "threads wait for processors instead of locks, and a holder is stopped in the middle of its "
+    "section, which stops the waiters of some locks and not of others",
+    "stop the other programs, or measure when they have ended",
+)
+_STEAL = Subject(
+    "steal time",
+    "the host stops a processor unknown to the kernel, perhaps while its thread holds a lock; "
+    "times then have outliers of milliseconds",
+    "use a host, or a kind of machine, whose processors are yours alone",
+)
+
+
 def others_finding(load: Load | None) -> Finding:
     """Return the finding about other programs during the examination."""
-    effect = (
-        "threads wait for processors instead of locks, and a holder is stopped in the middle of "
-        "its section, which stops the waiters of some locks and not of others"
-    )
     if load is None:
-        return Finding("other load", ABSENT, "/proc/stat is not readable", effect, "mount /proc")
+        return _OTHERS.absent("/proc/stat is not readable", "mount /proc")
     share = f"{numbers.percent(load.others)} of the processors"
     busiest = ", ".join(f"{name} {numbers.percent(part)}" for name, part in load.busiest)
     if load.others > BUSY:
-        return Finding(
-            "other load",
-            WARN,
-            f"{share}{f' ({busiest})' if busiest else ''}",
-            effect,
-            "stop the other programs, or measure when they have ended",
-        )
-    return Finding("other load", OK, share, "too little to change a figure")
+        return _OTHERS.warn(f"{share}{f' ({busiest})' if busiest else ''}")
+    return _OTHERS.ok(share, "too little to change a figure")
 
 
 def steal_finding(tree: Tree, load: Load | None) -> Finding:
     """Return the finding about the time that the host of a virtual machine took."""
     since = processor_times(tree)
-    effect = (
-        "the host stops a processor unknown to the kernel, perhaps while its thread holds a "
-        "lock; times then have outliers of milliseconds"
-    )
     if since is None or not since.total:
-        return Finding("steal time", ABSENT, "/proc/stat is not readable", effect, "mount /proc")
+        return _STEAL.absent("/proc/stat is not readable", "mount /proc")
     boot = since.stolen / since.total
     share = load.stolen if load is not None else boot
     shares = f"{numbers.percent(share, 1)} now, {numbers.percent(boot, 1)} since boot"
     if max(share, boot) > STOLEN:
-        return Finding(
-            "steal time",
-            WARN,
-            shares,
-            effect,
-            "use a host, or a kind of machine, whose processors are yours alone",
-        )
-    return Finding("steal time", OK, shares, "no host takes processor time from this machine")
+        return _STEAL.warn(shares)
+    return _STEAL.ok(shares, "no host takes processor time from this machine")

@@ -2,11 +2,29 @@
 
 from collections import Counter
 
-from lockwright.machine.finding import ABSENT, OK, WARN, Finding, counted
+from lockwright.machine.finding import Finding, Subject, counted
 from lockwright.machine.procfs import Tree, numbers_of
 
 _CPU = "/sys/devices/system/cpu"
 _NODE = "/sys/devices/system/node"
+
+_COUNT = Subject(
+    "processors",
+    "it decides what a number of threads means: with more threads than processors, a lock whose "
+    "waiters poll waits for time slices",
+)
+_SMT = Subject(
+    "SMT",
+    "two threads on one core slow each other, and a polling waiter slows the holder; which threads "
+    "share a core is random",
+    "pin threads to one processor of each core (taskset), or, as root, echo off > "
+    f"{_CPU}/smt/control",
+)
+_NUMA = Subject(
+    "NUMA",
+    "a handover to another node takes several times as long; where threads and memory lie matters, "
+    "so pin them or interleave the memory (numactl --interleave=all)",
+)
 
 
 def online(tree: Tree) -> set[int]:
@@ -42,13 +60,9 @@ def nodes(tree: Tree) -> dict[int, set[int]]:
 
 def count_finding(tree: Tree) -> Finding:
     """Return the finding about the numbers of processors, cores and packages."""
-    effect = (
-        "it decides what a number of threads means: with more threads than processors, a "
-        "lock whose waiters poll waits for time slices"
-    )
     usable, present = allowed(tree), online(tree)
     if not usable:
-        return Finding("processors", ABSENT, "the system does not report it", effect, "mount /sys")
+        return _COUNT.absent(advice="mount /sys")
     cores = {frozenset(siblings(tree, each)) for each in usable}
     packages = {tree.text(f"{_CPU}/cpu{each}/topology/physical_package_id") for each in usable}
     text = f"{counted(len(usable), 'processor')} on {counted(len(cores), 'core')}"
@@ -56,74 +70,43 @@ def count_finding(tree: Tree) -> Finding:
     if packages:
         text += f" of {counted(len(packages), 'package')}"
     if len(usable) == 1:
-        return Finding(
-            "processors",
-            WARN,
-            text,
-            "two threads never run at once, so locks are hardly ever contended",
-            "measure on a machine with several processors",
-        )
+        effect = "two threads never run at once, so locks are hardly ever contended"
+        return _COUNT.warn(text, effect, "measure on a machine with several processors")
     if usable < present:
-        return Finding(
-            "processors",
-            WARN,
+        return _COUNT.warn(
             f"{text}; the machine has {len(present)}",
             "the others may be busy with programs that share caches and memory with yours; threads "
             "for each processor are computed from the allowed ones",
             "if that is not intended, widen the affinity (taskset) or the cpuset of this process",
         )
-    return Finding("processors", OK, text, effect)
+    return _COUNT.ok(text)
 
 
 def smt_finding(tree: Tree) -> Finding:
     """Return the finding about processors that share a core."""
     cores = Counter(frozenset(siblings(tree, each)) for each in allowed(tree))
     shared = sum(threads > 1 for threads in cores.values())
-    effect = (
-        "two threads on one core slow each other, and a polling waiter slows the holder; which "
-        "threads share a core is random"
-    )
     if shared:
-        return Finding(
-            "SMT",
-            WARN,
-            f"{shared} of {counted(len(cores), 'core')} run two or more threads at once",
-            effect,
-            f"pin threads to one processor of each core (taskset), or, as root, echo off > "
-            f"{_CPU}/smt/control",
-        )
+        of_all = counted(len(cores), "core")
+        return _SMT.warn(f"{shared} of {of_all} run two or more threads at once")
     control = tree.text(f"{_CPU}/smt/control")
     if not any(tree.exists(f"{_CPU}/cpu{each}/topology") for each in allowed(tree)):
-        return Finding("SMT", ABSENT, "the system does not report it", effect, "mount /sys")
+        return _SMT.absent(advice="mount /sys")
     state = f" ({control})" if control and control != "on" else ""
-    return Finding("SMT", OK, f"each core runs one thread{state}", "no two threads share a core")
+    return _SMT.ok(f"each core runs one thread{state}", "no two threads share a core")
 
 
 def numa_finding(tree: Tree) -> Finding:
     """Return the finding about the number of NUMA nodes."""
     known = nodes(tree)
     if not known:
-        return Finding(
-            "NUMA",
-            ABSENT,
-            "the system does not report it",
-            "NUMA-aware locks treat all processors as one node",
-            "declare the nodes in LOCKWRIGHT_TOPOLOGY if there are several",
-        )
+        advice = "declare the nodes in LOCKWRIGHT_TOPOLOGY if there are several"
+        effect = "NUMA-aware locks treat all processors as one node"
+        return _NUMA.absent(advice=advice, effect=effect)
     usable_nodes = {n: cpus & allowed(tree) for n, cpus in known.items() if cpus & allowed(tree)}
     if len(usable_nodes) <= 1:
         more = "" if len(known) == 1 else f" of {len(known)}; the others are not allowed"
-        return Finding(
-            "NUMA",
-            OK,
-            f"1 node{more}",
-            "NUMA-aware locks gain nothing here; only their overhead can be measured",
-        )
+        effect = "NUMA-aware locks gain nothing here; only their overhead can be measured"
+        return _NUMA.ok(f"1 node{more}", effect)
     sizes = ", ".join(f"{len(cpus)}" for cpus in usable_nodes.values())
-    return Finding(
-        "NUMA",
-        OK,
-        f"{len(usable_nodes)} nodes with {sizes} processors",
-        "a handover to another node takes several times as long; where threads and memory lie "
-        "matters, so pin them or interleave the memory (numactl --interleave=all)",
-    )
+    return _NUMA.ok(f"{len(usable_nodes)} nodes with {sizes} processors")
