@@ -1,23 +1,23 @@
 """The durations of this machine that matter for locks, and the settings derived from them."""
 
 import os
-import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
-from lockwright.base.errors import LockwrightError
-from lockwright.base.progress import Display
+from lockwright.calibrate.probes import Measured, Probe, fields
 from lockwright.experiment.report import Grid, text_grid
 from lockwright.machine.calibration import EVERY_LOCK
-from lockwright.run.bench_program import LIBC, Subject, number, run
-from lockwright.stats.spread import Spread, format_spread, spread
+from lockwright.stats.spread import Spread, format_spread
 
 DELAYS = (10_000, 100_000, 1_000_000, 10_000_000)
 """Nanoseconds parked before the wake: a processor that was idle longer takes longer to wake."""
 
 PAIRS = 12
 """Most pairs of processors between which a cache line is transferred, a sample of all pairs."""
+
+_TRANSFER = "transfer of"
+"""First words of the name of a pair's figure."""
 
 
 def turnaround(delay: int) -> str:
@@ -94,90 +94,54 @@ DEFAULTS_REMARK = (
 )
 
 
-def _pairs(processors: list[int]) -> list[tuple[int, int]]:
-    every = list(combinations(processors, 2))
-    step = max(1, -(-len(every) // PAIRS))
-    return every[::step]
-
-
-@dataclass
-class Measured:
-    """The durations by the names of MEANINGS in nanoseconds, one for each round. others: for each
-    run the share of all processors that other processes used, None if unknown."""
-
-    rounds: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in MEANINGS})
-    others: list[float | None] = field(default_factory=list)
-
-    @property
-    def figures(self) -> dict[str, Spread]:
-        """The median of each duration over the rounds, with its quartiles."""
-        spreads = {name: spread(values) for name, values in self.rounds.items()}
-        return {name: figure for name, figure in spreads.items() if figure is not None}
-
-    @property
-    def busy(self) -> float | None:
-        """The mean share of the processors that other processes used."""
-        known = [share for share in self.others if share is not None]
-        return statistics.fmean(known) if known else None
-
-
-def measure(rounds: int, timeout: float) -> Measured:
-    """Measure this machine, with progress. Raises LockwrightError if a run fails.
-
-    With one processor only, there is no transfer and all sleeps and wakes are on that one.
-    """
+def probes() -> list[Probe]:
+    """Return the measurements. With one processor there is no transfer, and all sleeps and wakes
+    are on that one."""
     allowed = sorted(os.sched_getaffinity(0))
     alone = {"cpu-a": allowed[0], "cpu-b": allowed[0]}
     apart = {"cpu-a": allowed[0], "cpu-b": allowed[min(1, len(allowed) - 1)]}
-    pairs = _pairs(allowed)
-    measured = Measured()
-    of = measured.rounds
-    with Display(rounds * (3 + len(pairs) + len(DELAYS)), 0) as display:
-
-        def figures_of(workload: str, options: Mapping[str, object], *names: str) -> list[float]:
-            """Return the figures of those names from one run."""
-            display.announce(workload, "", None)
-            made = run(Subject(LIBC), workload, options, timeout=timeout)
-            display.advance()
-            measured.others.append(made.others)
-            line = made.line("result")
-            if line is None or made.failure:
-                why = f"{LIBC}, workload {workload}: {made.failure or 'no result'}"
-                raise LockwrightError(f"the machine could not be measured: {why}", "try it again")
-            return [number(line, name) for name in names]
-
-        for _ in range(rounds):
-            parts = ("pause", "turn", "clock")
-            part_figures = figures_of("pause", {}, *(f"{part}_ns" for part in parts))
-            for name, value in zip(parts, part_figures, strict=True):
-                of[name].append(value)
-            transfers = []
-            for first, second in pairs:
-                on_pair = {"cpu-a": first, "cpu-b": second}
-                transfers += figures_of("transfer", on_pair, "transfer_ns")
-            of["transfer"] += [max(transfers)] if transfers else []
-            of["switch"] += figures_of("park", {"trips": 5000, **alone}, "median_trip_ns")
-            of["sleep"] += figures_of("sleep", alone, "sleep_ns")
-            for delay in DELAYS:
-                # Each run takes a fifth of a second or little more.
-                options = {"naps": min(500, 200_000_000 // delay), "delay-ns": delay, **apart}
-                wake_figures = figures_of("sleep", options, "turnaround_ns", "wake_ns")
-                of[turnaround(delay)] += wake_figures[:1]
-                of["wake"] += wake_figures[1:] if delay == DELAYS[0] else []
-    return measured
+    pairs = list(combinations(allowed, 2))
+    return [
+        Probe("pause", {}, fields("pause", "turn", "clock")),
+        *(
+            Probe("transfer", {"cpu-a": a, "cpu-b": b}, {f"{_TRANSFER} {a} {b}": "transfer_ns"})
+            for a, b in pairs[:: max(1, -(-len(pairs) // PAIRS))]
+        ),
+        Probe("park", {"trips": 5000, **alone}, {"switch": "median_trip_ns"}),
+        Probe("sleep", alone, fields("sleep")),
+        *(
+            # Each run takes a fifth of a second or little more.
+            Probe(
+                "sleep",
+                {"naps": min(500, 200_000_000 // delay), "delay-ns": delay, **apart},
+                {turnaround(delay): "turnaround_ns"}
+                | (fields("wake") if delay == DELAYS[0] else {}),
+            )
+            for delay in DELAYS
+        ),
+    ]
 
 
-def durations(figures: Mapping[str, Spread]) -> Grid:
+def figures(measured: Measured) -> dict[str, Spread]:
+    """Return the durations by the names of MEANINGS."""
+    pairs = [name for name in measured.values if name.startswith(_TRANSFER)]
+    names = {name: name for name in MEANINGS if name in measured}
+    if pairs:
+        names["transfer"] = max(pairs, key=measured.__getitem__)
+    return {name: measured.spread(names[name]) for name in MEANINGS if name in names}
+
+
+def durations(found: Mapping[str, Spread]) -> Grid:
     """Return the table of the durations."""
-    lines = [[name, format_spread(each), MEANINGS[name]] for name, each in figures.items()]
+    lines = [[name, format_spread(each), MEANINGS[name]] for name, each in found.items()]
     return text_grid(
         "Durations of this machine", ["measured", "ns", "meaning"], lines, is_prose=True
     )
 
 
-def settings(figures: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], Grid]:
+def settings(found: Mapping[str, Spread]) -> tuple[dict[str, dict[str, int]], Grid]:
     """Return the values by lock and name, and their table; values without figures are missing."""
-    medians = {name: figure.median for name, figure in figures.items()}
+    medians = {name: figure.median for name, figure in found.items()}
     values: dict[str, dict[str, int]] = {}
     lines = []
     for rule in RULES:

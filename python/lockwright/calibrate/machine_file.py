@@ -3,20 +3,17 @@
 import json
 import math
 import time
-from dataclasses import dataclass, field
 from itertools import combinations, pairwise, takewhile
 from pathlib import Path
 
 from lockwright.base import files
 from lockwright.base.errors import LockwrightError
-from lockwright.base.progress import Display
+from lockwright.calibrate.probes import Measured, Probe, fields, measure
 from lockwright.machine.procfs import Tree
 from lockwright.machine.provenance import cpu_model
 from lockwright.machine.shape import LEVELS, Shape, read
-from lockwright.run.bench_program import Subject, run, subjects
-from lockwright.run.tools import Line
+from lockwright.run.bench_program import subjects
 from lockwright.simulate import measurement
-from lockwright.stats.spread import Spread, spread
 
 IDLE_US = (10, 100, 1000, 10_000)
 """Microseconds that a processor is idle before a wake."""
@@ -37,6 +34,9 @@ _NULL = "null"
 
 _CALLS = "null_pair"
 
+_LOOPS = "loops_per_us"
+"""A figure that is no duration: loops of four cycles in a microsecond."""
+
 _DEFAULT_CACHE = 32.0
 """MiB of the last-level cache where /sys has no size: an estimate."""
 
@@ -50,44 +50,6 @@ _LEAST_LOAD = 0.1
 """Cycles of a load that hits, at least: processors begin a few in a cycle."""
 
 
-@dataclass
-class Measured:
-    """The figures of this machine in nanoseconds: the values of all runs by name."""
-
-    shape: Shape
-    values: dict[str, list[float]] = field(default_factory=dict)
-
-    def add(self, name: str, value: object) -> None:
-        """Add a value if it is a number."""
-        if isinstance(value, (int, float)):
-            self.values.setdefault(name, []).append(float(value))
-
-    def add_fields(self, line: Line, *names: str) -> None:
-        """Add the values of the fields with these names and the suffix `_ns`."""
-        for name in names:
-            self.add(name, line.get(f"{name}_ns"))
-
-    def spread(self, name: str) -> Spread:
-        """Return the median and the quartiles. Raises LockwrightError if nothing was measured."""
-        figure = spread(self.values.get(name, []))
-        if figure is None:
-            raise LockwrightError(
-                f"the machine could not be measured: no run has the figure '{name}'",
-                "try it again on a machine that is not busy",
-            )
-        return figure
-
-    def __getitem__(self, name: str) -> float:
-        """Return the median."""
-        return self.spread(name).median
-
-    def text_of(self, name: str) -> str:
-        """Return a text such as `load.cache 80.5 ns (quartiles 79.7 to 81.2, 7 runs)`."""
-        figure = self.spread(name)
-        quartiles = f"quartiles {figure.low:.4g} to {figure.high:.4g}"
-        return f"{name} {figure.median:.4g} ns ({quartiles}, {figure.count} runs)"
-
-
 def default_path() -> Path:
     """Return the file that `lockwright simulate --machine here` uses.
 
@@ -98,66 +60,43 @@ def default_path() -> Path:
     return calibration.default_path().with_name("machine.toml")
 
 
-def measure(runs: int, timeout: float) -> Measured:
-    """Measure this machine, with progress. Raises LockwrightError if a run fails."""
-    shape = read(Tree())
-    measured = Measured(shape)
-    processors = sorted(shape.places)
-    first = processors[0]
+def probes(shape: Shape) -> list[Probe]:
+    """Return the measurements."""
+    first = min(shape.places)
     pairs = _pairs(shape)
-    two = dict(zip(("cpu_a", "cpu_b"), farthest_pair(shape), strict=True))
-    nearest = dict(zip(("cpu_a", "cpu_b"), pairs[0], strict=True)) if pairs else {}
-    libc, null = subjects(_NULL, None)
-    steps_in_all = runs * (5 + 2 * len(pairs) + len(IDLE_US) + len(BUSY_US))
-    with Display(steps_in_all, 0) as display:
-
-        def result_of(workload: str, subject: Subject = libc, /, **options: object) -> Line:
-            display.announce(workload, "", None)
-            arguments = {name.replace("_", "-"): value for name, value in options.items()}
-            outcome = run(subject, workload, arguments, timeout=timeout)
-            display.advance()
-            line = outcome.line("result")
-            if line is None or outcome.failure:
-                raise LockwrightError(
-                    f"'{workload}' could not be measured: {outcome.failure or 'no result'}",
-                    "try it again, with a longer --timeout",
-                )
-            return line
-
-        for _ in range(runs):
-            loops = result_of("calibrate")["loops_per_us"]
-            assert isinstance(loops, (int, float))
-            measured.add("clock", 1000 / (4 * float(loops)))
-            measured.add(_CALLS, result_of("uncontended", null).get("min_ns_per_pair"))
-            line = result_of("pause")
-            measured.add("clock_read", line.get("clock_ns"))
-            measured.add_fields(line, "pause", "turn")
-            line = result_of("data", most_mib=_largest_array(shape), **nearest)
-            measured.add_fields(line, "array_read", "memory", "line", "page")
-            measured.add_fields(line, *(f"read_{mib}_mib" for mib in _arrays(shape)))
-            kernel = ("failed_wait", "failed_wake", "yield", "yield_round", "membarrier", "slice")
-            measured.add_fields(result_of("kernel", **two), *kernel)
-            line = result_of("sleep", cpu_a=first, cpu_b=first)
-            measured.add_fields(line, "sleep")
-            measured.add("turnaround_here", line.get("turnaround_ns"))
-            for near, far in pairs:
-                level = shape.level(near, far)
-                line = result_of("accesses", cpu_a=near, cpu_b=far)
-                measured.add_fields(line, "fenced_store_hit", "rmw_hit", _RMW_WITH_LOADS)
-                measured.add_fields(line, "rmw_after_load")
-                for table, name in _ACCESSES.items():
-                    measured.add(f"{table}.{level}", line.get(f"{name}_ns"))
-                line = result_of("transfer", cpu_a=near, cpu_b=far)
-                measured.add(f"transfer.{level}", line["median_ns"])
-            for idle in IDLE_US:
-                naps = min(500, max(5, 100_000 // idle))
-                line = result_of("sleep", naps=naps, delay_ns=1000 * idle, **two)
-                measured.add(f"turnaround {idle} us", line["turnaround_ns"])
-                measured.add(f"wake {idle} us", line["wake_ns"])
-            for busy in BUSY_US:
-                line = result_of("preempt", delay_ns=1000 * busy, **two)
-                measured.add(f"preempt {busy} us", line["turnaround_ns"])
-    return measured
+    two = dict(zip(("cpu-a", "cpu-b"), farthest_pair(shape), strict=True))
+    nearest = dict(zip(("cpu-a", "cpu-b"), pairs[0], strict=True)) if pairs else {}
+    arrays = [f"read_{mib}_mib" for mib in _arrays(shape)]
+    kernel = ("failed_wait", "failed_wake", "yield", "yield_round", "membarrier", "slice")
+    made = [
+        Probe("calibrate", {}, {_LOOPS: "loops_per_us"}),
+        Probe("uncontended", {}, {_CALLS: "min_ns_per_pair"}, subjects(_NULL, None)[1]),
+        Probe("pause", {}, {"clock_read": "clock_ns", **fields("pause", "turn")}),
+        Probe(
+            "data",
+            {"most-mib": _largest_array(shape), **nearest},
+            fields("array_read", "memory", "line", "page", *arrays),
+        ),
+        Probe("kernel", two, fields(*kernel)),
+        Probe(
+            "sleep",
+            {"cpu-a": first, "cpu-b": first},
+            {"turnaround_here": "turnaround_ns", **fields("sleep")},
+        ),
+    ]
+    for near, far in pairs:
+        level, pair = shape.level(near, far), {"cpu-a": near, "cpu-b": far}
+        costs = {f"{table}.{level}": f"{name}_ns" for table, name in _ACCESSES.items()}
+        hits = fields("fenced_store_hit", "rmw_hit", _RMW_WITH_LOADS, "rmw_after_load")
+        made.append(Probe("accesses", pair, costs | hits))
+    for idle in IDLE_US:
+        naps = {"naps": min(500, max(5, 100_000 // idle)), "delay-ns": 1000 * idle}
+        taken = {f"turnaround {idle} us": "turnaround_ns", f"wake {idle} us": "wake_ns"}
+        made.append(Probe("sleep", {**naps, **two}, taken))
+    for busy in BUSY_US:
+        taken = {f"preempt {busy} us": "turnaround_ns"}
+        made.append(Probe("preempt", {"delay-ns": 1000 * busy, **two}, taken))
+    return made
 
 
 def farthest_pair(shape: Shape) -> tuple[int, int]:
@@ -190,11 +129,10 @@ def _pairs(shape: Shape) -> list[tuple[int, int]]:
     return sample
 
 
-def document(measured: Measured) -> str:
+def document(shape: Shape, measured: Measured) -> str:
     """Return the machine file. Raises LockwrightError if a figure was not measured."""
-    shape = measured.shape
-    cycle = measured["clock"]
-    text = _Document(measured)
+    cycle = 250 / measured[_LOOPS]
+    text = _Document(shape, measured)
     text.section(
         "shape",
         "/sys, the processors that the measurement may use",
@@ -204,7 +142,12 @@ def document(measured: Measured) -> str:
         cores_per_cache=shape.cores_per_cache,
         threads_per_core=shape.threads_per_core,
     )
-    text.measured("clock", ["clock"], "of a chain of multiplications and additions", ghz=1 / cycle)
+    text.section(
+        "clock",
+        f"{measurement.SOURCE}: {measured[_LOOPS]:.4g} loops in a us, a chain of four cycles of "
+        "multiplications and additions",
+        ghz=1 / cycle,
+    )
     text.measured(
         "hit",
         ["rmw_hit", _RMW_WITH_LOADS],
@@ -220,7 +163,7 @@ def document(measured: Measured) -> str:
         "half a pair of calls that do nothing",
         least_ns=measured[_CALLS] / 2,
     )
-    levels = [level for level in LEVELS[1:] if f"rmw.{level}" in measured.values]
+    levels = [level for level in LEVELS[1:] if f"rmw.{level}" in measured]
     fenced = measured["fenced_store_hit"] if levels else 0.0
     for name in _ACCESSES:
         less = fenced if name == "store" else 0.0
@@ -241,7 +184,7 @@ def document(measured: Measured) -> str:
     text.measured(
         "memory", ["memory"], "a chase over 256 MiB; other nodes: estimate", node_ns=memory, **far
     )
-    migratory = "rmw_after_load" in measured.values and (
+    migratory = "rmw_after_load" in measured and (
         measured["rmw_after_load"] - measured["rmw_hit"] < measured[f"rmw.{levels[0]}"] / 2
     )
     text.measured(
@@ -274,7 +217,7 @@ def document(measured: Measured) -> str:
             busy_share=1.6,
             pausing_share=1.1,
         )
-    cache_mib, miss = _capacity(measured)
+    cache_mib, miss = _capacity(shape, measured)
     arrays = [f"read_{mib}_mib" for mib in _arrays(shape)] if levels else []
     text.measured(
         "data",
@@ -306,9 +249,8 @@ def document(measured: Measured) -> str:
     return f"{head}{measurement.KEY} = {measurement.CURRENT}\n" + "".join(text.lines)
 
 
-def _capacity(measured: Measured) -> tuple[float, float]:
+def _capacity(shape: Shape, measured: Measured) -> tuple[float, float]:
     """Return the MiB that the processors of a cache can use, and the ns of a read of other data."""
-    shape = measured.shape
     nominal = shape.cache_mib or _DEFAULT_CACHE
     arrays = _arrays(shape)
     pairs = _pairs(shape)
@@ -339,7 +281,7 @@ def _kernel(text: "_Document") -> None:
         for low, high in pairwise(IDLE_US)
     }
     low, high = max(steps, key=lambda step: steps[step])
-    processors = min(8, len(measured.shape.places))
+    processors = min(8, len(text.shape.places))
     base_slice_us = 700 * (1 + math.floor(math.log2(processors)))
     tick_us = 1e6 * time.clock_getres(_CLOCK_MONOTONIC_COARSE)
     preempted = [busy for busy in BUSY_US if measured[f"preempt {busy} us"] < _PREEMPTED_NS]
@@ -391,14 +333,20 @@ _PREEMPTED_NS = 300_000
 class _Document:
     """The text of a machine file, section by section."""
 
-    def __init__(self, figures: Measured) -> None:
-        self.figures = figures
+    def __init__(self, shape: Shape, figures: Measured) -> None:
+        self.shape, self.figures = shape, figures
         self.lines: list[str] = []
 
     def measured(self, name: str, names: list[str], how: str, **figures: float) -> None:
         """Add a section whose source names the measured figures."""
-        text = "; ".join(self.figures.text_of(each) for each in names)
+        text = "; ".join(self._text_of(each) for each in names)
         self.section(name, f"{measurement.SOURCE}: {text or 'nothing'}. {how}", **figures)
+
+    def _text_of(self, name: str) -> str:
+        """Return a text such as `load.cache 80.5 ns (quartiles 79.7 to 81.2, 7 runs)`."""
+        figure = self.figures.spread(name)
+        quartiles = f"quartiles {figure.low:.4g} to {figure.high:.4g}"
+        return f"{name} {figure.median:.4g} ns ({quartiles}, {figure.count} runs)"
 
     def section(self, name: str, source: str, **figures: float) -> None:
         """Add a section. source: the origin of its figures."""
@@ -408,8 +356,11 @@ class _Document:
             self.lines.append(f"{figure} = {text}\n")
 
 
-def write(path: Path, text: str) -> None:
-    """Write the file and its directories. Raises LockwrightError if it cannot be written."""
+def write(path: Path, runs: int, timeout: float) -> None:
+    """Measure this machine, and write its file and the directories. timeout: seconds of a run.
+    Raises LockwrightError if a run fails, or the file cannot be written."""
+    shape = read(Tree())
+    text = document(shape, measure(probes(shape), runs, timeout))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

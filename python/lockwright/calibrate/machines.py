@@ -18,7 +18,7 @@ def load_machine(name: str, timeout: float) -> Machine:
     path = machine_file.default_path()
     if not path.exists():
         print(f"Measuring this machine for {path}", file=sys.stderr, flush=True)
-        machine_file.write(path, machine_file.document(machine_file.measure(3, timeout)))
+        machine_file.write(path, 3, timeout)
     try:
         return load(str(path))
     except LockwrightError as error:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lockwright.base import terminal
 from lockwright.base.terminal import print_wrapped
-from lockwright.calibrate import machine, machine_file
+from lockwright.calibrate import machine, machine_file, probes
 from lockwright.experiment.terminal import print_grid
 from lockwright.machine import calibration, load
 
@@ -13,8 +13,8 @@ def calibrate(output: Path | None, runs: int, timeout: float) -> None:
     """Measure the durations that matter for locks, and write the parameters. output: the file, None
     for the user's; runs: of each measurement; timeout: seconds of each run."""
     path = output or calibration.default_path()
-    measured = machine.measure(runs, timeout)
-    figures = measured.figures
+    measured = probes.measure(machine.probes(), runs, timeout)
+    figures = machine.figures(measured)
     values, of_settings = machine.settings(figures)
     calibration.write(path, figures, values, measured.busy)
     console = terminal.output()
@@ -33,5 +33,5 @@ def describe_machine(path: Path, runs: int, timeout: float) -> None:
     """Measure this machine for the simulator, and write its description. path: `here` stands for
     the file that `here` reads."""
     path = machine_file.default_path() if path == Path("here") else path
-    machine_file.write(path, machine_file.document(machine_file.measure(runs, timeout)))
+    machine_file.write(path, runs, timeout)
     terminal.output().print(f"Written: {path}", markup=False, soft_wrap=True)

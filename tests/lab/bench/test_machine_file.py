@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.calibrate import machine_file
+from lockwright.calibrate.probes import Measured
 from lockwright.machine.procfs import Tree
 from lockwright.machine.shape import Shape, read
 from lockwright.simulate import machine, measurement
@@ -14,7 +16,7 @@ from lockwright.simulate import machine, measurement
 SHAPE = Shape(1, 1, 1, 2, 1, {0: (0, 0, 0, 0), 1: (0, 0, 0, 1)}, 32.0)
 
 NANOSECONDS = {
-    "clock": 0.25,
+    "loops_per_us": 1000.0,
     "null_pair": 4.0,
     "fenced_store_hit": 17.0,
     "rmw_hit": 5.0,
@@ -48,14 +50,18 @@ NANOSECONDS = {
 }
 
 
-def measured(**changes: float) -> machine_file.Measured:
+def measured(**changes: float) -> Measured:
     values = {name: [value] for name, value in (NANOSECONDS | changes).items()}
-    return machine_file.Measured(SHAPE, values)
+    return Measured(defaultdict(list, values))
+
+
+def written(**changes: float) -> str:
+    return machine_file.document(SHAPE, measured(**changes))
 
 
 def test_a_machine_file_has_the_measured_figures(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "here.toml"
-    machine_file.write(path, machine_file.document(measured()))
+    path = tmp_path / "here.toml"
+    path.write_text(written())
     figures = machine.load(str(path)).figures
     assert figures["clock.ghz"] == 4
     assert figures["store.cache_ns"] == 89 - 17
@@ -80,11 +86,11 @@ def test_a_machine_file_has_the_measured_figures(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", ["", "measurement = 1\n", "measurement = 3\n"])
 def test_figures_of_another_measurement_are_refused(number: str, tmp_path: Path) -> None:
     """Files had no number at first. A file that is like such a one has its figures."""
-    written = machine_file.document(measured())
+    text = written()
     current = f"measurement = {measurement.CURRENT}\n"
-    assert current in written
+    assert current in text
     path, beside = tmp_path / "old.toml", tmp_path / "beside.toml"
-    path.write_text(written.replace(current, number))
+    path.write_text(text.replace(current, number))
     beside.write_text('like = "./old.toml"\ntitle = "a machine"\n')
     for each in (path, beside):
         with pytest.raises(LockwrightError, match=r"old\.toml has figures") as refused:
@@ -101,14 +107,12 @@ def test_figures_of_other_sources_need_no_number(tmp_path: Path) -> None:
 
 def test_the_cache_is_as_large_as_two_processors_can_use(tmp_path: Path) -> None:
     path = tmp_path / "here.toml"
-    machine_file.write(path, machine_file.document(measured()))
+    path.write_text(written())
     figures = machine.load(str(path)).figures
     assert figures["data.cache_mib"] == 2 * 4
     assert figures["data.miss_ns"] == 30
     # No array misses: the size is that of /sys, and a miss takes as long as a chase in memory.
-    machine_file.write(
-        path, machine_file.document(measured(**{f"read_{mib}_mib": 3.0 for mib in (8, 16, 32, 64)}))
-    )
+    path.write_text(written(**{f"read_{mib}_mib": 3.0 for mib in (8, 16, 32, 64)}))
     figures = machine.load(str(path)).figures
     assert figures["data.cache_mib"] == 32
     assert figures["data.miss_ns"] == 80
@@ -118,8 +122,15 @@ def test_the_arrays_of_a_very_large_cache_are_limited() -> None:
     """Nothing is seen of a cache of 504 MiB, so its size is that of /sys."""
     shape = Shape(1, 1, 1, 2, 1, SHAPE.places, 504.0)
     arrays = {f"read_{1 << power}_mib": [2.0] for power in range(9)}
-    values = {name: [value] for name, value in NANOSECONDS.items()} | arrays
-    assert "cache_mib = 504" in machine_file.document(machine_file.Measured(shape, values))
+    large = measured()
+    large.values |= arrays
+    assert "cache_mib = 504" in machine_file.document(shape, large)
+
+
+def test_a_machine_is_measured_and_described(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "here.toml"
+    machine_file.write(path, 1, 60)
+    assert machine.load(str(path)).figures["clock.ghz"] > 0
 
 
 def test_two_processors_are_measured() -> None:
@@ -130,19 +141,19 @@ def test_two_processors_are_measured() -> None:
 
 def test_loads_without_a_measurable_cost_have_the_least(tmp_path: Path) -> None:
     path = tmp_path / "here.toml"
-    machine_file.write(path, machine_file.document(measured(rmw_with_4_loads=4.9)))
+    path.write_text(written(rmw_with_4_loads=4.9))
     assert machine.load(str(path)).figures["hit.load_cycles"] == 0.1
 
 
 def test_a_line_that_stays_shared_is_not_migratory() -> None:
-    assert "migratory = false" in machine_file.document(measured(rmw_after_load=80.0))
+    assert "migratory = false" in written(rmw_after_load=80.0)
 
 
 def test_a_figure_that_is_missing_is_named() -> None:
     incomplete = measured()
     del incomplete.values["memory"]
     with pytest.raises(LockwrightError, match="memory"):
-        machine_file.document(incomplete)
+        machine_file.document(SHAPE, incomplete)
 
 
 def test_the_shape_is_that_of_sys(tmp_path: Path) -> None:
