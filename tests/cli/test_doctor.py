@@ -11,8 +11,7 @@ from lockwright.base.terminal import secondary
 from lockwright.doctor import access, clock, scheduler, signals, system
 from lockwright.doctor.findings_table import print_findings
 from lockwright.machine import load
-from lockwright.machine.energy.domain import Domain
-from lockwright.machine.energy.find import Sources
+from lockwright.machine.energy.domains import Domain, Sources
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.procfs import Tree, numbers_of
 from support import machine
@@ -117,11 +116,11 @@ def test_access_to_counters(tmp_path: Path) -> None:
 
 
 def test_access_to_energy() -> None:
-    domain = Domain("package", "package-0", "powercap", 1e-6, 100, lambda: 0)
+    domain = Domain("package", "package-0", 100, lambda: 0)
     assert access.rapl(Sources()).level == ABSENT
     closed = access.rapl(Sources(refused={"package-0": "Permission denied"}))
     assert (closed.level, "package-0: Permission denied" in closed.found) == (WARN, True)
-    assert "package (by powercap)" in access.rapl(Sources([domain])).found
+    assert access.rapl(Sources([domain])).found == "package"
 
 
 def test_the_command_prints_and_writes_every_finding(

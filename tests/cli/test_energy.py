@@ -7,41 +7,38 @@ from pathlib import Path
 
 import pytest
 from lockwright.machine import meters
-from lockwright.machine.energy import find, meter, pmu, powercap
-from lockwright.machine.energy.domain import Domain, joules_between
+from lockwright.machine.energy import meter
+from lockwright.machine.energy.domains import NOWHERE, Domain, find
 from support import machine
-from support.machine import POWER, POWERCAP
+from support.machine import POWERCAP
 
 RANGE = 262_143_328_850
 
 
-def domain(counts: Iterator[int], range_: int | None = 999, kind: str = "package") -> Domain:
+def domain(counts: Iterator[int], kind: str = "package") -> Domain:
     """Return a domain of 1 J a count with the given readings."""
-    return Domain(kind, f"{kind}-0", "powercap", 1.0, range_, lambda: next(counts))
+    return Domain(kind, f"{kind}-0", 999, lambda: next(counts), 1.0)
 
 
-def used(each: Domain, counts: list[int]) -> float:
-    return sum(joules_between(each, counts))
+def used(counts: list[int]) -> float:
+    return sum(domain(iter(())).joules_between(counts))
 
 
 def test_counter_wraparound() -> None:
     """After the largest count the next is 0, any number of times, also at the first and last."""
-    assert used(domain(iter(())), [100, 350]) == 250
-    assert used(domain(iter(())), [900, 950, 20, 990, 980]) == 50 + 70 + 970 + 990
-    assert used(domain(iter(())), [999, 0]) == 1
-    assert used(domain(iter(())), [0, 999, 0]) == 1000
-    assert used(domain(iter(())), [7, 7]) == 0
-    assert used(domain(iter(())), [7]) == 0
-    with pytest.raises(ValueError, match="fell from 9 to 8"):
-        used(domain(iter(()), range_=None), [9, 8])
+    assert used([100, 350]) == 250
+    assert used([900, 950, 20, 990, 980]) == 50 + 70 + 970 + 990
+    assert used([999, 0]) == 1
+    assert used([0, 999, 0]) == 1000
+    assert used([7, 7]) == 0
+    assert used([7]) == 0
 
 
 def test_no_counter_wraps_twice_between_two_readings() -> None:
     """The period is short enough for the largest power, and no shorter than useful."""
     for range_uj in (100_000_000, 65_532_610_987, RANGE):
-        package = Domain("package", "p", "powercap", 1e-6, range_uj, lambda: 0)
+        package = Domain("package", "p", range_uj, lambda: 0)
         assert meter.period([package]) * meter.MOST_WATTS <= range_uj * 1e-6 / 2
-    assert meter.period([Domain("package", "p", "perf", 1.0, None, lambda: 0)]) == 10
     assert meter.period([]) == 10
 
 
@@ -63,9 +60,9 @@ def test_powercap_has_domains_of_every_socket(tmp_path: Path) -> None:
             f"{POWERCAP}/intel-rapl-mmio:0/max_energy_range_uj": RANGE,
         },
     )
-    found, refused = powercap.find(tree)
-    assert not refused
-    assert [each.name for each in found] == [
+    sources = find(tree)
+    assert not sources.refused
+    assert [each.name for each in sources.domains] == [
         "package-0",
         "core of package-0",
         "dram of package-0",
@@ -74,7 +71,6 @@ def test_powercap_has_domains_of_every_socket(tmp_path: Path) -> None:
         "dram of package-1",
         "psys",
     ]
-    sources = find.find(tree)
     energy_meter = meter.Meter(sources.domains)
     energy_meter.begin()
     for zone, microjoules in (("0", 2_000_000), ("1", 3_000_000), ("0:1", 10)):
@@ -92,7 +88,7 @@ def test_a_counter_that_wraps_during_a_run_is_caught_by_the_sampling(tmp_path: P
     range_ = 20_000_000
     tree = machine.make(tmp_path, machine.zone("0", "package-0", 0, range_))
     file = tmp_path / f"{POWERCAP}/intel-rapl:0/energy_uj".lstrip("/")
-    (each,) = find.find(tree).domains
+    (each,) = find(tree).domains
     position = itertools.count(0, 9_000_000)
     readings: list[int] = []
 
@@ -101,9 +97,7 @@ def test_a_counter_that_wraps_during_a_run_is_caught_by_the_sampling(tmp_path: P
         file.write_text(f"{readings[-1] % (range_ + 1)}\n")
         return each.read()
 
-    energy_meter = meter.Meter(
-        [Domain("package", each.name, "powercap", each.joules, range_, read)]
-    )
+    energy_meter = meter.Meter([Domain("package", each.name, range_, read)])
     energy_meter.begin()
     deadline = time.monotonic() + 20
     while len(readings) < 8 and time.monotonic() < deadline:
@@ -164,13 +158,13 @@ def test_a_socket_that_cannot_be_read_makes_the_sum_absent(tmp_path: Path) -> No
         },
     )
     machine.unreadable(tmp_path, closed)
-    sources = find.find(tree)
+    sources = find(tree)
     assert [each.kind for each in sources.domains] == ["dram"]
     assert "package-1" in sources.absent["package"]
     for content in ("", "many"):
         (tmp_path / closed.lstrip("/")).rmdir() if not content else None
         (tmp_path / closed.lstrip("/")).write_text(content)
-        assert "it contains no number" in find.find(tree).absent["package"]
+        assert "it contains no number" in find(tree).absent["package"]
 
 
 def test_a_counter_that_disappears_during_a_run_is_absent() -> None:
@@ -186,8 +180,8 @@ def test_a_counter_that_disappears_during_a_run_is_absent() -> None:
     counts = reads()
     energy_meter = meter.Meter(
         [
-            Domain("package", "package-0", "powercap", 1.0, 999, read),
-            Domain("package", "package-1", "powercap", 1.0, 999, lambda: 4),
+            Domain("package", "package-0", 999, read, 1.0),
+            Domain("package", "package-1", 999, lambda: 4, 1.0),
             domain(iter([1, 3]), kind="dram"),
         ]
     )
@@ -200,62 +194,13 @@ def test_a_counter_that_disappears_during_a_run_is_absent() -> None:
 def test_a_counter_without_a_range_is_not_used(tmp_path: Path) -> None:
     """A wrap-around could not be distinguished from a fault."""
     tree = machine.make(tmp_path, machine.zone("0", "package-0", 5, 0))
-    sources = find.find(tree)
+    sources = find(tree)
     assert not sources.domains
     assert "its range is unknown" in sources.why()
 
 
-def test_perf_serves_where_powercap_does_not(tmp_path: Path) -> None:
-    """Each socket has an event, opened on a processor of the socket; its scale gives joules."""
-    tree = machine.make(
-        tmp_path,
-        {
-            f"{POWER}/type": 22,
-            f"{POWER}/cpumask": "0,16",
-            **machine.event("energy-pkg", "0x02"),
-            **machine.event("energy-ram", "0x03", scale="0.5"),
-            f"{POWER}/events/energy-odd": "event=0x09",
-        },
-    )
-    machine.unreadable(tmp_path, f"{POWERCAP}/intel-rapl:0/energy_uj")
-    (tmp_path / f"{POWERCAP}/intel-rapl:0/name".lstrip("/")).write_text("package-0\n")
-    opened: list[tuple[int, int, int]] = []
-
-    def opener(kind: int, config: int, cpu: int) -> int:
-        opened.append((kind, config, cpu))
-        return len(opened) + 1000
-
-    counts = {handle: iter([0, 10 * handle]) for handle in range(1001, 1005)}
-    found, refused = pmu.find(tree, opener, lambda handle: next(counts[handle]))
-    assert opened == [(22, 2, 0), (22, 2, 16), (22, 3, 0), (22, 3, 16)]
-    assert not refused
-    energy_meter = meter.Meter(found)
-    energy_meter.begin()
-    joules = energy_meter.end().joules
-    assert joules["dram"] == pytest.approx(0.5 * 10 * (1003 + 1004))
-    assert joules["package"] == pytest.approx(2**-32 * 10 * (1001 + 1002))
-
-    def closed(kind: int, config: int, cpu: int) -> int:
-        raise PermissionError(13, "Permission denied")
-
-    nothing = find.find(tree, closed)
-    assert not nothing.domains
-    assert "Is a directory" in nothing.absent["package"]
-    assert nothing.why().endswith(
-        "package-0 by perf, package-1 by perf, dram-0 by perf, dram-1 by perf: "
-        "not allowed to this user (perf_event_paranoid)"
-    )
-
-
-def test_an_event_that_counts_something_else_is_refused(tmp_path: Path) -> None:
-    tree = machine.make(
-        tmp_path, {f"{POWER}/type": 22, **machine.event("energy-pkg", "0x02", scale="?")}
-    )
-    assert "does not count in joules" in find.find(tree, lambda *_: 3).why()
-
-
 def test_a_machine_without_counters_is_reported(tmp_path: Path) -> None:
-    assert find.find(machine.make(tmp_path, {})).why() == find.NOWHERE
+    assert find(machine.make(tmp_path, {})).why() == NOWHERE
 
 
 @pytest.fixture

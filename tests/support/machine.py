@@ -7,7 +7,6 @@ from lockwright.machine.procfs import Tree
 
 CPU = "/sys/devices/system/cpu"
 POWERCAP = "/sys/class/powercap"
-POWER = "/sys/bus/event_source/devices/power"
 
 
 def make(root: Path, files: Mapping[str, object]) -> Tree:
@@ -43,9 +42,3 @@ def zone(number: str, name: str, microjoules: int, range_: int) -> dict[str, obj
         f"{folder}/energy_uj": microjoules,
         f"{folder}/max_energy_range_uj": range_,
     }
-
-
-def event(name: str, config: str, scale: str = "2.3283064365386962890625e-10") -> dict[str, object]:
-    """Return the files of an event of the `power` unit, as perf shows it."""
-    folder = f"{POWER}/events/{name}"
-    return {folder: f"event={config}", f"{folder}.scale": scale, f"{folder}.unit": "Joules"}

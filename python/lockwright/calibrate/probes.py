@@ -65,7 +65,7 @@ def measure(probes: Sequence[Probe], rounds: int, timeout: float) -> Measured:
     LockwrightError if a run fails."""
     measured = Measured()
     with Display(rounds * len(probes), 0) as display:
-        for each in probes * rounds:
+        for each in list(probes) * rounds:
             display.announce(each.workload, "", None)
             made = run(each.subject, each.workload, each.options, timeout=timeout)
             display.advance()

@@ -1,6 +1,6 @@
 """Findings about this user's access to energy, performance counters and other processes."""
 
-from lockwright.machine.energy.find import Sources
+from lockwright.machine.energy.domains import Sources
 from lockwright.machine.finding import Finding, Subject
 from lockwright.machine.procfs import Tree
 
@@ -26,10 +26,8 @@ def rapl(sources: Sources) -> Finding:
     """Return the finding about reading the energy of the processors."""
     if sources.domains:
         kinds = ", ".join(dict.fromkeys(domain.kind for domain in sources.domains))
-        interfaces = ", ".join(dict.fromkeys(domain.interface for domain in sources.domains))
-        missing = "".join(f"; {name}: {why}" for name, why in sources.absent.items())
-        found = f"{kinds} (by {interfaces}){missing}"
-        return _RAPL.ok(found, "--energy can report watts and operations per joule")
+        missing = "".join(f"; {why}" for why in sources.absent.values())
+        return _RAPL.ok(f"{kinds}{missing}", "--energy can report watts and operations per joule")
     if sources.refused:
         return _RAPL.warn(sources.why())
     advice = "measure on bare metal: most hypervisors do not pass it on"

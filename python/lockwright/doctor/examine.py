@@ -9,8 +9,7 @@ from pathlib import Path
 from lockwright.doctor import access, cgroup, clock, frequency, memory, scheduler, signals, system
 from lockwright.doctor.signals import Signals
 from lockwright.machine import load, processors
-from lockwright.machine.energy import find
-from lockwright.machine.energy.find import Sources
+from lockwright.machine.energy.domains import Sources, find
 from lockwright.machine.finding import WARN, Finding
 from lockwright.machine.procfs import Tree
 
@@ -82,8 +81,6 @@ def observe(tree: Tree, seconds: float) -> Observations:
     from lockwright.machine import provenance
     from lockwright.machine.perf.event import hardware_refusal
 
-    sources = find.find(tree)
-    sources.close()
     return Observations(
         watched=_watch(tree, seconds),
         clock_ns=_clock_read_ns(),
@@ -93,7 +90,7 @@ def observe(tree: Tree, seconds: float) -> Observations:
         compiler=provenance.compiler(),
         preload=os.environ.get("LD_PRELOAD"),
         signals=signals.query(),
-        sources=sources,
+        sources=find(tree),
     )
 
 

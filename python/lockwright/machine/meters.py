@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lockwright.base import numbers
 from lockwright.machine import load
-from lockwright.machine.energy import find
+from lockwright.machine.energy.domains import Sources, find
 from lockwright.machine.energy.meter import EnergyUse, Meter
 from lockwright.machine.perf.counters import Counting
 from lockwright.machine.procfs import Tree
@@ -80,7 +80,7 @@ class Meters:
         self.idle: Idle | None = None
         self.absent: dict[str, str] = {}
         self.remarks: dict[str, str] = {}
-        self._sources = find.find(TREE) if energy else find.Sources()
+        self._sources = find(TREE) if energy else Sources()
         if counters:
             trial = Counting()
             trial.end()

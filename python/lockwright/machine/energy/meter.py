@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from lockwright.machine.energy.domain import Domain, joules_between
+from lockwright.machine.energy.domains import Domain
 
 MOST_WATTS = 1000.0
 """An upper bound of a domain's power: the largest sockets are built for 500 W."""
@@ -18,7 +18,7 @@ _SHORTEST = 0.01
 
 def period(domains: Sequence[Domain]) -> float:
     """Return the seconds between readings: half the least time in which a counter can wrap."""
-    ranges = [each.range_ * each.joules for each in domains if each.range_ is not None]
+    ranges = [each.range_ * each.joules for each in domains]
     soonest = min(ranges, default=_LONGEST * 2 * MOST_WATTS) / MOST_WATTS
     return min(_LONGEST, max(_SHORTEST, soonest / 2))
 
@@ -88,13 +88,10 @@ class Meter:
         joules: dict[str, float] = {}
         absent: dict[str, str] = {}
         for each in self._domains:
-            try:
-                if each.name in self._failed:
-                    raise ValueError(self._failed[each.name])
-                parts = joules_between(each, self._counts[each.name])
-            except ValueError as error:
-                absent[each.kind] = f"{each.name}: {error}"
+            if each.name in self._failed:
+                absent[each.kind] = f"{each.name}: {self._failed[each.name]}"
                 continue
+            parts = each.joules_between(self._counts[each.name])
             part = sum(
                 joules_of_step * _overlap(first, last, began, ended)
                 for joules_of_step, (first, last) in zip(parts, pairwise(self._times), strict=True)

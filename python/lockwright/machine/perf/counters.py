@@ -51,10 +51,6 @@ Opener = Callable[[int, int, int, int], int]
 """A function of type, config, process and bits that returns a descriptor or raises OSError."""
 
 
-def _open(kind: int, config: int, pid: int, bits: int) -> int:
-    return open_event(kind, config, pid=pid, cpu=-1, bits=bits)
-
-
 class Counting:
     """Counters of the programs that a process starts by exec after this, and of their descendants.
 
@@ -62,7 +58,7 @@ class Counting:
     reason, by name, for each missing counter. remarks: restrictions of the others, by name.
     """
 
-    def __init__(self, pid: int = 0, opener: Opener = _open) -> None:
+    def __init__(self, pid: int = 0, opener: Opener = open_event) -> None:
         self.absent: dict[str, str] = {}
         self.remarks: dict[str, str] = {}
         self._handles: dict[str, int] = {}

@@ -33,11 +33,11 @@ _ATTRIBUTES = struct.Struct("=IIQQQQQIIQ")
 size, config, sample_period, sample_type, read_format, bits, wakeup_events, bp_type, config1."""
 
 
-def open_event(kind: int, config: int, *, pid: int, cpu: int, bits: int = 0) -> int:
+def open_event(kind: int, config: int, pid: int, bits: int) -> int:
     """Return a descriptor of the event; the caller closes it.
 
-    pid: 0 for the calling thread, -1 for all processes. cpu: -1 for any. Raises OSError; ENOSYS on
-    an architecture whose system call number is unknown.
+    pid: 0 for the calling thread. Raises OSError; ENOSYS on an architecture whose system call
+    number is unknown.
     """
     number = _NUMBERS.get(platform.machine())
     if number is None:
@@ -49,7 +49,7 @@ def open_event(kind: int, config: int, *, pid: int, cpu: int, bits: int = 0) -> 
         ctypes.c_long(number),
         attributes,
         ctypes.c_int(pid),
-        ctypes.c_int(cpu),
+        ctypes.c_int(-1),
         ctypes.c_int(-1),
         ctypes.c_ulong(_CLOEXEC),
     )
@@ -91,7 +91,7 @@ def why_not(error: OSError) -> str:
 def hardware_refusal() -> str:
     """Return the reason why the cycles of this process cannot be counted; "" if they can."""
     try:
-        handle = open_event(HARDWARE, 0, pid=0, cpu=-1, bits=DISABLED | EXCLUDE_KERNEL)
+        handle = open_event(HARDWARE, 0, 0, DISABLED | EXCLUDE_KERNEL)
     except OSError as error:
         return why_not(error)
     with contextlib.suppress(OSError):

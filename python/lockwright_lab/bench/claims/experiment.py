@@ -10,7 +10,7 @@ from typing import Any
 from lockwright.experiment import FAILED, Cell, Contender, Experiment, Figure, Outcome, TableOf
 from lockwright.experiment.model import Slot
 from lockwright.experiment.report import Report
-from lockwright.machine.energy import find
+from lockwright.machine.energy.domains import find
 from lockwright.machine.meters import TREE, Meters
 from lockwright.preload import locks
 from lockwright.run.bench_program import LIBC, metered, subjects
@@ -75,7 +75,7 @@ def _experiment(
 
 def this_machine() -> Machine:
     """Return the properties of this machine."""
-    sources = find.find(TREE)
+    sources = find(TREE)
     built = frozenset([LIBC, *locks.registry().names])
     return Machine(runs.processors(), built, "" if sources.domains else sources.why())
 
