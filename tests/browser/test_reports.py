@@ -17,13 +17,8 @@ DRAWN = {
     "bare-profile": ("#flame-section .absent", "#blocking-section .absent", "#mutexes table"),
     "comparison": ("#by-threads .main-svg", "#ratios .main-svg", "#runs .main-svg", "table"),
     "study": ("#overview .plot .main-svg", "#overview .verdict", ".page .card"),
-    **dict.fromkeys(
-        ("simulation", "simulation-of-one-count"),
-        ("#rates .main-svg", "#transfers .main-svg", "#handovers .main-svg", "table"),
-    ),
     "prediction": ("#ratios .main-svg", "#rates .main-svg", "table"),
     "what-if": ("#ratios .main-svg", "table"),
-    "simulation-of-rwlocks": ("#rates .main-svg", "#transfers .main-svg", "table"),
 }
 """Selectors of the elements that each report has to show."""
 
@@ -97,7 +92,7 @@ def cut_off_texts(page: Page) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("name", ["profile", "comparison", "simulation"])
+@pytest.mark.parametrize("name", ["profile", "comparison"])
 def test_a_click_sorts_a_table(opened: Open, name: str) -> None:
     page = opened(name)
     table = page.locator("table").first

@@ -89,73 +89,6 @@ def study(folder: Path) -> Path:
     return folder / "study" / "report.html"
 
 
-def simulation(folder: Path, threads: tuple[int, ...] = (1, 8, 64)) -> Path:
-    """Write the report of `lockwright simulate` on A-64; the last lock has no result."""
-    from lockwright.simulate import machine
-    from lockwright.simulate.run import Cell, Results, Setup
-    from lockwright_lab.simulate import page, report
-
-    draw = random.Random(1)
-    setup = Setup(machine.load("a-64"), "single-lock", {}, 0.01, 1)
-    results = Results()
-    for index, lock in enumerate(LOCKS[:-1]):
-        for count in threads:
-            moves = [draw.randrange(1, 10 * (1 + index)) * 100 for _ in page.DISTANCES]
-            operations = round(1e5 / (1 + index) / count**0.5)
-            results.lines[Cell(lock, count)] = {
-                "picoseconds": 10**10,
-                "acquisitions": sum(moves),
-                "operations": operations,
-                "transfers": [3 * move for move in moves],
-                "handovers": moves,
-                "invalidations": 7,
-                "lwss_windows": 0,
-                "lwss_distinct": 0,
-                "mttr": 1,
-                "per_thread": [operations // count] * count,
-                "wait_p99_ps": 1000,
-                "sleeps": 5,
-                "picojoules": 10**9,
-            }
-    failures = [f"{LOCKS[-1]} with 64 threads: two holders at once"]
-    path = folder / "simulation.html"
-    path.write_text(page.as_page(setup, results, report.table_rows(results), failures))
-    return path
-
-
-def simulation_of_rwlocks(folder: Path) -> Path:
-    """Write the report of `lockwright simulate --workload rwlock` on A-64, without writers."""
-    from lockwright.simulate import machine
-    from lockwright.simulate.run import Cell, Results, Setup
-    from lockwright_lab.simulate import page, report
-
-    setup = Setup(machine.load("a-64"), "rwlock", {}, 0.01, 1, of_rwlocks=True)
-    results = Results()
-    for index, lock in enumerate(("pthread", "big-reader", "futex-rw")):
-        for count in (1, 8, 64):
-            results.lines[Cell(lock, count)] = {
-                "picoseconds": 10**10,
-                "acquisitions": 1000 * count,
-                "operations": 1000 * count,
-                "transfers": [200 * (index + 1)] * len(page.DISTANCES),
-                "invalidations": 7,
-                "sleeps": 5,
-                "picojoules": 10**9,
-                "reads": 1000 * count,
-                "writes": 0,
-                "longest_read_wait_ps": 10**6 * count,
-                "longest_write_wait_ps": 0,
-            }
-    path = folder / "simulation-of-rwlocks.html"
-    path.write_text(page.as_page(setup, results, report.table_rows(results), []))
-    return path
-
-
-def simulation_of_one_count(folder: Path) -> Path:
-    """Write the report of a simulation with one number of threads: bars instead of lines."""
-    return simulation(folder, (64,))
-
-
 def _predicted() -> "Header":
     """Return the header of predictions for two workers on A-64."""
     from lockwright.predict.derive import derive
@@ -221,9 +154,6 @@ REPORTS: dict[str, Callable[[Path], Path]] = {
     "bare-profile": bare_profile,
     "comparison": comparison,
     "study": study,
-    "simulation": simulation,
-    "simulation-of-one-count": simulation_of_one_count,
-    "simulation-of-rwlocks": simulation_of_rwlocks,
     "prediction": prediction,
     "what-if": what_if,
 }

@@ -1,11 +1,12 @@
 """`lockwright simulate`: run locks on a machine that a file describes."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 from lockwright.commands.common import grammar
+from lockwright.commands.common.experiment_options import experiment_options
 from lockwright.commands.common.options import number_list
+from lockwright.experiment.request import Request
 
 
 @click.command("simulate")
@@ -55,9 +56,6 @@ from lockwright.commands.common.options import number_list
 )
 @grammar.seed(1)
 @grammar.timeout(600.0)
-@grammar.json_file("everything, with the machine,")
-@grammar.csv_file("the table")
-@grammar.html_file("the table and the machine")
 @click.option(
     "--trace",
     "trace_file",
@@ -72,15 +70,10 @@ from lockwright.commands.common.options import number_list
     is_flag=True,
     help="Halve and double each figure of the machine, and show its effect on the ranking.",
 )
+@experiment_options
 @click.option("--list", "is_list", is_flag=True, help="Show the machines and workloads, and end.")
 def command(
-    threads: str | None,
-    json_file: Path | None,
-    csv_file: Path | None,
-    html_file: Path | None,
-    is_sensitivity: bool,
-    is_list: bool,
-    **options: Any,
+    request: Request, threads: str | None, is_sensitivity: bool, is_list: bool, **options: Any
 ) -> int:
     """Run locks on a simulated machine and rank them.
 
@@ -93,20 +86,18 @@ def command(
     of the machines' figures and the validation of the ranks.
     """
     from lockwright.base import terminal
+    from lockwright.experiment.conduct import conduct
 
-    from lockwright_lab.simulate import session
+    from lockwright_lab.simulate import plan
+    from lockwright_lab.simulate.experiment import experiment
 
-    console = terminal.output()
     if is_list:
-        session.show_list(console)
+        plan.show_list(terminal.output())
         return 0
     counts = [] if threads is None else [int(n) for n in number_list(threads, "--threads", 1)]
-    planned = session.plan(session.Request(**options, threads=counts))
-    with planned.folder:
-        if is_sensitivity:
-            session.examine_sensitivity(planned)
-            return 0
-        simulated = session.carry_out(planned)
-    session.show(simulated, console)
-    session.write_files(simulated, {"--json": json_file, "--csv": csv_file, "--html": html_file})
-    return session.conclude(simulated)
+    planned = plan.plan(plan.Request(**options, threads=counts))
+    if is_sensitivity:
+        with planned.folder:
+            plan.examine_sensitivity(planned)
+        return 0
+    return conduct(experiment(planned), request)

@@ -1,1 +1,1 @@
-"""What `lockwright simulate` prints of runs on a simulated machine."""
+"""Locks on a simulated machine: what `lockwright simulate` does."""

@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 
 from lockwright.base.errors import LockwrightError
 from lockwright.base.terminal import empty_table
-from lockwright.simulate.run import Cell, Setup, run
+from lockwright.simulate.figures import figures
+from lockwright.simulate.run import Cell, Results, Setup, run
 from rich.table import Table
 
-from lockwright_lab.simulate import report
+from lockwright_lab.simulate.experiment import heading
 
 _FIXED = (
     "shape.",
@@ -50,7 +51,7 @@ def examine(
 ) -> list[Effect]:
     """Return the effect of each figure on the ranking of the cells, the strongest first. Raises
     LockwrightError if fewer than three cells can be ranked."""
-    base = report.rates(run(setup, cells, timeout, on_end))
+    base = _rates(run(setup, cells, timeout, on_end))
     if len(base) < 3:
         raise LockwrightError("fewer than three locks can be ranked", "give more with --locks")
     effects = []
@@ -58,12 +59,16 @@ def examine(
         value = setup.machine.figures[name]
         taus = []
         for factor in FACTORS:
-            figures = {**setup.machine.figures, name: value * factor}
-            machine = replace(setup.machine, figures=figures)
+            changed = {**setup.machine.figures, name: value * factor}
+            machine = replace(setup.machine, figures=changed)
             results = run(replace(setup, machine=machine), cells, timeout, on_end)
-            taus.append(_tau(base, report.rates(results)))
+            taus.append(_tau(base, _rates(results)))
         effects.append(Effect(name, value, tuple(taus)))
     return sorted(effects, key=lambda effect: min(effect.taus))
+
+
+def _rates(results: Results) -> dict[Cell, float]:
+    return {cell: figures(line)["operations_per_second"] for cell, line in results.lines.items()}
 
 
 def _tau(base: dict[Cell, float], varied: dict[Cell, float]) -> float:
@@ -76,7 +81,7 @@ def _tau(base: dict[Cell, float], varied: dict[Cell, float]) -> float:
 
 def table(setup: Setup, effects: Sequence[Effect]) -> Table:
     """Return a table with a line for each figure."""
-    title = f"{report.heading(setup)}: Kendall's tau with the ranking as it is"
+    title = f"{heading(setup)}: Kendall's tau with the ranking as it is"
     lines = empty_table(title, "Figure")
     for column in ("value", "at half", "at twice"):
         lines.add_column(column, justify="right")
