@@ -47,8 +47,6 @@ def _data(report: Report) -> dict[str, Any]:
                 "lock": run.contender,
                 "round": run.round,
                 "value": run.figures.get(main.name),
-                "outcome": run.ended,
-                "note": run.note,
                 "others": run.others,
             }
             for row in rows
