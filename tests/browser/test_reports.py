@@ -148,9 +148,10 @@ def test_a_mutex_can_be_selected_in_every_drawing(opened: Open) -> None:
     page.locator("select[data-choice=flame]").select_option("Queue::Queue() #0")
     assert widths(page, "Table::lookup") == []
     assert widths(page, "Queue::pop")[0] > 100
-    links = page.locator("#blocking path").count()
+    links = page.locator("#blocking .sankey-link").count()
     page.locator("select[data-choice=blocking]").select_option("Queue::Queue() #0")
-    assert 0 < page.locator("#blocking path").count() < links
+    page.wait_for_timeout(700)  # Plotly fades links out.
+    assert 0 < page.locator("#blocking .sankey-link").count() < links
     before = page.locator("#timeline canvas").evaluate("(canvas) => canvas.toDataURL()")
     page.locator("select[data-choice=timeline]").select_option("Queue::Queue() #0")
     assert before != page.locator("#timeline canvas").evaluate("(canvas) => canvas.toDataURL()")

@@ -46,7 +46,9 @@ def _environment(root: Path) -> Environment:
 def _source(root: Path, path: str) -> Markup:
     """Return a style or script of either package without template processing of its braces."""
     file = root / path if (root / path).is_file() else _PACKAGE / path
-    return Markup(file.read_text(encoding="utf-8"))
+    # A part may have no style of its own.
+    is_absent = path.endswith(".css") and not file.is_file()
+    return Markup("" if is_absent else file.read_text(encoding="utf-8"))
 
 
 @cache
