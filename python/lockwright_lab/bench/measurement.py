@@ -34,6 +34,11 @@ from lockwright_lab.bench.runs import Call, Common
 _FOLDER = Path(__file__).parent / "measurements"
 
 
+def _whole(value: float | str) -> float | str:
+    """Return a whole number as such."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 class Option(Table, frozen=True, kw_only=True):
     """An option of a measurement; the type of its default is that of its value.
 
@@ -41,7 +46,8 @@ class Option(Table, frozen=True, kw_only=True):
     least, most: of a number; among: the values of a list of words; metavar: of a number or a text.
     sets: the measuring program's option, by default of the same name; own: it has none, and the
     functions of the measurement use the value; cell: the name of a cell, a format of the value;
-    each_core: the values of the list are multiplied by the number of processors.
+    each_core: the values of the list are multiplied by the number of processors; only_several: a
+    single value of the list is no cell.
     """
 
     default: bool | int | float | str | list[float | str] | None = None
@@ -54,11 +60,16 @@ class Option(Table, frozen=True, kw_only=True):
     own: bool = False
     cell: str = ""
     each_core: bool = False
+    only_several: bool = False
 
     def values(self, chosen: Sequence[Any]) -> list[Any]:
-        """Return the values of the cells."""
+        """Return the values of the cells, whole numbers as such."""
         if not self.each_core:
-            return list(dict.fromkeys(chosen))
+            numbers = (isinstance(each, float) and each.is_integer() for each in chosen)
+            of_each = zip(chosen, numbers, strict=True)
+            return list(
+                dict.fromkeys(int(each) if is_whole else each for each, is_whole in of_each)
+            )
         return sorted({max(1, round(factor * runs.processors())) for factor in chosen})
 
 
@@ -71,6 +82,7 @@ class Row(Table, frozen=True, kw_only=True):
     figures; relative: is the quotient of this figure with that of libc, or of the first cell, in
     the same round. show: `spread`, `median`, `fixed 2`, `ratio`, `interval`, `max`, `min`, `sum`,
     `text` for a text that `Measurement.texts` makes, `none`, or names of figures that are joined.
+    needs: own options of which one has to be given.
     """
 
     heading: str = ""
@@ -85,6 +97,7 @@ class Row(Table, frozen=True, kw_only=True):
     relative: str = ""
     to: str = "libc"
     show: str = "spread"
+    needs: tuple[str, ...] = ()
 
     @property
     def is_figure(self) -> bool:
@@ -94,10 +107,11 @@ class Row(Table, frozen=True, kw_only=True):
 
 class OfTable(Table, frozen=True):
     """A table. title: a format of the cell's name and the options; rows: names of figures, all
-    without it."""
+    without it; needs: as of `Row`."""
 
     title: str
     rows: list[str] = []  # noqa: RUF012
+    needs: tuple[str, ...] = ()
 
 
 class Declaration(Table, frozen=True, kw_only=True):
@@ -143,6 +157,10 @@ class Given:
         """The chosen locks."""
         return runs.contenders(self.common.chosen)
 
+    def has(self, needs: Sequence[str]) -> bool:
+        """Return True if one of these own options was given, or none is needed."""
+        return not needs or any(self.own.get(name) for name in needs)
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -158,7 +176,7 @@ class Measurement:
     name: str
     texts: Mapping[str, Callable[[Summary], str]] = field(default_factory=dict)
     check: Callable[[Given], Given] = lambda given: given
-    run: Callable[[Call], Outcome] = Call.run
+    run: Callable[[Call], Outcome] = lambda call: call.run()
     first: Callable[[], Mapping[str, Any]] = dict
     contenders: Callable[[Given], Sequence[Contender]] = lambda given: given.contenders
     remarks: Callable[[Sequence[Sequence[Summary]], Given], Sequence[str]] = lambda *_: ()
@@ -176,8 +194,9 @@ class Measurement:
 
     @property
     def columns(self) -> list[Column]:
-        """All columns of its tables."""
-        return [self._first, *(column for column in map(self._column, self.file.figures) if column)]
+        """All columns of its tables, those of equal headings once."""
+        known = [self._first, *filter(None, map(self._column, self.file.figures))]
+        return list({each.heading: each for each in known}.values())
 
     @property
     def terms(self) -> dict[str, Sequence[Column]]:
@@ -227,26 +246,24 @@ class Measurement:
 
     def given(self, common: Common, values: Mapping[str, Any]) -> Given:
         """Return the options of the measuring program, and the cells. values: of each option."""
-        named = {
-            each.sets or name: (each, values[name]) for name, each in self.file.options.items()
+        declared = self.file.options.items()
+        named = {each.sets or name: (each, values[name]) for name, each in declared}
+        found = {name: each.values(value) for name, (each, value) in named.items() if each.cell}
+        lists = {
+            name: of for name, of in found.items() if len(of) > 1 or not named[name][0].only_several
         }
-        lists = {name: (each, value) for name, (each, value) in named.items() if each.cell}
-        combined = itertools.product(*(each.values(value) for each, value in lists.values()))
-        cells = [
-            Cell(
-                ", ".join(
-                    each.cell.format(one) for (each, _), one in zip(lists.values(), of, strict=True)
-                ),
-                dict(zip(lists, of, strict=True)),
-            )
-            for of in combined
-        ]
+        cells = []
+        for combined in itertools.product(*lists.values()):
+            of_cell = dict(zip(lists, combined, strict=True))
+            names = (named[name][0].cell.format(value) for name, value in of_cell.items())
+            cells.append(Cell(", ".join(names), of_cell))
         own = {name: value for name, (each, value) in named.items() if each.own}
         options = {
             name: int(value) if isinstance(value, bool) else value
             for name, (_, value) in named.items()
-            if name not in lists and name not in own
+            if name not in found and name not in own
         }
+        options |= {name: of[0] for name, of in found.items() if name not in lists}
         return self.check(Given(common, options, own, cells))
 
     def experiment(self, given: Given) -> Experiment:
@@ -255,7 +272,8 @@ class Measurement:
 
         def run(cell: Cell, contender: Contender, number: int) -> Outcome:
             arguments = {**given.options, **known, **cell.options}
-            return self.run(Call(contender, number, self.name, arguments, given.common.timeout))
+            limit = given.common.timeout
+            return self.run(Call(contender, number, self.name, arguments, limit, given.own))
 
         def relative(name: str, figure: Figure) -> Figure:
             row = self.file.figures[name]
@@ -264,7 +282,11 @@ class Measurement:
             other = {"contender": row.to} if row.to == "libc" else {"cell": given.cells[0].name}
             return replace(figure, relative=Relative(row.relative, **other))
 
-        figures = {name: relative(name, each) for name, each in self.figures.items()}
+        figures = {
+            name: relative(name, each)
+            for name, each in self.figures.items()
+            if given.has(self.file.figures[name].needs)
+        }
         main = figures.pop(self.file.main, None)
         settings = {**given.options, **given.own, "timeout": given.common.timeout}
         return Experiment(
@@ -274,7 +296,7 @@ class Measurement:
             [*([main] if main else []), *figures.values()],
             run,
             given.common.runs,
-            tables=[self._table(each, given) for each in self.file.tables],
+            tables=[self._table(each, given) for each in self.file.tables if given.has(each.needs)],
             first=self.first,
             known=known,
             settings=settings,
@@ -289,7 +311,9 @@ class Measurement:
             options = {**given.options, **given.own, "processors": runs.processors()}
             return table.title.format(cell=cell.name, **options)
 
-        columns = [self._column(name) for name in table.rows or self.file.figures]
+        rows = self.file.figures
+        names = [name for name in table.rows or rows if given.has(rows[name].needs)]
+        columns = map(self._column, names)
         shown = [self._first, *filter(None, columns)]
         return TableOf(shown, self.title or title, self.has_row, self.order)
 

@@ -5,6 +5,7 @@ library's run next to it; and `counting`, the details of a run under the countin
 `counts`.
 """
 
+import dataclasses
 import os
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,8 +33,8 @@ Value = Callable[[Outcome], float | None]
 BEFORE_AND_AFTER = 20.0
 """Seconds in addition to its warm-up and measurement after which a run is killed."""
 
-LOCK = "libc is the C library's mutex without a preloaded library."
-"""Definition of the column `lock`."""
+LIBC_SUBJECT = Subject(LIBC)
+"""The C library's mutex, without a library."""
 
 
 @dataclass(frozen=True)
@@ -115,13 +116,14 @@ def measure(
 @dataclass(frozen=True)
 class Call:
     """A run of the measuring program to make. round: of the experiment; options: of the program;
-    timeout: limit in seconds."""
+    timeout: limit in seconds; own: options of the measurement."""
 
     contender: Contender
     round: int
     workload: str
     options: Mapping[str, object]
     timeout: float
+    own: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def under(self, contender: Contender) -> "Call":
         """Return the same run under another contender."""
@@ -142,7 +144,7 @@ def beside_libc(call: Call) -> Outcome:
     The order alternates from round to round, so that a drift affects both equally. libc is also run
     against itself, which shows the effect of noise on a ratio.
     """
-    pair = [call, call.under(Contender(LIBC, subject=Subject(LIBC)))]
+    pair = [call, call.under(Contender(LIBC, subject=LIBC_SUBJECT))]
     made = {index: pair[index].run() for index in ((0, 1) if call.round % 2 else (1, 0))}
     own, libc = made[0], made[1]
     return _with(own, libc, "libc", beside=libc.details["lines"] if libc.finished else [])

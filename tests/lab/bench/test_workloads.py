@@ -257,7 +257,8 @@ def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> 
     with table.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(document["runs"])
-    assert {(row["lock"], row["threads"], row["mutexes"]) for row in rows} == set(rates)
+    cells = {(lock, str(threads), str(mutexes)) for lock, threads, mutexes in rates}
+    assert {(row["lock"], row["threads"], row["mutexes"]) for row in rows} == cells
     assert all(float(row["operations_per_second"]) > 0 for row in rows)
     text = " ".join(command(lockwright, "variable-contention", "--help").stdout.split())
     for heading, definition in document["columns"].items():

@@ -125,7 +125,7 @@ def _option(name: str, of: Option) -> Decorator:
         case bool():
             return click.option(option, is_flag=True, help=of.text)
         case list():
-            words = ",".join(f"{each:g}" if isinstance(each, float) else each for each in default)
+            words = ",".join(each if isinstance(each, str) else f"{each:g}" for each in default)
             parse = partial(_list, option, of)
             return click.option(
                 option,
@@ -143,6 +143,9 @@ def _option(name: str, of: Option) -> Decorator:
             return grammar.real_number(
                 option, default, of.text, metavar=of.metavar, min=of.least or 0
             )
+    if of.among:
+        choice = click.Choice(of.among)
+        return click.option(option, type=choice, default=default, show_default=True, help=of.text)
     complete_lock = complete.lock if of.metavar == "LOCK" else None
     return click.option(
         option,
