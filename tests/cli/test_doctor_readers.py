@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from lockwright.doctor import access, cgroup, clock, examine, frequency, memory, scheduler, system
+from lockwright.doctor import cgroup, clock, examine, frequency, memory, scheduler, system
 from lockwright.machine import processors
 from lockwright.machine.finding import ABSENT, OK, WARN, Finding
 from lockwright.machine.procfs import Tree
@@ -192,9 +192,6 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
     (memory.balancing, two_nodes() | {f"{KERNEL}/numa_balancing": 1}, WARN, "on"),
     (memory.balancing, {f"{KERNEL}/numa_balancing": 1}, OK, "on, with one node"),
     (memory.balancing, two_nodes() | {f"{KERNEL}/numa_balancing": 0}, OK, "off"),
-    (access.ptrace, {}, OK, "no Yama"),
-    (access.ptrace, {f"{KERNEL}/yama/ptrace_scope": 1}, OK, "ptrace_scope 1"),
-    (access.ptrace, {f"{KERNEL}/yama/ptrace_scope": 0}, OK, "allowed"),
     (clock.source, {}, ABSENT, "does not report"),
     (clock.source, {f"{SOURCE}/current_clocksource": "tsc"}, OK, "tsc"),
     (clock.source, {f"{SOURCE}/current_clocksource": "hpet"}, WARN, "hpet"),
@@ -250,8 +247,6 @@ CASES: list[tuple[Callable[[Tree], Finding], dict[str, object], str, str]] = [
         OK,
         "minimum granularity 3 ms",
     ),
-    (scheduler.autogroup, {f"{KERNEL}/sched_autogroup_enabled": 1}, OK, "on"),
-    (scheduler.autogroup, {}, OK, "has none"),
     (scheduler.bandwidth, {}, ABSENT, "does not report"),
     (
         scheduler.bandwidth,

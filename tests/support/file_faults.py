@@ -90,14 +90,6 @@ def _json(text: str, draw: random.Random) -> str:
     return json.dumps(document)
 
 
-def _json_lines(text: str, draw: random.Random) -> str:
-    lines = text.split("\n")
-    number = draw.choice((0, draw.randrange(len(lines))))
-    if not lines[number] or draw.random() < 0.2:
-        return "\n".join(_other_list(lines, draw))
-    return "\n".join([*lines[:number], _json(lines[number], draw), *lines[number + 1 :]])
-
-
 def _other_word(word: str, draw: random.Random) -> str:
     if word.startswith('"'):
         return json.dumps(near(word[1:-1], draw), ensure_ascii=False)
@@ -248,7 +240,7 @@ def _bytes(data: bytes, draw: random.Random) -> bytes:
 def mutate(path: Path, reader: str, seed: int) -> None:
     """Change a valid file at random. The reader's name and the seed determine the faults."""
     draw = random.Random(f"{reader} {seed}")
-    texts = {".json": _json, ".jsonl": _json_lines, ".toml": _toml, ".csv": _csv}
+    texts = {".json": _json, ".toml": _toml, ".csv": _csv}
     if draw.random() < 0.25:
         path.write_bytes(_bytes(path.read_bytes(), draw))
     elif path.suffix == ".sqlite":

@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
+from lockwright.base import numbers
+
 
 def together(names: Sequence[str], before_last: str = "and") -> str:
     """Return names as a list, such as `a, b and c`."""
@@ -19,3 +21,8 @@ def sentence(text: str, names: Collection[str] = ()) -> str:
     a full stop."""
     first = text.split(" ", 1)[0].rstrip(":,;")
     return f"{text}." if first in names else f"{text[:1].upper()}{text[1:]}."
+
+
+def counted(number: float, noun: str) -> str:
+    """Return a number with a noun: `1 processor`, `2 processors`."""
+    return f"{numbers.count(number)} {noun}{'' if number == 1 else 's'}"

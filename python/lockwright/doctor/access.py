@@ -1,10 +1,10 @@
-"""Findings about this user's access to energy, performance counters and other processes."""
+"""Findings about this user's access to energy and performance counters."""
 
 from lockwright.machine.energy.domains import Sources
 from lockwright.machine.finding import Finding, Subject
 from lockwright.machine.procfs import Tree
 
-NAMES = ("RAPL", "perf", "ptrace")
+NAMES = ("RAPL", "perf")
 """Findings that prevent a measurement, and change no figure."""
 
 _RAPL = Subject(
@@ -19,7 +19,6 @@ _PERF = Subject(
     "as root, sysctl kernel.perf_event_paranoid=1, or run as root, or give Python the capability "
     "CAP_PERFMON (setcap)",
 )
-_PTRACE = Subject("ptrace", "a debugger can show where the threads of a hanging run are")
 
 
 def rapl(sources: Sources) -> Finding:
@@ -54,18 +53,3 @@ def perf(tree: Tree, hardware: str | None) -> Finding:
     if level > 1 and hardware is None:
         return _PERF.warn(state, f"for a user who is not root, {_PERF.effect}")
     return _PERF.ok(state, "--counters can report cycles, instructions and cache misses")
-
-
-def ptrace(tree: Tree) -> Finding:
-    """Return the finding about attaching a debugger to a process that hangs."""
-    scope = tree.number("/proc/sys/kernel/yama/ptrace_scope")
-    if not scope:
-        return _PTRACE.ok("allowed (no Yama)" if scope is None else "allowed")
-    return _PTRACE.ok(
-        f"restricted (ptrace_scope {scope})",
-        "figures are not affected; but a debugger cannot show which lock the threads of a hanging "
-        "run wait for",
-        "as root, sysctl kernel.yama.ptrace_scope=0 while you debug"
-        if scope < 3
-        else "reboot: 3 cannot be reset",
-    )

@@ -1,6 +1,7 @@
 """Findings about the processors' clock rate and its changes during a measurement."""
 
-from lockwright.machine.finding import Finding, Subject, counted
+from lockwright.base.wording import counted
+from lockwright.machine.finding import Finding, Subject
 from lockwright.machine.procfs import Tree
 
 _CPU = "/sys/devices/system/cpu"

@@ -26,11 +26,6 @@ _TIME_SLICES = Subject(
     "with more threads than processors, a preempted lock holder runs again after about a slice: "
     "that is the cost of one lock-holder preemption for FIFO queues and polling",
 )
-_AUTOGROUP = Subject(
-    "autogroup",
-    "each session gets an equal share, however many threads it has: nice does not protect a "
-    "measurement from another terminal's programs, and more threads do not gain time",
-)
 _LIMIT = Subject(
     "real-time limit",
     "polling real-time threads are stopped when it is used up",
@@ -77,15 +72,6 @@ def slices(tree: Tree) -> Finding:
         found = f"the kernel does not report those of ordinary threads{known}"
         return _TIME_SLICES.absent(found, "as root, mount -t debugfs none /sys/kernel/debug")
     return _TIME_SLICES.ok(", ".join(texts))
-
-
-def autogroup(tree: Tree) -> Finding:
-    """Return the finding about equal shares for sessions instead of threads."""
-    value = tree.number(f"{_SYSCTL}/sched_autogroup_enabled")
-    if value:
-        return _AUTOGROUP.ok("on")
-    state = "off" if value == 0 else "this kernel has none"
-    return _AUTOGROUP.ok(state, "each thread gets an equal share")
 
 
 def bandwidth(tree: Tree) -> Finding:

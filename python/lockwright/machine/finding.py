@@ -44,8 +44,3 @@ class Subject:
     ) -> Finding:
         """Return the finding that the machine lacks it or does not report it."""
         return Finding(self.name, ABSENT, found, effect or self.effect, advice)
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number with a noun: `1 processor`, `2 processors`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"

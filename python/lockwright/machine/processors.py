@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from lockwright.machine.finding import Finding, Subject, counted
+from lockwright.base.wording import counted
+from lockwright.machine.finding import Finding, Subject
 from lockwright.machine.procfs import Tree, numbers_of
 
 _CPU = "/sys/devices/system/cpu"

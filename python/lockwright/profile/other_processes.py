@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockwright.base import numbers
+from lockwright.base.wording import counted
 from lockwright.profile.buffer import Buffer, Buffers, table_size
 
 
@@ -33,7 +34,7 @@ class OtherProcesses:
         most = "" if self.is_exact else "at most "
         lost = f"{numbers.time(self.waited)} lost waiting" if self.waited else "no waiting"
         if not self.unseen:
-            summary = f"{subject} not included ({most}{_acquisition_count(self.taken)}, {lost})"
+            summary = f"{subject} not included ({most}{counted(self.taken, 'acquisition')}, {lost})"
             return (summary, *self._still_running)
         more = f" and {len(self.unseen) - 1} more" if self.unseen[1:] else ""
         return (
@@ -76,10 +77,6 @@ def other_processes(run_buffers: Buffers, profiled: Buffer) -> OtherProcesses:
         ),
         alive=tuple(sorted(each.number for each in processes if _is_alive(each.number))),
     )
-
-
-def _acquisition_count(number: float) -> str:
-    return f"{numbers.count(number)} acquisition{'' if number == 1 else 's'}"
 
 
 def _is_alive(pid: int) -> bool:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from lockwright.base import numbers
 from lockwright.base.terminal import print_wrapped
+from lockwright.base.wording import counted
 from lockwright.profile import long_holds
 from lockwright.profile.record import Mutex, Process, Profile, RwLock
 from lockwright.profile.time_lost import OF_WHICH_TIME
@@ -121,8 +122,8 @@ def sentence(profile: Profile) -> str:
         return "the program took no mutex" + _others(profile)
     parts = [
         f"{numbers.time(process.duration)}",
-        f"{_threads(process)} on {_number(process.processors, 'processor')}",
-        *([_number(process.lock_calls, "acquisition")] if profile.is_preloaded else []),
+        f"{_threads(process)} on {counted(process.processors, 'processor')}",
+        *([counted(process.lock_calls, "acquisition")] if profile.is_preloaded else []),
         f"{numbers.time(profile.lost)} lost waiting"
         + (f" ({numbers.share(profile.lost_share)} {OF_WHICH_TIME})" if profile.lost else ""),
         *filter(None, [long_holds.parts(profile)]),
@@ -142,7 +143,7 @@ def sentence(profile: Profile) -> str:
 
 def _threads(process: Process) -> str:
     if process.threads_seen <= process.threads_most:
-        return _number(process.threads_most, "thread")
+        return counted(process.threads_most, "thread")
     return f"{process.threads_seen} threads, at most {process.threads_most} at once,"
 
 
@@ -154,7 +155,7 @@ def _of_rwlocks(profile: Profile) -> list[str]:
     share = numbers.share(profile.lost_share_of(profile.rwlocks_lost))
     lost = f" ({share})" if profile.rwlocks_lost else ""
     return [
-        f"{_number(taken, 'acquisition')} of reader-writer locks",
+        f"{counted(taken, 'acquisition')} of reader-writer locks",
         f"{numbers.time(profile.rwlocks_lost)} lost waiting for them{lost}",
     ]
 
@@ -164,14 +165,10 @@ def _others(profile: Profile) -> str:
     process = profile.process
     if process.rwlock_calls:
         return (
-            f"; its {_number(process.rwlock_calls, 'call')} of process-shared reader-writer locks"
+            f"; its {counted(process.rwlock_calls, 'call')} of process-shared reader-writer locks"
             " were not profiled"
         )
-    return f", and spin locks {_number(process.spin_calls, 'time')}" if process.spin_calls else ""
-
-
-def _number(count: float, what: str) -> str:
-    return f"{numbers.count(count)} {what}{'' if count == 1 else 's'}"
+    return f", and spin locks {counted(process.spin_calls, 'time')}" if process.spin_calls else ""
 
 
 def _time(ns: float) -> str:

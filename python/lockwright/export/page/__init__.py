@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.advise import advise, show
-from lockwright.base import files, numbers
+from lockwright.base import files, numbers, wording
 from lockwright.export.page import mutexes, process, rwlocks, script_data
 from lockwright.page import templates
 from lockwright.preload.locks import BASELINE
+from lockwright.profile import summary
 from lockwright.profile.record import Profile
 
 
@@ -32,6 +33,8 @@ def render(profile: Profile) -> str:
         provenance=_provenance(profile),
         mutexes=mutexes,
         process=process,
+        summary=summary,
+        sentence=wording.sentence(summary.sentence(profile)),
         rwlocks=rwlocks,
         show=show,
     )

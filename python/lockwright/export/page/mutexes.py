@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from lockwright.base import numbers
+from lockwright.base.wording import counted
 from lockwright.page.rows import Cell, Row
 from lockwright.profile.record import (
     CREATED,
@@ -100,10 +101,10 @@ def facts(mutex: Mutex) -> dict[str, str]:
     if place.stack[1:]:
         figures["called from"] = " ← ".join(frame.label for frame in place.stack[1:])
     figures["acquisitions"] = (
-        f"not known from outside; {_counted(mutex.contended, 'wait')} of"
-        f" {_counted(mutex.threads, 'thread')}"
+        f"not known from outside; {counted(mutex.contended, 'wait')} of"
+        f" {counted(mutex.threads, 'thread')}"
         if not mutex.acquisitions
-        else f"{numbers.count(mutex.acquisitions)} by {_counted(mutex.threads, 'thread')};"
+        else f"{numbers.count(mutex.acquisitions)} by {counted(mutex.threads, 'thread')};"
         f" {numbers.count(mutex.contended)} found it held ({numbers.share(mutex.contended_share)})"
     )
     figures["waiting"] = _distribution(mutex.waiting)
@@ -125,14 +126,10 @@ def facts(mutex: Mutex) -> dict[str, str]:
         )
     if mutex.cond_waits or mutex.cond_signals:
         figures["condition variables"] = (
-            f"{_counted(mutex.cond_waits, 'wait')}, {_counted(mutex.cond_signals, 'signal')},"
-            f" {_counted(mutex.futile_wakeups, 'futile wake-up')}"
+            f"{counted(mutex.cond_waits, 'wait')}, {counted(mutex.cond_signals, 'signal')},"
+            f" {counted(mutex.futile_wakeups, 'futile wake-up')}"
         )
     return figures
-
-
-def _counted(number: float, noun: str) -> str:
-    return f"{numbers.count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _kind(mutex: Mutex) -> str:

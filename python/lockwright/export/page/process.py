@@ -1,34 +1,8 @@
 """The figures of the process."""
 
 from lockwright.base import numbers
-from lockwright.profile import long_holds
+from lockwright.base.wording import counted
 from lockwright.profile.record import Creation, Process, Profile
-from lockwright.profile.time_lost import OF_WHICH_TIME
-
-
-def sentence(profile: Profile) -> str:
-    """Return a sentence on the time lost by waiting, and the number of mutexes."""
-    if not profile.mutexes and profile.rwlocks:
-        return (
-            f"Threads lost {numbers.time(profile.rwlocks_lost)} waiting for reader-writer locks:"
-            f" {numbers.share(profile.lost_share_of(profile.rwlocks_lost))} {OF_WHICH_TIME}."
-        )
-    if not profile.mutexes:
-        if not profile.is_preloaded:
-            return "No sample found a thread asleep for a mutex."
-        return "The program took no mutex that can be profiled."
-    waited = [mutex for mutex in profile.mutexes if mutex.lost > 0]
-    if not waited:
-        return (
-            f"No thread waited for any of the {numbers.count(len(profile.mutexes))} mutexes taken."
-        )
-    contended = "one mutex" if len(waited) == 1 else f"{numbers.count(len(waited))} mutexes"
-    return (
-        f"Threads lost {numbers.time(profile.lost)} waiting for {contended}:"
-        f" {numbers.share(profile.lost_share)} {OF_WHICH_TIME}"
-        f"{', ' if (parts := long_holds.parts(profile)) else ''}{parts}."
-    )
-
 
 _KNOWN_FROM_OUTSIDE = ("threads", "processors", "processor time", "page faults")
 
@@ -82,12 +56,9 @@ def _creation(process: Process) -> dict[str, str]:
         f"{numbers.count(creation.created)} created, {numbers.count(creation.destroyed)} destroyed,"
         f" {numbers.count(creation.alive_most)} at one time"
     )
-    creators = (
-        f"{creation.creators} thread{'s' if creation.creators != 1 else ''}; the busiest made"
-        f" {numbers.share(creation.by_most)}"
-    )
+    busiest = f"the busiest made {numbers.share(creation.by_most)}"
     return {
         "mutexes created by calls": total,
-        "created by": creators,
+        "created by": f"{counted(creation.creators, 'thread')}; {busiest}",
         "created in the first tenth": numbers.share(creation.early),
     }
