@@ -43,15 +43,14 @@ def _slowness(row: Summary) -> float:
 
 
 def _remarks(cells: Sequence[Sequence[Summary]], given: Given) -> list[str]:
-    """Return sentences on the time and the memory of the plan and of the single locks."""
+    """Return sentences on the time of the plan and of the single locks."""
     rows, timeout = cells[0], given.common.timeout
-    plan = next(row for row in rows if row.contender == PLAN)
     singles = [row for row in rows if row.contender != PLAN]
     ended = [row for row in singles if row.over_rounds("to_plan") and not row.gave_up]
     if not ended:
         return []
     given_up = sum(row.gave_up for row in singles)
-    return [*_time_remarks(ended, given_up, timeout), *_memory_remarks(plan, ended)]
+    return _time_remarks(ended, given_up, timeout)
 
 
 def _ratio(row: Summary) -> inference.Ratio | None:
@@ -87,26 +86,6 @@ def _time_remarks(ended: Sequence[Summary], given_up: int, timeout: float) -> li
             f"for one of {len(ended)}"
         )
     return [sentence + ".", counts + "."]
-
-
-def _memory_remarks(plan: Summary, ended: Sequence[Summary]) -> list[str]:
-    memories = (
-        ("taken_bytes", 1, "bytes for locks outside the mutexes"),
-        ("grown_bytes", 1024, "KiB in pages that it grows by"),
-        ("start_bytes", 1024, "KiB in pages at the start"),
-    )
-    texts = []
-    for key, unit, memory in memories:
-        of_plan = _median(plan, key)
-        more = [row for row in ended if _median(row, key) > of_plan]
-        less = [row.contender for row in ended if _median(row, key) < of_plan]
-        same = len(ended) - len(more) - len(less)
-        texts.append(
-            f"Under the plan the process takes {plain(of_plan / unit)} {memory}: less than under "
-            f"{len(more)} of the {len(ended)} single locks that ended, as much as under {same}, "
-            f"more than under {', '.join(less) or 'none'}."
-        )
-    return texts
 
 
 def _check(given: Given) -> Given:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from cli.conftest import count_runs
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
 from lockwright.simulate.run import Job, catalogue
@@ -158,21 +154,3 @@ def test_the_command_writes_the_same_findings_twice(lockwright: Path, tmp_path: 
     assert document["simulated"] is True
     assert len(document["rows"][0]["values"]) == 3
     assert set(document["machines"]) == {"xeon-e5-2680v2x2"}
-
-
-def test_an_interrupt_leaves_the_completed_simulations(lockwright: Path, tmp_path: Path) -> None:
-    base = tmp_path / "claims.sqlite"
-    process = subprocess.Popen(
-        [lockwright, "bench", "claims", "--simulated", "--db", base],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    while not count_runs(base):
-        assert process.poll() is None
-        time.sleep(0.5)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130, (out, err)
-    assert "--resume" in err

@@ -2,15 +2,10 @@
 
 import csv
 import json
-import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from .conftest import count_runs
 
 CELLS = "single/100ns/10x/2,queue/1/2,trylock/100ns/*,step/100ns-100us/*"
 
@@ -74,29 +69,3 @@ def test_a_simulated_machine(cli: Any, tmp_path: Path) -> None:
     assert {row["simulated"] for row in found["cells"]} == {1}
     # Two threads that poll use two processors.
     assert max(run["processors"] for run in found["runs"]) == pytest.approx(2, rel=0.01)
-
-
-def test_an_interrupted_grid_is_resumed(
-    cli: Any, command: list[str], environment: dict[str, str], tmp_path: Path
-) -> None:
-    """The runs so far are in the results; the same command with --resume makes the others."""
-    base = tmp_path / "grid.sqlite"
-    words = [*quick("--cells", "single/100ns/*/2"), "--db", str(base)]
-    process = subprocess.Popen(
-        [*command, *words, "--runs", "20"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    while count_runs(base) < 12:
-        assert process.poll() is None
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 128 + signal.SIGINT
-    assert "--resume" in err
-    assert "Regret of futex" in out
-    made = count_runs(base)
-    _, found = document(cli, tmp_path, *words, "--runs", "20", "--resume")
-    assert len(found["runs"]) == count_runs(base) > made

@@ -1,6 +1,9 @@
 """Every declared measurement of `lockwright bench`: its runs, tables, resumption, and refusals."""
 
 import json
+import signal
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ from lockwright_lab.bench.declared import MEASUREMENTS
 from lockwright_lab.bench.measurement import Measurement
 from support.processes import captured
 
-from .conftest import Cli
+from .conftest import Cli, count_runs
 
 Document = dict[str, Any]
 
@@ -204,6 +207,29 @@ def test_each_measurement_has_its_figures(
 @pytest.mark.parametrize("variant", ["--unlocked", "--rejoin"])
 def test_variants_of_a_broadcast(cli: Cli, tmp_path: Path, variant: str) -> None:
     check_herd(document(cli, tmp_path, "herd", *QUICK["herd"].split(), variant)[1])
+
+
+def test_an_interrupted_measurement_is_resumed(
+    cli: Cli, command: list[str], environment: dict[str, str], tmp_path: Path
+) -> None:
+    """The runs so far are in the results; the same command with --resume makes the others."""
+    base = tmp_path / "runs.sqlite"
+    words = ["uncontended", "--locks", "ttas", "--runs", "30", "--db", str(base)]
+    with subprocess.Popen(
+        [*command, "bench", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment,
+    ) as process:  # fmt: skip
+        while count_runs(base) < 4:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT
+    assert "--resume" in err
+    assert "ratio to libc" in out
+    made = count_runs(base)
+    found = document(cli, tmp_path, *words, "--resume")[1]
+    assert len(found["runs"]) == count_runs(base) == 60 > made
 
 
 def test_a_study_reads_the_pairs_as_a_validation(cli: Cli, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from lockwright.page.rows import Row, number
 from lockwright.preload.locks import BASELINE
 from lockwright.stats.inference import Ratio
 
-from lockwright_lab.bench.regret.verdict import CLOSE, COSTLY, NEAR, Summary, Verdict
+from lockwright_lab.bench.regret.verdict import CLOSE, NEAR, Summary, Verdict
 
 COLUMNS = [
     term("cell", "the load, and the number of threads."),
@@ -160,12 +160,8 @@ def sentences(summary: Summary, lock: str) -> list[str]:
             f"Largest regret: {percent(worst.value)} ({interval(worst.low, worst.high)}) in "
             f"{summary.worst.load.name}, to {summary.worst.winner}."
         )
-    least = summary.least_to_baseline
-    if least is not None and least.to_baseline is not None:
-        lines.append(
-            f"Least ratio to {BASELINE}: {_ratio(least.to_baseline)} in {least.load.name}; cells "
-            f"shown to be slower: {summary.slower}."
-        )
+    if summary.slower:
+        lines.append(f"Cells shown to be slower than {BASELINE}: {summary.slower}.")
     if summary.lost:
         lost = ", ".join(f"{name} {count}" for name, count in summary.lost.items())
         lines.append(f"Cells lost by more than {numbers.percent(CLOSE)}, by winner: {lost}.")
@@ -173,12 +169,8 @@ def sentences(summary: Summary, lock: str) -> list[str]:
         lines.append(
             f"Longest wait over that of {BASELINE}, median of the cells: "
             f"{numbers.ratio(summary.waits)}. Processor time likewise: "
-            f"{numbers.ratio(summary.times)}; cells shown to be more than "
-            f"{numbers.percent(COSTLY)} above it: {summary.costly}."
+            f"{numbers.ratio(summary.times)}."
         )
-    if summary.changes:
-        times = ", ".join(f"{_settled(each)} in {each.load.name}" for each in summary.changes)
-        lines.append(f"Settled after the change of regime: {times}.")
     if summary.failed:
         lines.append(f"Cells in which it failed: {summary.failed}.")
     return lines
@@ -254,17 +246,8 @@ def as_document(
         "simulated": simulated,
         "cells": [as_row(each, lock, simulated=simulated) for each in verdicts],
         "summary": {
-            "cells": summary.cells,
-            "failed": summary.failed,
-            "within_5_percent": summary.close,
-            "within_15_percent": summary.near,
-            "shown_above_5_percent": summary.shown,
+            **vars(summary),
             "worst": None if summary.worst is None else summary.worst.load.name,
-            "shown_slower_than_pthread": summary.slower,
-            "lost": dict(summary.lost),
-            "longest_wait_to_pthread": summary.waits,
-            "processor_time_to_pthread": summary.times,
-            "shown_costly": summary.costly,
         },
         "ablation": {
             name: {cell: asdict(ratio) for cell, ratio in ratios.items()}

@@ -1,6 +1,7 @@
 """The figures of a cell of the grid from its runs, and those of a grid from its cells."""
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,9 +19,6 @@ from lockwright_lab.bench.regret.step import Samples, settling_time
 
 CLOSE, NEAR = TOLERANCE, HARM
 """Regrets that a lock for all cases should not exceed in most cells, and in any cell."""
-
-COSTLY = 0.1
-"""Processor time above the baseline's that such a lock should not exceed."""
 
 
 @dataclass(frozen=True)
@@ -155,13 +153,13 @@ class _Found:
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of a grid.
+    """The figures of a grid, of the cells in which the lock failed or was compared.
 
-    close, near: shares of the cells with a regret of at most CLOSE and NEAR. shown: number of cells
-    whose regret is shown to be above CLOSE. slower: number of cells shown to be slower than the
-    baseline. lost: by winner, the number of cells above CLOSE. waits, times: medians over the cells
-    of the longest wait and the processor time, over the baseline's. costly: number of cells with a
-    processor time shown to be COSTLY above it. changes: the cells whose regime changes in mid-run.
+    failed: number of cells in which it failed, which count as lost. close, near: shares of the
+    cells with a regret of at most CLOSE and NEAR. shown: number of cells whose regret is shown to
+    be above CLOSE. worst: the cell of the largest regret. slower: number of cells shown to be
+    slower than the baseline. lost: by winner, the number of cells above CLOSE. waits, times:
+    medians over the cells of the longest wait and the processor time, over the baseline's.
     """
 
     cells: int
@@ -171,47 +169,35 @@ class Summary:
     shown: int
     worst: Verdict | None
     slower: int
-    least_to_baseline: Verdict | None
     lost: Mapping[str, int]
     waits: float | None
     times: float | None
-    costly: int
-    changes: Sequence[Verdict]
 
 
 def summarise(verdicts: Sequence[Verdict]) -> Summary:
-    """Return the summary of some verdicts; a cell that the lock does not survive counts as lost."""
+    """Return the summary of some verdicts."""
     judged = [each for each in verdicts if each.regret is not None or not each.survives]
-    compared = [each for each in judged if each.regret is not None]
-    based = [each for each in judged if each.to_baseline is not None]
-    lost: dict[str, int] = {}
-    for each in judged:
-        if not each.within(CLOSE):
-            name = each.winner if each.survives else "(it failed)"
-            lost[name] = lost.get(name, 0) + 1
-    count = max(1, len(judged))
+    regrets = {each.load.name: each.regret for each in judged if each.regret is not None}
+    winners = (
+        each.winner if each.survives else "(it failed)" for each in judged if not each.within(CLOSE)
+    )
     waits = [
         each.longest / each.baseline_longest
-        for each in based
+        for each in judged
         if each.longest is not None and each.baseline_longest
     ]
-    times = [each.processors for each in based if each.processors is not None]
+    times = [each.processors.value for each in judged if each.processors is not None]
+    compared = [each for each in judged if each.regret is not None]
+    count = max(1, len(judged))
     return Summary(
         len(judged),
         sum(not each.survives for each in judged),
         sum(each.within(CLOSE) for each in judged) / count,
         sum(each.within(NEAR) for each in judged) / count,
-        sum((_low(each) or 0.0) > CLOSE for each in compared),
-        max(compared, key=lambda each: each.regret.value if each.regret else 0.0, default=None),
-        sum(bool(each.to_baseline and (each.to_baseline.high or 1.0) < 1) for each in based),
-        min(based, key=lambda e: e.to_baseline.value if e.to_baseline else 0.0, default=None),
-        dict(sorted(lost.items(), key=lambda item: -item[1])),
+        sum((each.low or 0.0) > CLOSE for each in regrets.values()),
+        max(compared, key=lambda each: regrets[each.load.name].value, default=None),
+        sum(bool(each.to_baseline and (each.to_baseline.high or 1.0) < 1) for each in judged),
+        dict(Counter(winners).most_common()),
         statistics.median(waits) if waits else None,
-        statistics.median(each.value for each in times) if times else None,
-        sum((each.low or 0.0) > 1 + COSTLY for each in times),
-        [each for each in compared if each.changes],
+        statistics.median(times) if times else None,
     )
-
-
-def _low(verdict: Verdict) -> float | None:
-    return None if verdict.regret is None else verdict.regret.low
