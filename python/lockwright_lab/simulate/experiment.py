@@ -3,7 +3,6 @@ cell, which is repeated at each end of the machine's ranges."""
 
 import os
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +12,6 @@ from typing import Any
 
 from lockwright.base import numbers
 from lockwright.experiment import (
-    FAILED,
     Cell,
     Column,
     Contender,
@@ -28,6 +26,8 @@ from lockwright.experiment.report import Grid, Report, text_grid
 from lockwright.simulate import run as runs
 from lockwright.simulate.figures import BASELINE, columns, figures, integers
 from lockwright.simulate.sources import sources
+
+from lockwright_lab.simulate.one import simulated
 
 DISTANCES = (
     "same core",
@@ -85,7 +85,7 @@ def experiment(plan: Plan) -> Experiment:
 
     def run(cell: Cell, contender: Contender, _: int) -> Outcome:
         at = runs.Cell(contender.name, cell.options["threads"])
-        return _simulated(runs.Job(setups[cell.options["at"]], at), plan.timeout)
+        return simulated(runs.Job(setups[cell.options["at"]], at), plan.timeout, _outcome)
 
     return Experiment(
         "simulation",
@@ -156,20 +156,9 @@ def _table(setup: runs.Setup) -> TableOf:
     )
 
 
-def _simulated(job: runs.Job, timeout: float) -> Outcome:
-    made: list[Outcome] = []
-    began = time.monotonic()
-
-    def store(_: runs.Job, line: runs.Line | None, failure: str) -> None:
-        wall = time.monotonic() - began
-        if line is None:
-            made.append(Outcome(FAILED, wall, note=failure))
-            return
-        known = {name: value for name, value in figures(line).items() if value == value}
-        made.append(Outcome(wall=wall, figures=known, details={"line": dict(line)}))
-
-    runs.run_jobs([job], timeout, store)
-    return made[0]
+def _outcome(line: runs.Line) -> Outcome:
+    known = {name: value for name, value in figures(line).items() if value == value}
+    return Outcome(figures=known, details={"line": dict(line)})
 
 
 @dataclass(frozen=True)

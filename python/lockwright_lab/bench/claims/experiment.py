@@ -2,12 +2,11 @@
 
 import os
 import random
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lockwright.experiment import FAILED, Cell, Contender, Experiment, Figure, Outcome, TableOf
+from lockwright.experiment import Cell, Contender, Experiment, Figure, Outcome, TableOf
 from lockwright.experiment.model import Slot
 from lockwright.experiment.report import Report
 from lockwright.machine.energy.domains import find
@@ -16,7 +15,7 @@ from lockwright.preload import locks
 from lockwright.run.bench_program import LIBC, metered, subjects
 from lockwright.simulate import machine as machines
 from lockwright.simulate.run import Cell as SimulatedCell
-from lockwright.simulate.run import Job, Line, Setup, catalogue, run_jobs
+from lockwright.simulate.run import Job, Setup, catalogue
 
 from lockwright_lab.bench import runs
 from lockwright_lab.bench.cases import METERS, Case, OnlySome, Results, cell_of, timing
@@ -30,6 +29,7 @@ from lockwright_lab.bench.claims.simulated_settings import (
     inexpressible,
     setting_of,
 )
+from lockwright_lab.simulate import one
 
 RATE = Figure("rate", "1/s", value=runs.field("measured: operations_per_second"))
 """The figure of most claims, for the page; the others are computed from the lines of a run."""
@@ -176,14 +176,7 @@ def simulated(claims: Sequence[Claim], seeds: int, timeout: float) -> Experiment
 
     def run(cell: Cell, contender: Contender, seed: int) -> Outcome:
         case, machine = wanted[cell.name, contender.name]
-        began = time.monotonic()
-        made: list[Outcome] = []
-
-        def store(_: Job, line: Line | None, failure: str) -> None:
-            made.append(Outcome(FAILED, note=failure) if line is None else outcome_of(line))
-
-        run_jobs([job(case, machine, seed)], timeout, store)
-        return replace(made[0], wall=time.monotonic() - began)
+        return one.simulated(job(case, machine, seed), timeout, outcome_of)
 
     return _experiment(
         "simulated-claims",

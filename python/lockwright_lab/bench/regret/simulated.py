@@ -1,17 +1,16 @@
 """The runs of contenders on a simulated machine, in the cells that the simulator can express."""
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from lockwright.experiment import FAILED, Contender, Outcome
-from lockwright.simulate import run as simulator
+from lockwright.experiment import Contender, Outcome
 from lockwright.simulate.figures import integer, integers
 from lockwright.simulate.machine import Machine
-from lockwright.simulate.run import Job, Line, Setup
+from lockwright.simulate.run import Cell, Job, Line, Setup
 
 from lockwright_lab.bench.regret.grid import Load
+from lockwright_lab.simulate.one import simulated
 
 _SECTIONS = 300
 """Least number of sections that fit into a run."""
@@ -83,21 +82,10 @@ class Simulated:
     def run(self, load: Load, contender: Contender, round_number: int) -> Outcome:
         """Make a simulation."""
         threads = load.threads - (load.threads // 2 if load.option("queue") else 0)
-        cell = simulator.Cell(contender.subject.name, threads)
+        cell = Cell(contender.subject.name, threads)
         job = Job(self.setup(load, round_number), cell, contender.environment)
-        made: list[Outcome] = []
-        began = time.monotonic()
-
-        def store(_: Job, line: Line | None, failure: str) -> None:
-            wall = time.monotonic() - began
-            made.append(
-                Outcome(FAILED, wall, note=failure)
-                if line is None
-                else Outcome(wall=wall, figures=figures(line))
-            )
-
-        simulator.run_jobs([job], self.timeout or _TIMEOUT, store)
-        return made[0]
+        limit = self.timeout or _TIMEOUT
+        return simulated(job, limit, lambda line: Outcome(figures=figures(line)))
 
 
 def figures(line: Line) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 import os
 import statistics
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,12 +23,13 @@ from lockwright.run.bench_program import Subject
 from lockwright.simulate.figures import figures
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Cell as SimulatedCell
-from lockwright.simulate.run import Job, Line, Setup, catalogue, run_jobs
+from lockwright.simulate.run import Job, Setup, catalogue
 
 from lockwright_lab.bench import runs
 from lockwright_lab.bench.parts import Parts
 from lockwright_lab.bench.validation import agreement, tables
 from lockwright_lab.bench.validation.agreement import BASELINE, Agreement, Measured, Metric
+from lockwright_lab.simulate.one import simulated
 
 WORKLOADS = (
     *("uncontested", "single-lock", "lockbench", "random-array", "ring-walker", "keymap"),
@@ -216,15 +216,12 @@ def _simulated(
     share = SIMULATED_SHARES.get(at["workload"], 1.0)
     parameters = {**_AS_MEASURED, "warm-up": f"{share * lengths.warm_up:.12f}"}
     setup = Setup(machine, at["workload"], parameters, share * lengths.seconds, seed)
-    made: list[Outcome] = []
-    began = time.monotonic()
-
-    def store(_: Job, line: Line | None, failure: str) -> None:
-        rate = 0.0 if line is None else figures(line)["operations_per_second"]
-        made.append(_with_rate(Outcome(note=failure), rate))
-
-    run_jobs([Job(setup, SimulatedCell(lock, at["threads"]))], SIMULATION_LIMIT, store)
-    return replace(made[0], wall=time.monotonic() - began)
+    made = simulated(
+        Job(setup, SimulatedCell(lock, at["threads"])),
+        SIMULATION_LIMIT,
+        lambda line: _with_rate(Outcome(), figures(line)["operations_per_second"]),
+    )
+    return made if made.finished else _with_rate(made, 0.0)
 
 
 def _with_rate(made: Outcome, rate: float) -> Outcome:
