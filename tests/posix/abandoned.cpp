@@ -65,8 +65,12 @@ void round_mapped() {
   CHECK(munmap(memory, bytes) == 0);
 }
 
+CASE("on the stack") { return bounded_by_live_mutexes(round_on_stack, 1); };
+CASE("on the heap") { return bounded_by_live_mutexes(round_on_heap, 1); };
+CASE("in memory that is unmapped") { return bounded_by_live_mutexes(round_mapped, 2); };
+
 // Threads abandon mutexes at the same time, and all use permanent ones.
-std::string by_several_threads() {
+CASE("by several threads") {
   static std::mutex permanent[alive];
   static long counts[alive];
   use(permanent);
@@ -84,7 +88,7 @@ std::string by_several_threads() {
   // The permanent mutexes, those of the last two cases, and for each thread its mutexes and those
   // that its stack held before.
   return bounded_by(3 + 2 * threads);
-}
+};
 
 void use_contended(pthread_mutex_t* mutex) {
   OK(pthread_mutex_lock(mutex));
@@ -107,7 +111,7 @@ void check_independent(pthread_mutex_t* first, pthread_mutex_t* second) {
   use_contended(second);
 }
 
-std::string a_copy_is_another_mutex() {
+CASE("a copy is another mutex") {
   for (int used = 1; used < 10; ++used) {
     pthread_mutex_t original = PTHREAD_MUTEX_INITIALIZER;
     for (int i = 0; i < used; ++i) {
@@ -122,11 +126,10 @@ std::string a_copy_is_another_mutex() {
     OK(pthread_mutex_destroy(&original));
     check_independent(&second, &copy);
   }
-  return "";
-}
+};
 
 // Copies free mutexes, as a growing array does.
-std::string moved_again_and_again() {
+CASE("moved again and again") {
   std::size_t number = 1;
   auto* mutexes = static_cast<pthread_mutex_t*>(std::calloc(number, sizeof(pthread_mutex_t)));
   for (int round = 0; round < 10; ++round) {
@@ -140,8 +143,7 @@ std::string moved_again_and_again() {
     number *= 2;
   }
   std::free(mutexes);
-  return "";
-}
+};
 
 }  // namespace
 
@@ -149,12 +151,5 @@ int main(int argc, char** argv) {
   measured.before = memory();
   round_on_stack();
   measured.first_mutexes = memory() - measured.before;
-  return check::run(
-      argc, argv,
-      {{"on the stack", [] { return bounded_by_live_mutexes(round_on_stack, 1); }},
-       {"on the heap", [] { return bounded_by_live_mutexes(round_on_heap, 1); }},
-       {"in memory that is unmapped", [] { return bounded_by_live_mutexes(round_mapped, 2); }},
-       {"by several threads", by_several_threads},
-       {"a copy is another mutex", a_copy_is_another_mutex},
-       {"moved again and again", moved_again_and_again}});
+  return check::run(argc, argv);
 }

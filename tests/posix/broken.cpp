@@ -100,10 +100,6 @@ int pthread_rwlock_clockwrlock(pthread_rwlock_t* lock, clockid_t, const timespec
 int pthread_spin_lock(pthread_spinlock_t*) { return 0; }
 int pthread_spin_trylock(pthread_spinlock_t*) { return 0; }
 
-#elif defined(BROKEN_BARRIER_LETS_GO)
-
-int pthread_barrier_wait(pthread_barrier_t*) { return 0; }
-
 #elif defined(BROKEN_BANNER)
 
 [[gnu::constructor]] static void print_banner() {

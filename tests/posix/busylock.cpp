@@ -19,51 +19,45 @@ long sleeps() {
   return count;
 }
 
-std::string exclusion() {
+CASE("exclusion") {
   for (const int type : check::all_types) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type);
+    check::Mutex mutex{type};
     volatile long counter = 0;
     const long expected = check::count_in_parallel(3, 20, [&](int i, check::Random&) {
       if (i == 0) {
-        OK(pthread_mutex_lock(&mutex));
+        OK(pthread_mutex_lock(mutex));
       } else {
-        OK(lockwright_mutex_busylock(&mutex));
+        OK(lockwright_mutex_busylock(mutex));
       }
       counter = counter + 1;
-      OK(pthread_mutex_unlock(&mutex));
+      OK(pthread_mutex_unlock(mutex));
       return true;
     });
     CHECK_EQ(expected, counter);
-    OK(pthread_mutex_destroy(&mutex));
   }
-  return "";
-}
+};
 
 // The mutex is held for longer than any lock polls before it parks.
-std::string waits_awake() {
+CASE("busy-waits") {
   for (const int type : check::all_types) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type);
-    OK(pthread_mutex_lock(&mutex));
+    check::Mutex mutex{type};
+    OK(pthread_mutex_lock(mutex));
     check::Worker waiter{[&](check::Worker& self) {
       const long before = sleeps();
       self.about_to_block();
-      OK(lockwright_mutex_busylock(&mutex));
+      OK(lockwright_mutex_busylock(mutex));
       const long after = sleeps();
-      OK(pthread_mutex_unlock(&mutex));
+      OK(pthread_mutex_unlock(mutex));
       CHECK_EQ(before, after);
     }};
     waiter.wait_until_blocked();
     check::sleep_ms(5);
-    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_unlock(mutex));
     waiter.join();
-    OK(pthread_mutex_destroy(&mutex));
   }
-  return "";
-}
+};
 
-std::string results() {
+CASE("results") {
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK);
   OK(lockwright_mutex_busylock(&mutex));
@@ -81,31 +75,18 @@ std::string results() {
   }
   CHECK(check::is_free(&mutex));
   OK(pthread_mutex_destroy(&mutex));
-  return "";
-}
+};
 
 // A condition variable can wait with a mutex that busylock() has acquired.
-std::string waits_on_a_condition() {
+CASE("waits on a condition") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-  constexpr int rounds = 200;
-  int turn = 0;
-  check::in_parallel(2, [&](int i) {
-    OK(lockwright_mutex_busylock(&mutex));
-    for (int round = 0; round < rounds; ++round) {
-      while (turn % 2 != i) OK(pthread_cond_wait(&cond, &mutex));
-      ++turn;
-      OK(pthread_cond_signal(&cond));
-    }
-    OK(pthread_mutex_unlock(&mutex));
-  });
-  CHECK_EQ(2 * rounds, turn);
-  return "";
-}
+  check::take_turns(&mutex, &cond, 200, lockwright_mutex_busylock);
+};
 
 // A lock with FIFO order admits threads that poll in the order of arrival too.
-std::string keeps_fifo_order() {
-  if (std::getenv("LOCKWRIGHT_TEST_FIFO") == nullptr) return "";
+CASE("keeps FIFO order") {
+  if (std::getenv("LOCKWRIGHT_TEST_FIFO") == nullptr) return;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   OK(pthread_mutex_lock(&mutex));
   std::vector<int> order;
@@ -122,16 +103,6 @@ std::string keeps_fifo_order() {
   OK(pthread_mutex_unlock(&mutex));
   for (auto& waiter : waiters) waiter->join();
   for (int i = 0; i < 4; ++i) CHECK_EQ(i, order[static_cast<std::size_t>(i)]);
-  return "in order";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"exclusion", exclusion},
-                     {"busy-waits", waits_awake},
-                     {"results", results},
-                     {"waits on a condition", waits_on_a_condition},
-                     {"keeps FIFO order", keeps_fifo_order}});
-}

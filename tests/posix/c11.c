@@ -1,6 +1,5 @@
-// Every function of C11's <threads.h>, in C.
+// Mutexes and condition variables of C11's <threads.h>, in C.
 #define _POSIX_C_SOURCE 200809L
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <threads.h>
@@ -113,71 +112,9 @@ static void alternate(void) {
   mtx_destroy(&mutex);
 }
 
-static tss_t key;
-static atomic_int destroyed;
-static once_flag once = ONCE_FLAG_INIT;
-
-static void count_call(void) { CHECK(counter++ == 0); }
-
-static void destroy_value(void* value) {
-  CHECK(mtx_lock(&mutex) == thrd_success);  // in the destructor of a thread that ends
-  free(value);
-  CHECK(mtx_unlock(&mutex) == thrd_success);
-  ++destroyed;
-}
-
-static int set_value(void* unused) {
-  (void)unused;
-  call_once(&once, count_call);
-  CHECK(tss_get(key) == NULL);
-  int* value = malloc(sizeof *value);
-  CHECK(value != NULL);
-  CHECK(tss_set(key, value) == thrd_success);
-  CHECK(tss_get(key) == value);
-  return 0;
-}
-
-static void values_of_threads(void) {
-  counter = 0;
-  CHECK(mtx_init(&mutex, mtx_plain) == thrd_success);
-  CHECK(tss_create(&key, destroy_value) == thrd_success);
-  thrd_t all[workers];
-  for (int i = 0; i < workers; ++i) CHECK(thrd_create(&all[i], set_value, NULL) == thrd_success);
-  for (int i = 0; i < workers; ++i) CHECK(thrd_join(all[i], NULL) == thrd_success);
-  CHECK(destroyed == workers && counter == 1);
-  tss_delete(key);
-  mtx_destroy(&mutex);
-}
-
-static int signal_done(void* flag) {
-  CHECK(mtx_lock(&mutex) == thrd_success);
-  *(int*)flag = 1;
-  CHECK(cnd_signal(&changed) == thrd_success);
-  CHECK(mtx_unlock(&mutex) == thrd_success);
-  return 0;
-}
-
-static void detached(void) {
-  CHECK(mtx_init(&mutex, mtx_plain) == thrd_success);
-  CHECK(cnd_init(&changed) == thrd_success);
-  static int done;
-  thrd_t thread;
-  CHECK(thrd_create(&thread, signal_done, &done) == thrd_success);
-  CHECK(!thrd_equal(thread, thrd_current()));
-  CHECK(thrd_equal(thrd_current(), thrd_current()));
-  CHECK(thrd_detach(thread) == thrd_success);
-  CHECK(mtx_lock(&mutex) == thrd_success);
-  while (!done) CHECK(cnd_wait(&changed, &mutex) == thrd_success);
-  CHECK(mtx_unlock(&mutex) == thrd_success);
-  const struct timespec moment = {0, 1000000};
-  CHECK(thrd_sleep(&moment, NULL) == 0);
-}
-
 int main(void) {
   exclusion();
   alternate();
-  values_of_threads();
-  detached();
   puts("ok: C11");
   return 0;
 }

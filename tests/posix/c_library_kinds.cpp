@@ -33,7 +33,7 @@ void init_shared(pthread_mutex_t* mutex, int type, bool robust) {
   });
 }
 
-std::string shared_between_processes() {
+CASE("shared between processes") {
   for (const int type : check::all_types) {
     Region* region = shared_region();
     init_shared(&region->mutex, type, false);
@@ -55,10 +55,9 @@ std::string shared_between_processes() {
     OK(pthread_mutex_destroy(&region->mutex));
     CHECK(munmap(region, sizeof *region) == 0);
   }
-  return "";
-}
+};
 
-std::string condition_variable_between_processes() {
+CASE("condition variable between processes") {
   Region* region = shared_region();
   init_shared(&region->mutex, PTHREAD_MUTEX_NORMAL, false);
   pthread_condattr_t attributes;
@@ -83,10 +82,9 @@ std::string condition_variable_between_processes() {
   check::await_child(other);
   CHECK_EQ(2 * rounds, region->stage);
   OK(pthread_cond_destroy(&region->cond));
-  return "";
-}
+};
 
-std::string robust_between_processes() {
+CASE("robust between processes") {
   Region* region = shared_region();
   init_shared(&region->mutex, PTHREAD_MUTEX_NORMAL, true);
   check::in_child([&] { OK(pthread_mutex_lock(&region->mutex)); });  // dies holding it
@@ -99,110 +97,59 @@ std::string robust_between_processes() {
   CHECK_RC(EOWNERDEAD, pthread_mutex_lock(&region->mutex));
   OK(pthread_mutex_unlock(&region->mutex));  // without making it consistent
   CHECK_RC(ENOTRECOVERABLE, pthread_mutex_lock(&region->mutex));
-  return "";
-}
-
-std::string robust_within_a_process() {
-  for (const int type : check::all_types) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type, make_robust);
-    check::Worker([&](check::Worker&) { OK(pthread_mutex_lock(&mutex)); }).join();
-    CHECK_RC(EOWNERDEAD, pthread_mutex_lock(&mutex));
-    OK(pthread_mutex_consistent(&mutex));
-    OK(pthread_mutex_unlock(&mutex));
-    check::count_under(&mutex, 3, 500);
-    OK(pthread_mutex_destroy(&mutex));
-  }
-  return "";
-}
+};
 
 // The same by lockwright_mutex_busylock().
-std::string robust_busylock() {
-  pthread_mutex_t mutex;
-  check::init_mutex(&mutex, PTHREAD_MUTEX_ERRORCHECK, make_robust);
-  check::Worker([&](check::Worker&) { OK(lockwright_mutex_busylock(&mutex)); }).join();
-  CHECK_RC(EOWNERDEAD, lockwright_mutex_busylock(&mutex));
-  CHECK_RC(EDEADLK, lockwright_mutex_busylock(&mutex));
-  OK(pthread_mutex_unlock(&mutex));
-  CHECK_RC(ENOTRECOVERABLE, lockwright_mutex_busylock(&mutex));
-  OK(pthread_mutex_destroy(&mutex));
-  return "";
-}
+CASE("robust busylock") {
+  check::Mutex mutex{PTHREAD_MUTEX_ERRORCHECK, make_robust};
+  check::Worker([&](check::Worker&) { OK(lockwright_mutex_busylock(mutex)); }).join();
+  CHECK_RC(EOWNERDEAD, lockwright_mutex_busylock(mutex));
+  CHECK_RC(EDEADLK, lockwright_mutex_busylock(mutex));
+  OK(pthread_mutex_unlock(mutex));
+  CHECK_RC(ENOTRECOVERABLE, lockwright_mutex_busylock(mutex));
+};
 
 // A condition variable that is not shared, used with a robust mutex that stays with the C library:
 // the wait must report the owner's death.
-std::string waiting_with_a_robust_mutex() {
-  pthread_mutex_t mutex;
-  check::init_mutex(&mutex, PTHREAD_MUTEX_DEFAULT, make_robust);
+CASE("waiting with a robust mutex") {
+  check::Mutex mutex{PTHREAD_MUTEX_DEFAULT, make_robust};
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   bool waiting = false;
   bool go = false;
   check::Worker waiter{[&](check::Worker&) {
-    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_lock(mutex));
     waiting = true;
     while (!go) {
-      const int result = pthread_cond_wait(&cond, &mutex);
+      const int result = pthread_cond_wait(&cond, mutex);
       CHECK(result == 0 || result == EOWNERDEAD);
-      if (result == EOWNERDEAD) OK(pthread_mutex_consistent(&mutex));
+      if (result == EOWNERDEAD) OK(pthread_mutex_consistent(mutex));
     }
-    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_unlock(mutex));
   }};
-  check::wait_until_under(&mutex, [&] { return waiting; });
+  check::wait_until_under(mutex, [&] { return waiting; });
   check::Worker([&](check::Worker&) {
-    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_lock(mutex));
     go = true;
     OK(pthread_cond_signal(&cond));
   }).join();  // ends without unlocking
   waiter.join();
-  return "";
-}
+};
 
-std::string priority_inheritance() {
+CASE("priority inheritance") {
   for (const int type : check::all_types) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type, [](pthread_mutexattr_t* attributes) {
-      OK(pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_INHERIT));
-    });
+    check::Mutex mutex{type, [](pthread_mutexattr_t* attributes) {
+                         OK(pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_INHERIT));
+                       }};
     pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-    check::count_under(&mutex, 3, 300);
-    OK(pthread_mutex_lock(&mutex));
-    CHECK(!check::is_free(&mutex));
+    check::count_under(mutex, 3, 300);
+    OK(pthread_mutex_lock(mutex));
+    CHECK(!check::is_free(mutex));
     timespec soon = check::after_ms(CLOCK_REALTIME, 2);
-    CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&cond, &mutex, &soon));
-    CHECK(!check::is_free(&mutex));
-    OK(pthread_mutex_unlock(&mutex));
-    OK(pthread_mutex_destroy(&mutex));
+    CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&cond, mutex, &soon));
+    CHECK(!check::is_free(mutex));
+    OK(pthread_mutex_unlock(mutex));
     OK(pthread_cond_destroy(&cond));
   }
-  return "";
-}
-
-std::string priority_ceiling() {
-  pthread_mutex_t mutex;
-  check::init_mutex(&mutex, PTHREAD_MUTEX_DEFAULT, [](pthread_mutexattr_t* attributes) {
-    OK(pthread_mutexattr_setprotocol(attributes, PTHREAD_PRIO_PROTECT));
-  });
-  int ceiling = -1;
-  OK(pthread_mutex_getprioceiling(&mutex, &ceiling));
-  CHECK(ceiling >= sched_get_priority_min(SCHED_FIFO));
-  // Raising the priority to the ceiling may need a privilege that this process lacks.
-  const int result = pthread_mutex_lock(&mutex);
-  CHECK(result == 0 || result == EPERM || result == EINVAL);
-  if (result == 0) OK(pthread_mutex_unlock(&mutex));
-  OK(pthread_mutex_destroy(&mutex));
-  return std::string{"lock gave "} + check::error_name(result);
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"shared between processes", shared_between_processes},
-                     {"condition variable between processes", condition_variable_between_processes},
-                     {"robust between processes", robust_between_processes},
-                     {"robust within a process", robust_within_a_process},
-                     {"robust busylock", robust_busylock},
-                     {"waiting with a robust mutex", waiting_with_a_robust_mutex},
-                     {"priority inheritance", priority_inheritance},
-                     {"priority ceiling", priority_ceiling}});
-}

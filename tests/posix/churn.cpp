@@ -45,7 +45,7 @@ void run_pairs(int pairs, int depth_seed) {
   }
 }
 
-std::string ten_thousand_threads() {
+CASE("ten thousand threads") {
   run_pairs(500, 0);  // stacks, arenas and pools reach their size
   const long before = check::anonymous_bytes();
   run_pairs(4'500, 3);
@@ -54,10 +54,10 @@ std::string ten_thousand_threads() {
   CHECK(growth < 256 * 1'024);
   CHECK_EQ(10'000 * 3, counter);  // two nests and one destructor each
   return "grew by " + std::to_string(growth / 1'024) + " KiB";
-}
+};
 
 // A key's destructor may lock too, again and again, after the thread's clean-up has begun.
-std::string in_key_destructors() {
+CASE("in key destructors") {
   static pthread_key_t key;
   static std::atomic<int> calls{0};
   OK(pthread_key_create(&key, [](void* value) {
@@ -71,13 +71,6 @@ std::string in_key_destructors() {
     }).join();
   CHECK_EQ(150, calls.load());
   OK(pthread_key_delete(key));
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(
-      argc, argv,
-      {{"ten thousand threads", ten_thousand_threads}, {"in key destructors", in_key_destructors}});
-}

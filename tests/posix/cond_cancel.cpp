@@ -87,7 +87,7 @@ void with_each_kind(Body body) {
       }
 }
 
-std::string clean_up_holds_the_mutex() {
+CASE("clean-up holds the mutex") {
   with_each_kind([](Waiter& waiter) {
     waiter.start(wait_for_ever);
     waiter.lock_when_waiting(1);
@@ -96,11 +96,10 @@ std::string clean_up_holds_the_mutex() {
     waiter.expect_canceled();
     CHECK_EQ(1, waiter.cleaned);
   });
-  return "";
-}
+};
 
 // The mutex is held when the cancellation arrives: the clean-up has to wait for it.
-std::string clean_up_waits_for_the_mutex() {
+CASE("clean-up waits for the mutex") {
   with_each_kind([](Waiter& waiter) {
     waiter.start(wait_for_ever);
     waiter.lock_when_waiting(1);
@@ -111,11 +110,10 @@ std::string clean_up_waits_for_the_mutex() {
     waiter.expect_canceled();
     CHECK_EQ(1, waiter.cleaned);
   });
-  return "";
-}
+};
 
 // A cancellation that is pending when the wait begins.
-std::string pending_cancellation() {
+CASE("pending cancellation") {
   with_each_kind([](Waiter& waiter) {
     waiter.start([](void* argument) -> void* {
       OK(pthread_cancel(pthread_self()));
@@ -124,8 +122,7 @@ std::string pending_cancellation() {
     waiter.expect_canceled();
     CHECK_EQ(1, waiter.cleaned);
   });
-  return "";
-}
+};
 
 struct Guard {
   explicit Guard(Waiter& w) : waiter{w} { OK(pthread_mutex_lock(&waiter.mutex)); }
@@ -140,7 +137,7 @@ struct Guard {
 };
 
 // Cancellation unwinds C++ frames: through the library's frames too.
-std::string destructors_run() {
+CASE("destructors run") {
   with_each_kind([](Waiter& waiter) {
     waiter.start([](void* argument) -> void* {
       auto* self = static_cast<Waiter*>(argument);
@@ -161,8 +158,7 @@ std::string destructors_run() {
     CHECK(waiter.destructor_ran);
     CHECK_EQ(1, waiter.cleaned);
   });
-  return "";
-}
+};
 
 struct Race {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -189,7 +185,7 @@ void* take_a_token(void* argument, int Race::* taken) {
 
 // Two threads wait; one signal and the cancellation of the first come together. If the
 // cancelled thread has not taken the token, the signal must wake the other.
-std::string no_signal_is_lost() {
+CASE("no signal is lost") {
   int by_cancelled = 0;
   int by_other = 0;
   check::Random random{31};
@@ -237,15 +233,6 @@ std::string no_signal_is_lost() {
   }
   return "taken by the cancelled " + std::to_string(by_cancelled) + " by the other " +
          std::to_string(by_other);
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"clean-up holds the mutex", clean_up_holds_the_mutex},
-                     {"clean-up waits for the mutex", clean_up_waits_for_the_mutex},
-                     {"pending cancellation", pending_cancellation},
-                     {"destructors run", destructors_run},
-                     {"no signal is lost", no_signal_is_lost}});
-}

@@ -99,7 +99,7 @@ std::string ring_on_one_cpu(bool signal_inside) {
 }
 
 // Each token is added with one signal; half of the takers give up and retry all the time.
-std::string tokens_with_impatient_takers() {
+CASE("tokens with impatient takers") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   long tokens = 0;
@@ -149,20 +149,15 @@ std::string tokens_with_impatient_takers() {
   CHECK_EQ(0, tokens);
   CHECK_EQ(put, taken);
   return "tokens " + std::to_string(put) + " timeouts " + std::to_string(timeouts.load());
-}
+};
+
+CASE("one consumer") { return producer_consumer(1, 1, 5'000, true); };
+CASE("many consumers") { return producer_consumer(2, 4, 1'500, true); };
+CASE("signal after unlock") { return producer_consumer(2, 3, 1'500, false); };
+CASE("ring of two") { return ring(2, 100'000, 5'000, true); };
+CASE("ring of two signalled outside") { return ring(2, 30'000, 1'000, false); };
+CASE("ring on one cpu") { return ring_on_one_cpu(true); };
+CASE("ring on one cpu signalled outside") { return ring_on_one_cpu(false); };
+CASE("ring of eight") { return ring(8, 10'000, 300, true); };
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(
-      argc, argv,
-      {{"one consumer", [] { return producer_consumer(1, 1, 5'000, true); }},
-       {"many consumers", [] { return producer_consumer(2, 4, 1'500, true); }},
-       {"signal after unlock", [] { return producer_consumer(2, 3, 1'500, false); }},
-       {"ring of two", [] { return ring(2, 100'000, 5'000, true); }},
-       {"ring of two signalled outside", [] { return ring(2, 30'000, 1'000, false); }},
-       {"ring on one cpu", [] { return ring_on_one_cpu(true); }},
-       {"ring on one cpu signalled outside", [] { return ring_on_one_cpu(false); }},
-       {"ring of eight", [] { return ring(8, 10'000, 300, true); }},
-       {"tokens with impatient takers", tokens_with_impatient_takers}});
-}

@@ -2,10 +2,6 @@
 // and never lose a signal that races with the timeout.
 #include "../support/check.hpp"
 
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-
 namespace {
 
 constexpr clockid_t clocks[] = {CLOCK_REALTIME, CLOCK_MONOTONIC};
@@ -22,33 +18,30 @@ void with_each_kind(Body body) {
   for (const clockid_t clock : clocks)
     for (const bool clockwait : {false, true})
       for (const int type : check::all_types) {
-        pthread_mutex_t mutex;
-        check::init_mutex(&mutex, type);
+        check::Mutex mutex{type};
         pthread_cond_t cond;
         // clockwait ignores the attribute: give it the other clock
         const clockid_t attribute = clockwait ? clocks[clock == CLOCK_REALTIME ? 1 : 0] : clock;
         check::init_cond(&cond, attribute);
-        OK(pthread_mutex_lock(&mutex));
-        body(&cond, &mutex, clockwait, clock);
-        CHECK(!check::is_free(&mutex));
-        OK(pthread_mutex_unlock(&mutex));
-        CHECK(check::is_free(&mutex));
+        OK(pthread_mutex_lock(mutex));
+        body(&cond, mutex, clockwait, clock);
+        CHECK(!check::is_free(mutex));
+        OK(pthread_mutex_unlock(mutex));
+        CHECK(check::is_free(mutex));
         OK(pthread_cond_destroy(&cond));
-        OK(pthread_mutex_destroy(&mutex));
       }
 }
 
-std::string no_earlier_than_the_deadline() {
+CASE("no earlier than the deadline") {
   with_each_kind([](pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock) {
     const timespec deadline = check::after_ms(clock, 4);
     CHECK_RC(ETIMEDOUT, wait_until_time(cond, mutex, clockwait, clock, deadline));
     CHECK(check::nanoseconds(clock) >=
           deadline.tv_sec * std::int64_t{1'000'000'000} + deadline.tv_nsec);
   });
-  return "";
-}
+};
 
-std::string signal_before_the_deadline() {
+CASE("signal before the deadline") {
   with_each_kind([](pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock) {
     check::Worker signaller{[&](check::Worker&) {
       OK(pthread_mutex_lock(mutex));  // free only once the other thread waits
@@ -59,12 +52,11 @@ std::string signal_before_the_deadline() {
     OK(wait_until_time(cond, mutex, clockwait, clock, late));
     signaller.join();
   });
-  return "";
-}
+};
 
 // The deadline passes while another thread holds the mutex: the wait must not return before it is
 // free.
-std::string timeout_waits_for_the_mutex() {
+CASE("timeout waits for the mutex") {
   with_each_kind([](pthread_cond_t* cond, pthread_mutex_t* mutex, bool clockwait, clockid_t clock) {
     std::atomic<bool> holding{false};
     volatile bool released = false;
@@ -93,13 +85,12 @@ std::string timeout_waits_for_the_mutex() {
     }
     holder.join();
   });
-  return "";
-}
+};
 
 // One thread waits with a short timeout, another without; one signal is sent around the time of the
 // timeout. If the first wait times out although the signal came before its end, the signal must
 // wake the second.
-std::string signal_racing_with_the_timeout() {
+CASE("signal racing with the timeout") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   int signalled_in_time = 0;
@@ -151,43 +142,6 @@ std::string signal_racing_with_the_timeout() {
     CHECK(untimed_woken);
   }
   return "in time " + std::to_string(signalled_in_time) + " timed out " + std::to_string(timed_out);
-}
-
-// The C++ library waits with pthread_cond_clockwait.
-std::string std_condition_variable() {
-  using namespace std::chrono_literals;
-  std::mutex mutex;
-  std::condition_variable cond;
-  std::condition_variable_any any;
-  bool ready = false;
-  std::unique_lock<std::mutex> lock{mutex};
-  CHECK(cond.wait_for(lock, 3ms) == std::cv_status::timeout);
-  CHECK(lock.owns_lock() && !check::is_free(mutex.native_handle()));
-  CHECK(cond.wait_until(lock, std::chrono::system_clock::now() + 3ms) == std::cv_status::timeout);
-  CHECK(!check::is_free(mutex.native_handle()));
-  CHECK(any.wait_for(lock, 3ms) == std::cv_status::timeout);
-  CHECK(!check::is_free(mutex.native_handle()));
-  CHECK(!cond.wait_for(lock, 3ms, [&] { return ready; }));
-  std::thread other{[&] {
-    const std::lock_guard<std::mutex> guard{mutex};
-    ready = true;
-    cond.notify_one();
-    any.notify_all();
-  }};
-  CHECK(cond.wait_for(lock, 60s, [&] { return ready; }));
-  CHECK(any.wait_for(lock, 60s, [&] { return ready; }));
-  lock.unlock();
-  other.join();
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"no earlier than the deadline", no_earlier_than_the_deadline},
-                     {"signal before the deadline", signal_before_the_deadline},
-                     {"timeout waits for the mutex", timeout_waits_for_the_mutex},
-                     {"signal racing with the timeout", signal_racing_with_the_timeout},
-                     {"std::condition_variable", std_condition_variable}});
-}

@@ -52,41 +52,11 @@ std::string barrier_without_a_loop(int threads, int at_most) {
   return "threads " + std::to_string(threads) + " generations " + std::to_string(generation);
 }
 
-// The waiters arrive one by one: 150 threads at once in a FIFO queue of spinning waiters would take
-// minutes, and only the broadcast is tested here.
-std::string broadcast_to_many() {
-  Monitor monitor;
-  constexpr int threads = 150;
-  int waiting = 0;
-  int woken = 0;
-  bool go = false;
-  std::vector<std::unique_ptr<check::Worker>> workers;
-  for (int i = 0; i < threads; ++i) {
-    workers.push_back(std::make_unique<check::Worker>([&](check::Worker&) {
-      OK(pthread_mutex_lock(&monitor.mutex));
-      ++waiting;
-      while (!go) OK(pthread_cond_wait(&monitor.cond, &monitor.mutex));
-      ++woken;
-      OK(pthread_mutex_unlock(&monitor.mutex));
-    }));
-    lock_when(&monitor.mutex, waiting, i + 1);
-    OK(pthread_mutex_unlock(&monitor.mutex));
-  }
-  OK(pthread_mutex_lock(&monitor.mutex));
-  CHECK_EQ(0, woken);
-  go = true;
-  OK(pthread_cond_broadcast(&monitor.cond));
-  OK(pthread_mutex_unlock(&monitor.mutex));
-  for (auto& worker : workers) worker->join();
-  CHECK_EQ(threads, woken);
-  return "";
-}
-
 // No waiter runs while the broadcaster holds the mutex, and while a waiter holds it, at most one
 // other has been woken in advance. The library guarantees this, POSIX does not.
-std::string no_wakeup_while_the_mutex_is_held() {
+CASE("no wake-up while the mutex is held") {
   const char* promised = std::getenv("LOCKWRIGHT_TEST_COND_FIFO");
-  if (promised == nullptr || *promised == '\0') return "not promised";
+  if (promised == nullptr || *promised == '\0') return;
   Monitor monitor;
   constexpr int threads = 6;
   int waiting = 0;
@@ -126,12 +96,11 @@ std::string no_wakeup_while_the_mutex_is_held() {
   may_leave.store(true);
   for (auto& worker : workers) worker->join();
   CHECK_EQ(threads, inside.load());
-  return "";
-}
+};
 
 // Waiters arrive in a known order; each signal wakes exactly one. The library under test guarantees
 // the order, POSIX does not: it is asserted only if the harness sets the variable.
-std::string one_at_a_time_in_order() {
+CASE("one at a time in order") {
   const char* promised = std::getenv("LOCKWRIGHT_TEST_COND_FIFO");
   const bool in_order = promised != nullptr && *promised != '\0';
   Monitor monitor;
@@ -164,10 +133,10 @@ std::string one_at_a_time_in_order() {
   }
   for (auto& worker : workers) worker->join();
   return in_order ? "in order" : "";
-}
+};
 
 // Several signals sent under one hold of the mutex wake as many threads.
-std::string signals_add_up() {
+CASE("signals add up") {
   Monitor monitor;
   constexpr int threads = 6;
   for (int round = 0; round < 20; ++round) {
@@ -197,36 +166,11 @@ std::string signals_add_up() {
     });
     CHECK_EQ(threads, passed);
   }
-  return "";
-}
-
-// A broadcast sent without holding the mutex.
-std::string broadcast_outside() {
-  Monitor monitor;
-  constexpr int threads = 5;
-  for (int round = 0; round < 30; ++round) {
-    int waiting = 0;
-    bool go = false;
-    check::in_parallel(threads + 1, [&](int i) {
-      if (i < threads) {
-        OK(pthread_mutex_lock(&monitor.mutex));
-        ++waiting;
-        while (!go) OK(pthread_cond_wait(&monitor.cond, &monitor.mutex));
-        OK(pthread_mutex_unlock(&monitor.mutex));
-        return;
-      }
-      lock_when(&monitor.mutex, waiting, threads);
-      go = true;
-      OK(pthread_mutex_unlock(&monitor.mutex));
-      OK(pthread_cond_broadcast(&monitor.cond));
-    });
-  }
-  return "";
-}
+};
 
 // POSIX: once the broadcast is sent no thread blocks on the condition variable, so it may be
 // destroyed and its memory unmapped while the woken threads still queue for the mutex.
-std::string destroyed_right_after_broadcast(bool outside) {
+void destroyed_right_after_broadcast(bool outside) {
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   constexpr int threads = 4;
@@ -256,11 +200,10 @@ std::string destroyed_right_after_broadcast(bool outside) {
       CHECK(munmap(memory, page) == 0);
     });
   }
-  return "";
 }
 
 // The memory of a condition variable is reused, zeroed or initialised again.
-std::string reused_memory() {
+CASE("reused memory") {
   Monitor monitor;
   for (int round = 0; round < 40; ++round) {
     int waiting = 0;
@@ -286,22 +229,11 @@ std::string reused_memory() {
       OK(pthread_cond_init(&monitor.cond, nullptr));
     }
   }
-  return "";
-}
+};
+
+CASE("barrier of two") { return barrier_without_a_loop(2, 3'000); };
+CASE("barrier of six") { return barrier_without_a_loop(6, 1'000); };
+CASE("destroyed after broadcast") { destroyed_right_after_broadcast(false); };
+CASE("destroyed after broadcast outside") { destroyed_right_after_broadcast(true); };
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(
-      argc, argv,
-      {{"barrier of two", [] { return barrier_without_a_loop(2, 3'000); }},
-       {"barrier of six", [] { return barrier_without_a_loop(6, 1'000); }},
-       {"broadcast to many", broadcast_to_many},
-       {"no wake-up while the mutex is held", no_wakeup_while_the_mutex_is_held},
-       {"one at a time in order", one_at_a_time_in_order},
-       {"signals add up", signals_add_up},
-       {"broadcast outside", broadcast_outside},
-       {"destroyed after broadcast", [] { return destroyed_right_after_broadcast(false); }},
-       {"destroyed after broadcast outside", [] { return destroyed_right_after_broadcast(true); }},
-       {"reused memory", reused_memory}});
-}

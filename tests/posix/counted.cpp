@@ -78,10 +78,9 @@ void timedlock(long taken) {
 }
 
 void recursive(long depth) {
-  pthread_mutex_t mutex;
-  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
-  for (long i = 0; i < depth; ++i) OK(pthread_mutex_lock(&mutex));
-  for (long i = 0; i < depth; ++i) OK(pthread_mutex_unlock(&mutex));
+  check::Mutex mutex{PTHREAD_MUTEX_RECURSIVE};
+  for (long i = 0; i < depth; ++i) OK(pthread_mutex_lock(mutex));
+  for (long i = 0; i < depth; ++i) OK(pthread_mutex_unlock(mutex));
 }
 
 void contended(long times) {

@@ -1,13 +1,9 @@
-// Every class of C++20's <mutex>, <shared_mutex>, <condition_variable>, <semaphore>, <latch>,
-// <barrier> and <stop_token>, with the C++ library's threads.
-#include <barrier>
+// The classes of C++20's <mutex>, <shared_mutex>, <condition_variable> and <stop_token> that use POSIX
+// objects, with the C++ library's threads.
 #include <chrono>
 #include <condition_variable>
-#include <latch>
 #include <mutex>
-#include <semaphore>
 #include <shared_mutex>
-#include <stdexcept>
 #include <stop_token>
 #include <thread>
 
@@ -75,7 +71,7 @@ void timeouts() {
   }}.join();
 }
 
-std::string mutexes() {
+CASE("mutexes") {
   exclusion<std::mutex>();
   exclusion<std::timed_mutex>();
   exclusion<std::recursive_mutex>();
@@ -87,10 +83,9 @@ std::string mutexes() {
   timeouts<std::timed_mutex>();
   timeouts<std::recursive_timed_mutex>();
   timeouts<std::shared_timed_mutex>();
-  return "";
-}
+};
 
-std::string several_at_once() {
+CASE("several at once") {
   std::mutex a;
   std::timed_mutex b;
   std::recursive_mutex c;
@@ -113,24 +108,9 @@ std::string several_at_once() {
     entered += n;
   });
   CHECK_EQ(entered.load(), counter);
-  std::once_flag once;
-  int times = 0;
-  int failed = 0;
-  in_threads([&](int) {
-    try {
-      std::call_once(once, [&] {
-        if (++times == 1) throw std::runtime_error("fails the first time");
-      });
-    } catch (const std::runtime_error&) {
-      ++failed;
-    }
-  });
-  CHECK_EQ(2, times);
-  CHECK_EQ(1, failed);
-  return "";
-}
+};
 
-std::string shared_mutexes() {
+CASE("shared mutexes") {
   std::shared_timed_mutex mutex;
   long counter = 0;
   in_threads([&](int i) {
@@ -150,8 +130,7 @@ std::string shared_mutexes() {
     CHECK(also.owns_lock());
     CHECK(!mutex.try_lock_for(1ms));
   }}.join();
-  return "";
-}
+};
 
 template <class Condition, class Mutex>
 void alternate() {
@@ -182,7 +161,7 @@ void alternate() {
   CHECK(!changed.wait_for(hold, 1ms, [] { return false; }));
 }
 
-std::string condition_variables() {
+CASE("condition variables") {
   alternate<std::condition_variable, std::mutex>();
   alternate<std::condition_variable_any, std::mutex>();
   alternate<std::condition_variable_any, std::timed_mutex>();
@@ -198,10 +177,9 @@ std::string condition_variables() {
     std::notify_all_at_thread_exit(ended, std::move(held));
   }};
   ended.wait(hold, [&] { return done; });
-  return "";
-}
+};
 
-std::string stop_tokens() {
+CASE("stop tokens") {
   std::condition_variable_any changed;
   std::mutex mutex;
   std::atomic<int> called{0};
@@ -219,62 +197,6 @@ std::string stop_tokens() {
   CHECK_EQ(1, called.load());
   std::stop_source source;
   CHECK(source.stop_possible() && !source.get_token().stop_requested());
-  return "";
-}
-
-std::string semaphores() {
-  std::counting_semaphore<2> counting{2};
-  std::binary_semaphore binary{1};
-  std::atomic<int> inside{0};
-  long counter = 0;
-  in_threads([&](int) {
-    for (int n = 0; n < 200; ++n) {
-      counting.acquire();
-      CHECK(inside.fetch_add(1) < 2);
-      inside.fetch_sub(1);
-      counting.release();
-      if (!binary.try_acquire()) CHECK(binary.try_acquire_for(60s));
-      ++counter;
-      binary.release();
-    }
-  });
-  CHECK_EQ(200 * workers, counter);
-  binary.acquire();
-  CHECK(!binary.try_acquire_for(1ms));
-  CHECK(!binary.try_acquire_until(std::chrono::steady_clock::now() + 1ms));
-  return "";
-}
-
-std::string latches_and_barriers() {
-  std::latch started{workers};
-  int completed = 0;
-  std::barrier barrier{workers, [&]() noexcept { ++completed; }};
-  in_threads([&](int i) {
-    started.arrive_and_wait();
-    CHECK(started.try_wait());
-    for (int n = 0; n < 20; ++n) {
-      if (i == 0) {
-        barrier.wait(barrier.arrive());
-      } else {
-        barrier.arrive_and_wait();
-      }
-      CHECK(completed > n);
-    }
-    barrier.arrive_and_drop();
-  });
-  CHECK_EQ(21, completed);
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"mutexes", mutexes},
-                     {"several at once", several_at_once},
-                     {"shared mutexes", shared_mutexes},
-                     {"condition variables", condition_variables},
-                     {"stop tokens", stop_tokens},
-                     {"semaphores", semaphores},
-                     {"latches and barriers", latches_and_barriers}});
-}

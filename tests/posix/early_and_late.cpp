@@ -27,15 +27,14 @@ struct Global {
   Global& operator=(const Global&) = delete;
 } global;
 
-std::string before_main() {
+CASE("before main") {
   CHECK_EQ(1, early);
   CHECK_RC(EBUSY, pthread_mutex_trylock(&before_everything));
   OK(pthread_mutex_unlock(&before_everything));
   CHECK(check::is_free(&before_everything));
   CHECK_EQ(1, times_constructed());
   check_held_since_the_constructor();
-  return "";
-}
+};
 
 // The process ends while threads hold mutexes and wait for mutexes and signals.
 void exit_with_waiters(bool by_quick_exit) {
@@ -64,19 +63,18 @@ void exit_with_waiters(bool by_quick_exit) {
   std::exit(0);
 }
 
-std::string ends_while_others_wait() {
+CASE("ends while others wait") {
   for (const bool quick : {false, true}) {
     check::in_child([&] { exit_with_waiters(quick); });
   }
-  return "";
-}
+};
 
 std::unique_ptr<check::Waiter> queued;
 pthread_mutex_t* queued_for = nullptr;
 
 // The fork handlers that run first in the child release a mutex that a thread of the parent queues
 // for.
-std::string first_handlers_of_fork() {
+CASE("first handlers of fork") {
   during_fork = [](pthread_mutex_t* mutex) {
     queued_for = mutex;
     queued = std::make_unique<check::Waiter>(queued_for);
@@ -92,20 +90,10 @@ std::string first_handlers_of_fork() {
   }
   check::await_child(pid);
   queued.reset();
-  return "";
-}
+};
 
-std::string in_exit_handlers() {
+CASE("in exit handlers") {
   CHECK(std::atexit([] { use_everything(true); }) == 0);
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"before main", before_main},
-                     {"ends while others wait", ends_while_others_wait},
-                     {"first handlers of fork", first_handlers_of_fork},
-                     {"in exit handlers", in_exit_handlers}});
-}

@@ -54,25 +54,24 @@ std::string contend(int type, int threads, long at_most, int budget_ms) {
   return "threads " + std::to_string(threads) + " entered " + std::to_string(entered.load());
 }
 
-std::string one_to_four_times_the_cores() {
+CASE("one to four times the cores") {
   const int cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   std::string details;
   for (const int threads : {1, cores, 2 * cores, 4 * cores})
     details += contend(PTHREAD_MUTEX_NORMAL, threads, 20'000, 100) + "; ";
   return details;
-}
+};
 
-std::string on_one_cpu() {
+CASE("on one cpu") {
   const check::Confined confined{1};
   return contend(PTHREAD_MUTEX_NORMAL, 4, 20'000, 100);
-}
+};
 
-std::string every_type() {
+CASE("every type") {
   for (const int type : check::all_types) contend(type, 3, 5'000, 50);
-  return "";
-}
+};
 
-std::string interrupted_by_signals() {
+CASE("interrupted by signals") {
   struct sigaction action = {};
   action.sa_handler = [](int) { check::sleep_us(300); };
   CHECK(sigaction(SIGUSR1, &action, nullptr) == 0);  // no SA_RESTART: waits return EINTR
@@ -109,14 +108,6 @@ std::string interrupted_by_signals() {
   CHECK_EQ(entered.load(), shared.first);
   CHECK_EQ(entered.load(), shared.second);
   return "signals " + std::to_string(sent.load()) + " entered " + std::to_string(entered.load());
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"one to four times the cores", one_to_four_times_the_cores},
-                     {"on one cpu", on_one_cpu},
-                     {"every type", every_type},
-                     {"interrupted by signals", interrupted_by_signals}});
-}

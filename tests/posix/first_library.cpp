@@ -42,27 +42,14 @@ void use_everything(bool with_threads) {
   OK(pthread_mutex_unlock(&normal));
   OK(pthread_mutex_unlock(&recursive));
   OK(pthread_mutex_unlock(&recursive));
-  pthread_mutex_t checked;
-  check::init_mutex(&checked, PTHREAD_MUTEX_ERRORCHECK);
-  OK(pthread_mutex_lock(&checked));
-  CHECK_RC(EDEADLK, pthread_mutex_lock(&checked));
+  check::Mutex checked{PTHREAD_MUTEX_ERRORCHECK};
+  OK(pthread_mutex_lock(checked));
+  CHECK_RC(EDEADLK, pthread_mutex_lock(checked));
   const timespec past{1, 0};
-  CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&cond, &checked, &past));
+  CHECK_RC(ETIMEDOUT, pthread_cond_timedwait(&cond, checked, &past));
   OK(pthread_cond_signal(&cond));
-  OK(pthread_mutex_unlock(&checked));
-  OK(pthread_mutex_destroy(&checked));
-  if (!with_threads) return;
-  int turn = 0;
-  check::in_parallel(2, [&](int i) {
-    OK(pthread_mutex_lock(&normal));
-    for (int round = 0; round < 50; ++round) {
-      while (turn % 2 != i) OK(pthread_cond_wait(&cond, &normal));
-      ++turn;
-      OK(pthread_cond_broadcast(&cond));
-    }
-    OK(pthread_mutex_unlock(&normal));
-  });
-  CHECK_EQ(100, turn);
+  OK(pthread_mutex_unlock(checked));
+  if (with_threads) check::take_turns(&normal, &cond, 50);
 }
 
 int times_constructed() { return constructed; }

@@ -13,44 +13,34 @@ void use(pthread_mutex_t* mutex) {
   check::count_under(mutex, 2, 200);
 }
 
-std::string free_mutex() {
+CASE("free mutex") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   use(&mutex);
   check::in_child([&] { use(&mutex); });
   use(&mutex);
-  return "";
-}
+};
 
-std::string held_mutex() {
+CASE("held mutex") {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type);
-    OK(pthread_mutex_lock(&mutex));
+    check::Mutex mutex{type};
+    OK(pthread_mutex_lock(mutex));
     check::in_child([&] {
-      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
-      OK(pthread_mutex_unlock(&mutex));
-      use(&mutex);
+      CHECK_RC(EBUSY, pthread_mutex_trylock(mutex));
+      OK(pthread_mutex_unlock(mutex));
+      use(mutex);
     });
-    OK(pthread_mutex_unlock(&mutex));
-    use(&mutex);
+    OK(pthread_mutex_unlock(mutex));
+    use(mutex);
   }
-  return "";
-}
+};
 
 // Two threads wait at the fork; they do not exist in the child.
-std::string held_with_waiters() {
+CASE("held with waiters") {
   for (int round = 0; round < 5; ++round) {
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     OK(pthread_mutex_lock(&mutex));
-    auto wait = [&](check::Worker& self) {
-      self.about_to_block();
-      OK(pthread_mutex_lock(&mutex));
-      OK(pthread_mutex_unlock(&mutex));
-    };
-    check::Worker first{wait};
-    check::Worker second{wait};
-    first.wait_until_blocked();
-    second.wait_until_blocked();
+    check::Waiter first{&mutex};
+    check::Waiter second{&mutex};
     check::in_child([&] {
       OK(pthread_mutex_unlock(&mutex));  // without a waiter here
       use(&mutex);
@@ -60,42 +50,32 @@ std::string held_with_waiters() {
     second.join();
     use(&mutex);
   }
-  return "";
-}
+};
 
 // Threads of the child queue for a mutex that the child holds since before the fork.
-std::string held_with_waiters_on_both_sides() {
+CASE("held with waiters on both sides") {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type);
-    auto wait = [&](check::Worker& self) {
-      self.about_to_block();
-      OK(pthread_mutex_lock(&mutex));
-      OK(pthread_mutex_unlock(&mutex));
-    };
+    check::Mutex mutex{type};
     auto with_waiters = [&](auto body) {
-      check::Worker first{wait};
-      check::Worker second{wait};
-      first.wait_until_blocked();
-      second.wait_until_blocked();
+      check::Waiter first{mutex};
+      check::Waiter second{mutex};
       body();
-      OK(pthread_mutex_unlock(&mutex));
+      OK(pthread_mutex_unlock(mutex));
       first.join();
       second.join();
-      use(&mutex);
+      use(mutex);
     };
-    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_lock(mutex));
     with_waiters([&] {
       check::in_child(
           [&] { with_waiters([&] { check::in_child([&] { with_waiters([] {}); }); }); });
     });
   }
-  return "";
-}
+};
 
 // The C library records the owner of such a mutex by a thread number that changes in the child.
-std::string recursive_with_waiters() {
-  if (std::getenv("LOCKWRIGHT_TEST_OWNER_SURVIVES_FORK") == nullptr) return "not with this lock";
+CASE("recursive with waiters") {
+  if (std::getenv("LOCKWRIGHT_TEST_OWNER_SURVIVES_FORK") == nullptr) return;
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
   OK(pthread_mutex_lock(&mutex));
@@ -111,11 +91,10 @@ std::string recursive_with_waiters() {
   });
   for (int i = 0; i < 2; ++i) OK(pthread_mutex_unlock(&mutex));
   waiting.join();
-  return "";
-}
+};
 
 // A wait in the child releases the mutex that was held at the fork.
-std::string wait_with_a_mutex_held_across() {
+CASE("wait with a mutex held across") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   bool go = false;
@@ -135,8 +114,7 @@ std::string wait_with_a_mutex_held_across() {
   });
   OK(pthread_mutex_unlock(&mutex));
   left_behind.join();
-  return "";
-}
+};
 
 pthread_mutex_t guarded[3] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
                               PTHREAD_MUTEX_INITIALIZER};
@@ -152,7 +130,7 @@ void unlock_all() {
 }
 
 // Handlers as in libraries: acquire every mutex before the fork, release all in both processes.
-std::string fork_handlers_under_load() {
+CASE("fork handlers under load") {
   OK(pthread_atfork(lock_all, unlock_all, unlock_all));
   handlers_active = true;
   std::atomic<bool> stop{false};
@@ -180,50 +158,33 @@ std::string fork_handlers_under_load() {
     stop = true;
   }
   handlers_active = false;
-  return "";
-}
+};
 
 // A recursive or errorcheck mutex records its owner by a number that a fork changes.
-std::string owner_after_fork() {
-  pthread_mutex_t mutex;
-  check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
+CASE("owner after fork") {
+  check::Mutex mutex{PTHREAD_MUTEX_RECURSIVE};
   check::in_child([&] {
-    OK(pthread_mutex_lock(&mutex));
-    OK(pthread_mutex_lock(&mutex));
+    OK(pthread_mutex_lock(mutex));
+    OK(pthread_mutex_lock(mutex));
     check::Worker([&](check::Worker&) {
-      CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
-      CHECK_RC(EPERM, pthread_mutex_unlock(&mutex));
+      CHECK_RC(EBUSY, pthread_mutex_trylock(mutex));
+      CHECK_RC(EPERM, pthread_mutex_unlock(mutex));
     }).join();
-    OK(pthread_mutex_unlock(&mutex));
-    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_unlock(mutex));
+    OK(pthread_mutex_unlock(mutex));
   });
-  OK(pthread_mutex_destroy(&mutex));
-  return "";
-}
+};
 
 // Waits and signals among the child's own threads.
-std::string condition_variable_in_the_child() {
+CASE("condition variable in the child") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-  check::in_child([&] {
-    int turn = 0;
-    check::in_parallel(2, [&](int i) {
-      OK(pthread_mutex_lock(&mutex));
-      for (int round = 0; round < 300; ++round) {
-        while (turn % 2 != i) OK(pthread_cond_wait(&cond, &mutex));
-        ++turn;
-        OK(pthread_cond_signal(&cond));
-      }
-      OK(pthread_mutex_unlock(&mutex));
-    });
-    CHECK_EQ(600, turn);
-  });
-  return "";
-}
+  check::in_child([&] { check::take_turns(&mutex, &cond, 300); });
+};
 
 // The parent's threads sleep on the condition variable at the fork. The child's own threads
 // may reuse the memory of their stacks; waking threads that do not exist must not touch it.
-std::string condition_variable_with_waiters_left_behind() {
+CASE("condition variable with waiters left behind") {
   constexpr int threads = 4;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -264,22 +225,6 @@ std::string condition_variable_with_waiters_left_behind() {
   OK(pthread_cond_broadcast(&cond));
   OK(pthread_mutex_unlock(&mutex));
   for (auto& worker : workers) worker->join();
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"free mutex", free_mutex},
-                     {"held mutex", held_mutex},
-                     {"held with waiters", held_with_waiters},
-                     {"held with waiters on both sides", held_with_waiters_on_both_sides},
-                     {"recursive with waiters", recursive_with_waiters},
-                     {"wait with a mutex held across", wait_with_a_mutex_held_across},
-                     {"fork handlers under load", fork_handlers_under_load},
-                     {"owner after fork", owner_after_fork},
-                     {"condition variable in the child", condition_variable_in_the_child},
-                     {"condition variable with waiters left behind",
-                      condition_variable_with_waiters_left_behind}});
-}

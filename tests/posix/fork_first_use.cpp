@@ -26,15 +26,10 @@ void fork_during_the_first_lock(int microseconds) {
   first.join();
 }
 
-std::string during_the_first_lock() {
+CASE("during the first lock") {
   for (int i = 0; i < 30; ++i) {
     check::in_child([&] { fork_during_the_first_lock(3 * i); });
   }
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv, {{"during the first lock", during_the_first_lock}});
-}

@@ -33,7 +33,7 @@ thread_local Halt* my_halt = nullptr;
 // On declared NUMA nodes a lock may deviate from the order of arrival, and then the successor is
 // one of many spinning threads. If nodes consist of CPUs, one CPU puts all threads on one node. If
 // they consist of threads, fewer threads run.
-std::string many_in_one_queue() {
+CASE("two hundred in one queue") {
   const char* topology = std::getenv("LOCKWRIGHT_TOPOLOGY");
   const bool by_thread = topology != nullptr && std::strncmp(topology, "threads:", 8) == 0;
   const int threads = by_thread ? 40 : most_threads;
@@ -88,11 +88,11 @@ std::string many_in_one_queue() {
   OK(pthread_mutex_destroy(&mutex));
   for (auto& private_mutex : private_mutexes) OK(pthread_mutex_destroy(&private_mutex));
   return in_order ? "in the order of arrival" : "";
-}
+};
 
 // 200 threads alive at once, three of them active: an acquisition may begin once all but two of the
 // earlier ones are done.
-std::string two_hundred_alive() {
+CASE("two hundred alive") {
   constexpr int threads = most_threads;
   constexpr int rounds = 3;
   constexpr int active = 3;
@@ -112,14 +112,13 @@ std::string two_hundred_alive() {
     }
   });
   CHECK_EQ(threads * rounds, counter);
-  return "";
-}
+};
 
 constexpr int a_thousand = 1'000;
 
 // All sleep on one condition variable, woken by one broadcast, and then acquire the mutex one after
 // the other. They arrive one by one, because many polling waiters at once would not progress.
-std::string thousand_asleep_on_a_condition_variable() {
+CASE("a thousand asleep on a condition variable") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   std::atomic<int> waiting{0};
@@ -145,12 +144,11 @@ std::string thousand_asleep_on_a_condition_variable() {
   CHECK_EQ(a_thousand, woken);
   OK(pthread_mutex_destroy(&mutex));
   OK(pthread_cond_destroy(&cond));
-  return "";
-}
+};
 
 // All sleep in the queue of one mutex. As many polling waiters would leave no processor to others.
-std::string thousand_asleep_in_a_queue() {
-  if (std::getenv("LOCKWRIGHT_TEST_PARKS") == nullptr) return "not with this lock";
+CASE("a thousand asleep in a queue") {
+  if (std::getenv("LOCKWRIGHT_TEST_PARKS") == nullptr) return;
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   volatile int inside = 0;
   std::vector<std::unique_ptr<check::Worker>> workers;
@@ -168,16 +166,6 @@ std::string thousand_asleep_in_a_queue() {
   for (auto& worker : workers) worker->join();
   CHECK_EQ(a_thousand, inside);
   OK(pthread_mutex_destroy(&mutex));
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(
-      argc, argv,
-      {{"two hundred in one queue", many_in_one_queue},
-       {"two hundred alive", two_hundred_alive},
-       {"a thousand asleep on a condition variable", thousand_asleep_on_a_condition_variable},
-       {"a thousand asleep in a queue", thousand_asleep_in_a_queue}});
-}

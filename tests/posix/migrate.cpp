@@ -39,7 +39,7 @@ void pass(std::vector<Slot>& slots, long rounds) {
   }};
 }
 
-std::string memory_is_bounded() {
+CASE("memory is bounded") {
   std::vector<Slot> slots(100);
   for (auto& slot : slots) use_all_of(slot.mutex);
   pass(slots, 20'000);
@@ -50,10 +50,10 @@ std::string memory_is_bounded() {
   CHECK(growth < 128 * 1'024);
   for (auto& slot : slots) CHECK(check::is_free(&slot.mutex));
   return "grew by " + std::to_string(growth / 1'024) + " KiB";
-}
+};
 
 // Many threads lock and unlock for each other in random pairs.
-std::string many_to_many() {
+CASE("many to many") {
   constexpr int threads = 4;
   std::vector<Slot> slots(64);
   for (auto& slot : slots) use_all_of(slot.mutex);
@@ -81,10 +81,10 @@ std::string many_to_many() {
   const long growth = check::anonymous_bytes() - before;
   CHECK(growth < 128 * 1'024);
   return "grew by " + std::to_string(growth / 1'024) + " KiB";
-}
+};
 
 // A thread ends while it holds mutexes; others release and reuse them.
-std::string released_after_the_holder_ended() {
+CASE("released after the holder ended") {
   constexpr std::size_t count = 40;  // more than a thread caches nodes for
   std::vector<pthread_mutex_t> mutexes(count, PTHREAD_MUTEX_INITIALIZER);
   for (auto& mutex : mutexes) use_all_of(mutex);
@@ -102,13 +102,6 @@ std::string released_after_the_holder_ended() {
   const long growth = check::anonymous_bytes() - before;
   CHECK(growth < 128 * 1'024);
   return "grew by " + std::to_string(growth / 1'024) + " KiB";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"memory is bounded", memory_is_bounded},
-                     {"many to many", many_to_many},
-                     {"released after the holder ended", released_after_the_holder_ended}});
-}

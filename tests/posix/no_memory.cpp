@@ -67,11 +67,9 @@ void contend(int thread) {
 // Uses a new mutex of each type, and holds more at the same time than programs do.
 void hold_many() {
   for (const int type : check::all_types) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type);
-    OK(pthread_mutex_lock(&mutex));
-    OK(pthread_mutex_unlock(&mutex));
-    OK(pthread_mutex_destroy(&mutex));
+    check::Mutex mutex{type};
+    OK(pthread_mutex_lock(mutex));
+    OK(pthread_mutex_unlock(mutex));
   }
   for (pthread_mutex_t& mutex : held_together) OK(pthread_mutex_lock(&mutex));
   for (pthread_mutex_t& mutex : held_together) OK(pthread_mutex_unlock(&mutex));
@@ -79,7 +77,7 @@ void hold_many() {
 
 // Runs in a new process, in which no thread has locked yet. Its threads are created first, because
 // they need memory.
-std::string works_without(void (*deny_memory)(), bool after_some) {
+void works_without(void (*deny_memory)(), bool after_some) {
   const pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
@@ -108,16 +106,11 @@ std::string works_without(void (*deny_memory)(), bool after_some) {
   CHECK(waitpid(child, &status, 0) == child);
   if (WIFSIGNALED(status)) check::fail_at(__FILE__, __LINE__, "signal %d", WTERMSIG(status));
   CHECK_EQ(0, WEXITSTATUS(status));
-  return "";
 }
+
+CASE("none from the start") { works_without(limit_memory, false); };
+CASE("none after the first lock") { works_without(limit_memory, true); };
+CASE("no mapping from the start") { works_without(deny_mapping, false); };
+CASE("no mapping after the first lock") { works_without(deny_mapping, true); };
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(
-      argc, argv,
-      {{"none from the start", [] { return works_without(limit_memory, false); }},
-       {"none after the first lock", [] { return works_without(limit_memory, true); }},
-       {"no mapping from the start", [] { return works_without(deny_mapping, false); }},
-       {"no mapping after the first lock", [] { return works_without(deny_mapping, true); }}});
-}

@@ -6,18 +6,10 @@
   extern "C" result old_##name(__VA_ARGS__); \
   asm(".symver old_" #name "," #name "@" version)
 
-OLD(int, pthread_mutex_init, "GLIBC_2.2.5", pthread_mutex_t*, const pthread_mutexattr_t*);
-OLD(int, pthread_mutex_destroy, "GLIBC_2.2.5", pthread_mutex_t*);
 OLD(int, pthread_mutex_lock, "GLIBC_2.2.5", pthread_mutex_t*);
 OLD(int, pthread_mutex_trylock, "GLIBC_2.2.5", pthread_mutex_t*);
 OLD(int, pthread_mutex_unlock, "GLIBC_2.2.5", pthread_mutex_t*);
-OLD(int, pthread_mutex_timedlock, "GLIBC_2.2.5", pthread_mutex_t*, const timespec*);
-OLD(int, pthread_mutex_clocklock, "GLIBC_2.30", pthread_mutex_t*, clockid_t, const timespec*);
-OLD(int, __pthread_mutex_init, "GLIBC_2.2.5", pthread_mutex_t*, const pthread_mutexattr_t*);
-OLD(int, __pthread_mutex_destroy, "GLIBC_2.2.5", pthread_mutex_t*);
-OLD(int, __pthread_mutex_lock, "GLIBC_2.2.5", pthread_mutex_t*);
 OLD(int, __pthread_mutex_trylock, "GLIBC_2.2.5", pthread_mutex_t*);
-OLD(int, __pthread_mutex_unlock, "GLIBC_2.2.5", pthread_mutex_t*);
 OLD(int, pthread_cond_init, "GLIBC_2.2.5", pthread_cond_t*, const pthread_condattr_t*);
 OLD(int, pthread_cond_destroy, "GLIBC_2.2.5", pthread_cond_t*);
 OLD(int, pthread_cond_wait, "GLIBC_2.2.5", pthread_cond_t*, pthread_mutex_t*);
@@ -29,55 +21,8 @@ OLD(int, pthread_cond_broadcast, "GLIBC_2.2.5", pthread_cond_t*);
 
 namespace {
 
-std::string exclusion() {
-  pthread_mutex_t mutex;
-  OK(old_pthread_mutex_init(&mutex, nullptr));
-  volatile long counter = 0;
-  const timespec later = check::after_ms(CLOCK_REALTIME, 600'000);
-  const timespec later_monotonic = check::after_ms(CLOCK_MONOTONIC, 600'000);
-  const long entered = check::count_in_parallel(4, 100, [&](int, check::Random& random) {
-    int result = 0;
-    switch (random.below(6)) {
-      case 0:
-        result = old_pthread_mutex_lock(&mutex);
-        break;
-      case 1:
-        result = old_pthread_mutex_trylock(&mutex);
-        break;
-      case 2:
-        result = old_pthread_mutex_timedlock(&mutex, &later);
-        break;
-      case 3:
-        result = old_pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &later_monotonic);
-        break;
-      case 4:
-        result = old___pthread_mutex_lock(&mutex);
-        break;
-      default:
-        result = old___pthread_mutex_trylock(&mutex);
-        break;
-    }
-    if (result == EBUSY) {
-      sched_yield();
-      return false;
-    }
-    CHECK_RC(0, result);
-    const long before = counter;
-    if (random.below(16) == 0) sched_yield();
-    counter = before + 1;
-    OK(random.below(2) == 0 ? old_pthread_mutex_unlock(&mutex)
-                            : old___pthread_mutex_unlock(&mutex));
-    return true;
-  });
-  CHECK_EQ(entered, counter);
-  OK(old_pthread_mutex_destroy(&mutex));
-  OK(old___pthread_mutex_init(&mutex, nullptr));
-  OK(old___pthread_mutex_destroy(&mutex));
-  return "";
-}
-
 // Old and new names on one mutex: both must go to the same lock.
-std::string old_and_new_together() {
+CASE("old and new together") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   OK(pthread_mutex_lock(&mutex));
   CHECK_RC(EBUSY, old_pthread_mutex_trylock(&mutex));
@@ -86,11 +31,10 @@ std::string old_and_new_together() {
   OK(old_pthread_mutex_trylock(&mutex));
   CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
   OK(pthread_mutex_unlock(&mutex));
-  return "";
-}
+};
 
 // `clockwait` is newer than the oldest condition variables and does not mix with them.
-std::string condition_variable(bool clockwait) {
+void condition_variable(bool clockwait) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   if (!clockwait) OK(old_pthread_cond_init(&cond, nullptr));
@@ -117,15 +61,9 @@ std::string condition_variable(bool clockwait) {
   });
   CHECK_EQ(1'000, turn);
   if (!clockwait) OK(old_pthread_cond_destroy(&cond));
-  return "";
 }
+
+CASE("condition variable") { condition_variable(false); };
+CASE("clockwait") { condition_variable(true); };
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"exclusion", exclusion},
-                     {"old and new together", old_and_new_together},
-                     {"condition variable", [] { return condition_variable(false); }},
-                     {"clockwait", [] { return condition_variable(true); }}});
-}

@@ -32,7 +32,7 @@ char* getenv(const char* name) noexcept {
 namespace {
 
 // The first contention of the process.
-std::string first_contention() {
+CASE("first contention") {
   CHECK(setenv("SET_HERE", "yes", 1) == 0);
   OK(pthread_mutex_lock(&environment_mutex));
   const int before = calls;
@@ -45,11 +45,6 @@ std::string first_contention() {
   OK(pthread_mutex_unlock(&environment_mutex));
   other.join();
   CHECK_EQ(before + 1, calls.load());
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv, {{"first contention", first_contention}});
-}

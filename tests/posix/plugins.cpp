@@ -18,7 +18,7 @@ const Plugin& load(int flags, void** library, const char* name = "libplugin.so")
   return *static_cast<const Plugin*>(found);
 }
 
-std::string use_and_unload(int flags) {
+void use_and_unload(int flags) {
   for (int i = 0; i < 2; ++i) {
     void* library = nullptr;
     const Plugin& plugin = load(flags, &library);
@@ -31,11 +31,10 @@ std::string use_and_unload(int flags) {
     OK(dlclose(library));
     CHECK(dlopen("libplugin.so", RTLD_NOW | RTLD_NOLOAD) == nullptr);
   }
-  return "";
 }
 
 // A mutex that one side has locked is locked for the other, which waits for it and unlocks it.
-std::string shared(int flags, const char* name = "libplugin.so") {
+void shared(int flags, const char* name = "libplugin.so") {
   void* library = nullptr;
   const Plugin& plugin = load(flags, &library, name);
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -65,11 +64,10 @@ std::string shared(int flags, const char* name = "libplugin.so") {
   CHECK_EQ(1'003, plugin.uses());
   check::in_parallel(2, [&](int which) { plugin.alternate(which, 50); });
   OK(dlclose(library));
-  return "";
 }
 
 // Loads by a name without a directory, which is found in the program's search path.
-std::string by_name() {
+CASE("by name") {
   for (const int flags : {RTLD_NOW, RTLD_NOW | RTLD_DEEPBIND, RTLD_NOW | RTLD_DEEPBIND}) {
     void* library = dlopen("libplugin.so", flags);
     if (library == nullptr) check::fail_at(__FILE__, __LINE__, "%s", dlerror());
@@ -82,11 +80,10 @@ std::string by_name() {
     CHECK(dlopen("libno-such-plugin.so", flags) == nullptr);
     CHECK(std::strstr(dlerror(), "libno-such-plugin.so") != nullptr);
   }
-  return "";
-}
+};
 
 // One thread loads and unloads while another contends for a mutex of the program.
-std::string loaded_under_contention() {
+CASE("loaded under contention") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   std::atomic<bool> done{false};
   check::Worker other{[&](check::Worker&) {
@@ -106,24 +103,18 @@ std::string loaded_under_contention() {
   }
   done = true;
   other.join();
-  return "";
-}
+};
+
+CASE("now") { use_and_unload(RTLD_NOW); };
+CASE("lazy") { use_and_unload(RTLD_LAZY); };
+CASE("global") { use_and_unload(RTLD_LAZY | RTLD_GLOBAL); };
+CASE("shared") { shared(RTLD_NOW | RTLD_LOCAL); };
+CASE("deep") { use_and_unload(RTLD_NOW | RTLD_DEEPBIND); };
+CASE("deep and lazy") { use_and_unload(RTLD_LAZY | RTLD_DEEPBIND); };
+CASE("deep and shared") { shared(RTLD_NOW | RTLD_DEEPBIND); };
+CASE("deep with old names") { shared(RTLD_NOW | RTLD_DEEPBIND, "libold_plugin.so"); };
+CASE("deep, lazy, with old names, as a dependency") {
+  shared(RTLD_LAZY | RTLD_DEEPBIND, "libneeds_plugin.so");
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(
-      argc, argv,
-      {{"now", [] { return use_and_unload(RTLD_NOW); }},
-       {"lazy", [] { return use_and_unload(RTLD_LAZY); }},
-       {"global", [] { return use_and_unload(RTLD_LAZY | RTLD_GLOBAL); }},
-       {"shared", [] { return shared(RTLD_NOW | RTLD_LOCAL); }},
-       {"deep", [] { return use_and_unload(RTLD_NOW | RTLD_DEEPBIND); }},
-       {"deep and lazy", [] { return use_and_unload(RTLD_LAZY | RTLD_DEEPBIND); }},
-       {"deep and shared", [] { return shared(RTLD_NOW | RTLD_DEEPBIND); }},
-       {"deep with old names", [] { return shared(RTLD_NOW | RTLD_DEEPBIND, "libold_plugin.so"); }},
-       {"deep, lazy, with old names, as a dependency",
-        [] { return shared(RTLD_LAZY | RTLD_DEEPBIND, "libneeds_plugin.so"); }},
-       {"by name", by_name},
-       {"loaded under contention", loaded_under_contention}});
-}

@@ -67,28 +67,18 @@ void clone_a_child() {
   CHECK_EQ(parent_id, stored_id());
 }
 
-std::string by_the_first_thread() {
+CASE("by the first thread") {
   for (int i = 0; i < 20; ++i) clone_a_child();
-  return "";
-}
+};
 
 // Threads that have not locked anything yet when they start their child.
-std::string by_other_threads() {
+CASE("by other threads") {
   for (int i = 0; i < 20; ++i) check::Worker{[](check::Worker&) { clone_a_child(); }};
-  return "";
-}
+};
 
 // The child of a fork, for which the C library has corrected the number.
-std::string by_the_child_of_a_fork() {
+CASE("by the child of a fork") {
   check::in_child([&] { clone_a_child(); });
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"by the first thread", by_the_first_thread},
-                     {"by other threads", by_other_threads},
-                     {"by the child of a fork", by_the_child_of_a_fork}});
-}

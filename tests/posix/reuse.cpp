@@ -9,21 +9,12 @@ namespace {
 // Leaves the mutex unlocked, after two threads have queued for it.
 void use_contended(pthread_mutex_t* mutex) {
   OK(pthread_mutex_lock(mutex));
-  auto wait = [&](check::Worker& self) {
-    self.about_to_block();
-    OK(pthread_mutex_lock(mutex));
-    OK(pthread_mutex_unlock(mutex));
-  };
-  check::Worker first{wait};
-  check::Worker second{wait};
-  first.wait_until_blocked();
-  second.wait_until_blocked();
+  check::Waiter first{mutex};
+  check::Waiter second{mutex};
   OK(pthread_mutex_unlock(mutex));
-  first.join();
-  second.join();
 }
 
-std::string destroy_and_reuse() {
+CASE("destroy and reuse") {
   pthread_mutex_t mutex;
   for (int round = 0; round < 3; ++round)
     for (const int type : check::all_types) {
@@ -39,10 +30,9 @@ std::string destroy_and_reuse() {
       OK(pthread_mutex_unlock(&mutex));
       OK(pthread_mutex_destroy(&mutex));
     }
-  return "";
-}
+};
 
-std::string zeroed_without_destroy() {
+CASE("zeroed without destroy") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   for (int round = 0; round < 10; ++round) {
     use_contended(&mutex);
@@ -51,10 +41,9 @@ std::string zeroed_without_destroy() {
     CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
     OK(pthread_mutex_unlock(&mutex));
   }
-  return "";
-}
+};
 
-std::string initialised_twice() {
+CASE("initialised twice") {
   pthread_mutex_t mutex;
   for (int round = 0; round < 10; ++round) {
     OK(pthread_mutex_init(&mutex, nullptr));
@@ -66,8 +55,7 @@ std::string initialised_twice() {
     CHECK(check::is_free(&mutex));
     use_contended(&mutex);
   }
-  return "";
-}
+};
 
 struct Object {
   pthread_mutex_t mutex;
@@ -128,14 +116,7 @@ std::string freed_by_the_last_user(bool unmap) {
   return "objects " + std::to_string(freed.load());
 }
 
-}  // namespace
+CASE("unmapped by the last user") { return freed_by_the_last_user(true); };
+CASE("overwritten by the last user") { return freed_by_the_last_user(false); };
 
-int main(int argc, char** argv) {
-  return check::run(
-      argc, argv,
-      {{"destroy and reuse", destroy_and_reuse},
-       {"zeroed without destroy", zeroed_without_destroy},
-       {"initialised twice", initialised_twice},
-       {"unmapped by the last user", [] { return freed_by_the_last_user(true); }},
-       {"overwritten by the last user", [] { return freed_by_the_last_user(false); }}});
-}
+}  // namespace

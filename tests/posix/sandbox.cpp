@@ -5,6 +5,7 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <semaphore.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <csignal>
@@ -57,22 +58,25 @@ void restrict_caller() {
 void nothing() {}
 
 constexpr int threads = 2;
-constexpr int rounds = 20;
+constexpr int rounds = 10;
 
 struct Objects {
-  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+  pthread_mutex_t mutexes[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
+                                PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
+                                PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP};
+  pthread_mutex_t& mutex = mutexes[0];
   pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
   pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
   timespec soon{};  // a deadline that passes
   int turn = 0;
-  int counts[2]{};
+  int counts[3]{};
 };
 
-// One thread holds each mutex for longer than the others poll, or yield.
+// One thread holds each mutex for longer than the others poll, or yield. The C library reads the
+// processor's clock for a contended adaptive mutex.
 void contend(Objects& objects, int self) {
-  for (int i = 0; i < 2 * rounds; ++i) {
-    pthread_mutex_t& each = i < rounds ? objects.mutex : objects.recursive;
+  for (int i = 0; i < 3 * rounds; ++i) {
+    pthread_mutex_t& each = objects.mutexes[i / rounds];
     OK(pthread_mutex_lock(&each));
     if (i % threads == self) check::sleep_us(300);
     ++objects.counts[i / rounds];
@@ -97,9 +101,34 @@ void contend(Objects& objects, int self) {
   }
 }
 
+// Uses each type of mutex as its owner and as another thread, and semaphores.
+void use_each_type() {
+  Objects objects;
+  for (pthread_mutex_t& each : objects.mutexes) {
+    OK(pthread_mutex_lock(&each));
+    CHECK_RC(EBUSY, check::in_thread([&] { return pthread_mutex_trylock(&each); }));
+    const timespec soon = check::after_ms(CLOCK_REALTIME, 2);
+    CHECK_RC(ETIMEDOUT, check::in_thread([&] { return pthread_mutex_timedlock(&each, &soon); }));
+    OK(pthread_mutex_unlock(&each));
+    OK(pthread_mutex_trylock(&each));
+    OK(pthread_mutex_unlock(&each));
+  }
+  for (pthread_mutex_t* each : {&objects.mutexes[1], &objects.mutexes[2]}) {
+    OK(pthread_mutex_lock(each));
+    CHECK_RC(each == &objects.mutexes[1] ? 0 : EDEADLK, pthread_mutex_lock(each));
+    if (each == &objects.mutexes[1]) OK(pthread_mutex_unlock(each));
+    OK(pthread_mutex_unlock(each));
+    CHECK_RC(EPERM, pthread_mutex_unlock(each));
+  }
+  sem_t semaphore;
+  CHECK(sem_init(&semaphore, 0, 0) == 0);
+  check::in_parallel(
+      2, [&](int self) { CHECK((self == 0 ? sem_wait(&semaphore) : sem_post(&semaphore)) == 0); });
+}
+
 // Runs `body` in a new process, which has to end by itself.
 template <class Body>
-std::string in_a_process(Body body) {
+void in_a_process(Body body) {
   const pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
@@ -110,7 +139,6 @@ std::string in_a_process(Body body) {
   CHECK(waitpid(child, &status, 0) == child);
   if (WIFSIGNALED(status)) check::fail_at(__FILE__, __LINE__, "signal %d", WTERMSIG(status));
   CHECK_EQ(0, WEXITSTATUS(status));
-  return "";
 }
 
 // The threads exist before the sandbox begins, and call `first` before and `then` within it.
@@ -151,21 +179,21 @@ void contend_before(int self) {
   contend(before, self);
 }
 
-std::string before_the_first_lock() {
-  return in_a_process([] { contend_in([](int) {}, restrict_all); });
-}
-std::string after_the_first_lock() {
-  return in_a_process([] { contend_in(lock_one, restrict_all); });
-}
-std::string after_contention() {
-  return in_a_process([] { contend_in(contend_before, restrict_all); });
-}
-std::string in_each_thread() {
-  return in_a_process([] { contend_in(lock_one, nothing, restrict_caller); });
-}
+CASE("before the first lock") {
+  in_a_process([] { contend_in([](int) {}, restrict_all); });
+};
+CASE("after the first lock") {
+  in_a_process([] { contend_in(lock_one, restrict_all); });
+};
+CASE("after contention") {
+  in_a_process([] { contend_in(contend_before, restrict_all); });
+};
+CASE("in each thread") {
+  in_a_process([] { contend_in(lock_one, nothing, restrict_caller); });
+};
 
 // It begins while threads wait in every way in which a lock lets them wait.
-std::string among_waiters() {
+CASE("among waiters") {
   for (int i = 0; i < 4; ++i)
     in_a_process([i] {
       pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -188,12 +216,11 @@ std::string among_waiters() {
       for (auto& worker : workers) worker->join();
       CHECK_EQ(threads * 20, count);
     });
-  return "";
-}
+};
 
 // Allows read(), write(), exit() and sigreturn() only, and no reading of the processor's clock.
-std::string strict() {
-  return in_a_process([] {
+CASE("strict") {
+  in_a_process([] {
     static pthread_mutex_t mutexes[100];
     pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
     CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
@@ -203,68 +230,62 @@ std::string strict() {
     for (pthread_mutex_t& each : mutexes) OK(pthread_mutex_unlock(&each));
     syscall(SYS_exit, 0);
   });
-}
+};
 
 #if defined(__x86_64__)
 void forbid_clock() { CHECK(prctl(PR_SET_TSC, PR_TSC_SIGSEGV) == 0); }
 
-std::string without_clock() {
-  return in_a_process([] { contend_in(lock_one, nothing, forbid_clock); });
-}
-std::string without_clock_and_calls() {
-  return in_a_process([] {
+CASE("without a clock") {
+  in_a_process([] { contend_in(lock_one, nothing, forbid_clock); });
+};
+CASE("without a clock, within a filter") {
+  in_a_process([] {
     contend_in(lock_one, nothing, [] {
       forbid_clock();
       restrict_caller();
     });
   });
-}
+};
 #endif
 
 char self[] = "/proc/self/exe";
-char use[] = "contention";
+char use[] = "everything";
 char* const again[] = {self, use, nullptr};
 
-std::string contention() {
-  contend_in(lock_one, nothing);
-  return "";
-}
+CASE("contention") { contend_in(lock_one, nothing); };
 
-std::string before_it_starts() {
-  return in_a_process([] {
+// Also in a child, which uses a mutex that its parent holds.
+CASE(use) {
+  use_each_type();
+  pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+  OK(pthread_mutex_lock(&held));
+  in_a_process([&] {
+    OK(pthread_mutex_unlock(&held));
+    OK(pthread_mutex_lock(&held));
+    use_each_type();
+    contend_in(lock_one, nothing);
+  });
+  OK(pthread_mutex_unlock(&held));
+};
+
+CASE("before it starts") {
+  in_a_process([] {
     // The started program's output is discarded.
     CHECK(freopen("/dev/null", "w", stdout) != nullptr);
     install(filter_of(forbidden_at_start, true));
     execv(self, again);
   });
-}
+};
 
 // Programs ask so whether the kernel knows filters.
-std::string asking() {
-  return in_a_process([] {
+CASE("asking for filters") {
+  in_a_process([] {
     CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, nullptr) == -1 && errno == EFAULT);
     CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, nullptr) == -1 && errno == EFAULT);
     CHECK(prctl(PR_GET_SECCOMP) == 0);
     CHECK(syscall(SYS_getpid) == getpid());
     contend_in(lock_one, restrict_all);
   });
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{use, contention},
-                     {"before the first lock", before_the_first_lock},
-                     {"after the first lock", after_the_first_lock},
-                     {"after contention", after_contention},
-                     {"in each thread", in_each_thread},
-                     {"among waiters", among_waiters},
-                     {"strict", strict},
-#if defined(__x86_64__)
-                     {"without a clock", without_clock},
-                     {"without a clock, within a filter", without_clock_and_calls},
-#endif
-                     {"before it starts", before_it_starts},
-                     {"asking for filters", asking}});
-}

@@ -57,7 +57,7 @@ std::string circulating_units(int threads, unsigned units) {
 }
 
 // Two threads that wake each other: one lost wake-up hangs them.
-std::string ping_pong() {
+CASE("ping-pong") {
   sem_t ball[2];
   OK(sem_init(&ball[0], 0, 1));
   OK(sem_init(&ball[1], 0, 0));
@@ -74,9 +74,9 @@ std::string ping_pong() {
     }
   });
   return "rounds " + std::to_string(rounds);
-}
+};
 
-std::string deadlines() {
+CASE("deadlines") {
   sem_t sem;
   OK(sem_init(&sem, 0, 1));
   const timespec past = check::to_timespec(1);
@@ -101,13 +101,12 @@ std::string deadlines() {
   FAILS_WITH(EINVAL, sem_clockwait(&sem, CLOCK_THREAD_CPUTIME_ID, &past));
   CHECK_EQ(0, value_of(&sem));
   OK(sem_destroy(&sem));
-  return "";
-}
+};
 
 void ignore(int) {}
 
 // A handler ends the wait, unless it was installed with SA_RESTART.
-std::string interrupted() {
+CASE("interrupted") {
   sem_t sem;
   OK(sem_init(&sem, 0, 0));
   for (const bool restarts : {false, true}) {
@@ -132,10 +131,9 @@ std::string interrupted() {
   }
   CHECK_EQ(0, value_of(&sem));
   OK(sem_destroy(&sem));
-  return "";
-}
+};
 
-std::string cancelled() {
+CASE("cancelled") {
   sem_t sem;
   OK(sem_init(&sem, 0, 0));
   check::Worker waiter([&](check::Worker& self) {
@@ -157,11 +155,10 @@ std::string cancelled() {
   CHECK(with_unit.join() == PTHREAD_CANCELED);
   CHECK_EQ(1, value_of(&sem));
   OK(sem_destroy(&sem));
-  return "";
-}
+};
 
 // The post and the cancellation race: the thread takes the unit or it stays, and is never lost.
-std::string cancelled_while_posted() {
+CASE("cancelled while posted") {
   const check::Budget budget{300};
   long rounds = 0;
   long remaining = 0;
@@ -184,7 +181,7 @@ std::string cancelled_while_posted() {
     OK(sem_destroy(&sem));
   }
   return "rounds " + std::to_string(rounds) + " remaining " + std::to_string(remaining);
-}
+};
 
 sem_t from_handler;
 std::atomic<long> posted_by_handler{0};
@@ -195,7 +192,7 @@ void post(int) {
 }
 
 // A handler posts wherever it interrupts the threads that wait for and post the same semaphore.
-std::string posts_from_a_handler() {
+CASE("posts from a handler") {
   OK(sem_init(&from_handler, 0, 0));
   posted_by_handler = 0;
   struct sigaction action = {};
@@ -234,7 +231,7 @@ std::string posts_from_a_handler() {
   CHECK_EQ(posted.load() + posted_by_handler.load() - taken.load(), value_of(&from_handler));
   OK(sem_destroy(&from_handler));
   return "by the handler " + std::to_string(posted_by_handler.load());
-}
+};
 
 // A thread that gives up a wait and posts, while another one waits; the handler posts too. Stops
 // before it begins, and when it has ended.
@@ -282,7 +279,7 @@ int interrupt_after(pid_t child, int steps) {
 }
 
 // The same at each instruction, as far as time permits.
-std::string posts_from_a_handler_between_two_instructions() {
+CASE("posts from a handler between two instructions") {
   OK(sem_init(&from_handler, 0, 0));
   posted_by_handler = 0;
   struct sigaction action = {};
@@ -296,7 +293,7 @@ std::string posts_from_a_handler_between_two_instructions() {
   }
   int status = 0;
   CHECK_EQ(child, waitpid(child, &status, 0));
-  if (WIFEXITED(status)) return "not possible: no process may trace another one here";
+  if (WIFEXITED(status)) return std::string{"not possible: no process may trace another one here"};
   CHECK_EQ(0, ptrace(PTRACE_SETOPTIONS, child, 0, PTRACE_O_EXITKILL));
   CHECK_EQ(0, ptrace(PTRACE_CONT, child, 0, 0));
   const int all = interrupt_after(child, 100'000);
@@ -309,10 +306,10 @@ std::string posts_from_a_handler_between_two_instructions() {
   CHECK_EQ(child, waitpid(child, &status, 0));
   OK(sem_destroy(&from_handler));
   return "after " + std::to_string(rounds) + " of " + std::to_string(all);
-}
+};
 
 // The thread that gets the unit unmaps the memory at once: the post must not access it again.
-std::string unmapped_after_the_last_wait() {
+CASE("unmapped after the last wait") {
   const check::Budget budget{300};
   long rounds = 0;
   for (; rounds < 3'000 && !budget.spent(); ++rounds) {
@@ -331,7 +328,7 @@ std::string unmapped_after_the_last_wait() {
     });
   }
   return "rounds " + std::to_string(rounds);
-}
+};
 
 void alternate(sem_t* awaited, sem_t* posted) {
   for (int i = 0; i < 100; ++i) {
@@ -347,7 +344,7 @@ void with_a_child(sem_t* of_parent, sem_t* of_child) {
   check::await_child(child);
 }
 
-std::string between_processes() {
+CASE("between processes") {
   void* page = mmap(nullptr, 4'096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(page != MAP_FAILED);
   auto* both = static_cast<sem_t*>(page);
@@ -366,11 +363,10 @@ std::string between_processes() {
   }
   with_a_child(named[0], named[1]);
   for (sem_t* sem : named) CHECK_EQ(0, sem_close(sem));
-  return "";
-}
+};
 
 // The child inherits the count, and none of the waiters.
-std::string forked_while_others_wait() {
+CASE("forked while others wait") {
   sem_t waited_for;
   sem_t counted;
   OK(sem_init(&waited_for, 0, 0));
@@ -393,26 +389,9 @@ std::string forked_while_others_wait() {
   OK(sem_post(&waited_for));
   waiter.join();
   CHECK_EQ(3, value_of(&counted));
-  return "";
-}
+};
+
+CASE("one unit") { return circulating_units(4, 1); };
+CASE("three units") { return circulating_units(8, 3); };
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {
-                        {"one unit", [] { return circulating_units(4, 1); }},
-                        {"three units", [] { return circulating_units(8, 3); }},
-                        {"ping-pong", ping_pong},
-                        {"deadlines", deadlines},
-                        {"interrupted", interrupted},
-                        {"cancelled", cancelled},
-                        {"cancelled while posted", cancelled_while_posted},
-                        {"posts from a handler", posts_from_a_handler},
-                        {"posts from a handler between two instructions",
-                         posts_from_a_handler_between_two_instructions},
-                        {"unmapped after the last wait", unmapped_after_the_last_wait},
-                        {"between processes", between_processes},
-                        {"forked while others wait", forked_while_others_wait},
-                    });
-}

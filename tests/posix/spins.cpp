@@ -34,15 +34,15 @@ std::string exclusion_with(pthread_spinlock_t* lock) {
   return "entered=" + std::to_string(entered.load());
 }
 
-std::string exclusion() {
+CASE("exclusion") {
   pthread_spinlock_t lock;
   OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
   const std::string details = exclusion_with(&lock);
   OK(pthread_spin_destroy(&lock));
   return details;
-}
+};
 
-std::string tries() {
+CASE("tries") {
   pthread_spinlock_t lock;
   for (int round = 0; round < 100; ++round) {
     std::memset(const_cast<int*>(&lock), round % 2 == 0 ? 0xff : 0xa5, sizeof lock);
@@ -55,11 +55,10 @@ std::string tries() {
     OK(pthread_spin_unlock(&lock));
     OK(pthread_spin_destroy(&lock));
   }
-  return "";
-}
+};
 
 // The words before and after the lock stay unchanged.
-std::string four_bytes() {
+CASE("four bytes") {
   struct {
     std::uint32_t before = 0x12345678;
     pthread_spinlock_t lock;
@@ -70,11 +69,10 @@ std::string four_bytes() {
   OK(pthread_spin_destroy(&words.lock));
   CHECK_EQ(0x12345678, words.before);
   CHECK_EQ(0x9abcdef0, words.after);
-  return "";
-}
+};
 
 // An initialised lock has the C library's value, unless Lockwright implements it.
-std::string implementation_of_initialised() {
+CASE("implementation") {
   pthread_spinlock_t unshared;
   pthread_spinlock_t shared;
   OK(pthread_spin_init(&unshared, PTHREAD_PROCESS_PRIVATE));
@@ -83,10 +81,9 @@ std::string implementation_of_initialised() {
   CHECK_EQ(std::getenv("LOCKWRIGHT_TEST_SPIN") != nullptr, unshared != shared);
   OK(pthread_spin_destroy(&unshared));
   OK(pthread_spin_destroy(&shared));
-  return "";
-}
+};
 
-std::string between_processes() {
+CASE("between processes") {
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(page != MAP_FAILED);
   auto* lock = static_cast<pthread_spinlock_t*>(page);
@@ -132,10 +129,9 @@ std::string between_processes() {
   CHECK_EQ(2 * rounds, *count);
   OK(pthread_spin_destroy(lock));
   munmap(page, 4096);
-  return "";
-}
+};
 
-std::string forks() {
+CASE("forks") {
   pthread_spinlock_t lock;
   OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
   OK(pthread_spin_lock(&lock));
@@ -154,17 +150,6 @@ std::string forks() {
   OK(pthread_spin_unlock(&lock));
   waiter.join();
   OK(pthread_spin_destroy(&lock));
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"exclusion", exclusion},
-                     {"tries", tries},
-                     {"four bytes", four_bytes},
-                     {"implementation", implementation_of_initialised},
-                     {"between processes", between_processes},
-                     {"forks", forks}});
-}

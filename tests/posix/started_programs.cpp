@@ -42,12 +42,13 @@ void while_contended(Start start) {
   CHECK_EQ(expected + rounds, counter);
 }
 
-// The arguments that make this program run is_usable().
+// The arguments that make this program run the next case.
 char self[] = "/proc/self/exe";
 char usable[] = "usable";
 char* const again[] = {self, usable, nullptr};
 
-std::string is_usable() {
+CASE("usable") {
+  counter = 0;
   CHECK(check::is_free(&mutex));
   check::in_parallel(2, [&](int) {
     for (int i = 0; i < 100; ++i) {
@@ -57,14 +58,12 @@ std::string is_usable() {
     }
   });
   CHECK_EQ(200, counter);
-  counter = 0;
-  return "";
-}
+};
 
 // The started program's output is discarded.
 const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
-std::string child_of_vfork() {
+CASE("child of vfork") {
   while_contended([] {
     // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork,bugprone-unsafe-functions)
     const pid_t pid = vfork();
@@ -81,10 +80,9 @@ std::string child_of_vfork() {
     if (pid == 0) _exit(0);
     check::await_child(pid);
   });
-  return "";
-}
+};
 
-std::string spawned() {
+CASE("spawned") {
   posix_spawn_file_actions_t quietly;
   OK(posix_spawn_file_actions_init(&quietly));
   OK(posix_spawn_file_actions_adddup2(&quietly, nowhere, 1));
@@ -105,10 +103,9 @@ std::string spawned() {
   });
   OK(posix_spawnattr_destroy(&attributes));
   OK(posix_spawn_file_actions_destroy(&quietly));
-  return "";
-}
+};
 
-std::string by_the_shell() {
+CASE("by the shell") {
   while_contended([] {
     CHECK_EQ(0, std::system("exit 0"));         // NOLINT(bugprone-command-processor)
     std::FILE* pipe = popen("echo yes", "re");  // NOLINT(bugprone-command-processor)
@@ -117,11 +114,10 @@ std::string by_the_shell() {
     CHECK(std::fgets(line, sizeof line, pipe) != nullptr && std::strcmp(line, "yes\n") == 0);
     CHECK_EQ(0, pclose(pipe));
   });
-  return "";
-}
+};
 
 // A program that is replaced while its threads hold and wait for a mutex.
-std::string replaced() {
+CASE("replaced") {
   const pid_t pid = fork();
   if (pid == 0) {
     OK(pthread_mutex_lock(&mutex));
@@ -138,16 +134,6 @@ std::string replaced() {
     _exit(1);
   }
   check::await_child(pid);
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"usable", is_usable},
-                     {"child of vfork", child_of_vfork},
-                     {"spawned", spawned},
-                     {"by the shell", by_the_shell},
-                     {"replaced", replaced}});
-}

@@ -29,7 +29,7 @@ void check_type(pthread_mutex_t* mutex, int type) {
 
 // In every round all threads together take a new mutex for the first time, some by lock and some by
 // trylock or timedlock.
-std::string raced(pthread_mutex_t* original, int type) {
+void raced(pthread_mutex_t* original, int type) {
   const pthread_mutex_t initial = *original;
   constexpr int threads = 3;
   constexpr int rounds = 60;
@@ -63,11 +63,10 @@ std::string raced(pthread_mutex_t* original, int type) {
     OK(pthread_mutex_destroy(&mutexes[round]));
   }
   check_type(original, type);
-  return "";
 }
 
 // A condition variable and its mutex, both static, both first used by all threads at once.
-std::string static_condition_variable() {
+CASE("condition variable") {
   static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
   static int arrived = 0;
@@ -79,16 +78,11 @@ std::string static_condition_variable() {
     OK(pthread_mutex_unlock(&mutex));
   });
   CHECK_EQ(threads, arrived);
-  return "";
-}
+};
+
+CASE("normal") { raced(&normal, PTHREAD_MUTEX_NORMAL); };
+CASE("recursive") { raced(&recursive, PTHREAD_MUTEX_RECURSIVE); };
+CASE("errorcheck") { raced(&errorcheck, PTHREAD_MUTEX_ERRORCHECK); };
+CASE("adaptive") { raced(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP); };
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"normal", [] { return raced(&normal, PTHREAD_MUTEX_NORMAL); }},
-                     {"recursive", [] { return raced(&recursive, PTHREAD_MUTEX_RECURSIVE); }},
-                     {"errorcheck", [] { return raced(&errorcheck, PTHREAD_MUTEX_ERRORCHECK); }},
-                     {"adaptive", [] { return raced(&adaptive, PTHREAD_MUTEX_ADAPTIVE_NP); }},
-                     {"condition variable", static_condition_variable}});
-}

@@ -26,9 +26,8 @@ PROGRAMS = {
     "churn": "10,000 short threads leak no memory",
     "migrate": "mutexes released by another thread leak no memory",
     "timedlock": "timed locks give up at their deadline and not before",
-    "barriers": "barriers and pthread_once, which remain the C library's",
-    "c11": "every function of C11's threads.h, in C",
-    "cpp20": "every class of C++20 that locks, waits or is waited for",
+    "c11": "mutexes and condition variables of C11's threads.h, in C",
+    "cpp20": "classes of C++20 that lock or wait by POSIX objects",
     "fork": "a child can use the mutexes that its parent held or queued for",
     "fork_first_use": "a child does not wait for its parent's unfinished initialisation",
     "started_programs": "programs started by every function while mutexes are contended",
@@ -37,7 +36,6 @@ PROGRAMS = {
     "raw_clone": "the child of a raw clone() corrects the number that mutexes name as owner",
     "own_getenv": "a program may have a getenv() of its own, which locks",
     "sandbox": "locks work where all calls but those of the C library's end the process",
-    "no_gettid": "locks work where the system call gettid ends the process",
     "plugins": "libraries that lock are loaded and unloaded, alone and with the program",
     "busylock": "a lock call that never parks has the results of one that does",
     "early_and_late": "mutexes work before main, in destructors, and while others wait at exit",
@@ -132,7 +130,7 @@ def test_every_program_is_run() -> None:
     helpers |= {"counted", "old_versions", "order_of_wakes", "steps", "detours", "moved_clock"}
     helpers |= {"misplaced_number", "stops"}
     # These have separate tests.
-    by_setting = {"semaphores", "spins", "other_clock", "realtime", "hoard"}
+    by_setting = {"semaphores", "spins", "other_clock", "realtime"}
     assert sources - helpers - by_setting == set(PROGRAMS)
     assert set(PROGRAMS) > ON_EACH_MACHINE
     every = {(lock, name) for lock in [harness.LIBC, *locate.lock_names()] for name in PROGRAMS}

@@ -46,10 +46,12 @@ def environment(value: str) -> dict[str, str]:
 def test_program(run_under: RunUnder, lock: str, value: str) -> None:
     if lock != harness.LIBC and lock not in locate.lock_names():
         pytest.skip(f"{lock} is not built")
-    program = locate.program("posix", "rwlocks")
-    outcome = run_under(lock, [program], env=environment(value))
-    assert outcome.status == 0, outcome.describe()
-    assert outcome.stderr == "", outcome.describe()
+    classes = ["mutexes", *(["shared mutexes"] if value != "mutex" else [])]
+    for words in (["rwlocks"], ["cpp20", *classes]):
+        program = locate.program("posix", words[0])
+        outcome = run_under(lock, [program, *words[1:]], env=environment(value))
+        assert outcome.status == 0, outcome.describe()
+        assert outcome.stderr == "", outcome.describe()
 
 
 @pytest.mark.parametrize("counting", [False, True])

@@ -9,28 +9,25 @@ namespace {
 void release(void* mutex) { OK(pthread_mutex_unlock(static_cast<pthread_mutex_t*>(mutex))); }
 
 // Released by a clean-up handler, and by an object whose scope the thread leaves as it ends.
-std::string cleaned_up() {
+CASE("cleaned up") {
   for (const int type : check::all_types) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type);
+    check::Mutex mutex{type};
     std::mutex scoped;
     volatile int ended = 0;
     for (int i = 0; i < 20; ++i)
       check::Worker([&](check::Worker&) {
         const std::lock_guard guard{scoped};
-        OK(pthread_mutex_lock(&mutex));
-        pthread_cleanup_push(release, &mutex);
+        OK(pthread_mutex_lock(mutex));
+        pthread_cleanup_push(release, mutex);
         ended = ended + 1;
         pthread_exit(nullptr);
         pthread_cleanup_pop(0);
       }).join();
     CHECK_EQ(20, ended);
-    CHECK(check::is_free(&mutex));
+    CHECK(check::is_free(mutex));
     CHECK(check::is_free(scoped.native_handle()));
-    OK(pthread_mutex_destroy(&mutex));
   }
-  return "";
-}
+};
 
 // Released in the destructors of a key and of a thread-local object, after the thread's function.
 pthread_mutex_t by_key = PTHREAD_MUTEX_INITIALIZER;
@@ -43,7 +40,7 @@ struct Holder {
 };
 thread_local Holder holder;
 
-std::string released_by_destructors() {
+CASE("released by destructors") {
   pthread_key_t key;
   OK(pthread_key_create(&key, release));
   for (int i = 0; i < 50; ++i)
@@ -57,48 +54,36 @@ std::string released_by_destructors() {
   CHECK(check::is_free(&by_key));
   CHECK(check::is_free(&by_object));
   OK(pthread_key_delete(key));
-  return "";
-}
+};
 
 // Threads queue for a mutex that this thread releases in place of its ended owner. The
 // C library allows that for the types that do not check the owner.
-std::string left_held() {
+CASE("left held") {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     for (int round = 0; round < 5; ++round) {
       pthread_mutex_t mutexes[3];
       for (auto& mutex : mutexes) check::init_mutex(&mutex, type);
-      volatile int inside = 0;
       check::Worker([&](check::Worker&) {
         for (auto& mutex : mutexes) OK(pthread_mutex_lock(&mutex));
         pthread_exit(nullptr);
       }).join();
-      auto wait = [&](check::Worker& self) {
-        self.about_to_block();
-        OK(pthread_mutex_lock(&mutexes[0]));
-        inside = inside + 1;
-        OK(pthread_mutex_unlock(&mutexes[0]));
-      };
-      check::Worker first{wait};
-      check::Worker second{wait};
-      first.wait_until_blocked();
-      second.wait_until_blocked();
+      check::Waiter first{&mutexes[0]};
+      check::Waiter second{&mutexes[0]};
       for (auto& mutex : mutexes) CHECK(!check::is_free(&mutex));
-      CHECK_EQ(0, inside);
+      CHECK(!first.is_admitted() && !second.is_admitted());
       for (auto& mutex : mutexes) OK(pthread_mutex_unlock(&mutex));
       first.join();
       second.join();
-      CHECK_EQ(2, inside);
       for (auto& mutex : mutexes) {
         CHECK(check::is_free(&mutex));
         OK(pthread_mutex_destroy(&mutex));
       }
     }
   }
-  return "";
-}
+};
 
 // The first thread ends and the process continues.
-std::string first_thread_ends() {
+CASE("first thread ends") {
   const pid_t pid = fork();
   CHECK(pid >= 0);
   if (pid == 0) {
@@ -118,15 +103,6 @@ std::string first_thread_ends() {
     pthread_exit(nullptr);
   }
   check::await_child(pid);
-  return "";
-}
+};
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"cleaned up", cleaned_up},
-                     {"released by destructors", released_by_destructors},
-                     {"left held", left_held},
-                     {"first thread ends", first_thread_ends}});
-}

@@ -2,9 +2,6 @@
 // it, and leave no trace in the queue when they give up.
 #include "../support/check.hpp"
 
-#include <chrono>
-#include <mutex>
-
 #include "admission.hpp"
 
 namespace {
@@ -23,15 +20,13 @@ void with_each_kind(Body body) {
       for (const bool clocklock : {false, true}) {
         if (!clocklock && clock == CLOCK_MONOTONIC)
           continue;  // timedlock uses the real-time clock only
-        pthread_mutex_t mutex;
-        check::init_mutex(&mutex, type);
-        body(&mutex, clock, clocklock);
-        CHECK(check::is_free(&mutex));
-        OK(pthread_mutex_destroy(&mutex));
+        check::Mutex mutex{type};
+        body(mutex, clock, clocklock);
+        CHECK(check::is_free(mutex));
       }
 }
 
-std::string gives_up_at_the_deadline() {
+CASE("gives up at the deadline") {
   with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
     OK(pthread_mutex_lock(mutex));
     check::Worker([&](check::Worker&) {
@@ -44,10 +39,9 @@ std::string gives_up_at_the_deadline() {
     }).join();
     OK(pthread_mutex_unlock(mutex));
   });
-  return "";
-}
+};
 
-std::string takes_a_released_mutex() {
+CASE("takes a released mutex") {
   with_each_kind([](pthread_mutex_t* mutex, clockid_t clock, bool clocklock) {
     OK(pthread_mutex_lock(mutex));
     volatile bool released = false;
@@ -64,11 +58,10 @@ std::string takes_a_released_mutex() {
     OK(pthread_mutex_unlock(mutex));
     waiter.join();
   });
-  return "";
-}
+};
 
 // Waiters that give up leave the queue intact for those that do not.
-std::string mixed_with_locks() {
+CASE("mixed with locks") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   volatile long counter = 0;
   std::atomic<long> gave_up{0};
@@ -94,51 +87,21 @@ std::string mixed_with_locks() {
   CHECK_EQ(entered, counter);
   CHECK(check::is_free(&mutex));
   return "entered " + std::to_string(entered) + " gave up " + std::to_string(gave_up.load());
-}
+};
 
 std::string is_admitted_beside_others() {
   std::string all;
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE}) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type);
+    check::Mutex mutex{type};
     all += (all.empty() ? "" : ", ") +
            check::is_admitted_beside_others(
-               [&] { return pthread_mutex_lock(&mutex); },
-               [&](const timespec& late) { return pthread_mutex_timedlock(&mutex, &late); },
-               [&] { return pthread_mutex_unlock(&mutex); });
-    OK(pthread_mutex_destroy(&mutex));
+               [&] { return pthread_mutex_lock(mutex); },
+               [&](const timespec& late) { return pthread_mutex_timedlock(mutex, &late); },
+               [&] { return pthread_mutex_unlock(mutex); });
   }
   return all;
 }
 
-std::string std_timed_mutex() {
-  using namespace std::chrono_literals;
-  std::timed_mutex mutex;
-  std::recursive_timed_mutex recursive;
-  CHECK(mutex.try_lock_for(1s));
-  CHECK(recursive.try_lock_for(1s) && recursive.try_lock_for(1s));
-  std::thread([&] {
-    CHECK(!mutex.try_lock_for(2ms));
-    CHECK(!mutex.try_lock_until(std::chrono::system_clock::now() + 2ms));
-    CHECK(!recursive.try_lock_for(2ms));
-  }).join();
-  mutex.unlock();
-  recursive.unlock();
-  recursive.unlock();
-  std::thread([&] {
-    CHECK(mutex.try_lock_for(60s));
-    mutex.unlock();
-  }).join();
-  return "";
-}
+CASE("is admitted beside others") { return is_admitted_beside_others(); };
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"gives up at the deadline", gives_up_at_the_deadline},
-                     {"takes a released mutex", takes_a_released_mutex},
-                     {"mixed with locks", mixed_with_locks},
-                     {"is admitted beside others", is_admitted_beside_others},
-                     {"std::timed_mutex", std_timed_mutex}});
-}

@@ -6,76 +6,54 @@ namespace {
 
 // The holder releases only after the other thread has returned from all its attempts, so an
 // attempt that waits for the holder hangs the test.
-std::string refuses_while_held() {
+CASE("refuses while held") {
   for (const int type : check::all_types) {
-    pthread_mutex_t mutex;
-    check::init_mutex(&mutex, type);
-    OK(pthread_mutex_lock(&mutex));
+    check::Mutex mutex{type};
+    OK(pthread_mutex_lock(mutex));
     check::Worker([&](check::Worker&) {
-      for (int i = 0; i < 1'000; ++i) CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
+      for (int i = 0; i < 1'000; ++i) CHECK_RC(EBUSY, pthread_mutex_trylock(mutex));
     }).join();
-    OK(pthread_mutex_unlock(&mutex));
-    OK(pthread_mutex_trylock(&mutex));
-    CHECK(!check::is_free(&mutex));
-    OK(pthread_mutex_unlock(&mutex));
-    CHECK(check::is_free(&mutex));
-    OK(pthread_mutex_destroy(&mutex));
+    OK(pthread_mutex_unlock(mutex));
+    OK(pthread_mutex_trylock(mutex));
+    CHECK(!check::is_free(mutex));
+    OK(pthread_mutex_unlock(mutex));
+    CHECK(check::is_free(mutex));
   }
-  return "";
-}
+};
 
 // Two threads wait in the queue; the holder and a third thread try repeatedly; then both waiters
 // acquire exactly once and the mutex is free.
-std::string leaves_the_queue_unchanged() {
+CASE("leaves the queue unchanged") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  int admitted = 0;
   for (int round = 0; round < 5; ++round) {
     OK(pthread_mutex_lock(&mutex));
-    auto wait = [&](check::Worker& self) {
-      self.about_to_block();
-      OK(pthread_mutex_lock(&mutex));
-      ++admitted;
-      OK(pthread_mutex_unlock(&mutex));
-    };
-    check::Worker first{wait};
-    first.wait_until_blocked();
-    check::Worker second{wait};
-    second.wait_until_blocked();
+    check::Waiter first{&mutex};
+    check::Waiter second{&mutex};
     check::Worker([&](check::Worker&) {
       for (int i = 0; i < 500; ++i) CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
     }).join();
     for (int i = 0; i < 500; ++i) CHECK_RC(EBUSY, pthread_mutex_trylock(&mutex));
-    CHECK_EQ(2 * round, admitted);
+    CHECK(!first.is_admitted() && !second.is_admitted());
     OK(pthread_mutex_unlock(&mutex));
     first.join();
     second.join();
-    CHECK_EQ(2 * (round + 1), admitted);
     CHECK(check::is_free(&mutex));
   }
-  return "";
-}
+};
 
 // Releases after a trylock hand over to waiters that queued meanwhile.
-std::string hands_over_like_a_lock() {
+CASE("hands over like a lock") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   for (int round = 0; round < 20; ++round) {
     OK(pthread_mutex_trylock(&mutex));
-    bool held = true;
-    check::Worker waiter{[&](check::Worker& self) {
-      self.about_to_block();
-      OK(pthread_mutex_lock(&mutex));
-      CHECK(!held);
-      OK(pthread_mutex_unlock(&mutex));
-    }};
-    waiter.wait_until_blocked();
-    held = false;
+    check::Waiter waiter{&mutex};
+    CHECK(!waiter.is_admitted());
     OK(pthread_mutex_unlock(&mutex));
     waiter.join();
   }
-  return "";
-}
+};
 
-std::string succeeds_after_every_kind_of_release() {
+CASE("succeeds after every kind of release") {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   const timespec soon = check::after_ms(CLOCK_REALTIME, 10'000);
   for (int i = 0; i < 2'000; ++i) {
@@ -98,8 +76,7 @@ std::string succeeds_after_every_kind_of_release() {
     OK(pthread_mutex_trylock(&mutex));
     OK(pthread_mutex_unlock(&mutex));
   }
-  return "";
-}
+};
 
 std::string stress(int lockers, int trylockers) {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -139,14 +116,7 @@ std::string stress(int lockers, int trylockers) {
          std::to_string(refused.load()) + " refused";
 }
 
-}  // namespace
+CASE("trylock against trylock") { return stress(0, 4); };
+CASE("lock against trylock") { return stress(2, 2); };
 
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"refuses while held", refuses_while_held},
-                     {"leaves the queue unchanged", leaves_the_queue_unchanged},
-                     {"hands over like a lock", hands_over_like_a_lock},
-                     {"succeeds after every kind of release", succeeds_after_every_kind_of_release},
-                     {"trylock against trylock", [] { return stress(0, 4); }},
-                     {"lock against trylock", [] { return stress(2, 2); }}});
-}
+}  // namespace

@@ -1,99 +1,58 @@
 // A program without a race, for race detectors, and one with a race; the first argument
 // chooses. Only objects of POSIX and C++ order the threads: no atomics, which some of the
 // tools do not know.
-#include <pthread.h>
 #include <semaphore.h>
-#include <time.h>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
+#include <chrono>
 #include <condition_variable>
-#include <memory>
 #include <mutex>
-#include <vector>
+
+#include "../support/check.hpp"
 
 namespace {
-
-void ok(int result, int line) {
-  if (result == 0) return;
-  std::fprintf(stderr, "line %d: %s\n", line, std::strerror(result));
-  std::exit(1);
-}
-#define OK(call) ok(call, __LINE__)
 
 constexpr int threads = 3;
 constexpr int rounds = 40;
 
 template <class Body>
 void in_parallel(Body body) {
-  struct Start {
-    Body* body;
-    int number;
-    pthread_t thread;
-  };
-  std::vector<Start> all(threads);
-  for (int i = 0; i < threads; ++i) {
-    all[static_cast<std::size_t>(i)] = {&body, i, {}};
-    OK(pthread_create(
-        &all[static_cast<std::size_t>(i)].thread, nullptr,
-        [](void* start) -> void* {
-          auto* self = static_cast<Start*>(start);
-          (*self->body)(self->number);
-          return nullptr;
-        },
-        &all[static_cast<std::size_t>(i)]));
-  }
-  for (auto& start : all) OK(pthread_join(start.thread, nullptr));
-}
-
-timespec after_ms(clockid_t clock, long ms) {
-  timespec when;
-  clock_gettime(clock, &when);
-  when.tv_nsec += ms * 1'000'000;
-  when.tv_sec += when.tv_nsec / 1'000'000'000;
-  when.tv_nsec %= 1'000'000'000;
-  return when;
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) all.emplace_back(body, i);
+  for (auto& each : all) each.join();
 }
 
 // A thread reads what another has written, and its stack is reused for other data.
 void by_mutex(int type) {
-  pthread_mutexattr_t attributes;
-  OK(pthread_mutexattr_init(&attributes));
-  OK(pthread_mutexattr_settype(&attributes, type));
-  pthread_mutex_t mutex;
-  OK(pthread_mutex_init(&mutex, &attributes));
+  check::Mutex mutex{type};
   int counter = 0;
   in_parallel([&](int which) {
     for (int i = 0; i < rounds; ++i) {
       int result = 0;
-      const timespec late = after_ms(CLOCK_REALTIME, 60'000);
+      const timespec late = check::after_ms(CLOCK_REALTIME, 60'000);
       switch ((i + which) % 3) {
         case 0:
-          result = pthread_mutex_lock(&mutex);
+          result = pthread_mutex_lock(mutex);
           break;
         case 1:
-          result = pthread_mutex_trylock(&mutex);
-          if (result != 0) result = pthread_mutex_lock(&mutex);
+          result = pthread_mutex_trylock(mutex);
+          if (result != 0) result = pthread_mutex_lock(mutex);
           break;
         default:
-          result = pthread_mutex_timedlock(&mutex, &late);
+          result = pthread_mutex_timedlock(mutex, &late);
           break;
       }
       OK(result);
-      if (type == PTHREAD_MUTEX_RECURSIVE) OK(pthread_mutex_lock(&mutex));
+      if (type == PTHREAD_MUTEX_RECURSIVE) OK(pthread_mutex_lock(mutex));
       // So that others sleep meanwhile, those with a deadline too.
       const timespec moment{0, 300'000};
       if (i % 8 == 0) nanosleep(&moment, nullptr);
       ++counter;
-      if (type == PTHREAD_MUTEX_RECURSIVE) OK(pthread_mutex_unlock(&mutex));
+      if (type == PTHREAD_MUTEX_RECURSIVE) OK(pthread_mutex_unlock(mutex));
       ++counter;
-      OK(pthread_mutex_unlock(&mutex));
+      OK(pthread_mutex_unlock(mutex));
     }
   });
   if (counter != 2 * threads * rounds) std::exit(1);
-  OK(pthread_mutex_destroy(&mutex));
-  OK(pthread_mutexattr_destroy(&attributes));
 }
 
 // Objects that contain a mutex are created and destroyed in the same memory, with other uses
@@ -142,7 +101,7 @@ void by_condition_variable() {
         if (i % 2 == 0) {
           OK(pthread_cond_wait(&changed, &mutex));
         } else {
-          const timespec late = after_ms(CLOCK_REALTIME, 60'000);
+          const timespec late = check::after_ms(CLOCK_REALTIME, 60'000);
           OK(pthread_cond_timedwait(&changed, &mutex, &late));
         }
       }
@@ -245,9 +204,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "race") == 0) {
     race();
   } else {
-    for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK,
-                           PTHREAD_MUTEX_ADAPTIVE_NP})
-      by_mutex(type);
+    for (const int type : check::all_types) by_mutex(type);
     in_reused_memory();
     by_condition_variable();
     by_timeouts();

@@ -34,12 +34,12 @@ void hold(pthread_mutex_t& mutex, int times, const std::function<void()>& inside
 }
 
 // Sleeps in each section.
-void sleep() {
+CASE("sleep") {
   in_threads(4, [](int) { hold(journal, 30, [] { check::sleep_us(2'000); }); });
-}
+};
 
 // Reads in each section what another thread writes once a millisecond.
-void read() {
+CASE("read") {
   int ends[2];
   CHECK(pipe(ends) == 0);
   std::thread writer([&] {
@@ -55,17 +55,17 @@ void read() {
     });
   });
   writer.join();
-}
+};
 
 // Sleeps in one section of ten, and holds the mutex for a moment in the others.
-void sleep_seldom() {
+CASE("sleep_seldom") {
   in_threads(4, [](int) {
     for (int i = 0; i < 20; ++i) {
       hold(journal, 9, [] {});
       hold(journal, 1, [] { check::sleep_us(2'000); });
     }
   });
-}
+};
 
 // A thread keeps the mutex locked, while it sleeps or computes; another one passes through between.
 void close_gate(const std::function<void()>& closed) {
@@ -90,7 +90,7 @@ void close_gate(const std::function<void()>& closed) {
 }
 
 // A thread is idle at the gate for the whole run.
-void keep_gate_closed() {
+CASE("closed_gate") {
   OK(pthread_mutex_lock(&entrance));
   std::thread idle([] {
     OK(pthread_mutex_lock(&entrance));
@@ -102,7 +102,7 @@ void keep_gate_closed() {
   }
   OK(pthread_mutex_unlock(&entrance));
   idle.join();
-}
+};
 
 // Computes in each section, as many threads as are given.
 void compute(int threads) {
@@ -110,7 +110,7 @@ void compute(int threads) {
 }
 
 // Waits in the sections of one mutex for another, whose holder computes.
-void nest() {
+CASE("nest") {
   std::atomic<bool> is_over{false};
   std::thread holder([&] {
     while (!is_over.load()) {
@@ -128,19 +128,15 @@ void nest() {
   });
   is_over.store(true);
   holder.join();
-}
+};
+
+CASE("gate") {
+  close_gate([] { check::sleep_ms(40); });
+};
+CASE("busy_gate") {
+  close_gate([] { compute_for_us(30'000); });
+};
+CASE("compute") { compute(2); };
+CASE("compute_in_a_crowd") { compute(6); };
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  return check::run(argc, argv,
-                    {{"sleep", [] { return sleep(), ""; }},
-                     {"read", [] { return read(), ""; }},
-                     {"sleep_seldom", [] { return sleep_seldom(), ""; }},
-                     {"gate", [] { return close_gate([] { check::sleep_ms(40); }), ""; }},
-                     {"busy_gate", [] { return close_gate([] { compute_for_us(30'000); }), ""; }},
-                     {"closed_gate", [] { return keep_gate_closed(), ""; }},
-                     {"compute", [] { return compute(2), ""; }},
-                     {"compute_in_a_crowd", [] { return compute(6), ""; }},
-                     {"nest", [] { return nest(), ""; }}});
-}

@@ -21,7 +21,6 @@ PROGRAMS = [
     "exclusion",
     "fork",
     "fork_first_use",
-    "no_gettid",
     "own_getenv",
     "raw_clone",
     "reuse",
@@ -34,7 +33,7 @@ PROGRAMS = [
 ]
 
 #: Programs whose calls the others make too, and that take longest under the profiler.
-LONG = ["barriers", "churn", "cond_queue", "cond_timed", "many_threads", "migrate"]
+LONG = ["churn", "cond_queue", "cond_timed", "many_threads", "migrate"]
 LONG += ["plugins", "rwlocks", "static_init"]
 FULL = pytest.mark.full("takes long, and other programs make the same calls")
 

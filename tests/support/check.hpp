@@ -24,6 +24,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -74,29 +75,54 @@ struct Case {
   std::function<std::string()> body;  // returns a detail to print, or nothing
 };
 
-// LOCKWRIGHT_TEST_LEFT_OUT names a case that cannot run on this machine.
-inline bool is_left_out(const Case& test) {
-  const char* name = std::getenv("LOCKWRIGHT_TEST_LEFT_OUT");
-  return name != nullptr && std::strcmp(name, test.name) == 0;
+// The cases of the program, in the order of their definitions.
+inline std::vector<Case>& cases() {
+  static std::vector<Case> all;
+  return all;
 }
 
-// Runs every case, or only those named as arguments, and prints a line "ok: name detail" for each.
-inline int run(int argc, char** argv, const std::vector<Case>& cases) {
+struct Named {
+  const char* name;
+  template <class Body>
+  bool operator<<(Body body) const {
+    cases().push_back({name, [body]() -> std::string {
+                         if constexpr (std::is_void_v<decltype(body())>)
+                           return body(), std::string{};
+                         else
+                           return body();
+                       }});
+    return true;
+  }
+};
+
+// CASE("name") { ... }; defines a case, which returns a detail to print, or nothing.
+#define CASE(name) CASE_WITH_NUMBER(name, __LINE__)
+#define CASE_WITH_NUMBER(name, number) CASE_AS(name, number)
+#define CASE_AS(name, number) \
+  [[maybe_unused]] static const bool case_##number = ::check::Named{name} << []
+
+// Returns true for every case without arguments, else for those that the arguments name.
+// LOCKWRIGHT_TEST_LEFT_OUT names a case that cannot run on this machine.
+inline bool is_wanted(const char* name, int argc, char** argv) {
+  const char* left_out = std::getenv("LOCKWRIGHT_TEST_LEFT_OUT");
+  if (left_out != nullptr && std::strcmp(left_out, name) == 0) return false;
+  bool wanted = argc < 2;
+  for (int i = 1; i < argc; ++i) wanted = wanted || std::strcmp(argv[i], name) == 0;
+  return wanted;
+}
+
+// Runs the cases that the arguments name, or all, and prints a line "ok: name detail" for each.
+inline int run(int argc, char** argv) {
   int ran = 0;
-  for (const Case& test : cases) {
-    bool wanted = argc < 2;
-    for (int i = 1; i < argc; ++i) wanted = wanted || std::strcmp(argv[i], test.name) == 0;
-    if (!wanted || is_left_out(test)) continue;
+  for (const Case& test : cases()) {
+    if (!is_wanted(test.name, argc, argv)) continue;
     const std::string detail = test.body();
     std::printf("ok: %s%s%s\n", test.name, detail.empty() ? "" : " ", detail.c_str());
     std::fflush(stdout);
     ++ran;
   }
-  if (ran == 0) {
-    std::fprintf(stderr, "no such case\n");
-    return 2;
-  }
-  return 0;
+  if (ran == 0) std::fprintf(stderr, "no such case\n");
+  return ran == 0 ? 2 : 0;
 }
 
 inline std::int64_t nanoseconds(clockid_t clock) {
@@ -189,9 +215,7 @@ class Worker {
   }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
-  ~Worker() {
-    if (!joined_) join();
-  }
+  ~Worker() { join(); }
 
   // Called by the thread itself, immediately before the call that is to block.
   void about_to_block() {
@@ -219,10 +243,9 @@ class Worker {
   }
 
   void* join() {
-    void* result = nullptr;
-    OK(pthread_join(handle_, &result));
+    if (!joined_) OK(pthread_join(handle_, &result_));
     joined_ = true;
-    return result;
+    return result_;
   }
 
   [[nodiscard]] pthread_t handle() const { return handle_; }
@@ -237,6 +260,7 @@ class Worker {
   pthread_t handle_{};
   std::atomic<std::int64_t> announced_cpu_{0};
   std::atomic<pid_t> tid_{0};
+  void* result_ = nullptr;
   bool joined_ = false;
 };
 
@@ -252,13 +276,19 @@ int in_thread(Call call) {
 class Waiter : public Worker {
  public:
   explicit Waiter(pthread_mutex_t* mutex)
-      : Worker{[mutex](Worker& self) {
+      : Worker{[mutex, this](Worker& self) {
           self.about_to_block();
           OK(pthread_mutex_lock(mutex));
+          admitted_ = true;
           OK(pthread_mutex_unlock(mutex));
         }} {
     wait_until_blocked();
   }
+  ~Waiter() { join(); }
+  [[nodiscard]] bool is_admitted() const { return admitted_.load(); }
+
+ private:
+  std::atomic<bool> admitted_{false};
 };
 
 // A thread that holds a mutex from the start until the gate opens.
@@ -304,6 +334,22 @@ inline void count_under(pthread_mutex_t* mutex, int threads, int rounds) {
     }
   });
   CHECK_EQ(threads * rounds, counter);
+}
+
+// Two threads wait for each other `rounds` times, by a mutex that each acquires by lock().
+inline void take_turns(pthread_mutex_t* mutex, pthread_cond_t* cond, int rounds,
+                       int (*lock)(pthread_mutex_t*) = pthread_mutex_lock) {
+  int turn = 0;
+  in_parallel(2, [&](int i) {
+    OK(lock(mutex));
+    for (int round = 0; round < rounds; ++round) {
+      while (turn % 2 != i) OK(pthread_cond_wait(cond, mutex));
+      ++turn;
+      OK(round % 2 == 0 ? pthread_cond_signal(cond) : pthread_cond_broadcast(cond));
+    }
+    OK(pthread_mutex_unlock(mutex));
+  });
+  CHECK_EQ(2 * rounds, turn);
 }
 
 // In each of `threads` workers, calls body(number of the worker, its Random) for `ms` milliseconds.
@@ -401,6 +447,22 @@ void init_mutex(pthread_mutex_t* mutex, int type, Set set) {
 inline void init_mutex(pthread_mutex_t* mutex, int type) {
   init_mutex(mutex, type, [](pthread_mutexattr_t*) {});
 }
+
+// A mutex of a type, destroyed at the end.
+class Mutex {
+ public:
+  template <class... Set>
+  explicit Mutex(int type, Set... set) {
+    init_mutex(&object_, type, set...);
+  }
+  Mutex(const Mutex&) = delete;
+  Mutex& operator=(const Mutex&) = delete;
+  ~Mutex() { OK(pthread_mutex_destroy(&object_)); }
+  operator pthread_mutex_t*() { return &object_; }
+
+ private:
+  pthread_mutex_t object_;
+};
 
 inline void init_cond(pthread_cond_t* cond, clockid_t clock) {
   pthread_condattr_t attributes;

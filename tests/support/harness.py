@@ -38,7 +38,6 @@ NOT_EMULATED = {
     "no_memory": _FORK,
     "c_library_kinds": "there are no robust mutexes in the emulator",
     "started_programs": "the kernel cannot start a program for another processor",
-    "no_gettid": "there is no seccomp in the emulator",
     "sandbox": "there is no seccomp in the emulator",
 }
 
@@ -76,7 +75,6 @@ NOT_SANITIZED = {
         "started_programs": "the programs that it starts need ThreadSanitizer's library too",
         "churn": _GROWS,
         "migrate": _GROWS,
-        "no_gettid": _CALLS,
         "sandbox": _CALLS,
         "abandoned": _GROWS,
         "no_memory": "the sanitizer itself needs memory",
@@ -84,7 +82,6 @@ NOT_SANITIZED = {
     "address": {
         "churn": _GROWS,
         "migrate": _GROWS,
-        "no_gettid": _CALLS,
         "sandbox": _CALLS,
         "abandoned": _GROWS,
         "no_memory": "the sanitizer itself needs memory",

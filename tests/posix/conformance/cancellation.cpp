@@ -1,6 +1,4 @@
 // Cancellation points, and the state after a cancelled wait.
-#include "parts.hpp"
-
 #include "kinds.hpp"
 #include "probes.hpp"
 
@@ -55,7 +53,7 @@ void* be_cancelled(void* argument) {
 
 }  // namespace
 
-void cancellation() {
+CASE("cancellation") {
   for (const Kind& kind :
        {Kind{PTHREAD_MUTEX_NORMAL}, Kind{PTHREAD_MUTEX_RECURSIVE}, Kind{PTHREAD_MUTEX_ERRORCHECK},
         Kind{.robust = PTHREAD_MUTEX_ROBUST}, Kind{.protocol = PTHREAD_PRIO_INHERIT}})
@@ -86,10 +84,10 @@ void cancellation() {
           probe("destroy of the cond", pthread_cond_destroy(&run.cond));
           probe("destroy of the mutex", pthread_mutex_destroy(&run.mutex));
         }
-}
+};
 
 // Calls that are no cancellation points, with a cancellation pending.
-void no_cancellation_points() {
+CASE("no cancellation points") {
   group = "with a cancellation pending";
   static std::atomic<int> passed;
   passed = 0;
@@ -128,9 +126,9 @@ void no_cancellation_points() {
   OK(pthread_join(thread, &result));
   report("calls passed", std::to_string(passed.load()));
   probe_is("cancelled afterwards", result == PTHREAD_CANCELED);
-}
+};
 
-void state_after_a_wait() {
+CASE("state after a wait") {
   for (const int wanted : {PTHREAD_CANCEL_DEFERRED, PTHREAD_CANCEL_ASYNCHRONOUS}) {
     group = wanted == PTHREAD_CANCEL_DEFERRED ? "after a wait, deferred" : "after a wait, at once";
     in_thread([&] {
@@ -151,10 +149,10 @@ void state_after_a_wait() {
       return 0;
     });
   }
-}
+};
 
 // A disabled cancellation has no effect on the wait.
-void cancellation_disabled() {
+CASE("cancellation disabled") {
   group = "cancelled while disabled";
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -178,6 +176,6 @@ void cancellation_disabled() {
   OK(pthread_mutex_unlock(&mutex));
   waiter.join();
   probe("wait", result);
-}
+};
 
 }  // namespace conformance

@@ -1,6 +1,4 @@
 // Condition variables, with mutexes of every kind.
-#include "parts.hpp"
-
 #include "kinds.hpp"
 #include "probes.hpp"
 
@@ -81,7 +79,7 @@ void wait_with(pthread_cond_t* cond, pthread_mutex_t* mutex, const Kind& kind) {
 }  // namespace
 
 // One condition variable, with each kind of mutex.
-void condition_variables() {
+CASE("condition variables") {
   for (const int shared : {PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED}) {
     pthread_condattr_t attributes;
     OK(pthread_condattr_init(&attributes));
@@ -110,9 +108,9 @@ void condition_variables() {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   wait_with(&cond, &mutex, Kind{});
   probe("destroy", pthread_cond_destroy(&cond));
-}
+};
 
-void clocks_of_condition_variables() {
+CASE("clocks") {
   for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
     group = "cond of clock " + std::to_string(clock);
     pthread_condattr_t attributes;
@@ -133,10 +131,10 @@ void clocks_of_condition_variables() {
     probe("destroy", pthread_cond_destroy(&cond));
     OK(pthread_condattr_destroy(&attributes));
   }
-}
+};
 
 // Other threads try a recursive mutex that was locked twice and whose owner waits.
-void wait_in_a_recursive_lock() {
+CASE("depth of two") {
   group = "cond with mutex recursive locked twice";
   pthread_mutex_t mutex;
   check::init_mutex(&mutex, PTHREAD_MUTEX_RECURSIVE);
@@ -164,10 +162,10 @@ void wait_in_a_recursive_lock() {
   probe_is("others can lock it meanwhile", is_free);
   probe("timedwait", waited);
   report("unlocks after the wait", std::to_string(unlocks));
-}
+};
 
 // The C library counts a waiter among the users of the mutex, so that it cannot be destroyed.
-void destroy_a_mutex_that_a_waiter_will_need() {
+CASE("destroy while waiting") {
   for (const Kind& kind : all_kinds()) {
     // Locking with a priority ceiling needs a privilege; a robust mutex can always be destroyed.
     if (kind.protocol == PTHREAD_PRIO_PROTECT || kind.robust == PTHREAD_MUTEX_ROBUST) continue;
@@ -214,10 +212,10 @@ void destroy_a_mutex_that_a_waiter_will_need() {
     OK(pthread_mutex_unlock(&mutex));
     probe("destroy after a timeout", pthread_mutex_destroy(&mutex));
   }
-}
+};
 
 // Undefined by POSIX; by the C library the caller holds the mutex on return.
-void wait_with_a_free_mutex() {
+CASE("free mutex") {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     pthread_mutex_t mutex;
     check::init_mutex(&mutex, type);
@@ -273,6 +271,6 @@ void wait_with_a_free_mutex() {
     waiter.join();
     probe_is("and it is free", check::is_free(&mutex));
   }
-}
+};
 
 }  // namespace conformance

@@ -1,6 +1,4 @@
 // Signal handlers that interrupt a call, and children of a fork.
-#include "parts.hpp"
-
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -26,7 +24,7 @@ void set_handler(void (*handler)(int), int flags) {
 
 }  // namespace
 
-void interrupted_calls() {
+CASE("interrupted calls") {
   for (const int flags : {0, SA_RESTART}) {
     set_handler([](int) { ++handled; }, flags);
     for (const int how : {0, 1, 2, 3}) {
@@ -84,10 +82,10 @@ void interrupted_calls() {
       report("spurious returns", std::to_string(too_early));
     }
   }
-}
+};
 
 // The child of a fork in a handler is inside the wait that the handler interrupted.
-void fork_in_a_handler() {
+CASE("fork in a handler") {
   group = "forked in a handler in a wait";
   set_handler(
       [](int) {
@@ -133,9 +131,9 @@ void fork_in_a_handler() {
   }
   probe("in the parent", result);
   report("in the child", end_of(forked));
-}
+};
 
-void forks() {
+CASE("forks") {
   for (const int type : check::all_types) {
     group = std::string{"mutex "} + check::type_name(type) + " held across a fork";
     pthread_mutex_t mutex;
@@ -203,10 +201,10 @@ void forks() {
   OK(pthread_cond_signal(&cond));
   OK(pthread_mutex_unlock(&mutex));
   waiter.join();
-}
+};
 
 // A private mutex in memory that two processes share, never contended.
-void private_mutex_in_shared_memory() {
+CASE("private mutex in shared memory") {
   group = "private mutex in shared memory";
   void* memory = mmap(nullptr, 4'096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(memory != MAP_FAILED);
@@ -227,6 +225,6 @@ void private_mutex_in_shared_memory() {
   probe("trylock after a child left it locked", pthread_mutex_trylock(mutex));
   probe("unlock after that", pthread_mutex_unlock(mutex));
   probe("in the end", lock_and_unlock());
-}
+};
 
 }  // namespace conformance

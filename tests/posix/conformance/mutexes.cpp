@@ -1,6 +1,4 @@
 // Mutexes of every kind, also after the end of their owner.
-#include "parts.hpp"
-
 #include "kinds.hpp"
 #include "probes.hpp"
 
@@ -74,7 +72,7 @@ void use(pthread_mutex_t* mutex, const Kind& kind) {
 
 }  // namespace
 
-void mutex_kinds() {
+CASE("mutex kinds") {
   for (const Kind& kind : all_kinds()) {
     group = "mutex " + kind.name();
     pthread_mutex_t mutex;
@@ -88,9 +86,9 @@ void mutex_kinds() {
     probe("init after destroy", kind.init(&mutex));
     probe("and destroy", pthread_mutex_destroy(&mutex));
   }
-}
+};
 
-void static_initialisers() {
+CASE("static initialisers") {
   const pthread_mutex_t each[] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
                                   PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
                                   PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP};
@@ -106,10 +104,10 @@ void static_initialisers() {
   probe("init", pthread_mutex_init(&mutex, nullptr));
   use(&mutex, Kind{});
   probe("destroy", pthread_mutex_destroy(&mutex));
-}
+};
 
 // Any thread may unlock a normal mutex, and unlocking a free one has no effect.
-void normal_mutexes_check_nothing() {
+CASE("normal mutexes") {
   for (const int type : {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ADAPTIVE_NP}) {
     group = std::string{"mutex "} + check::type_name(type) + " without owner checks";
     pthread_mutex_t mutex;
@@ -122,9 +120,9 @@ void normal_mutexes_check_nothing() {
     probe("unlock", pthread_mutex_unlock(&mutex));
     probe_is("free", check::is_free(&mutex));
   }
-}
+};
 
-void owners_that_end() {
+CASE("owners that end") {
   for (const int type : check::all_types)
     for (const int shared : {PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED})
       for (const int protocol : {PTHREAD_PRIO_NONE, PTHREAD_PRIO_INHERIT}) {
@@ -178,6 +176,6 @@ void owners_that_end() {
     probe("unlock", pthread_mutex_unlock(&mutex));
     probe("trylock after that", pthread_mutex_trylock(&mutex));
   }
-}
+};
 
 }  // namespace conformance

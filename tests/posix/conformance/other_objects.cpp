@@ -1,6 +1,4 @@
 // C11, semaphores, barriers and once.
-#include "parts.hpp"
-
 #include <semaphore.h>
 #include <threads.h>
 
@@ -18,7 +16,7 @@ void* wait_for_unit(void* sem) {
 
 }  // namespace
 
-void c11() {
+CASE("C11") {
   for (const int type :
        {int{mtx_plain}, int{mtx_timed}, mtx_plain | mtx_recursive, mtx_timed | mtx_recursive, 77}) {
     group = "mtx " + std::to_string(type);
@@ -50,9 +48,9 @@ void c11() {
     if ((type & mtx_recursive) != 0) report("unlock when free", std::to_string(mtx_unlock(&mutex)));
     mtx_destroy(&mutex);
   }
-}
+};
 
-void semaphores() {
+CASE("semaphores") {
   for (const int shared : {0, 1}) {
     group = shared != 0 ? "shared semaphore" : "semaphore";
     sem_t sem;
@@ -114,9 +112,9 @@ void semaphores() {
     report("wait with a cancellation pending and a unit: passed", std::to_string(late.passed));
     CHECK(sem_destroy(&sem) == 0);
   }
-}
+};
 
-void barriers_and_once() {
+CASE("barriers and once") {
   group = "barrier";
   pthread_barrier_t barrier;
   probe("init for no thread", pthread_barrier_init(&barrier, nullptr, 0));
@@ -135,6 +133,6 @@ void barriers_and_once() {
   static std::atomic<int> times;
   check::in_parallel(4, [&](int) { OK(pthread_once(&once, [] { ++times; })); });
   report("times", std::to_string(times.load()));
-}
+};
 
 }  // namespace conformance

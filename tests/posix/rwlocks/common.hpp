@@ -1,4 +1,5 @@
-// The common parts of the program.
+// The common parts of the program. LOCKWRIGHT_TEST_QUEUES is set if threads with a deadline queue like
+// the others.
 #pragma once
 
 #include "../../support/check.hpp"

@@ -1,7 +1,6 @@
 // Waits that end by a deadline, and the state of the lock after them.
 #include "../admission.hpp"
 #include "common.hpp"
-#include "parts.hpp"
 
 namespace rwlocks {
 
@@ -14,7 +13,7 @@ int timed(pthread_rwlock_t* lock, bool to_write, clockid_t clock, const timespec
 
 }  // namespace
 
-std::string deadlines() {
+CASE("deadlines") {
   const timespec past{1, 0};
   const timespec before_all{-1, 0};
   const timespec invalid{1, 1'000'000'000};
@@ -65,13 +64,12 @@ std::string deadlines() {
     OK(pthread_rwlock_unlock(&lock));
     OK(pthread_rwlock_destroy(&lock));
   }
-  return "";
-}
+};
 
 // A writer that gives up admits the waiters behind it, also with readers that were
 // admitted while it waited, repeatedly.
-std::string a_writer_gives_up() {
-  if (guarantee() == Guarantee::exclusive) return "(readers exclude each other)";
+CASE("a writer gives up") {
+  if (guarantee() == Guarantee::exclusive) return;
   for (const int kind : kinds) {
     pthread_rwlock_t lock;
     init(&lock, kind);
@@ -97,10 +95,9 @@ std::string a_writer_gives_up() {
     }
     OK(pthread_rwlock_destroy(&lock));
   }
-  return "";
-}
+};
 
-std::string giving_up_races_with_admission() {
+CASE("timeout races with grant") {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   std::atomic<long> given_up{0};
   volatile long writes = 0;
@@ -128,20 +125,20 @@ std::string giving_up_races_with_admission() {
   check_free(&lock);
   OK(pthread_rwlock_destroy(&lock));
   return "given up=" + std::to_string(given_up.load());
-}
+};
 
-std::string a_writer_with_a_deadline_is_admitted() {
-  if (guarantee() != Guarantee::exclusive) return "(not promised)";
+CASE("a writer with a deadline is admitted") {
+  if (guarantee() != Guarantee::exclusive) return std::string{"(not promised)"};
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   return check::is_admitted_beside_others(
       [&] { return pthread_rwlock_wrlock(&lock); },
       [&](const timespec& late) { return pthread_rwlock_timedwrlock(&lock, &late); },
       [&] { return pthread_rwlock_unlock(&lock); });
-}
+};
 
 // A thread with a deadline enters before those that came after it, and behind one that gave up.
-std::string a_deadline_keeps_the_place() {
-  if (std::getenv("LOCKWRIGHT_TEST_QUEUES") == nullptr) return "(not promised)";
+CASE("a deadline keeps the place") {
+  if (std::getenv("LOCKWRIGHT_TEST_QUEUES") == nullptr) return;
   for (const Holder::Mode mode : {Holder::reads_in_time, Holder::writes_in_time}) {
     pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
     for (int round = 0; round < 20; ++round) {
@@ -165,7 +162,6 @@ std::string a_deadline_keeps_the_place() {
     }
     OK(pthread_rwlock_destroy(&lock));
   }
-  return "";
-}
+};
 
 }  // namespace rwlocks

@@ -2,11 +2,10 @@
 #include <array>
 
 #include "common.hpp"
-#include "parts.hpp"
 
 namespace rwlocks {
 
-std::string exclusion() {
+CASE("exclusion") {
   std::string details;
   for (const int kind : kinds) {
     pthread_rwlock_t lock;
@@ -15,15 +14,15 @@ std::string exclusion() {
     OK(pthread_rwlock_destroy(&lock));
   }
   return details;
-}
+};
 
-std::string exclusion_on_one_cpu() {
+CASE("exclusion on one cpu") {
   const check::Confined confined(1);
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   return exclusion_with(&lock, 8);
-}
+};
 
-std::string readers_together() {
+CASE("readers together") {
   constexpr int readers = 6;
   for (const int kind : kinds) {
     pthread_rwlock_t lock;
@@ -44,10 +43,9 @@ std::string readers_together() {
     check_free(&lock);
     OK(pthread_rwlock_destroy(&lock));
   }
-  return "";
-}
+};
 
-std::string recursive_reads() {
+CASE("recursive reads") {
   for (const int kind : kinds) {
     pthread_rwlock_t lock;
     init(&lock, kind);
@@ -69,11 +67,10 @@ std::string recursive_reads() {
     check_free(&lock);
     OK(pthread_rwlock_destroy(&lock));
   }
-  return "";
-}
+};
 
 // More locks than a thread's table has entries, released in another order; a writer waits for each.
-std::string recursive_reads_of_many() {
+CASE("recursive reads of many") {
   constexpr int many = 20;
   std::array<pthread_rwlock_t, many> locks;
   for (int round = 0; round < 3; ++round) {
@@ -93,10 +90,9 @@ std::string recursive_reads_of_many() {
       OK(pthread_rwlock_destroy(&locks[index]));
     }
   }
-  return "";
-}
+};
 
-std::string tries() {
+CASE("tries") {
   for (const int kind : kinds) {
     pthread_rwlock_t lock;
     init(&lock, kind);
@@ -114,10 +110,9 @@ std::string tries() {
     check_free(&lock);
     OK(pthread_rwlock_destroy(&lock));
   }
-  return "";
-}
+};
 
-std::string writer_locks_again() {
+CASE("writer relocks") {
   for (const int kind : kinds) {
     pthread_rwlock_t lock;
     init(&lock, kind);
@@ -135,7 +130,6 @@ std::string writer_locks_again() {
     check_free(&lock);
     OK(pthread_rwlock_destroy(&lock));
   }
-  return "";
-}
+};
 
 }  // namespace rwlocks

@@ -1,18 +1,14 @@
 // Locks that are initialised, shared, inherited by a child and reused, and the classes of C++.
 #include <sys/mman.h>
 
-#include <chrono>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 
 #include "../../support/children.hpp"
 #include "common.hpp"
-#include "parts.hpp"
 
 namespace rwlocks {
 
-std::string reused_memory() {
+CASE("reused memory") {
   alignas(pthread_rwlock_t) unsigned char memory[sizeof(pthread_rwlock_t)];
   auto* lock = reinterpret_cast<pthread_rwlock_t*>(memory);
   for (int round = 0; round < 200; ++round) {
@@ -30,11 +26,10 @@ std::string reused_memory() {
     OK(pthread_rwlock_unlock(lock));
     OK(pthread_rwlock_destroy(lock));
   }
-  return "";
-}
+};
 
 // The last user may destroy the lock as soon as it holds it.
-std::string freed_by_the_last_user() {
+CASE("freed by the last user") {
   constexpr int threads = 4;
   for (int round = 0; round < 300; ++round) {
     auto* lock = new pthread_rwlock_t;
@@ -55,10 +50,9 @@ std::string freed_by_the_last_user() {
       }
     });
   }
-  return "";
-}
+};
 
-std::string static_initialisers() {
+CASE("static initialisers") {
   for (int round = 0; round < 100; ++round) {
     pthread_rwlock_t plain = PTHREAD_RWLOCK_INITIALIZER;
     pthread_rwlock_t nonrecursive = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -73,8 +67,7 @@ std::string static_initialisers() {
       OK(pthread_rwlock_destroy(lock));
     }
   }
-  return "";
-}
+};
 
 namespace {
 
@@ -116,7 +109,7 @@ void fork_while_held(pthread_rwlock_t* lock, bool to_write) {
 
 }  // namespace
 
-std::string forks() {
+CASE("forks") {
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   for (int round = 0; round < 10; ++round) {
     // In the C library the parent's waiters, and its writer, block the child.
@@ -145,10 +138,9 @@ std::string forks() {
     });
     other.leave();
   }
-  return "";
-}
+};
 
-std::string between_processes() {
+CASE("between processes") {
   void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(page != MAP_FAILED);
   auto* lock = static_cast<pthread_rwlock_t*>(page);
@@ -177,40 +169,6 @@ std::string between_processes() {
     OK(pthread_rwlock_destroy(lock));
   }
   munmap(page, 4096);
-  return "";
-}
-
-std::string cpp_classes() {
-  using namespace std::chrono_literals;
-  std::shared_mutex mutex;
-  std::shared_timed_mutex timed_mutex;
-  long count = 0;
-  long timed_count = 0;
-  check::in_parallel(4, [&](int i) {
-    for (int round = 0; round < 500; ++round) {
-      if ((i + round) % 2 == 0) {
-        const std::unique_lock lock(mutex);
-        ++count;
-        const std::unique_lock other(timed_mutex, std::chrono::steady_clock::now() + 600s);
-        CHECK(other.owns_lock());
-        ++timed_count;
-      } else {
-        const std::shared_lock lock(mutex);
-        const std::shared_lock other(timed_mutex, 600s);
-        CHECK(other.owns_lock());
-        CHECK_EQ(count, timed_count);
-      }
-    }
-  });
-  CHECK_EQ(1'000, count);
-  const std::unique_lock lock(timed_mutex);
-  CHECK_RC(1, in_thread([&] {
-             return !timed_mutex.try_lock_for(1ms) && !timed_mutex.try_lock_shared_for(1ms) &&
-                            !timed_mutex.try_lock() && !timed_mutex.try_lock_shared()
-                        ? 1
-                        : 0;
-           }));
-  return "";
-}
+};
 
 }  // namespace rwlocks

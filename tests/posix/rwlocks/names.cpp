@@ -1,6 +1,5 @@
 // The C library's aliases of the same functions, which programs linked long ago are bound to.
 #include "common.hpp"
-#include "parts.hpp"
 
 #if defined(__x86_64__)
 #define OLDEST "GLIBC_2.2.5"
@@ -21,7 +20,7 @@ SECOND(unlock, pthread_rwlock_t*);
 
 namespace rwlocks {
 
-std::string aliases() {
+CASE("aliases") {
   pthread_rwlock_t lock;
   OK(second_init(&lock, nullptr));
   OK(second_rdlock(&lock));
@@ -42,7 +41,6 @@ std::string aliases() {
   OK(second_unlock(&lock));
   check_free(&lock);
   OK(second_destroy(&lock));
-  return "";
-}
+};
 
 }  // namespace rwlocks

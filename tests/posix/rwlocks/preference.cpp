@@ -1,6 +1,5 @@
 // The order of admission among waiting readers and writers.
 #include "common.hpp"
-#include "parts.hpp"
 
 namespace rwlocks {
 
@@ -36,20 +35,18 @@ void check_writers_come_first(pthread_rwlock_t* lock) {
 
 }  // namespace
 
-std::string writers_first() {
+CASE("writers first") {
   pthread_rwlock_t lock;
   init(&lock, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
   check_writers_come_first(&lock);
   OK(pthread_rwlock_destroy(&lock));
   pthread_rwlock_t other = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
   check_writers_come_first(&other);
-  return "";
-}
+};
 
 // A reader enters beside readers while a writer waits, or does not.
-std::string a_reader_beside_a_waiting_writer() {
-  if (guarantee() == Guarantee::exclusive || guarantee() == Guarantee::unordered)
-    return "(no promise)";
+CASE("a reader beside a waiting writer") {
+  if (guarantee() == Guarantee::exclusive || guarantee() == Guarantee::unordered) return;
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
   Holder reader(&lock, Holder::reads);
   reader.wait_until_inside();
@@ -58,12 +55,11 @@ std::string a_reader_beside_a_waiting_writer() {
   CHECK_RC(writers_hold_readers_back() ? EBUSY : 0, try_read_in_thread(&lock));
   reader.leave();
   writer.leave();
-  return "";
-}
+};
 
 // Readers and writers alternate: neither waits for more than one phase of the others.
-std::string phases() {
-  if (guarantee() != Guarantee::alternating) return "(not promised)";
+CASE("phases") {
+  if (guarantee() != Guarantee::alternating) return;
   for (const int kind : {PTHREAD_RWLOCK_PREFER_READER_NP, PTHREAD_RWLOCK_PREFER_WRITER_NP}) {
     pthread_rwlock_t lock;
     init(&lock, kind);
@@ -97,13 +93,11 @@ std::string phases() {
     }
     OK(pthread_rwlock_destroy(&lock));
   }
-  return "";
-}
+};
 
 // While a thread always reads, a writer acquires; while a thread always writes, a reader does.
-std::string no_starvation() {
-  if (guarantee() != Guarantee::alternating && guarantee() != Guarantee::fifo)
-    return "(not promised)";
+CASE("no starvation") {
+  if (guarantee() != Guarantee::alternating && guarantee() != Guarantee::fifo) return;
   for (const bool many_write : {false, true}) {
     pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
     std::atomic<bool> over{false};
@@ -131,7 +125,6 @@ std::string no_starvation() {
     check_free(&lock);
     OK(pthread_rwlock_destroy(&lock));
   }
-  return "";
-}
+};
 
 }  // namespace rwlocks
