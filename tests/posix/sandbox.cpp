@@ -179,6 +179,9 @@ void contend_before(int self) {
   contend(before, self);
 }
 
+// The first case: the others find a process that has locked.
+CASE("contention") { contend_in(lock_one, nothing); };
+
 CASE("before the first lock") {
   in_a_process([] { contend_in([](int) {}, restrict_all); });
 };
@@ -251,8 +254,6 @@ CASE("without a clock, within a filter") {
 char self[] = "/proc/self/exe";
 char use[] = "everything";
 char* const again[] = {self, use, nullptr};
-
-CASE("contention") { contend_in(lock_one, nothing); };
 
 // Also in a child, which uses a mutex that its parent holds.
 CASE(use) {

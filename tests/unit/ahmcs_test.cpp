@@ -11,61 +11,38 @@ namespace {
 
 using namespace testing_locks;
 
-class Ahmcs : public ::testing::Test {
+class Ahmcs : public lock_test {
  protected:
-  lockwright::ahmcs_lock<observed> lock_;
+  using lock_type = lockwright::ahmcs_lock<observed>;
+  lock_type lock_;
 
   void SetUp() override {
-    nodes_out = 0;
+    lock_test::SetUp();
     declared_nodes = 2;
-    my_node = 0;
-  }
-  void TearDown() override {
-    EXPECT_EQ(nodes_out.load(), 0);
-    declared_nodes = 1;
   }
 
   /// Returns the queue nodes that the caller uses to lock while another thread holds the lock until
   /// the caller waits. `behind` more threads queue after the caller, alternately on both nodes.
-  std::int64_t nodes_to_wait(std::size_t behind) {
-    std::atomic<bool> held{false};
-    std::atomic<bool> waiting{false};
-    test_thread holder{[&] {
-      lock_.lock();
-      held = true;
-      while (!waiting.load()) {
-        std::this_thread::yield();
-      }
-      lock_.unlock();
-    }};
-    while (!held.load()) {
-      std::this_thread::yield();
-    }
+  std::int64_t nodes_to_wait(std::uint32_t behind) {
+    holder<lock_type> first{lock_};
+    first.wait_until_inside();
     const std::int64_t before = nodes_out.load();
     operation_counts counts;
     my_counts = &counts;
     std::int64_t used = 0;
     test_thread helper{[&] {
-      while (counts.polls.load() == 0) {
-        std::this_thread::yield();
-      }
+      wait_until([&] { return counts.polls.load() != 0; });
       used = nodes_out.load() - before;
-      waiting = true;
+      first.leave();
     }};
     lock_.lock();
     my_counts = nullptr;
     helper.join();
-    test_threads others;
-    for (std::size_t i = 0; i < behind; ++i) {
-      others.push_back(std::make_unique<test_thread>(
-          [this] {
-            lock_.lock();
-            lock_.unlock();
-          },
-          static_cast<std::uint32_t>(i) % 2));
-      others.back()->wait_until_polling();
+    waiting_line others{lock_};
+    for (std::uint32_t i = 0; i < behind; ++i) {
+      others.add(i % 2);
     }
-    lock_.unlock();
+    others.admit();
     return used;
   }
 };
@@ -120,28 +97,12 @@ struct batch_of_five : observed {
 // their node up to the bound, then pass it to the other node.
 TEST_F(Ahmcs, keeps_to_a_node_for_a_batch) {
   lockwright::ahmcs_lock<batch_of_five> lock;
-  std::vector<std::uint32_t> admitted;
-  test_threads waiters;
-  const auto wait = [&](std::uint32_t node) {
-    waiters.push_back(std::make_unique<test_thread>(
-        [&, node] {
-          lock.lock();
-          admitted.push_back(node);
-          lock.unlock();
-        },
-        node));
-    waiters.back()->wait_until_polling();
-  };
+  waiting_line waiters{lock};
   lock.lock();
-  wait(0);
-  wait(1);
-  for (int i = 0; i < 7; ++i) {
-    wait(0);
+  for (const std::uint32_t node : {0, 1, 0, 0, 0, 0, 0, 0, 0, 1}) {
+    waiters.add(node);
   }
-  wait(1);
-  lock.unlock();
-  waiters.clear();
-  EXPECT_EQ(admitted, (std::vector<std::uint32_t>{0, 0, 0, 0, 0, 1, 1, 0, 0, 0}));
+  EXPECT_EQ(waiters.admit(), (std::vector<std::uint32_t>{0, 0, 0, 0, 0, 1, 1, 0, 0, 0}));
 }
 
 // Threads of both paths compete for the lock.

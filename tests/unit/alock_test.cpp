@@ -23,7 +23,7 @@ struct few_slots : observed {
 };
 
 template <class Env>
-class Alock : public ::testing::Test {
+class Alock : public lock_test {
  protected:
   lockwright::alock_ls_lock<Env> lock_;
 };
@@ -33,22 +33,13 @@ TYPED_TEST_SUITE(Alock, slot_counts);
 
 TYPED_TEST(Alock, more_waiters_than_slots) {
   for (int round = 0; round < 5; ++round) {
-    std::vector<int> order;
     this->lock_.lock();
-    test_threads waiters;
-    for (int i = 0; i < 8; ++i) {
-      waiters.push_back(std::make_unique<test_thread>([&, i] {
-        this->lock_.lock();
-        order.push_back(i);
-        this->lock_.unlock();
-      }));
-      waiters.back()->wait_until_polling();
+    waiting_line waiters{this->lock_};
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      waiters.add(0, i);
       EXPECT_FALSE(this->lock_.try_lock());
     }
-    this->lock_.unlock();
-    waiters.clear();
-    ASSERT_EQ(order.size(), 8u);
-    EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+    EXPECT_EQ(waiters.admit(), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
     ASSERT_TRUE(this->lock_.try_lock());
     this->lock_.unlock();
   }

@@ -23,9 +23,10 @@ struct counted_barriers : Env {
 using counted_lock = lockwright::biased_futex_lock<counted_barriers<counted>>;
 
 template <class L>
-class Biased : public ::testing::Test {
+class Biased : public lock_test {
  protected:
   void SetUp() override {
+    lock_test::SetUp();
     revocations = 0;
     bound = 100'000;
   }
@@ -134,9 +135,7 @@ TYPED_TEST(Biased, revocation_races_with_the_owner) {
     std::atomic<bool> owned{false};
     in_parallel(3, [&](int i) {
       if (i != 0) {
-        while (!owned.load()) {
-          std::this_thread::yield();
-        }
+        wait_until([&] { return owned.load(); });
       }
       for (int n = 0; n < 50; ++n) {
         lock.lock();

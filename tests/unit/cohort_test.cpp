@@ -47,33 +47,25 @@ constexpr lockwright::tunable three{.name = "three",
                                     .source = ""};
 
 template <class Local>
-class Cohort : public ::testing::Test {
+class Cohort : public lock_test {
  protected:
   lockwright::outside<observed, lockwright::cohort<observed, counted, Local, three>> lock_;
-  std::vector<std::uint32_t> admitted_;
+  waiting_line<decltype(lock_)> waiters_{lock_};
 
   void SetUp() override {
+    lock_test::SetUp();
     taken = released = 0;
     declared_nodes = 2;
-    nodes_out = 0;
-    my_node = 0;
-    bound = 1'000'000'000'000;
   }
   void TearDown() override {
-    declared_nodes = 1;
-    EXPECT_EQ(nodes_out.load(), 0);
+    lock_test::TearDown();
     EXPECT_EQ(taken.load(), released.load());
   }
 
-  void wait(test_threads& waiters, std::uint32_t node) {
-    waiters.push_back(std::make_unique<test_thread>(
-        [this, node] {
-          lock_.lock();
-          admitted_.push_back(node);
-          lock_.unlock();
-        },
-        node));
-    waiters.back()->wait_until_polling();
+  void wait(std::uint32_t node, int threads) {
+    for (int i = 0; i < threads; ++i) {
+      waiters_.add(node);
+    }
   }
 };
 
@@ -98,13 +90,9 @@ TYPED_TEST(Cohort, releases_the_global_lock_without_waiters) {
 // 11 admissions are two batches of four and one of three.
 TYPED_TEST(Cohort, takes_the_global_lock_once_a_batch) {
   this->lock_.lock();
-  test_threads waiters;
-  for (int i = 0; i < 10; ++i) {
-    this->wait(waiters, 0);
-  }
+  this->wait(0, 10);
   EXPECT_EQ(taken.load(), 1);
-  this->lock_.unlock();
-  waiters.clear();
+  this->waiters_.admit();
   EXPECT_EQ(taken.load(), 3);
 }
 
@@ -112,12 +100,8 @@ TYPED_TEST(Cohort, takes_the_global_lock_once_a_batch) {
 TYPED_TEST(Cohort, counts_each_batch_separately) {
   for (int round = 0; round < 3; ++round) {
     this->lock_.lock();
-    test_threads waiters;
-    for (int i = 0; i < 2; ++i) {
-      this->wait(waiters, 0);
-    }
-    this->lock_.unlock();
-    waiters.clear();
+    this->wait(0, 2);
+    this->waiters_.admit();
     EXPECT_EQ(taken.load(), round + 1);
   }
 }
@@ -125,16 +109,9 @@ TYPED_TEST(Cohort, counts_each_batch_separately) {
 // Seven and four waiters on two nodes: batches of four, the first one with the holder.
 TYPED_TEST(Cohort, nodes_alternate_by_batches) {
   this->lock_.lock();
-  test_threads waiters;
-  for (int i = 0; i < 4; ++i) {
-    this->wait(waiters, 1);
-  }
-  for (int i = 0; i < 7; ++i) {
-    this->wait(waiters, 0);
-  }
-  this->lock_.unlock();
-  waiters.clear();
-  EXPECT_EQ(this->admitted_, (std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0}));
+  this->wait(1, 4);
+  this->wait(0, 7);
+  EXPECT_EQ(this->waiters_.admit(), (std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0}));
   EXPECT_EQ(taken.load(), 3);
 }
 
@@ -143,11 +120,9 @@ TYPED_TEST(Cohort, a_refused_trylock_leaves_no_trace) {
   this->lock_.lock();
   test_thread{[&] { EXPECT_FALSE(this->lock_.try_lock()); }, 1}.join();
   EXPECT_EQ(taken.load(), 1);
-  test_threads waiters;
-  this->wait(waiters, 1);
+  this->wait(1, 1);
   EXPECT_EQ(taken.load(), 2) << "a thread of the other node waits at the global lock";
-  this->lock_.unlock();
-  waiters.clear();
+  this->waiters_.admit();
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The wrapper that restricts concurrency: when threads become active.
+#include <algorithm>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -25,7 +26,7 @@ struct no_exclusion {
   void unlock() {}
 };
 
-constexpr std::uint64_t for_ever = 1'000'000'000'000;
+constexpr std::uint64_t never = 1'000'000'000'000;
 constexpr int period = 5;
 
 template <std::uint64_t Patience>
@@ -46,65 +47,28 @@ template <std::uint64_t Patience>
 using restricted =
     lockwright::outside<settings<Patience>, lockwright::gcr<settings<Patience>, no_exclusion>>;
 
-/// A thread that locks, and unlocks when it is destroyed.
-template <class L>
-class holder {
- public:
-  holder(L& lock, std::atomic<int>& inside)
-      : thread_{[this, &lock, &inside] {
-          lock.lock();
-          ++inside;
-          in_ = true;
-          while (!leave_) {
-            std::this_thread::yield();
-          }
-          lock.unlock();
-          --inside;
-        }} {}
-  ~holder() {
-    leave_ = true;
-    thread_.join();
-  }
-
-  void wait_until_inside() const {
-    while (!in_) {
-      std::this_thread::yield();
-    }
-  }
-  void wait_until_polling() const { thread_.wait_until_polling(); }
-  [[nodiscard]] bool in() const { return in_; }
-
- private:
-  std::atomic<bool> leave_{false};
-  std::atomic<bool> in_{false};
-  test_thread thread_;
-};
-
-class Gcr : public ::testing::Test {
+class Gcr : public lock_test {
  protected:
   void SetUp() override {
-    nodes_out = 0;
+    lock_test::SetUp();
     bound = 0;
   }
-  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0); }
-
-  std::atomic<int> inside{0};
 };
 
 TEST_F(Gcr, two_are_active_and_the_others_wait) {
-  using lock_type = restricted<for_ever>;
+  using lock_type = restricted<never>;
   lock_type lock;
   std::vector<std::unique_ptr<holder<lock_type>>> holders;
   for (int i = 0; i < 8; ++i) {
-    holders.push_back(std::make_unique<holder<lock_type>>(lock, inside));
+    holders.push_back(std::make_unique<holder<lock_type>>(lock));
     if (i < 2) {
       holders.back()->wait_until_inside();
     } else {
-      holders.back()->wait_until_polling();
+      holders.back()->thread().wait_until_polling();
     }
   }
   std::this_thread::sleep_for(std::chrono::milliseconds{20});
-  EXPECT_EQ(inside.load(), 2);
+  EXPECT_EQ(std::ranges::count_if(holders, [](const auto& each) { return each->in(); }), 2);
   // When the active threads leave, the passive ones enter one after the other, in FIFO order.
   for (auto& thread : holders) {
     thread->wait_until_inside();
@@ -113,12 +77,12 @@ TEST_F(Gcr, two_are_active_and_the_others_wait) {
 }
 
 TEST_F(Gcr, an_active_thread_that_leaves_admits_an_arrival_only) {
-  using lock_type = restricted<for_ever>;
+  using lock_type = restricted<never>;
   lock_type lock;
   lock.lock();
   lock.lock();
-  holder<lock_type> passive{lock, inside};
-  passive.wait_until_polling();
+  holder<lock_type> passive{lock};
+  passive.thread().wait_until_polling();
   lock.unlock();
   std::this_thread::sleep_for(std::chrono::milliseconds{10});
   EXPECT_FALSE(passive.in()) << "one active thread is enough to keep the lock busy";
@@ -129,13 +93,13 @@ TEST_F(Gcr, an_active_thread_that_leaves_admits_an_arrival_only) {
 }
 
 TEST_F(Gcr, promotes_after_a_number_of_acquisitions) {
-  using lock_type = restricted<for_ever>;
+  using lock_type = restricted<never>;
   lock_type lock;
   lock.lock();
   lock.lock();
   std::unique_ptr<holder<lock_type>> last;  // unlocks after the passive thread
-  holder<lock_type> passive{lock, inside};
-  passive.wait_until_polling();
+  holder<lock_type> passive{lock};
+  passive.thread().wait_until_polling();
   for (int i = 0; i < period - 1; ++i) {
     lock.unlock();
     lock.lock();
@@ -144,7 +108,7 @@ TEST_F(Gcr, promotes_after_a_number_of_acquisitions) {
   EXPECT_FALSE(passive.in());
   lock.unlock();
   // In another thread, for it has to wait if the passive thread is faster.
-  last = std::make_unique<holder<lock_type>>(lock, inside);
+  last = std::make_unique<holder<lock_type>>(lock);
   passive.wait_until_inside();
   lock.unlock();
 }
@@ -154,20 +118,20 @@ TEST_F(Gcr, the_first_passive_thread_becomes_active_after_its_patience) {
   lock_type lock;
   lock.lock();
   lock.lock();
-  holder<lock_type> passive{lock, inside};
+  holder<lock_type> passive{lock};
   passive.wait_until_inside();
   lock.unlock();
   lock.unlock();
 }
 
 TEST_F(Gcr, a_trylock_uses_the_inner_lock_only) {
-  using lock_type = restricted<for_ever>;
+  using lock_type = restricted<never>;
   lock_type lock;
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(lock.try_lock());
   }
-  holder<lock_type> passive{lock, inside};
-  passive.wait_until_polling();
+  holder<lock_type> passive{lock};
+  passive.thread().wait_until_polling();
   for (int i = 0; i < 4; ++i) {
     lock.unlock();
   }

@@ -54,16 +54,15 @@ using lock_type = lockwright::glk<staged>;
 
 enum class part : std::uint8_t { ticket, queue, mutex };
 
-class Glk : public ::testing::Test {
+class Glk : public lock_test {
  protected:
   void SetUp() override {
-    nodes_out = 0;
+    lock_test::SetUp();
     threads_to_run = 1;
     for (std::uint32_t i = 0; i < 2 * calm; ++i) {
       lockwright::crowding<staged>::is_crowded();
     }
   }
-  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
 
   /// Returns the lock in use for the next holder, behind which another thread waits.
   part in_use() {
@@ -108,9 +107,7 @@ class Glk : public ::testing::Test {
           return counts[i]->polls.load() >= polls[i] + 4 ||
                  counts[i]->sleeps.load() > sleeps_at_arrival[i].load();
         };
-        while (i != self && !stop && !waits()) {
-          std::this_thread::sleep_for(std::chrono::microseconds{20});
-        }
+        wait_until([&] { return i == self || stop || waits(); });
       }
     };
     in_parallel(static_cast<int>(threads), [&](int number) {
@@ -118,9 +115,7 @@ class Glk : public ::testing::Test {
       counts[i] = my_counts;
       sleeps_at_arrival[i] = away;
       ++present;
-      while (present.load() != threads) {
-        std::this_thread::yield();
-      }
+      wait_until([&] { return present.load() == threads; });
       while (!stop) {
         sleeps_at_arrival[i] = my_counts->sleeps.load();
         lock.lock();
@@ -213,9 +208,7 @@ TEST_F(Glk, a_waiter_yields_while_the_machine_is_crowded) {
       held.unlock();
     }};
     const int before = load_readings;
-    while (load_readings < before + 2) {
-      std::this_thread::yield();
-    }
+    wait_until([&] { return load_readings >= before + 2; });
     held.unlock();
     waiter.join();
     EXPECT_EQ(yielded.load() > 0, load == 100);

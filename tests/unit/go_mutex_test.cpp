@@ -24,10 +24,10 @@ struct staged : observed {
     while (word.load() == expected) {
       native::wait(word, expected);
     }
-    for (int left = passes; left == 0 || !passes.compare_exchange_strong(left, left - 1);
-         left = passes) {
-      std::this_thread::sleep_for(std::chrono::microseconds{20});
-    }
+    testing_locks::wait_until([] {
+      int left = passes;
+      return left != 0 && passes.compare_exchange_strong(left, left - 1);
+    });
   }
 
   template <const lockwright::tunable& What>
@@ -38,63 +38,29 @@ struct staged : observed {
 
 using lock_type = lockwright::go_mutex<staged>;
 
-class GoMutex : public ::testing::Test {
+class GoMutex : public lock_test {
  protected:
-  /// A thread that locks, and unlocks on request.
-  class holder {
-   public:
-    explicit holder(lock_type& lock)
-        : thread_{[this, &lock] {
-            lock.lock();
-            in_ = true;
-            while (!leave_) {
-              std::this_thread::yield();
-            }
-            lock.unlock();
-          }} {}
-    ~holder() { leave(); }
-    holder(const holder&) = delete;
-    holder& operator=(const holder&) = delete;
-
-    void leave() {
-      leave_ = true;
-      thread_.join();
-    }
-    void wait_until_inside() const {
-      while (!in_) {
-        std::this_thread::yield();
-      }
-    }
-    [[nodiscard]] bool in() const { return in_; }
-
-   private:
-    std::atomic<bool> leave_{false};
-    std::atomic<bool> in_{false};
-    test_thread thread_;
-  };
+  using holding = holder<lock_type>;
 
   void SetUp() override {
-    nodes_out = 0;
+    lock_test::SetUp();
     passes = 0;
     clock_now = 0;
-    futex_waits = 0;
   }
   void TearDown() override {
     EXPECT_EQ(passes.load(), 0) << "fewer threads were woken than expected";
-    EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost";
+    lock_test::TearDown();
   }
 
   /// Starts a thread that locks; returns it when it sleeps.
-  std::unique_ptr<holder> sleeper() {
-    auto thread = std::make_unique<holder>(lock);
+  std::unique_ptr<holding> sleeper() {
+    auto thread = std::make_unique<holding>(lock);
     wait_until_slept(++sleeps);
     return thread;
   }
 
   static void wait_until_slept(std::uint64_t times) {
-    while (futex_waits.load() != times) {
-      std::this_thread::yield();
-    }
+    wait_until([times] { return futex_waits.load() == times; });
   }
 
   /// Called by the holder: wakes the first sleeper, acquires the lock before it, and returns when

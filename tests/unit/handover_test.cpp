@@ -8,7 +8,7 @@ using namespace testing_locks;
 using namespace std::chrono_literals;
 
 template <class Row>
-class Handover : public ::testing::Test {
+class Handover : public lock_test {
  protected:
   using lock_type = typename Row::template lock<observed>;
   static constexpr auto policy = lock_type::traits.waiting;
@@ -35,11 +35,6 @@ class Handover : public ::testing::Test {
 
   /// How a queued thread waits: polling forever, or asleep as soon as possible.
   enum waits : bool { polling, asleep };
-
-  void SetUp() override {
-    futex_waits = futex_wakes = 0;
-    declared_nodes = 1;  // the first waiter of another node may poll
-  }
 
   test_threads queue(lock_type& l, int count, waits how) {
     test_threads waiters;

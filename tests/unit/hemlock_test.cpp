@@ -12,11 +12,7 @@ using namespace std::chrono_literals;
 using observed_lock = lockwright::hemlock<observed>;
 using perturbed_lock = lockwright::hemlock<perturbed>;
 
-class Hemlock : public ::testing::Test {
- protected:
-  void SetUp() override { nodes_out = 0; }
-  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
-};
+class Hemlock : public lock_test {};
 
 // A thread waits for a lock that it holds itself, as with a semaphore, with others before it.
 TEST_F(Hemlock, waits_for_its_own_lock) {
@@ -27,22 +23,14 @@ TEST_F(Hemlock, waits_for_its_own_lock) {
     test_thread twice{[&] {
       lock.lock();
       locked = true;
-      while (admitted.load() != -others) {
-        std::this_thread::yield();
-      }
+      wait_until([&] { return admitted.load() == -others; });
       lock.lock();
       ++admitted;
     }};
-    while (!locked.load()) {
-      std::this_thread::yield();
-    }
-    test_threads waiters;
+    wait_until([&] { return locked.load(); });
+    waiting_line waiters{lock};
     for (int i = 0; i < others; ++i) {
-      waiters.push_back(std::make_unique<test_thread>([&] {
-        lock.lock();
-        lock.unlock();
-      }));
-      waiters.back()->wait_until_polling();
+      waiters.add(0);
       --admitted;
     }
     twice.wait_until_polling();

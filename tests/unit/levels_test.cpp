@@ -11,16 +11,11 @@ namespace {
 using namespace testing_locks;
 using lock_type = lockwright::clof_lock<observed>;
 
-class Levels : public ::testing::Test {
+class Levels : public lock_test {
  protected:
   void SetUp() override {
-    declared_nodes = 2;
-    declared_caches = 2;
-    nodes_out = 0;
-  }
-  void TearDown() override {
-    declared_nodes = declared_caches = 1;
-    EXPECT_EQ(nodes_out.load(), 0);
+    lock_test::SetUp();
+    declared_nodes = declared_caches = 2;
   }
 
   /// Queues a thread in a group of level 0, and returns when it waits.

@@ -16,16 +16,15 @@ constexpr bool thread_sanitizer = false;
 #endif
 
 template <class Row>
-class Lifetime : public ::testing::Test {
+class Lifetime : public lock_test {
  protected:
   using lock_type = typename Row::template lock<observed>;
 
   void SetUp() override {
-    nodes_out = 0;
+    lock_test::SetUp();
     bound = 100'000;
     declared_nodes = nodes_of_this_run();
   }
-  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
 };
 TYPED_TEST_SUITE(Lifetime, all_rows, row_name);
 
@@ -65,17 +64,11 @@ TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
   typename TestFixture::lock_type private_lock;
   constexpr std::size_t repetitions = 40;
   constexpr std::size_t rounds = 250;
-  // A thread that has to wait sleeps: on a busy machine each yield would cost time slices.
-  const auto wait_until = [](const slot& current, bool full) {
-    while (current.full.load() != full) {
-      std::this_thread::sleep_for(std::chrono::microseconds{20});
-    }
-  };
   for (std::size_t repetition = 0; repetition < repetitions; ++repetition) {
     test_thread locker{[&] {
       for (std::size_t i = 0; i < rounds; ++i) {
         slot& current = handed_over[i % handed_over.size()];
-        wait_until(current, false);
+        wait_until([&] { return !current.full.load(); });
         current.lock.lock();
         current.full = true;
       }
@@ -83,7 +76,7 @@ TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
     test_thread unlocker{[&] {
       for (std::size_t i = 0; i < rounds; ++i) {
         slot& current = handed_over[i % handed_over.size()];
-        wait_until(current, true);
+        wait_until([&] { return current.full.load(); });
         current.lock.unlock();
         current.full = false;
       }
@@ -95,27 +88,6 @@ TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
   EXPECT_EQ(nodes_out.load(), 0);
   // Each of three live threads may cache 32, the slots 16, and one batch may be in transfer.
   EXPECT_LE(addresses.size(), 256u);
-}
-
-// The last of two users frees the lock as soon as it can take it.
-TYPED_TEST(Lifetime, destroyed_by_the_last_user) {
-  using L = typename TypeParam::template lock<perturbed>;
-  struct object {
-    L lock;
-    int users = 2;
-  };
-  const budget time{100ms};
-  for (int round = 0; round < 2'000 && !time.spent(); ++round) {
-    auto* shared = new object;
-    in_parallel(2, [&](int) {
-      shared->lock.lock();
-      const int left = --shared->users;
-      shared->lock.unlock();
-      if (left == 0) {
-        delete shared;
-      }
-    });
-  }
 }
 
 }  // namespace

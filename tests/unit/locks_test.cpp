@@ -12,18 +12,16 @@ using namespace std::chrono_literals;
 using lockwright::arrival;
 
 template <class Row>
-class Locks : public ::testing::Test {
+class Locks : public lock_test {
  protected:
   using native_lock = typename Row::template lock<lockwright::native>;
   using lock_type = typename Row::template lock<observed>;
 
   void SetUp() override {
-    nodes_out = 0;
-    futex_waits = futex_wakes = polls = 0;
+    lock_test::SetUp();
     bound = 100'000;
     declared_nodes = nodes_of_this_run();
   }
-  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
 };
 TYPED_TEST_SUITE(Locks, all_rows, row_name);
 
@@ -82,31 +80,6 @@ TYPED_TEST(Locks, constant_initialisation) {
   lock.unlock();
 }
 
-TYPED_TEST(Locks, standard_guards) {
-  typename TestFixture::lock_type a;
-  typename TestFixture::lock_type b;
-  {
-    const std::lock_guard guard{a};
-    EXPECT_TRUE(is_held(a));
-  }
-  EXPECT_FALSE(is_held(a));
-  {
-    std::unique_lock guard{a, std::try_to_lock};
-    ASSERT_TRUE(guard.owns_lock());
-    const std::unique_lock refused{a, std::try_to_lock};
-    EXPECT_FALSE(refused.owns_lock());
-    guard.unlock();
-    EXPECT_FALSE(is_held(a));
-    guard.lock();
-    EXPECT_TRUE(is_held(a));
-  }
-  {
-    const std::scoped_lock both{a, b};
-    EXPECT_TRUE(is_held(a) && is_held(b));
-  }
-  EXPECT_FALSE(is_held(a) || is_held(b));
-}
-
 // std::scoped_lock backs off by trylock: opposite orders must not deadlock.
 TYPED_TEST(Locks, opposite_orders) {
   typename TestFixture::lock_type a;
@@ -160,11 +133,8 @@ TYPED_TEST(Locks, trylock) {
 TYPED_TEST(Locks, trylock_never_waits) {
   typename TestFixture::lock_type lock;
   lock.lock();
-  test_thread waiter{[&] {
-    lock.lock();
-    lock.unlock();
-  }};
-  waiter.wait_until_polling();
+  waiting_line waiter{lock};
+  waiter.add(0);
   std::uint64_t steps = 1;
   test_thread{[&] {
     operation_counts counts;
@@ -175,29 +145,21 @@ TYPED_TEST(Locks, trylock_never_waits) {
     steps = counts.polls.load();
   }}.join();
   EXPECT_EQ(steps, 0u);
-  lock.unlock();
+  waiter.admit();
 }
 
 // Trylocks by the holder and by other threads: each queued thread still acquires, once.
 TYPED_TEST(Locks, trylock_leaves_the_queue_unchanged) {
   typename TestFixture::lock_type lock;
-  int admitted = 0;
   lock.lock();
-  test_threads waiters;
+  waiting_line waiters{lock};
   for (int i = 0; i < 4; ++i) {
-    waiters.push_back(std::make_unique<test_thread>([&] {
-      lock.lock();
-      ++admitted;
-      lock.unlock();
-    }));
-    waiters.back()->wait_until_polling();
+    waiters.add(next_node());
     EXPECT_FALSE(lock.try_lock());
     EXPECT_TRUE(is_held(lock));
   }
-  EXPECT_EQ(admitted, 0);
-  lock.unlock();
-  waiters.clear();
-  EXPECT_EQ(admitted, 4);
+  EXPECT_TRUE(waiters.admitted().empty());
+  EXPECT_EQ(waiters.admit().size(), 4u);
   EXPECT_FALSE(is_held(lock));
 }
 

@@ -51,9 +51,7 @@ TEST(TimePublished, skips_a_waiter_that_does_not_run) {
   }};
   first.wait_until_polling();
   first_runs = false;
-  while (!stopped.load()) {
-    std::this_thread::sleep_for(1ms);
-  }
+  wait_until([] { return stopped.load(); });
   std::this_thread::sleep_for(200ms);
   test_thread second{[&] {
     lock.lock();

@@ -23,66 +23,17 @@ namespace testing_locks {
 struct counted : observed {
   static inline std::uint64_t updates = 0;
 
-  // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method): that is the purpose
-  template <class T>
-  struct atomic : std::atomic<T> {
-    using base = std::atomic<T>;
-    constexpr atomic() = default;
-    constexpr atomic(T value) : base(value) {}
-
+  struct count {
     // On x86-64 a sequentially consistent store is an exchange.
-    void store(T value, std::memory_order order) {
-      updates += order == std::memory_order_seq_cst ? 1 : 0;
-      base::store(value, order);
+    count(access kind, std::memory_order order) {
+      updates +=
+          kind == access::update || (kind == access::store && order == std::memory_order_seq_cst)
+              ? 1
+              : 0;
     }
-    T exchange(T value, std::memory_order order) {
-      ++updates;
-      return base::exchange(value, order);
-    }
-    bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
-                                 std::memory_order failure) {
-      ++updates;
-      return base::compare_exchange_strong(expected, desired, success, failure);
-    }
-    bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
-                               std::memory_order failure) {
-      return compare_exchange_strong(expected, desired, success, failure);
-    }
-    template <class N>
-    T fetch_add(N value, std::memory_order order) {
-      ++updates;
-      return base::fetch_add(static_cast<typename base::difference_type>(value), order);
-    }
-    template <class N>
-    T fetch_sub(N value, std::memory_order order) {
-      ++updates;
-      return base::fetch_sub(static_cast<typename base::difference_type>(value), order);
-    }
-    T fetch_and(T value, std::memory_order order) {
-      ++updates;
-      return base::fetch_and(value, order);
-    }
-    T fetch_or(T value, std::memory_order order) {
-      ++updates;
-      return base::fetch_or(value, order);
-    }
-    T fetch_xor(T value, std::memory_order order) {
-      ++updates;
-      return base::fetch_xor(value, order);
-    }
-    // These would not be counted.
-    T operator=(T) = delete;
-    T operator++() = delete;
-    T operator++(int) = delete;
-    T operator--() = delete;
-    T operator--(int) = delete;
-    T operator+=(T) = delete;
-    T operator-=(T) = delete;
-    T operator&=(T) = delete;
-    T operator|=(T) = delete;
-    T operator^=(T) = delete;
   };
-  // NOLINTEND(bugprone-derived-method-shadowing-base-method)
+  template <class T>
+  using atomic = watched_atomic<T, count>;
 
   static bool draw_if_served(observed::atomic<std::uint32_t>& grant,
                              observed::atomic<std::uint32_t>& request, std::uint32_t next) {
@@ -124,27 +75,18 @@ uncontended_path measure_path() {
 
 /// Returns the order of admission of threads that arrived one after the other, on rotating nodes.
 template <class L>
-std::vector<int> order_of_admission(std::uint64_t spinning, std::uint32_t nodes) {
-  constexpr int count = 12;
+std::vector<std::uint32_t> order_of_admission(std::uint64_t spinning, std::uint32_t nodes) {
+  constexpr std::uint32_t count = 12;
   bound = spinning;
   declared_nodes = nodes;
   L lock;
-  std::vector<int> order;
   lock.lock();
-  test_threads waiters;
-  for (int i = 0; i < count; ++i) {
-    waiters.push_back(std::make_unique<test_thread>(
-        [&, i] {
-          const std::lock_guard guard{lock};
-          order.push_back(i);
-        },
-        static_cast<std::uint32_t>(i) % nodes));
-    waiters.back()->wait_until_polling();
+  waiting_line waiters{lock};
+  for (std::uint32_t i = 0; i < count; ++i) {
+    waiters.add(i % nodes, i);
   }
-  lock.unlock();
-  waiters.clear();
-  EXPECT_EQ(order.size(), std::size_t{count});
-  return order;
+  EXPECT_EQ(waiters.admit().size(), count);
+  return waiters.admitted();
 }
 
 /// The processor time of a thread, for others to read.
@@ -157,9 +99,7 @@ class processor_clock {
     running_ = true;
   }
   void await_start() const {
-    while (!running_.load()) {
-      std::this_thread::sleep_for(std::chrono::microseconds{100});
-    }
+    wait_until([this] { return running_.load(); });
   }
   [[nodiscard]] std::chrono::nanoseconds used() const { return now() - started_; }
 

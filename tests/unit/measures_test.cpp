@@ -16,9 +16,7 @@ using namespace std::chrono_literals;
 TEST(Measures, detect_a_spinning_waiter) {
   hold_while_others_wait<lockwright::mcs_spin_lock<lockwright::native>>([](const auto& clocks) {
     for (const processor_clock& waiter : clocks) {
-      while (waiter.used() < spinning_time) {
-        std::this_thread::sleep_for(1ms);
-      }
+      wait_until([&] { return waiter.used() >= spinning_time; });
     }
   });
 }
@@ -26,7 +24,8 @@ TEST(Measures, detect_a_spinning_waiter) {
 // Twelve threads, admitted last come, first served, or on three nodes grouped by node.
 TEST(Measures, detect_another_order_than_that_of_arrival) {
   const auto for_ever = std::uint64_t{1'000'000'000'000};
-  std::vector<int> order = order_of_admission<lockwright::lifo_cr_lock<observed>>(for_ever, 1);
+  std::vector<std::uint32_t> order =
+      order_of_admission<lockwright::lifo_cr_lock<observed>>(for_ever, 1);
   EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));
   order = order_of_admission<lockwright::hmcs_lock<observed>>(for_ever, 3);
   EXPECT_FALSE(std::is_sorted(order.begin(), order.end()));

@@ -10,7 +10,6 @@
 namespace {
 
 using namespace testing_locks;
-using namespace std::chrono_literals;
 using lockwright::doubling_oracle;
 using lockwright::mutable_window;
 
@@ -77,14 +76,14 @@ struct scripted {
   }
 };
 
-class Window : public ::testing::Test {
+class Window : public lock_test {
  protected:
   using lock_type = mutable_window<large_machine, scripted>;
 
   void SetUp() override {
+    lock_test::SetUp();
     script.clear();
     calls = 0;
-    futex_waits = futex_wakes = 0;
   }
 
   /// Starts waiters, each of which holds the lock until release_one().
@@ -98,9 +97,7 @@ class Window : public ::testing::Test {
       all.push_back(std::make_unique<test_thread>([&lock, this] {
         lock.lock();
         ++inside_;
-        while (gate_.load() == 0) {
-          std::this_thread::sleep_for(20us);
-        }
+        wait_until([this] { return gate_.load() != 0; });
         --gate_;
         lock.unlock();
         ++left_;
@@ -111,17 +108,13 @@ class Window : public ::testing::Test {
   }
 
   void await_inside(int count) const {
-    while (inside_.load() < count) {
-      std::this_thread::sleep_for(20us);
-    }
+    wait_until([&] { return inside_.load() >= count; });
   }
   /// Returns when the holder has unlocked, and so made its wakes.
   void release_one() {
     const int before = left_.load();
     ++gate_;
-    while (left_.load() == before) {
-      std::this_thread::sleep_for(20us);
-    }
+    wait_until([&] { return left_.load() != before; });
   }
 
   std::atomic<int> inside_{0};

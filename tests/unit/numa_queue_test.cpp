@@ -98,17 +98,12 @@ std::vector<admission> admit(const std::vector<std::uint32_t>& nodes) {
   return admitted;
 }
 
-class NumaQueue : public ::testing::Test {
+class NumaQueue : public lock_test {
  protected:
   void SetUp() override {
+    lock_test::SetUp();
     declared_nodes = 3;
-    bound = 1'000'000'000'000;
-    nodes_out = 0;
     chance_calls = 0;
-  }
-  void TearDown() override {
-    declared_nodes = 1;
-    EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost";
   }
 };
 
@@ -145,9 +140,7 @@ TEST_F(NumaQueue, cna_queues_arrivals_behind_those_set_aside) {
           lock.lock();
           admitted.push_back(id);
           // 1 and 2 are set aside when 0 has the lock, and 3 finds the main queue empty.
-          while (id == 0 && !all_arrived.load()) {
-            std::this_thread::yield();
-          }
+          wait_until([&] { return id != 0 || all_arrived.load(); });
           lock.unlock();
         },
         node));
@@ -177,21 +170,11 @@ TEST_F(NumaQueue, fissile_sets_other_nodes_aside) {
 TEST_F(NumaQueue, fissile_is_handed_to_an_impatient_waiter) {
   for (int round = 0; round < 50; ++round) {
     lockwright::fissile<bounded> lock;
-    std::atomic<bool> tried{false};
     lock.lock();
-    test_thread waiter{[&] {
-      lock.lock();
-      while (!tried.load()) {
-        std::this_thread::yield();
-      }
-      lock.unlock();
-    }};
-    while (waiter.polls() < bounded::patience + 2) {
-      std::this_thread::yield();
-    }
+    holder waiter{lock};
+    wait_until([&] { return waiter.thread().polls() >= bounded::patience + 2; });
     lock.unlock();
     const bool stolen = lock.try_lock();
-    tried = true;
     if (stolen) {
       lock.unlock();
     }
@@ -223,13 +206,11 @@ TYPED_TEST(Shuffled, can_be_tried_again_after_a_queue) {
   TypeParam lock;
   for (int round = 0; round < 20; ++round) {
     lock.lock();
-    test_threads waiters;
+    waiting_line waiters{lock};
     for (int i = 0; i < 3; ++i) {
-      waiters.push_back(std::make_unique<test_thread>([&] { const std::lock_guard guard{lock}; }));
-      waiters.back()->wait_until_polling();
+      waiters.add(next_node());
     }
-    lock.unlock();
-    waiters.clear();
+    waiters.admit();
     ASSERT_TRUE(lock.try_lock());
     lock.unlock();
   }

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "../support/sleeps.hpp"
 #include "lockwright/env/native.hpp"
 #include "lockwright/parts/wait.hpp"
@@ -66,6 +68,15 @@ inline std::uint32_t next_node() {
 /// All addresses of queue nodes so far.
 inline std::mutex addresses_guard;
 inline std::set<void*> addresses;
+
+/// Returns once the predicate holds. Sleeps meanwhile: on a busy machine each yield would cost time
+/// slices.
+template <class Predicate>
+void wait_until(Predicate predicate) {
+  while (!predicate()) {
+    std::this_thread::sleep_for(std::chrono::microseconds{20});
+  }
+}
 
 inline void note_poll() {
   polls.fetch_add(1, std::memory_order_relaxed);
@@ -179,50 +190,89 @@ inline void yield_at_random() {
   }
 }
 
+enum class access : std::uint8_t { load, store, update };
+
+/// An atomic variable, each operation of which happens during the life of an `Around`, which is
+/// constructed with its kind and order.
+// NOLINTBEGIN(bugprone-derived-method-shadowing-base-method): that is the purpose
+template <class T, class Around>
+struct watched_atomic : std::atomic<T> {
+  using base = std::atomic<T>;
+  using order_t = std::memory_order;
+  constexpr watched_atomic() = default;
+  constexpr watched_atomic(T value) : base(value) {}
+
+  T load(order_t order = order_t::seq_cst) const {
+    const Around around{access::load, order};
+    return base::load(order);
+  }
+  void store(T value, order_t order = order_t::seq_cst) {
+    const Around around{access::store, order};
+    base::store(value, order);
+  }
+  T exchange(T value, order_t order = order_t::seq_cst) {
+    const Around around{access::update, order};
+    return base::exchange(value, order);
+  }
+  bool compare_exchange_strong(T& expected, T desired, order_t success, order_t failure) {
+    const Around around{access::update, success};
+    return base::compare_exchange_strong(expected, desired, success, failure);
+  }
+  bool compare_exchange_weak(T& expected, T desired, order_t success, order_t failure) {
+    return compare_exchange_strong(expected, desired, success, failure);
+  }
+  template <class N>
+  T fetch_add(N value, order_t order = order_t::seq_cst) {
+    const Around around{access::update, order};
+    return base::fetch_add(static_cast<typename base::difference_type>(value), order);
+  }
+  template <class N>
+  T fetch_sub(N value, order_t order = order_t::seq_cst) {
+    const Around around{access::update, order};
+    return base::fetch_sub(static_cast<typename base::difference_type>(value), order);
+  }
+  T fetch_and(T value, order_t order = order_t::seq_cst) {
+    const Around around{access::update, order};
+    return base::fetch_and(value, order);
+  }
+  T fetch_or(T value, order_t order = order_t::seq_cst) {
+    const Around around{access::update, order};
+    return base::fetch_or(value, order);
+  }
+  T fetch_xor(T value, order_t order = order_t::seq_cst) {
+    const Around around{access::update, order};
+    return base::fetch_xor(value, order);
+  }
+  // These would not be watched.
+  T operator=(T) = delete;
+  T operator++() = delete;
+  T operator++(int) = delete;
+  T operator--() = delete;
+  T operator--(int) = delete;
+  T operator+=(T) = delete;
+  T operator-=(T) = delete;
+  T operator&=(T) = delete;
+  T operator|=(T) = delete;
+  T operator^=(T) = delete;
+};
+// NOLINTEND(bugprone-derived-method-shadowing-base-method)
+
 /// The observed environment, with random delays around every atomic operation, so that other
 /// threads run between any two steps of an algorithm.
 struct perturbed : observed {
-  // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method): that is the purpose
-  template <class T>
-  struct atomic : std::atomic<T> {
-    using base = std::atomic<T>;
-    constexpr atomic() = default;
-    constexpr atomic(T value) : base(value) {}
-
-    T load(std::memory_order order = std::memory_order_seq_cst) const {
-      yield_at_random();
-      return base::load(order);
+  struct delays {
+    delays(access kind, std::memory_order) : loads{kind == access::load} { yield_at_random(); }
+    delays(const delays&) = delete;
+    delays& operator=(const delays&) = delete;
+    ~delays() {
+      if (!loads) {
+        yield_at_random();
+      }
     }
-    void store(T value, std::memory_order order = std::memory_order_seq_cst) {
-      yield_at_random();
-      base::store(value, order);
-      yield_at_random();
-    }
-    T exchange(T value, std::memory_order order = std::memory_order_seq_cst) {
-      yield_at_random();
-      T before = base::exchange(value, order);
-      yield_at_random();
-      return before;
-    }
-    T fetch_add(T value, std::memory_order order = std::memory_order_seq_cst) {
-      yield_at_random();
-      T before = base::fetch_add(value, order);
-      yield_at_random();
-      return before;
-    }
-    bool compare_exchange_strong(T& expected, T desired, std::memory_order success,
-                                 std::memory_order failure) {
-      yield_at_random();
-      bool done = base::compare_exchange_strong(expected, desired, success, failure);
-      yield_at_random();
-      return done;
-    }
-    bool compare_exchange_weak(T& expected, T desired, std::memory_order success,
-                               std::memory_order failure) {
-      return compare_exchange_strong(expected, desired, success, failure);
-    }
+    bool loads;
   };
-  // NOLINTEND(bugprone-derived-method-shadowing-base-method)
+  template <class T>
+  using atomic = watched_atomic<T, delays>;
 };
 
 /// A thread of a test, on a declared NUMA node.
@@ -250,14 +300,14 @@ class test_thread {
   }
 
   /// Returns when the thread polls for the lock, and so is in the queue.
-  void wait_until_polling() const { await(counts_.polls); }
+  void wait_until_polling() const {
+    wait_until([this] { return polls() != 0; });
+  }
 
   /// Returns when the thread sleeps, which it has announced to the lock before.
   void wait_until_asleep() const {
-    await(counts_.sleeps);
-    while (!check::sleeps(counts_.thread.load())) {
-      std::this_thread::sleep_for(std::chrono::microseconds{20});
-    }
+    wait_until([this] { return has_slept(); });
+    wait_until([this] { return check::sleeps(counts_.thread.load()); });
   }
 
   [[nodiscard]] std::uint64_t polls() const { return counts_.polls.load(); }
@@ -265,17 +315,94 @@ class test_thread {
   [[nodiscard]] bool has_slept() const { return counts_.sleeps.load() != 0; }
 
  private:
-  static void await(const std::atomic<std::uint64_t>& count) {
-    while (count.load() == 0) {
-      std::this_thread::sleep_for(std::chrono::microseconds{20});
-    }
-  }
-
   operation_counts counts_;
   std::thread thread_;
 };
 
 using test_threads = std::vector<std::unique_ptr<test_thread>>;
+
+/// Threads that queue for a held lock one after the other. Each records a number when it is admitted.
+template <class L>
+class waiting_line {
+ public:
+  explicit waiting_line(L& lock) : lock_{lock} {}
+
+  /// Returns when the thread waits. node: the declared NUMA node of the thread.
+  void add(std::uint32_t node, std::uint32_t number) {
+    all_.push_back(std::make_unique<test_thread>(
+        [this, number] {
+          const std::lock_guard guard{lock_};
+          admitted_.push_back(number);
+        },
+        node));
+    all_.back()->wait_until_polling();
+  }
+  void add(std::uint32_t node) { add(node, node); }
+
+  /// Called by the holder: unlocks, and returns the numbers in the order of admission.
+  const std::vector<std::uint32_t>& admit() {
+    lock_.unlock();
+    all_.clear();
+    return admitted_;
+  }
+  /// Called by the holder, which may have acquired the lock since.
+  [[nodiscard]] const std::vector<std::uint32_t>& admitted() const { return admitted_; }
+
+ private:
+  L& lock_;
+  std::vector<std::uint32_t> admitted_;
+  test_threads all_;
+};
+
+/// A thread that locks, and unlocks when it is asked to leave or destroyed.
+template <class L>
+class holder {
+ public:
+  explicit holder(L& lock)
+      : thread_{[this, &lock] {
+          lock.lock();
+          in_ = true;
+          wait_until([this] { return leaves_.load(); });
+          lock.unlock();
+        }} {}
+  holder(const holder&) = delete;
+  holder& operator=(const holder&) = delete;
+  ~holder() { leave(); }
+
+  void leave() {
+    leaves_ = true;
+    thread_.join();
+  }
+  void wait_until_inside() const {
+    wait_until([this] { return in_.load(); });
+  }
+  [[nodiscard]] const test_thread& thread() const { return thread_; }
+  [[nodiscard]] bool in() const { return in_; }
+
+ private:
+  std::atomic<bool> leaves_{false};
+  std::atomic<bool> in_{false};
+  test_thread thread_;
+};
+
+/// A test that begins with the same settings, and after which no queue node is in use.
+class lock_test : public ::testing::Test {
+ protected:
+  static constexpr std::uint64_t for_ever = 1'000'000'000'000;
+
+  void SetUp() override {
+    nodes_out = 0;
+    futex_waits = futex_wakes = polls = 0;
+    bound = for_ever;
+    declared_nodes = declared_caches = 1;
+    my_node = my_cache = 0;
+  }
+  void TearDown() override {
+    declared_nodes = declared_caches = 1;
+    stopped_clock = 0;
+    EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost";
+  }
+};
 
 /// Returns when all waiters have polled again, and so have completed all work of waiters. Called by
 /// the holder; `inside` states which have been admitted.
@@ -285,9 +412,7 @@ inline void let_waiters_poll(const test_threads& all, const std::vector<bool>& i
     before.push_back(waiter->polls());
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    while (!inside[i] && all[i]->polls() < before[i] + 4) {
-      std::this_thread::sleep_for(std::chrono::microseconds{20});
-    }
+    wait_until([&] { return inside[i] || all[i]->polls() >= before[i] + 4; });
   }
 }
 

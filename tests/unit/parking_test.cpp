@@ -21,11 +21,7 @@ struct settings : observed {
 constexpr std::uint64_t at_once = 1;
 constexpr std::uint64_t hardly_ever = 0xffff'ffff;
 
-class Parking : public ::testing::Test {
- protected:
-  void SetUp() override { nodes_out = 0; }
-  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0); }
-};
+class Parking : public lock_test {};
 
 // Locks whose sleepers share a bucket: each unlock wakes a sleeper of its own lock, the first one.
 TEST_F(Parking, sleepers_of_several_locks_in_one_bucket) {
@@ -41,45 +37,25 @@ TEST_F(Parking, sleepers_of_several_locks_in_one_bucket) {
   }
   ASSERT_EQ(together.size(), wanted);
 
-  struct sleeper {
-    std::atomic<bool> inside{false};
-    std::atomic<bool> leave{false};
-    std::unique_ptr<test_thread> thread;
-  };
-  std::vector<sleeper> sleepers(2 * wanted);
   for (lock_type* lock : together) {
     lock->lock();
   }
-  for (std::size_t i = 0; i < sleepers.size(); ++i) {
-    sleeper& current = sleepers[i];
-    current.thread = std::make_unique<test_thread>([&current, lock = together[i % wanted]] {
-      lock->lock();
-      current.inside = true;
-      while (!current.leave) {
-        std::this_thread::yield();
-      }
-      lock->unlock();
-    });
-    current.thread->wait_until_asleep();
+  std::vector<std::unique_ptr<holder<lock_type>>> sleepers;
+  for (std::size_t i = 0; i < 2 * wanted; ++i) {
+    sleepers.push_back(std::make_unique<holder<lock_type>>(*together[i % wanted]));
+    sleepers.back()->thread().wait_until_asleep();
   }
-  const auto await = [](const std::atomic<bool>& flag) {
-    while (!flag) {
-      std::this_thread::yield();
-    }
-  };
   for (const std::size_t which : {2u, 0u, 3u, 1u}) {
     together[which]->unlock();
-    await(sleepers[which].inside);
+    sleepers[which]->wait_until_inside();
   }
   for (std::size_t i = wanted; i < sleepers.size(); ++i) {
-    EXPECT_FALSE(sleepers[i].inside);
+    EXPECT_FALSE(sleepers[i]->in());
   }
   for (const std::size_t which : {1u, 3u, 0u, 2u}) {
-    sleepers[which].leave = true;
-    await(sleepers[wanted + which].inside);
-    sleepers[wanted + which].leave = true;
-    sleepers[which].thread->join();
-    sleepers[wanted + which].thread->join();
+    sleepers[which]->leave();
+    sleepers[wanted + which]->wait_until_inside();
+    sleepers[wanted + which]->leave();
   }
   for (lock_type* lock : together) {
     EXPECT_TRUE(lock->try_lock());
@@ -92,15 +68,8 @@ TEST_F(Parking, hands_over_at_a_fair_unlock) {
   lockwright::parking_lot<settings<at_once>> lock;
   for (int round = 0; round < 5; ++round) {
     lock.lock();
-    std::atomic<bool> leave{false};
-    test_thread waiter{[&] {
-      lock.lock();
-      while (!leave) {
-        std::this_thread::yield();
-      }
-      lock.unlock();
-    }};
-    waiter.wait_until_asleep();
+    holder waiter{lock};
+    waiter.thread().wait_until_asleep();
     lock.unlock();
     // The first time only starts the bucket's clock.
     if (round != 0) {
@@ -108,7 +77,6 @@ TEST_F(Parking, hands_over_at_a_fair_unlock) {
     } else if (lock.try_lock()) {
       lock.unlock();
     }
-    leave = true;
   }
 }
 

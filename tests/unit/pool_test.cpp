@@ -162,23 +162,17 @@ TEST(Nodes, do_not_accumulate) {
   std::set<node*> nodes;
   std::array<std::atomic<node*>, 64> slots{};
   constexpr std::size_t rounds = 50'000;
-  // A thread that has to wait sleeps: on a busy machine each yield would cost time slices.
-  const auto pause = [] { std::this_thread::sleep_for(std::chrono::microseconds{20}); };
   in_parallel(2, [&](int i) {
     for (std::size_t round = 0; round < rounds; ++round) {
       std::atomic<node*>& slot = slots[round % slots.size()];
       if (i == 0) {
         node* taken = lockwright::native::take_node<node>();
         nodes.insert(taken);
-        while (slot.load() != nullptr) {
-          pause();
-        }
+        wait_until([&] { return slot.load() == nullptr; });
         slot = taken;
       } else {
         node* given = nullptr;
-        while ((given = slot.exchange(nullptr)) == nullptr) {
-          pause();
-        }
+        wait_until([&] { return (given = slot.exchange(nullptr)) != nullptr; });
         lockwright::native::give_node(given);
       }
     }

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using lockwright::category;
 
 template <class Row>
-class Properties : public ::testing::Test {
+class Properties : public lock_test {
  protected:
   using native_lock = typename Row::template lock<lockwright::native>;
   using counted_lock = typename Row::template lock<counted>;
@@ -28,9 +28,8 @@ class Properties : public ::testing::Test {
   }
 
   void SetUp() override {
+    lock_test::SetUp();
     bound = 100'000;
-    declared_nodes = 1;
-    my_node = 0;
   }
 };
 TYPED_TEST_SUITE(Properties, all_rows, row_name);
@@ -42,7 +41,7 @@ TYPED_TEST(Properties, admits_in_the_order_of_arrival) {
   }
   for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{1'000'000'000'000}}) {
     for (const std::uint32_t nodes : {1u, 3u}) {
-      const std::vector<int> order = order_of_admission<L>(spinning, nodes);
+      const std::vector<std::uint32_t> order = order_of_admission<L>(spinning, nodes);
       EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
     }
   }
@@ -79,14 +78,12 @@ TYPED_TEST(Properties, takes_no_more_for_queue_nodes_than_stated) {
   const std::int64_t stated{TestFixture::traits.node_bytes};
   lock.lock();
   EXPECT_LE(taken(), stated);
-  test_threads waiters;
+  waiting_line waiters{lock};
   for (int i = 0; i < 3; ++i) {
-    waiters.push_back(std::make_unique<test_thread>([&] { const std::lock_guard guard{lock}; }));
-    waiters.back()->wait_until_polling();
+    waiters.add(0);
     EXPECT_LE(taken(), stated * (i + 2));
   }
-  lock.unlock();
-  waiters.clear();
+  waiters.admit();
   EXPECT_LE(taken(), stated);
   storage.reset();
   EXPECT_EQ(taken(), 0);

@@ -94,15 +94,9 @@ history circulate() {
 }
 
 template <class Row>
-class Restriction : public ::testing::Test {
+class Restriction : public lock_test {
  protected:
   using lock_type = typename Row::template lock<impatient>;
-
-  void SetUp() override {
-    declared_nodes = 1;
-    nodes_out = 0;
-  }
-  void TearDown() override { EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost"; }
 };
 
 /// Every algorithm that restricts concurrency belongs here.

@@ -172,25 +172,21 @@ TYPED_TEST(RwLocks, readers_and_writers_in_many_threads) {
   std::atomic<long> written{0};
   constexpr int count = 6;
   constexpr int times = 400;
-  std::vector<std::unique_ptr<test_thread>> threads;
-  for (int i = 0; i < count; ++i) {
-    threads.push_back(std::make_unique<test_thread>([this, i, &pair, &written] {
-      for (int j = 0; j < times; ++j) {
-        if ((i + j) % 5 == 0) {
-          this->lock.lock_write();
-          ++pair[0];
-          ++pair[1];
-          this->lock.unlock_write((i + j) % 10 == 0);
-          ++written;
-        } else {
-          ASSERT_EQ(this->lock.lock_read(false), admission::inside);
-          EXPECT_EQ(pair[0], pair[1]);
-          this->lock.unlock_read();
-        }
+  in_parallel(count, [&](int i) {
+    for (int j = 0; j < times; ++j) {
+      if ((i + j) % 5 == 0) {
+        this->lock.lock_write();
+        ++pair[0];
+        ++pair[1];
+        this->lock.unlock_write((i + j) % 10 == 0);
+        ++written;
+      } else {
+        ASSERT_EQ(this->lock.lock_read(false), admission::inside);
+        EXPECT_EQ(pair[0], pair[1]);
+        this->lock.unlock_read();
       }
-    }));
-  }
-  threads.clear();
+    }
+  });
   EXPECT_EQ(pair[0], written.load());
   this->expect_free();
 }

@@ -17,20 +17,15 @@ constexpr std::uint64_t long_time = 600'000 * millisecond;
 }
 
 template <class Row>
-class Timed : public ::testing::Test {
+class Timed : public lock_test {
  protected:
   using lock_type = typename Row::template lock<observed>;
   static constexpr bool timed = lockwright::TimedLock<lock_type>;
 
   void SetUp() override {
-    nodes_out = 0;
-    futex_waits = futex_wakes = 0;
+    lock_test::SetUp();
     bound = 100'000;
     declared_nodes = nodes_of_this_run();
-  }
-  void TearDown() override {
-    stopped_clock = 0;
-    EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost";
   }
 };
 TYPED_TEST_SUITE(Timed, all_rows, row_name);
@@ -114,10 +109,9 @@ TYPED_TEST(Timed, giving_up_leaves_the_queue_intact) {
     for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
       bound = spinning;
       L lock;
-      std::vector<int> order;
       std::atomic<int> gave_up{0};
       lock.lock();
-      test_threads stay;
+      waiting_line stay{lock};
       test_threads leave;
       // All arrive before the deadline.
       stopped_clock = observed::now();
@@ -130,13 +124,8 @@ TYPED_TEST(Timed, giving_up_leaves_the_queue_intact) {
         leave.back()->wait_until_polling();
       };
       impatient();
-      for (int i = 0; i < 4; ++i) {
-        stay.push_back(std::make_unique<test_thread>([&, i] {
-          lock.lock();
-          order.push_back(i);
-          lock.unlock();
-        }));
-        stay.back()->wait_until_polling();
+      for (std::uint32_t i = 0; i < 4; ++i) {
+        stay.add(next_node(), i);
         impatient();
         if (i % 2 == 0) {
           impatient();
@@ -147,9 +136,8 @@ TYPED_TEST(Timed, giving_up_leaves_the_queue_intact) {
       leave.clear();
       stopped_clock = 0;
       EXPECT_EQ(gave_up.load(), 7);
-      EXPECT_TRUE(order.empty());
-      lock.unlock();
-      stay.clear();
+      EXPECT_TRUE(stay.admitted().empty());
+      const std::vector<std::uint32_t>& order = stay.admit();
       ASSERT_EQ(order.size(), 4u);
       if (L::traits.fifo) {
         EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
