@@ -1,5 +1,7 @@
 """`lockwright bench tune`: the lock that tune finds, compared with the best of all locks."""
 
+from pathlib import Path
+
 import click
 from lockwright.base.errors import LockwrightError
 from lockwright.commands.common import grammar
@@ -73,6 +75,29 @@ def _help() -> str:
     " within 5 %.",
     least=3,
 )
+@click.option(
+    "--replay",
+    type=grammar.FILE,
+    metavar="RUNS.csv",
+    help="Replay the recorded runs of a machine to searches instead: a line for each run, with the"
+    " columns of 'lockwright study analyse'. --json has the shares and the losses, --html a plot.",
+)
+@click.option(
+    "--prior",
+    "prior_files",
+    multiple=True,
+    metavar="RUNS.csv,...",
+    help="Learn the prior from these recorded runs; may be repeated.  [default: the published"
+    " study]",
+)
+@grammar.integer("--seeds", 200, "Seeds of a replay.")
+@click.option(
+    "--write-prior",
+    type=grammar.FILE,
+    metavar="FILE",
+    callback=grammar.writable,
+    help="Write what is learnt from the files of --prior as a table for 'lockwright tune --prior'.",
+)
 @experiment_options
 def command(
     request: Request,
@@ -84,8 +109,18 @@ def command(
     timeout: float,
     budget: str | None,
     pairs: int,
+    replay: Path | None,
+    prior_files: tuple[str, ...],
+    seeds: int,
+    write_prior: Path | None,
 ) -> int:
     """Measure, and print the tables."""
+    if replay is not None or write_prior is not None:
+        from lockwright_lab.bench.replay import conduct as replays
+
+        learnt_from = [Path(name) for text in prior_files for name in text.split(",")]
+        replays.conduct(request, replay, learnt_from, seeds, write_prior)
+        return 0
     from lockwright.tune import budget as budgets
 
     from lockwright_lab.commands.common.folders import folders
