@@ -27,16 +27,41 @@ _Cell = tuple[int, str]
 
 
 @dataclass(frozen=True)
+class _Plan:
+    metric: str | None
+    unit: str
+    lower_is_better: bool
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Run:
+    threads: int | None
+    lock: str
+    round: int
+    value: float | None
+
+
+@dataclass(frozen=True)
+class _File:
+    """What the JSON file of a comparison has for the next one."""
+
+    schema: Literal[1]
+    started: str
+    plan: _Plan
+    provenance: dict[str, Any]
+    runs: tuple[_Run, ...]
+
+    def __post_init__(self) -> None:
+        datetime.fromisoformat(self.started)
+
+
+@dataclass(frozen=True)
 class Earlier:
     """The earlier comparison. values: of its finished, counted runs."""
 
     path: Path
-    started: str
-    metric: str | None
-    unit: str
-    lower_is_better: bool
-    command: Sequence[str]
-    provenance: Mapping[str, Any]
+    file: _File
     values: Mapping[_Cell, Sequence[float]]
 
 
@@ -82,7 +107,7 @@ class Change:
             for row in self.rows
         ]
         return {
-            "started": self.earlier.started,
+            "started": self.earlier.file.started,
             "limit": self.limit,
             "confidence": self.confidence,
             "other_machine": list(self.machine),
@@ -117,36 +142,6 @@ def _amount(row: Row) -> str:
     return f" (ratio {numbers.ratio(row.ratio)}, {numbers.interval(row.low, row.high)})"
 
 
-@dataclass(frozen=True)
-class _Plan:
-    metric: str | None
-    unit: str
-    lower_is_better: bool
-    command: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Run:
-    threads: int | None
-    lock: str
-    round: int
-    value: float | None
-
-
-@dataclass(frozen=True)
-class _File:
-    """What the JSON file of a comparison has for the next one."""
-
-    schema: Literal[1]
-    started: str
-    plan: _Plan
-    provenance: dict[str, Any]
-    runs: tuple[_Run, ...]
-
-    def __post_init__(self) -> None:
-        datetime.fromisoformat(self.started)
-
-
 def read(path: Path) -> Earlier:
     """Read the JSON file of a comparison. Raises LockwrightError if it is none."""
     todo = "name a file that this version's 'lockwright compare --json' wrote"
@@ -160,29 +155,17 @@ def read(path: Path) -> Earlier:
         if run.round >= 1 and run.value is not None:
             threads = UNSPECIFIED if run.threads is None else run.threads
             values.setdefault((threads, run.lock), []).append(run.value)
-    plan = file.plan
-    return Earlier(
-        path,
-        file.started,
-        plan.metric,
-        plan.unit,
-        plan.lower_is_better,
-        plan.command,
-        file.provenance,
-        values,
-    )
+    return Earlier(path, file, values)
 
 
 def check(earlier: Earlier, plan: Plan, is_limited: bool) -> None:
     """Raise LockwrightError if the plan cannot be compared. is_limited: with --fail-if-worse."""
-    for option, before, now in (
-        ("--metric", earlier.metric, plan.metric),
-        ("--unit", earlier.unit, plan.unit),
-        ("--lower-is-better", earlier.lower_is_better, plan.lower_is_better),
-    ):
+    for name in ("metric", "unit", "lower_is_better"):
+        before, now = getattr(earlier.file.plan, name), getattr(plan, name)
         if before != now:
             raise LockwrightError(
-                f"--baseline {earlier.path} has another {option} ({before}, now {now})",
+                f"--baseline {earlier.path} has another --{name.replace('_', '-')} ({before}, now"
+                f" {now})",
                 "use the options of that comparison",
             )
     cells = {(threads, lock) for threads in plan.threads for lock in plan.locks}
@@ -237,18 +220,18 @@ def compare(
             )
         )
     settings = sorted(
-        name for name in {*earlier.provenance, *facts} if name.startswith("LOCKWRIGHT_")
+        name for name in {*earlier.file.provenance, *facts} if name.startswith("LOCKWRIGHT_")
     )
     return Change(
         earlier,
         limit,
         confidence,
         rows,
-        _differences(earlier.provenance, facts, _MACHINE),
+        _differences(earlier.file.provenance, facts, _MACHINE),
         [
-            *_differences(earlier.provenance, facts, (*_CONDITIONS, *settings)),
-            *([] if list(plan.command) == list(earlier.command) else ["another command line"]),
-            *_disturbances(earlier.provenance, "the baseline"),
+            *_differences(earlier.file.provenance, facts, (*_CONDITIONS, *settings)),
+            *([] if plan.command == earlier.file.plan.command else ["another command line"]),
+            *_disturbances(earlier.file.provenance, "the baseline"),
             *_disturbances(facts, "this comparison"),
         ],
         fixed_time,
@@ -265,7 +248,7 @@ def grid(plan: Plan, change: Change) -> Grid:
         for row in change.rows
     ]
     notes = [f"Other conditions: {condition}" for condition in change.conditions]
-    title = f"against {change.earlier.path}, {change.earlier.started}"
+    title = f"against {change.earlier.path}, {change.earlier.file.started}"
     return Grid(title, headings, rows, notes)
 
 
