@@ -1,9 +1,25 @@
-"""Numbers of processes and threads in another PID namespace, as the kernel states them in /proc."""
+"""What the kernel states in /proc of processes and threads: states, and numbers in another PID
+namespace."""
 
 import contextlib
 from pathlib import Path
 
 PROC = Path("/proc")
+
+
+def stat_words(task: Path) -> list[str]:
+    """Return the words of proc(5)'s `stat` after the name, which may contain any character: the
+    state is the first. task: the directory of a process or thread in /proc. Raises OSError if it
+    has ended."""
+    return (task / "stat").read_text(errors="replace").rpartition(")")[2].split()
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process exists and has not ended; its parent may not have waited for it."""
+    try:
+        return stat_words(PROC / str(pid))[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def number_inside(task: Path) -> int:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
+from lockwright.base.process_numbers import PROC, stat_words
 
 
 def now() -> str:
@@ -77,7 +78,7 @@ def _start_time(pid: int) -> str:
     """Return the start of a process in ticks after boot, which is unique with its id and the boot's
     id; "" if there is no such process."""
     try:
-        return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
+        return stat_words(PROC / str(pid))[19]
     except (OSError, IndexError):
         return ""
 

@@ -49,7 +49,7 @@ def command(pid: int | None, every: bool, listen: str | None) -> None:
 def _serve(listen: str, text: Callable[[], str], pid: int | None) -> None:
     """Answer requests until the process ends. Raises KeyboardInterrupt at Ctrl-C."""
     from lockwright.base.errors import warn
-    from lockwright.metrics.segment import is_running
+    from lockwright.base.process_numbers import is_running
     from lockwright.metrics.server import Server, parse_address
 
     host, port = parse_address(listen)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
-from lockwright.base.process_numbers import number_inside
+from lockwright.base.process_numbers import number_inside, stat_words
 from lockwright.preload.layouts import layouts
 from lockwright.preload.locks import METRICS
 from lockwright.profile.attached import examination_error
@@ -63,7 +63,7 @@ def read(pid: int) -> Segment | None:
     if found is None:
         return None
     library = _LIBRARY.search(maps)
-    started = int((process / "stat").read_text(errors="replace").rpartition(")")[2].split()[19])
+    started = int(stat_words(process)[19])
     program = (process / "exe").readlink().name.removesuffix(" (deleted)")
     memory = os.open(process / "mem", os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -128,15 +128,6 @@ def examined(pid: int) -> Segment:
             f"{METRICS}=1",
         )
     return segment
-
-
-def is_running(pid: int) -> bool:
-    """Return whether a process exists and has not ended."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
 
 
 @dataclass(frozen=True)

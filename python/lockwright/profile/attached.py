@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Self
 
 from lockwright.base.errors import LockwrightError
-from lockwright.base.process_numbers import ThreadNumbers
+from lockwright.base.process_numbers import ThreadNumbers, is_running, stat_words
 from lockwright.elf.file import load
 from lockwright.preload.locks import registry
 from lockwright.profile.mutex_lines import taken_at
@@ -179,7 +179,7 @@ class Attached:
         """Record the waiters of each mutex; return False if the process has ended."""
         try:
             tids = [int(task.name) for task in (self.process / "task").iterdir()]
-            if len(tids) == 1 and _is_zombie(self.process):
+            if len(tids) == 1 and not is_running(int(self.process.name)):
                 return False
         except OSError:
             return False
@@ -267,7 +267,7 @@ class Attached:
             return "waiting for a mutex itself"
         task = self.process / "task" / str(tid)
         try:
-            state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+            state = stat_words(task)[0]
             words = (task / "syscall").read_text().split()
         except OSError:
             return "unknown"
@@ -277,11 +277,6 @@ class Attached:
             return "asleep"
         call = _SLEEPS[platform.machine()].get(int(words[0]))
         return f"asleep in {call}" if call else f"asleep in system call {words[0]}"
-
-
-def _is_zombie(process: Path) -> bool:
-    """Return whether the process has ended, and its parent has not waited for it."""
-    return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
 
 
 def place_of(address: int, caller: int, symbols: Symbols) -> Place:

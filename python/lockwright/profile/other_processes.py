@@ -1,9 +1,9 @@
 """The processes of a run that took mutexes, other than the profiled one."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from lockwright.base import numbers
+from lockwright.base.process_numbers import is_running
 from lockwright.base.wording import counted
 from lockwright.profile.buffer import Buffer, Buffers, table_size
 
@@ -75,12 +75,5 @@ def other_processes(run_buffers: Buffers, profiled: Buffer) -> OtherProcesses:
             for note in noted
             if note.is_unseen and note.process
         ),
-        alive=tuple(sorted(each.number for each in processes if _is_alive(each.number))),
+        alive=tuple(sorted(each.number for each in processes if is_running(each.number))),
     )
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False

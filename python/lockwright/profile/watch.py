@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockwright.base import clock
-from lockwright.base.process_numbers import ThreadNumbers
+from lockwright.base.process_numbers import ThreadNumbers, stat_words
 from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.damage import DamagedRecords
 from lockwright.profile.working_set import TouchSampler
@@ -184,7 +184,7 @@ class _ProcessSampler:
 def resource_use(process: Path) -> tuple[dict[str, float], dict[str, float]]:
     """Return the resources used by a process and by its reaped children so far, by the names of
     Process. Raises OSError if unknown."""
-    words = (process / "stat").read_text().rpartition(")")[2].split()
+    words = stat_words(process)
     tick = 1e9 / os.sysconf("SC_CLK_TCK")
     positions = {"minor_faults": 7, "major_faults": 9}
     own: dict[str, float] = {name: int(words[position]) for name, position in positions.items()}
@@ -221,8 +221,7 @@ def _tasks(process: Path, threads: ThreadNumbers, waiting: set[int]) -> _Tasks:
     cpu: dict[int, float] = {}
     for task in tasks[::step]:
         with contextlib.suppress(OSError):
-            # After the name, which may contain any character.
-            words = (task / "stat").read_text().rpartition(")")[2].split()
+            words = stat_words(task)
             runs = words[0] == "R"
             tid = threads.inside(int(task.name))
             cpu[tid] = sum(map(int, words[_CPU])) * _TICK
