@@ -78,37 +78,26 @@ def chosen_rwlocks(name: str) -> list[RwLock]:
     return [known[name]] if name in known else []
 
 
-def planned_rwlock_runs(chosen: Sequence[RwLock], beside: Lock, seconds: float) -> list[Run]:
-    """Return the runs of reader-writer locks, as planned_runs() does. beside: the lock whose
-    library has them."""
-    planned = []
-    for rwlock in chosen:
-        machines: list[str | None] = [None]
-        if rwlock.numa_aware and not os.environ.get(TOPOLOGY):
-            machines += [*_two_nodes(), "threads:0;1;2;3"]
-        variants = [Run(beside, 0, machine, rwlock=rwlock) for machine in machines]
-        if least := _least_numbers(rwlock):
-            variants.append(Run(beside, 0, machines[-1], least, rwlock))
-        share = seconds / len(chosen) / len(variants)
-        planned += [replace(run, seconds=share) for run in variants]
-    return planned
-
-
-def planned_runs(chosen: Sequence[Lock], seconds: float) -> list[Run]:
+def planned_runs(
+    chosen: Sequence[Lock | RwLock], seconds: float, beside: Lock | None = None
+) -> list[Run]:
     """Return the runs, which share the time so that each lock gets the same. A NUMA-aware lock runs
     on this machine, on two nodes that threads move between, and on more nodes than most machines
     have. A lock with numbers also runs with their smallest values: waiters then park at once, and
-    rare paths become frequent. Neither is done if the user has set the topology or the numbers."""
-    seconds_of_lock = seconds / len(chosen)
+    rare paths become frequent. Neither is done if the user has set the topology or the numbers.
+    beside: the lock whose library has the chosen reader-writer locks."""
     planned = []
-    for lock in chosen:
+    for each in chosen:
+        lock, rwlock = (beside, each) if isinstance(each, RwLock) else (each, None)
+        assert lock is not None
         machines: list[str | None] = [None]
-        if lock.numa_aware and not os.environ.get(TOPOLOGY):
+        if each.numa_aware and not os.environ.get(TOPOLOGY):
             machines += [*_two_nodes(), "threads:0;1;2;3"]
-        variants = [Run(lock, 0, machine) for machine in machines]
-        if least := _least_numbers(lock):
-            variants.append(Run(lock, 0, machines[-1], least))
-        planned += [replace(run, seconds=seconds_of_lock / len(variants)) for run in variants]
+        variants = [Run(lock, 0, machine, rwlock=rwlock) for machine in machines]
+        if least := _least_numbers(each):
+            variants.append(Run(lock, 0, machines[-1], least, rwlock))
+        share = seconds / len(chosen) / len(variants)
+        planned += [replace(run, seconds=share) for run in variants]
     return planned
 
 

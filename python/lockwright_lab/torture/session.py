@@ -81,7 +81,7 @@ def prepare(
     seconds = 60.0 * (minutes if minutes is not None else len(rwlocks or chosen))
     if rwlocks:
         options = replace(options, only=(READERS,))
-        runs = plan.planned_rwlock_runs(rwlocks, chosen[0], seconds)
+        runs = plan.planned_runs(rwlocks, seconds, chosen[0])
     else:
         plan.check(options, chosen)
         runs = plan.planned_runs(chosen, seconds)

@@ -154,11 +154,8 @@ slow_share = {slow_share}
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("[clock]", "[clokc]"), ("clokc: is not a key", "did you mean 'clock'?")),
-        (("ghz =", "gigahertz ="), ("clock.gigahertz: is not a key",)),
         (("ghz = 2.1", 'ghz = "2.1"'), ("clock.ghz: is '2.1', not true or false or a number",)),
         (("ghz = 2.1", "ghz = 0"), ("clock.ghz: is 0, not a number > 0",)),
-        (("ghz = 2.1", ""), ("clock.ghz: is missing",)),
         (("far_ns = 165", ""), ("rmw.far_ns is missing",)),
         (("packages = 4", "packages = 400"), ("processors", "at most 1024")),
         (
@@ -177,12 +174,8 @@ slow_share = {slow_share}
         (('like = "linux-2015"', 'like = "linux"'), ("no machine is named 'linux'",)),
         (('like = "linux-2015"', 'like = "m.toml"'), ("like itself: m.toml -> m.toml",)),
         (('source = "TOCS 2019, table 2"', ""), ("clock.source: is missing",)),
-        (("ghz = 2.1", "ghz = = 2.1"), ("m.toml is not TOML",)),
-        (("ghz = 2.1", "ghz = [2, 3, 4]"), ("clock.ghz: is [2, 3, 4], not a list of length",)),
         (("ghz = 2.1", "ghz = [3, 2]"), ("clock.ghz is [3.0, 2.0]", "write [low, high]")),
         (("ghz = 2.1", "ghz = [0, 2]"), ("clock.ghz[1]: is 0",)),
-        (("ghz = 2.1", 'ghz = [1, "x"]'), ("clock.ghz[2]: is 'x', not a number",)),
-        (("packages = 4", "packages = [2, 4]"), ("shape.packages: is [2, 4], not a whole number",)),
         (("[clock]", HYBRID.format(slow_cores=49, slow_share=2)), ("there are 48 cores",)),
         (("[clock]", HYBRID.format(slow_cores=0.5, slow_share=2)), ("hybrid.slow_cores: is 0.5",)),
         (("[clock]", HYBRID.format(slow_cores=4, slow_share=0.5)), ("hybrid.slow_share: is 0.5",)),

@@ -8,7 +8,6 @@ from typing import Any
 
 from lockwright.base.errors import LockwrightError
 from lockwright.base.numbers import ratio
-from lockwright.base.progress import print_line
 from lockwright.calibrate.machines import HERE, load_machine
 from lockwright.compare.plan import UNSPECIFIED
 from lockwright.compare.runner import VALUE, Runner
@@ -107,16 +106,6 @@ class Lengths:
     seconds: float
     timeout: float
     minutes: float | None
-
-
-def prepare(plan: Plan, folder: Folder, *, predicts: bool) -> None:
-    """Make the missing profiles, and the predictions if `predicts`; print what cannot be made."""
-    if predicts:
-        problems = predict_all(plan, folder).problems
-    else:
-        problems = folder.profiled(list(plan.profiled.values()))
-    for line in problems:
-        print_line(line)
 
 
 def predict_all(plan: Plan, folder: Folder) -> Predicted:

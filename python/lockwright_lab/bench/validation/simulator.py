@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lockwright.base.errors import LockwrightError
 from lockwright.experiment import (
     FAILED,
     Cell,
@@ -23,7 +22,7 @@ from lockwright.run.bench_program import Subject
 from lockwright.simulate.figures import figures
 from lockwright.simulate.machine import Machine
 from lockwright.simulate.run import Cell as SimulatedCell
-from lockwright.simulate.run import Job, Setup, catalogue
+from lockwright.simulate.run import Job, Setup
 
 from lockwright_lab.bench import runs
 from lockwright_lab.bench.parts import Parts
@@ -99,23 +98,6 @@ class Lengths:
     warm_up: float
     timeout: float
     minutes: float | None = None
-
-
-def chosen_workloads(text: str | None) -> list[str]:
-    """Return the workloads of a comma-separated list, all of WORKLOADS for None.
-
-    Raises LockwrightError for another name.
-    """
-    if text is None:
-        return [name for name in WORKLOADS if name in catalogue().workloads]
-    names = [word.strip() for word in text.split(",") if word.strip()]
-    for name in names or [text]:
-        if name not in WORKLOADS:
-            raise LockwrightError(
-                f"'{name}' is no workload of both the machine and the simulator",
-                f"choose from {', '.join(WORKLOADS)}",
-            )
-    return list(dict.fromkeys(names))
 
 
 def _simulated_name(lock: str) -> str:

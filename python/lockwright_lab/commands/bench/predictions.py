@@ -19,7 +19,7 @@ from lockwright_lab.bench.validation.predictions import Plan
 from lockwright_lab.commands.bench.validation_options import cells_and_parts
 from lockwright_lab.commands.common.folders import folders
 
-PARTS = ("profiles", "predictions", "changes", "runs")
+PARTS = (predictions.CHANGES, predictions.RUNS)
 
 
 @click.command(
@@ -78,12 +78,8 @@ def command(
     counts = [int(count) for count in number_list(threads, "--threads", 1)]
     plan = _plan(names, chosen, counts, seconds, draw or len(chosen), seed)
     folder = Folder(output or Path("lockwright-predict"), folders(None, None))
-    measured = [name for name in wanted if name in (predictions.CHANGES, predictions.RUNS)]
-    if not measured:
-        predictions.prepare(plan, folder, predicts="predictions" in wanted)
-        return 0
     lengths = predictions.Lengths(runs, seconds, timeout, minutes)
-    return conduct(predictions.validation(plan, folder, measured, lengths), request)
+    return conduct(predictions.validation(plan, folder, wanted, lengths), request)
 
 
 def _plan(

@@ -29,7 +29,12 @@ PARTS = ("real", "simulated")
     ),
 )
 @grammar.locks("all", beside=" beside pthread")
-@click.option("--workloads", metavar="A,B,...", help="Workloads.  [default: all of both programs]")
+@click.option(
+    "--workloads",
+    default=",".join(simulator.WORKLOADS),
+    metavar="A,B,...",
+    help="Workloads.  [default: all of both programs]",
+)
 @cells_and_parts(simulator.THREADS, PARTS, rest="--resume")
 @click.option(
     "--machine",
@@ -55,7 +60,7 @@ PARTS = ("real", "simulated")
 def command(
     request: Request,
     locks: str | None,
-    workloads: str | None,
+    workloads: str,
     threads: str,
     machine_name: str,
     parts: str,
@@ -70,7 +75,8 @@ def command(
     wanted = set(name_list(parts, "--parts", PARTS))
     chosen = list(dict.fromkeys([agreement.BASELINE, *choose_locks(locks)]))
     counts = [int(count) for count in number_list(threads, "--threads", 1)]
-    cells = simulator.cells(simulator.chosen_workloads(workloads), counts)
+    names = name_list(workloads, "--workloads", simulator.WORKLOADS)
+    cells = simulator.cells(names, counts)
     machine = load_machine(machine_name, 30.0)
     named = [each for each in subjects(",".join(chosen), None) if each.lock is not None]
     lengths = simulator.Lengths(seconds, warm_up, timeout, minutes)
