@@ -1,9 +1,8 @@
 """The description of a lock or a reader-writer lock: what `lockwright info` prints."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from rich.console import Console
 from rich.table import Table
 
 from lockwright.base.terminal import output
@@ -11,8 +10,6 @@ from lockwright.machine import calibration
 from lockwright.machine.calibration import Setting
 from lockwright.preload.locks import Lock, Registry, Suitability, Tunable
 from lockwright.preload.rwlocks import RwLock
-
-_PARAMETERS = "\nParameters, each set by an environment variable:"
 
 _PREFERENCE = {
     "readers": "readers: a waiting writer holds up no reader",
@@ -41,84 +38,77 @@ def describe(lock: Lock, locks: Registry) -> None:
     """Print the properties of a lock, and its parameters with their origin."""
     locks.check_environment(lock.name, os.environ)
     calibrated, remark = calibration.load()
-    console = output()
-    console.print(f"{lock.name}: {lock.summary}\n")
-    console.print(_properties(lock, str(locks.path_of(lock.name))))
-    if lock.tunables:
-        console.print(_PARAMETERS, style="bold")
-        for each in calibration.settings(lock, calibrated, os.environ):
-            _print_number(console, each.number, _value(each))
-        if remark:
-            console.print(remark[:1].upper() + remark[1:], soft_wrap=True)
-    console.print(f"\nUse it: lockwright run --lock {lock.name} -- COMMAND")
-
-
-def _properties(lock: Lock, library: str) -> Table:
-    table = _new_table()
-    for label, value in (
-        ("category", lock.category),
-        ("waiting", lock.waiting),
-        ("properties", ", ".join(lock.properties()) or "none"),
-        ("suited to", _use_cases(lock.suits)),
-        ("over-subscription", _OVERSUBSCRIPTION[lock.survives_oversubscription]),
-        ("real-time threads", _REALTIME[lock.realtime]),
-        ("trylock", lock.trylock),
-        ("timed lock", lock.timedlock),
-        ("bytes in place", str(lock.bytes_in_place)),
-        ("bytes outside", _outside(lock.bytes_per_mutex_outside)),
-        ("bytes per node", f"{lock.bytes_per_node} per lock held or awaited"),
-        ("system calls", ", ".join(lock.system_calls()) or "none"),
-        ("reference", lock.reference),
-        ("patents", lock.patents or "none found"),
-        ("header", lock.header),
-        ("library", library),
-    ):
-        table.add_row(label, value)
-    return table
-
-
-def _use_cases(stated: Sequence[Suitability]) -> str:
-    return ", ".join(f"{each.case} ({each.why})" for each in stated) or "not stated"
+    settings = calibration.settings(lock, calibrated, os.environ)
+    properties = {
+        "category": lock.category,
+        "waiting": lock.waiting,
+        "properties": ", ".join(lock.properties()) or "none",
+        "suited to": _use_cases(lock.suits),
+        "over-subscription": _OVERSUBSCRIPTION[lock.survives_oversubscription],
+        "real-time threads": _REALTIME[lock.realtime],
+        "trylock": lock.trylock,
+        "timed lock": lock.timedlock,
+        "bytes in place": str(lock.bytes_in_place),
+        "bytes outside": _outside(lock.bytes_per_mutex_outside),
+        "bytes per node": f"{lock.bytes_per_node} per lock held or awaited",
+        "system calls": ", ".join(lock.system_calls()) or "none",
+        "reference": lock.reference,
+        "patents": lock.patents or "none found",
+        "header": lock.header,
+        "library": str(locks.path_of(lock.name)),
+    }
+    parameters = [(each.number, _value(each)) for each in settings]
+    _print(lock, properties, parameters, remark, f"--lock {lock.name}")
 
 
 def describe_rwlock(lock: RwLock) -> None:
     """Print the properties of a reader-writer lock, and its parameters."""
-    table = _new_table()
-    for label, value in (
-        ("preference", _PREFERENCE[lock.preference]),
-        ("waiting", lock.waiting),
-        ("properties", ", ".join(lock.properties()) or "none"),
-        ("suited to", lock.suits),
-        ("use cases", _use_cases(lock.use_cases)),
-        ("bytes in place", str(lock.bytes_in_place)),
-        ("bytes outside", f"{lock.bytes_per_lock_outside} for each lock in use"),
-        ("bytes per node", f"{lock.bytes_per_node} for each waiting thread"),
-        ("reference", lock.reference),
-        ("patents", lock.patents or "none found"),
-        ("header", lock.header),
-    ):
-        table.add_row(label, value)
-    console = output()
-    console.print(f"{lock.name}: {lock.summary}\n")
-    console.print(table)
-    if lock.tunables:
-        console.print(_PARAMETERS, style="bold")
-        for each in lock.tunables:
-            _print_number(console, each, f"{each.with_unit()} (default)")
-    console.print(f"\nUse it: lockwright run --lock pthread --rwlock {lock.name} -- COMMAND")
+    properties = {
+        "preference": _PREFERENCE[lock.preference],
+        "waiting": lock.waiting,
+        "properties": ", ".join(lock.properties()) or "none",
+        "suited to": lock.suits,
+        "use cases": _use_cases(lock.use_cases),
+        "bytes in place": str(lock.bytes_in_place),
+        "bytes outside": f"{lock.bytes_per_lock_outside} for each lock in use",
+        "bytes per node": f"{lock.bytes_per_node} for each waiting thread",
+        "reference": lock.reference,
+        "patents": lock.patents or "none found",
+        "header": lock.header,
+    }
+    parameters = [(each, f"{each.with_unit()} (default)") for each in lock.tunables]
+    _print(lock, properties, parameters, "", f"--lock pthread --rwlock {lock.name}")
 
 
-def _new_table() -> Table:
+def _print(
+    lock: Lock | RwLock,
+    properties: Mapping[str, str],
+    parameters: Sequence[tuple[Tunable, str]],
+    remark: str,
+    options: str,
+) -> None:
+    """Print all. parameters: with their values in words; options: those of a run under the lock."""
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold", no_wrap=True)
     # Paths are wrapped, not cut.
     table.add_column(overflow="fold")
-    return table
+    for label, value in properties.items():
+        table.add_row(label, value)
+    console = output()
+    console.print(f"{lock.name}: {lock.summary}\n")
+    console.print(table)
+    if parameters:
+        console.print("\nParameters, each set by an environment variable:", style="bold")
+        for number, value in parameters:
+            console.print(f"{number.variable}: {value}", soft_wrap=True)
+            console.print(f"    {number.meaning} ({number.source})", soft_wrap=True)
+        if remark:
+            console.print(remark[:1].upper() + remark[1:], soft_wrap=True)
+    console.print(f"\nUse it: lockwright run {options} -- COMMAND")
 
 
-def _print_number(console: Console, number: Tunable, value: str) -> None:
-    console.print(f"{number.variable}: {value}", soft_wrap=True)
-    console.print(f"    {number.meaning} ({number.source})", soft_wrap=True)
+def _use_cases(stated: Sequence[Suitability]) -> str:
+    return ", ".join(f"{each.case} ({each.why})" for each in stated) or "not stated"
 
 
 def _outside(size: int) -> str:

@@ -31,9 +31,9 @@ class Subject:
     effect: str
     advice: str = ""
 
-    def ok(self, found: str, effect: str = "", advice: str = "") -> Finding:
+    def ok(self, found: str, effect: str = "") -> Finding:
         """Return a finding that disturbs nothing."""
-        return Finding(self.name, OK, found, effect or self.effect, advice)
+        return Finding(self.name, OK, found, effect or self.effect)
 
     def warn(self, found: str, effect: str = "", advice: str = "") -> Finding:
         """Return a finding that disturbs or prevents a measurement."""

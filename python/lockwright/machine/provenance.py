@@ -64,9 +64,9 @@ def as_facts(findings: list[Finding]) -> list[dict[str, str]]:
     return [vars(each) for each in findings]
 
 
-def cpu_model(tree: Tree | None = None) -> str:
+def cpu_model() -> str:
     """Return the processor's name, or else its architecture."""
-    for line in ((tree or Tree()).text("/proc/cpuinfo") or "").splitlines():
+    for line in (Tree().text("/proc/cpuinfo") or "").splitlines():
         name, _, value = line.partition(":")
         if name.strip() in ("model name", "Model", "cpu model"):
             return value.strip()
