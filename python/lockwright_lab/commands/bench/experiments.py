@@ -17,73 +17,21 @@ from lockwright.commands.common.options import (
     preload_option,
     store_value,
 )
-from lockwright.experiment import Column, Experiment
 from lockwright.experiment.conduct import conduct
 from lockwright.experiment.request import Request
 from lockwright.machine.meters import Meters
 from lockwright.preload.locks import registry
 from lockwright.run.bench_program import Subject, metered, subjects
 
-from lockwright_lab.bench.measurement import Measurement, Option
+from lockwright_lab.bench.measurement import Declaration, Measurement, Option
 from lockwright_lab.bench.runs import BEFORE_AND_AFTER, Common
-
-Declare = Callable[..., Experiment]
-"""A function of `Common` and the own options of a measurement, by their names."""
 
 Decorator = Callable[..., Any]
 
 
 def command_of(measurement: Measurement) -> click.Command:
-    """Return the command of a declared measurement."""
+    """Return the command of a measurement."""
     file = measurement.file
-    own = [_option(name, each) for name, each in file.options.items()]
-
-    def declare(common: Common, **values: Any) -> Experiment:
-        named = {name: values[name.replace("-", "_")] for name in file.options}
-        return measurement.experiment(measurement.given(common, named))
-
-    terms = [definitions(columns, heading) for heading, columns in measurement.terms.items()]
-    return command(
-        measurement.name,
-        declare,
-        "\n\n".join([file.summary, *file.more, *terms]),
-        measurement.columns,
-        file.rounds,
-        file.locks,
-        own=own,
-        timeout=file.timeout,
-        with_locks=file.with_locks,
-        with_meters=file.with_meters,
-    )
-
-
-def command(
-    name: str,
-    declare: Declare,
-    help_text: str,
-    columns: Sequence[Column],
-    rounds: int,
-    default_locks: Sequence[str] | None,
-    *,
-    own: Sequence[Decorator] = (),
-    timeout: float = 0.0,
-    with_locks: bool = True,
-    with_meters: bool = True,
-) -> click.Command:
-    """Return the command of an experiment. own: its options; default_locks: None for all; timeout:
-    0 for one by the length of a run; with_meters: whether the runs can have meters, and can be of
-    other libraries."""
-    named = ", ".join(default_locks) if default_locks else "all"
-    beside = " to measure beside libc, or 'libc' alone" if with_meters else ""
-    text = True if timeout else f"time of a run + {BEFORE_AND_AFTER:g}"
-    options: list[Decorator] = [
-        *([grammar.locks(named, beside=beside)] if with_locks else []),
-        *([preload_option(expose_value=False, callback=store_value)] if with_meters else []),
-        grammar.runs(rounds),
-        grammar.timeout(timeout or None, default_text=text),
-        experiment_options,
-        *(meter_options() if with_meters else []),
-    ]
 
     def run(
         request: Request,
@@ -94,18 +42,37 @@ def command(
         counters: bool = False,
         **values: Any,
     ) -> None:
-        chosen = _subjects(locks, default_locks) if with_locks else []
+        chosen = _subjects(locks, file.locks) if file.with_locks else []
         seconds = values.get("seconds", 0.0) + values.get("warm_up", 0.0)
         common = Common(chosen, runs, timeout or seconds + BEFORE_AND_AFTER)
-        experiment = declare(common, **values)
+        named = {name: values[name.replace("-", "_")] for name in file.options}
+        experiment = measurement.experiment(measurement.given(common, named))
         meters = Meters(energy=energy, counters=counters)
         if meters.wanted:
             experiment = replace(experiment, meters=meters, around=lambda: metered(meters))
         click.get_current_context().exit(conduct(experiment, request))
 
-    run.__doc__ = f"{help_text}\n\n{definitions(columns)}"
-    decorated = reduce(lambda inner, option: option(inner), reversed([*options, *own]), run)
-    return click.command(name)(decorated)
+    terms = [definitions(columns, heading) for heading, columns in measurement.terms.items()]
+    run.__doc__ = "\n\n".join([file.summary, *file.more, *terms, definitions(measurement.columns)])
+    own = [_option(name, each) for name, each in file.options.items()]
+    options = [*_common_options(file), *own]
+    decorated = reduce(lambda inner, option: option(inner), reversed(options), run)
+    return click.command(measurement.name)(decorated)
+
+
+def _common_options(file: Declaration) -> list[Decorator]:
+    named = ", ".join(file.locks) if file.locks else "all"
+    beside = " to measure beside libc, or 'libc' alone" if file.with_meters else ""
+    text = True if file.timeout else f"time of a run + {BEFORE_AND_AFTER:g}"
+    meters = file.with_meters
+    return [
+        *([grammar.locks(named, beside=beside)] if file.with_locks else []),
+        *([preload_option(expose_value=False, callback=store_value)] if meters else []),
+        grammar.runs(file.rounds),
+        grammar.timeout(file.timeout or None, default_text=text),
+        experiment_options,
+        *(meter_options() if meters else []),
+    ]
 
 
 def _subjects(locks: str | None, default: Sequence[str] | None) -> list[Subject]:
