@@ -79,7 +79,7 @@ class Folder:
                 with real_program(
                     subject.program, subject.threads, subject.scale, self.places
                 ) as installed:
-                    _profile(installed, self.profile(subject.name))
+                    write_profile(installed, self.profile(subject.name))
             except LockwrightError as error:
                 problems.append(f"{subject.name}: {error.what}")
         return problems
@@ -91,7 +91,7 @@ class Folder:
         LockwrightError for a profile that does not suffice."""
         profile, path = self.profile(subject.name), self._file(subject.name, "predicted")
         if path.exists() and path.stat().st_mtime >= profile.stat().st_mtime:
-            stored = documents.load(Predicted, path, _AGAIN)
+            stored = documents.decode(Predicted, path.read_bytes(), str(path), _AGAIN)
             rates, gains = stored.by_key, stored.gains
             has_all = all((subject.name, each.threads, each.lock) in rates for each in cells)
             if has_all and all(case.name in gains for case in cases):
@@ -104,7 +104,8 @@ class Folder:
         return rates, gains
 
 
-def _profile(installed: RealProgram, path: Path) -> None:
+def write_profile(installed: RealProgram, path: Path) -> None:
+    """Profile a run of the program. Raises LockwrightError if no profile was written."""
     if installed.prepare is not None:
         subprocess.run(["/bin/sh", "-c", installed.prepare], env=installed.environment, check=False)
     words = [*invocation.command_words(), "profile", "-o", str(path), "--", *installed.words]

@@ -1,24 +1,19 @@
 """The experiment that compares predicted locks and changes with those measured here."""
 
 import statistics
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lockwright.base.errors import LockwrightError
 from lockwright.base.numbers import ratio
 from lockwright.calibrate.machines import HERE, load_machine
-from lockwright.compare.plan import UNSPECIFIED
-from lockwright.compare.runner import VALUE, Runner
 from lockwright.experiment import (
-    FINISHED,
     LEFT_OUT,
     TIMEOUT,
     Cell,
     Contender,
     Experiment,
-    Figure,
     Outcome,
     Run,
     Runs,
@@ -26,11 +21,10 @@ from lockwright.experiment import (
 )
 from lockwright.experiment.columns import headings, term
 from lockwright.experiment.report import Grid, Report, text_grid
-from lockwright.preload.locks import registry
 from lockwright.simulate.run import Cell as SimulatedCell
 
+from lockwright_lab.bench.installed import RATE, Installed
 from lockwright_lab.bench.parts import Parts
-from lockwright_lab.bench.real_program import RealProgram, real_program
 from lockwright_lab.bench.validation import agreement, tables
 from lockwright_lab.bench.validation.agreement import BASELINE, Agreement, Measured, Metric
 from lockwright_lab.bench.validation.first import Folder, Predicted, from_facts
@@ -38,8 +32,6 @@ from lockwright_lab.bench.validation.subjects import Case, Subject
 
 CHANGES, RUNS = "changes", "runs"
 """The parts: programs before and after a change, and programs under locks."""
-
-RATE = Figure("rate", "1/s", definition="the throughput, or the inverse of the time.")
 
 AGAIN = (f"{BASELINE} again", f"{BASELINE} once more")
 """Further contenders: the baseline, to which all are compared, runs three times in a round."""
@@ -128,51 +120,6 @@ def predict_all(plan: Plan, folder: Folder) -> Predicted:
     return found
 
 
-@dataclass
-class _Installed:
-    """The program of the cell that is under way, with its files and inputs, which are removed at
-    the next one."""
-
-    folder: Folder
-    timeout: float
-    cell: str = ""
-    stack: ExitStack = field(default_factory=ExitStack)
-    program: RealProgram | None = None
-    runner: Runner | None = None
-
-    @contextmanager
-    def closed_at_end(self) -> Iterator[None]:
-        """Remove the files of the last program at the end."""
-        try:
-            yield
-        finally:
-            self.stack.close()
-
-    def run(self, subject: Subject, lock: str) -> Outcome:
-        """Make a run."""
-        if self.cell != subject.cell:
-            self.stack.close()
-            self.stack, self.cell = ExitStack(), subject.cell
-            self.program = self.stack.enter_context(
-                real_program(subject.program, subject.threads, subject.scale, self.folder.places)
-            )
-            plan = self.program.plan((BASELINE,), 1, self.timeout)
-            self.runner = self.stack.enter_context(
-                Runner(plan, self.program.file, environment=self.program.environment)
-            )
-        assert self.program is not None
-        assert self.runner is not None
-        made = self.runner.measure(UNSPECIFIED, lock, registry().path_of(lock))
-        value = made.figures.get(VALUE)
-        if made.ended == TIMEOUT:
-            return replace(made, wall=self.timeout, figures={})
-        if not value:
-            ended = "failed" if made.ended == FINISHED else made.ended
-            return replace(made, ended=ended, figures={}, note=made.note or "no figure")
-        is_time = self.program.lower_is_better or self.program.metric is None
-        return replace(made, figures={RATE.name: 1 / value if is_time else value})
-
-
 def validation(plan: Plan, folder: Folder, parts: Collection[str], lengths: Lengths) -> Experiment:
     """Return the experiment, whose cells are programs with a number of threads. parts: CHANGES and
     RUNS, or one of them; the report includes those of earlier commands."""
@@ -192,14 +139,16 @@ def validation(plan: Plan, folder: Folder, parts: Collection[str], lengths: Leng
         repeats_failed=False,
     )
     rule.end_after(lengths.minutes)
-    installed = _Installed(folder, timeout)
+    installed = Installed(folder.places, timeout)
     known: dict[str, Any] = {}
 
     def run(cell: Cell, contender: Contender, _: int) -> Outcome:
         subject = forms[cell.name]
         if subject.name not in from_facts(known).subjects and cell.name in of_parts[RUNS]:
             return Outcome(LEFT_OUT)
-        return installed.run(subject, contender.subject)
+        return installed.run(
+            subject.cell, contender.subject, subject.program, subject.threads, subject.scale
+        )
 
     locks = dict.fromkeys(lock for each in plan.locks for lock in each)
     return Experiment(

@@ -5,6 +5,7 @@ from lockwright.commands.common.groups import Group
 
 from lockwright_lab.bench.catalogue import catalogue
 from lockwright_lab.bench.declared import MEASUREMENTS
+from lockwright_lab.commands.bench.advice import command as advice
 from lockwright_lab.commands.bench.claims import claims
 from lockwright_lab.commands.bench.experiments import command_of
 from lockwright_lab.commands.bench.predictions import command as predictions
@@ -54,7 +55,7 @@ def bench() -> None:
     """
 
 
-for each in (*map(command_of, MEASUREMENTS), claims, tune, regret, simulator, predictions):
+for each in (*map(command_of, MEASUREMENTS), claims, tune, regret, simulator, predictions, advice):
     bench.add_command(each)
 
 command = bench

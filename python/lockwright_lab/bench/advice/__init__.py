@@ -1,0 +1,1 @@
+"""Whether the locks that `lockwright advise` names harm: `lockwright bench advice`."""
