@@ -37,7 +37,7 @@ class Installed:
             self.stack.close()
 
     def run(self, cell: str, lock: str, program: Program, threads: int, scale: float) -> Outcome:
-        """Make a run of a program in a cell. scale: of its work. One that was ended at its limit has
+        """Make a run of a program in a cell. scale: of its work. One ended at its limit has
         no figure."""
         if self.cell != cell:
             self.stack.close()

@@ -11,6 +11,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.experiment import FINISHED, TIMEOUT, Run, Runs, carry_out, report
 from lockwright.experiment.model import Slot
 from lockwright.preload.locks import registry
+from lockwright.profile import record
 from lockwright_lab.bench.advice import advised, subjects
 from lockwright_lab.bench.advice.advised import Advised
 from lockwright_lab.bench.advice.busy import busy_processors
@@ -145,6 +146,32 @@ def test_the_former_rules_name_what_they_named() -> None:
     assert former_names(made_profile())[:3] == ["adaptive", "lifo-cr", "mutexee"]
     idle = replace(made_profile(), mutexes=())
     assert former_names(idle) == []
+
+
+def test_advice_is_asked_once_for_a_profile(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A second command reads it from the folder, and names a damaged file."""
+    profiled = []
+
+    def profile(cell: Conditions, path: Path, _: Folders) -> None:
+        profiled.append(cell.name)
+        path.write_text("")
+
+    monkeypatch.setattr(advised, "load_machine", lambda *_: None)
+    monkeypatch.setattr(advised, "_profile", profile)
+    monkeypatch.setattr(advised, "_ask", lambda _: ["ttas", "futex", "clof"])
+    monkeypatch.setattr(record, "read", lambda _: made_profile())
+    places = Folders(tmp_path, tmp_path)
+    first = advised.advise_all([CELL], tmp_path, places)
+    assert advised.advised_in(first, CELL.name).named == ("ttas", "futex")
+    again = advised.advise_all([CELL], tmp_path, places)
+    assert advised.advised_in(again, CELL.name) == advised.advised_in(first, CELL.name)
+    assert profiled == [CELL.name]
+    (file,) = tmp_path.glob("*.advised.json")
+    file.write_text("{")
+    with pytest.raises(LockwrightError, match="is not JSON"):
+        advised.advise_all([CELL], tmp_path, places)
 
 
 def test_busy_programs_end_with_the_block() -> None:
