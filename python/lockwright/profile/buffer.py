@@ -57,30 +57,11 @@ def table_size(name: str) -> int:
     return layouts().field(_BUFFER, name).count
 
 
-def is_void(records: Any) -> Any:
-    """Return, for each record, whether another one is in use for the mutex."""
-    return (records["kind"] & constant("record::is_void")) != 0
-
-
-def is_shared(records: Any) -> Any:
-    """Return, for each record, whether it is for all mutexes of some initialisers."""
-    return (records["kind"] & constant("record::is_shared")) != 0
-
-
-def is_of_rwlock(records: Any) -> Any:
-    """Return, for each record, whether it is of a reader-writer lock."""
-    return is_of_writers(records) | is_of_readers(records)
-
-
-def is_of_readers(records: Any) -> Any:
-    """Return, for each record, whether it is of the readers of a reader-writer lock; that of the
-    writers precedes it."""
-    return (records["kind"] & constant("record::of_readers")) != 0
-
-
-def is_of_writers(records: Any) -> Any:
-    """Return, for each record, whether it is of the writers of a reader-writer lock."""
-    return (records["kind"] & constant("record::of_writers")) != 0
+def has(records: Any, *flags: str) -> Any:
+    """Return, for each record, whether it has one of the flags of its kind: is_void, another one is
+    in use for the mutex; is_shared, it is for all mutexes of some initialisers; of_writers,
+    of_readers, of a side of a reader-writer lock, of which the writers' precedes the readers'."""
+    return (records["kind"] & sum(constant(f"record::{flag}") for flag in flags)) != 0
 
 
 def init_site(record: Any) -> int:

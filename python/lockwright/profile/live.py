@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lockwright.base import clock
 from lockwright.profile import damage
-from lockwright.profile.buffer import Buffer, is_void
+from lockwright.profile.buffer import Buffer, has
 from lockwright.profile.convert import symbols_of
 from lockwright.profile.mutex_lines import taken_at
 from lockwright.profile.mutexes import Mutexes
@@ -119,7 +119,7 @@ class Live:
     def _sums(self) -> _Sums:
         buffer = self.buffer
         records = buffer.records
-        used = ~is_void(records)
+        used = ~has(records, "is_void")
         waited = np.where(used, records["waited"].astype(np.int64), 0).astype(np.float64)
         waiting = np.zeros(len(records), np.int64)
         now = clock.monotonic_ns()

@@ -11,11 +11,8 @@ from lockwright.profile.buffer import (
     HOLD,
     WAIT,
     Buffer,
+    has,
     init_site,
-    is_of_rwlock,
-    is_of_writers,
-    is_shared,
-    is_void,
     since_sample,
     total_of,
 )
@@ -36,6 +33,9 @@ _ENOUGH_SAMPLES = 16
 
 READERS, WRITERS = "readers", "writers"
 """The sides of a reader-writer lock."""
+
+_SIDES = ("of_readers", "of_writers")
+"""Their flags."""
 
 _FIRST_RWLOCK = 1 << 20
 """Index from which the sides of reader-writer locks are numbered; more than there are mutexes."""
@@ -110,7 +110,7 @@ class Mutexes:
         """Return the name of each record's mutex, or of its reader-writer lock with the side."""
         mutexes = self.all_mutexes()
         names = {record: mutexes[index].name for record, index in self._index.items()}
-        groups = self._groups(is_of_writers(self._buffer.records), 2)
+        groups = self._groups(has(self._buffer.records, "of_writers"), 2)
         for rwlock, group in zip(self.all_rwlocks(), groups, strict=True):
             for record in group:
                 names[record] = f"{rwlock.name} ({WRITERS})"
@@ -119,7 +119,7 @@ class Mutexes:
 
     def all_rwlocks(self) -> list[RwLock]:
         """Return all reader-writer locks in descending order of the time lost."""
-        groups = self._groups(is_of_writers(self._buffer.records), 2)
+        groups = self._groups(has(self._buffer.records, "of_writers"), 2)
         sides: list[list[Mutex]] = []
         for which, kind in enumerate((WRITERS, READERS)):
             first = _FIRST_RWLOCK + which * len(groups)
@@ -148,7 +148,7 @@ class Mutexes:
 
     def all_mutexes(self) -> list[Mutex]:
         """Return all mutexes in descending order of the time lost."""
-        groups = self._groups(~is_of_rwlock(self._buffer.records), 1)
+        groups = self._groups(~has(self._buffer.records, *_SIDES), 1)
         mutexes = []
         for index, group in enumerate(groups):
             for number in group:
@@ -177,12 +177,12 @@ class Mutexes:
         used[[interval.record for interval in self.unfinished]] = True
         for side in range(1, sides):
             used[:-side] |= used[side:]
-        used &= chosen & ~is_void(records)
+        used &= chosen & ~has(records, "is_void")
         places: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         groups: list[list[int]] = []
         for number in np.flatnonzero(used):
             row = records[number]
-            if is_shared(row):
+            if has(row, "is_shared"):
                 groups.append([int(number)])
                 continue
             site = init_site(row)
@@ -231,7 +231,7 @@ class Mutexes:
         sums["hold_samples"] += len(holds)
         sums["held"] += sum(interval.ticks for interval in holds)
         details = np.concatenate([details, as_details(self._buffer, unfinished)])
-        is_single = len(group) == 1 and not is_shared(first)
+        is_single = len(group) == 1 and not has(first, "is_shared")
         instances = self._instances(first, group, is_single)
         # The samples stand for other holds too, and a preempted one among few for too much.
         sums["held"] = min(sums["held"], int(instances * self._duration / self._nanoseconds))
@@ -296,11 +296,12 @@ class Mutexes:
         records = self._buffer.records
         taken = records["acquisitions"].astype(np.int64) + self._passed_over
         counted = records["counted"].astype(np.int64)
-        known = (counted != 0) & ~is_void(records) & ~is_shared(records) & ~is_of_rwlock(records)
+        of_mutexes = ~has(records, "is_void", *_SIDES)
+        known = (counted != 0) & of_mutexes & ~has(records, "is_shared")
         known &= taken < 1 << 31  # a count begins again at 1 << 32
         if not known.any():
             return taken
-        others = ~known & ~is_void(records) & ~is_of_rwlock(records)
+        others = ~known & of_mutexes
         left = max(0, int(self._buffer.taken) - int(counted[known].sum() + taken[others].sum()))
         looks = np.maximum((records["samples"] + records["contended"]).astype(np.int64), 1)
         # The mean number of acquisitions between two looks; none after the end of a mutex, and of a

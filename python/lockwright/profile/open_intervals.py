@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lockwright.profile.buffer import HOLD, WAIT, Buffer, Rows, SpanKind, is_shared, lower_bounds
+from lockwright.profile.buffer import HOLD, WAIT, Buffer, Rows, SpanKind, has, lower_bounds
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
             caller = int(thread["waiting_site"])
             intervals.append(OpenInterval(WAIT, number, int(thread["number"]), caller, begin, end))
     held = (records["hold_begin"] > records["released"]) & (records["hold_begin"] < end)
-    held &= ~is_shared(records) & (records["destroyed"] == 0)
+    held &= ~has(records, "is_shared") & (records["destroyed"] == 0)
     for number in (int(index) for index in np.flatnonzero(held)):
         record = records[number]
         thread_number = max(int(record["last_thread"]) - 1, 0)
