@@ -111,8 +111,7 @@ def test_picture_of_a_page(user: User, lock: str, browser: str) -> None:
     words = [word.format(file=picture) for word in BROWSERS[browser]]
     with counted(lock, user) as (env, counts):
         argv = [*user.words, program, *words, page.as_uri()]
-        outcome = harness.run(argv, env, cwd=user.home)
-        assert outcome.status == 0, outcome.describe()
+        outcome = harness.run(argv, env, cwd=user.home).succeeded()
         # A browser continues without some of its processes.
         assert not re.search(r"\bsignal 11\b|\bSIGSEGV\b", outcome.stderr), outcome.describe()
         assert counts is None or counters.read(counts).mutexes > 100

@@ -53,8 +53,7 @@ def material(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_kyoto_cabinet(run_under: RunUnder, setting: harness.Setting) -> None:
     # Two threads use and check a hash table with a mutex for each slot.
     argv = [need("kccachetest"), "wicked", "-th", "2", "-it", "1", "-capcnt", "500", "2000"]
-    outcome = run_under(setting, argv)
-    assert outcome.status == 0, outcome.describe()
+    outcome = run_under(setting, argv).succeeded()
     assert outcome.stdout.rstrip().endswith("ok"), outcome.describe()
     assert "error" not in outcome.stdout + outcome.stderr
 
@@ -77,20 +76,17 @@ def test_round_trip(
     text = tmp_path / "text"
     shutil.copy(material, text)
     packed = text.with_name("text" + suffix)
-    outcome = run_under(setting, [need(program), *compress, text], cwd=tmp_path)
-    assert outcome.status == 0, outcome.describe()
+    run_under(setting, [need(program), *compress, text], cwd=tmp_path).succeeded()
     assert packed.stat().st_size < text.stat().st_size
     text.unlink()
-    outcome = run_under(setting, [need(program), *restore, packed], cwd=tmp_path)
-    assert outcome.status == 0, outcome.describe()
+    run_under(setting, [need(program), *restore, packed], cwd=tmp_path).succeeded()
     assert text.read_bytes() == material.read_bytes()
 
 
 @under_each_lock()
 def test_parallel_sort(run_under: RunUnder, material: Path, setting: harness.Setting) -> None:
     argv: list[str | Path] = [need("sort"), "--parallel=4", "-S", "64M", material]
-    outcome = run_under(setting, argv, env={"LC_ALL": "C"})
-    assert outcome.status == 0, outcome.describe()
+    outcome = run_under(setting, argv, env={"LC_ALL": "C"}).succeeded()
     lines = material.read_text().splitlines()
     assert outcome.stdout.splitlines() == sorted(lines)
 
@@ -118,6 +114,5 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 @under_each_lock(harness.all_settings(most_nodes=1))
 def test_python_threads(run_under: RunUnder, setting: harness.Setting) -> None:
     # The interpreter's lock is a mutex and a condition variable with timed waits.
-    outcome = run_under(setting, [need("python3"), "-c", PYTHON])
-    assert outcome.status == 0, outcome.describe()
+    outcome = run_under(setting, [need("python3"), "-c", PYTHON]).succeeded()
     assert outcome.stdout == "7\n"

@@ -6,7 +6,7 @@ import pytest
 from lockwright.advise import advise
 from lockwright.profile import record
 from support import locate
-from support.processes import captured
+from support.profiling import profiled
 
 #: The bottleneck of each program, by the name that `lockwright advise` uses.
 BOTTLENECKS = {
@@ -26,14 +26,6 @@ BOTTLENECKS = {
 TRIES = 6
 
 
-def profiled(name: str, path: Path) -> record.Profile:
-    program = locate.program("bottlenecks", name)
-    done = captured([locate.lockwright(), "profile", "-o", path, "--", program])
-    assert done.returncode == 0, done.stderr
-    assert path.exists(), done.stderr
-    return record.read(path)
-
-
 def was_disturbed(profile: record.Profile) -> bool:
     """Return whether other programs used half of the time for which threads were runnable."""
     process = profile.process
@@ -47,7 +39,7 @@ def was_disturbed(profile: record.Profile) -> bool:
 @pytest.mark.parametrize("name", BOTTLENECKS)
 def test_advice_names_only_the_bottleneck_of_the_program(name: str, tmp_path: Path) -> None:
     for _ in range(TRIES):
-        profile = profiled(name, tmp_path / "profile.json")
+        profile = profiled(tmp_path, locate.program("bottlenecks", name))
         advice = advise(profile)
         diagnosed = [each.key for each in advice.fired]
         if diagnosed == [BOTTLENECKS[name]] or not was_disturbed(profile):

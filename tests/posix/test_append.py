@@ -17,24 +17,17 @@ def numbers(run_under: RunUnder, kind: str, value: str, *words: str) -> list[int
         "mcs-stp",
         [locate.program("posix", "order_of_wakes"), kind, *words],
         env={KINDS[kind]: value},
-    )
-    assert outcome.status == 0, outcome.describe()
-    assert outcome.stderr == ""
+    ).clean()
     return [int(word) for word in outcome.stdout.split()]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_all_appended_is_first_come_first_served(run_under: RunUnder, kind: str) -> None:
-    assert numbers(run_under, kind, "1", "order", "12") == list(range(12))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_none_appended_is_last_come_first_served(run_under: RunUnder, kind: str) -> None:
-    assert numbers(run_under, kind, "0", "order", "12") == list(reversed(range(12)))
-
-
-def test_condition_variables_append_by_default(run_under: RunUnder) -> None:
-    assert numbers(run_under, "cond", "", "order", "12") == list(range(12))
+@pytest.mark.parametrize(
+    ("kind", "value", "step"),
+    [("cond", "1", 1), ("cond", "0", -1), ("cond", "", 1), ("sem", "1", 1), ("sem", "0", -1)],
+)
+def test_all_or_none_are_appended(run_under: RunUnder, kind: str, value: str, step: int) -> None:
+    """First come, first served, as condition variables by default; or last come."""
+    assert numbers(run_under, kind, value, "order", "12") == list(range(12))[::step]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -59,9 +52,7 @@ def test_condition_variables(run_under: RunUnder, lock: str, name: str, value: s
     env = {"LOCKWRIGHT_COND_APPEND": value}
     if value != "1":
         env["LOCKWRIGHT_TEST_COND_FIFO"] = ""  # not guaranteed then
-    outcome = run_under(lock, [locate.program("posix", name)], env=env)
-    assert outcome.status == 0, outcome.describe()
-    assert outcome.stderr == ""
+    run_under(lock, [locate.program("posix", name)], env=env).clean()
 
 
 @pytest.mark.parametrize(
@@ -71,9 +62,7 @@ def test_semaphores(run_under: RunUnder, lock: str, value: str) -> None:
     """No unit is lost or added; without a value they are the C library's."""
     locate.need_shared_memory()
     env = {"LOCKWRIGHT_SEM_APPEND": value}
-    outcome = run_under(lock, [locate.program("posix", "semaphores")], env=env)
-    assert outcome.status == 0, outcome.describe()
-    assert outcome.stderr == ""
+    run_under(lock, [locate.program("posix", "semaphores")], env=env).clean()
 
 
 @pytest.mark.parametrize("variable", KINDS.values())

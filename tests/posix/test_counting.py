@@ -131,8 +131,7 @@ SAMPLED = pytest.mark.sampled("the counters are in the preload library")
 @SAMPLED
 def test_counts(counted: Counted, stats: Path, lock: str, case: str) -> None:
     words, expected = KNOWN[case]
-    outcome = counted(lock, *words)
-    assert outcome.status == 0, outcome.describe()
+    outcome = counted(lock, *words).succeeded()
     assert outcome.stdout == ""
     outside = locate.traits(lock)["bytes_per_mutex_outside"]
     assert isinstance(outside, int)
@@ -154,16 +153,14 @@ def test_counts(counted: Counted, stats: Path, lock: str, case: str) -> None:
 def test_interposed_other_locks_are_counted(
     counted: Counted, stats: Path, variables: dict[str, str], expected: Counts
 ) -> None:
-    outcome = counted("ttas", "rwlock", 13, 5, "spin", 9, **variables)
-    assert outcome.status == 0, outcome.describe()
+    counted("ttas", "rwlock", 13, 5, "spin", 9, **variables).succeeded()
     assert read(stats)[0] == expected
 
 
 @pytest.mark.parametrize("lock", SLEEPING)
 @SAMPLED
 def test_sleeps_until_a_deadline_are_counted(counted: Counted, stats: Path, lock: str) -> None:
-    outcome = counted(lock, "timedlock", 1)
-    assert outcome.status == 0, outcome.describe()
+    counted(lock, "timedlock", 1).succeeded()
     _, waits, _ = read(stats)
     assert waits > 0
 
@@ -202,8 +199,7 @@ def test_a_file_of_another_format_is_not_changed(
         env = {}
     outcome = run_under(
         "mcs-stp", [locate.program("posix", "counted"), "locks", "2", "5"], counting=True, env=env
-    )
-    assert outcome.status == 0, outcome.describe()
+    ).succeeded()
     assert outcome.stdout == ""
     if content is not None:
         assert path.read_bytes() == content
@@ -241,15 +237,13 @@ def test_the_plain_library_counts_nothing(run_under: RunUnder, stats: Path, lock
 def test_the_counting_library_is_as_correct_as_the_plain_one(
     run_under: RunUnder, stats: Path, lock: str, name: str
 ) -> None:
-    outcome = run_under(
+    run_under(
         lock,
         [locate.program("posix", name)],
         90,
         counting=True,
         env={"LOCKWRIGHT_STATS": str(stats)},
-    )
-    assert outcome.status == 0, outcome.describe()
-    assert outcome.stderr == ""
+    ).clean()
     assert read(stats)[0].acquisitions > 0
 
 

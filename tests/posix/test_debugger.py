@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support import harness, locate
 from support.harness import Setting
-from support.processes import captured
+from support.processes import captured, compiled
 
 #: The C library's mutex, and one lock of each category and `waiting` trait, the default among them.
 CHOSEN = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "adaptive"]
@@ -45,11 +45,7 @@ int main() {
 
 @pytest.fixture(scope="module")
 def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("held")
-    (directory / "held.cpp").write_text(HELD)
-    words = ["c++", "-g", "-O0", "-pthread", "held.cpp", "-o", "held"]
-    subprocess.run(words, cwd=directory, check=True, timeout=60)
-    return directory / "held"
+    return compiled(tmp_path_factory.mktemp("held"), "held", HELD, "-O0", suffix="cpp")
 
 
 def in_gdb(program: Path, lock: str, *commands: str) -> str:

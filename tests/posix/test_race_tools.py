@@ -11,7 +11,7 @@ import pytest
 from lockwright.preload import binary
 from support import harness, locate
 from support.harness import RunUnder
-from support.processes import captured
+from support.processes import captured, compiled
 
 #: The C library's mutex, and one lock of each category and `waiting` trait, the default among them.
 LOCKS = ["pthread", "futex", "ttas", "mcs-stp", "ticket", "c-bo-mcs-stp", "adaptive"]
@@ -32,22 +32,15 @@ CASES = [
 NAMES = [" ".join([lock, *others.values()]) for lock, others in CASES]
 
 
-def compiled(directory: Path, name: str, source: str, *flags: str) -> Path:
-    words = ["c++", "-std=c++20", "-g", "-O1", "-pthread", *flags, source, "-o", name]
-    result = captured(words, cwd=directory)
-    if result.returncode != 0 and any(flag.startswith("-fsanitize=") for flag in flags):
-        pytest.skip("the compiler has no such sanitizer")
-    assert result.returncode == 0, result.stderr
-    return directory / name
-
-
-WATCHED = str(locate.TESTS / "posix/watched.cpp")
+#: The program, which includes headers beside it.
+WATCHED = f'#include "{locate.TESTS / "posix/watched.cpp"}"\n'
+CPP = ("-std=c++20", "-O1")
 
 
 @pytest.fixture(scope="module")
 def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("sanitized")
-    return compiled(directory, "watched", WATCHED, "-fsanitize=thread")
+    return compiled(directory, "watched", WATCHED, *CPP, "-fsanitize=thread", suffix="cpp")
 
 
 def sanitizer(program: Path) -> str:
@@ -114,12 +107,12 @@ def test_thread_sanitizer_after_the_lock_is_reported(
 
 @pytest.mark.parametrize("lock", BUILT[:2])
 def test_a_program_with_address_sanitizer_uses_the_lock(tmp_path: Path, lock: str) -> None:
-    (tmp_path / "locks.cpp").write_text(
+    source = (
         "#include <pthread.h>\nstatic pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;\n"
-        "int main() { for (int i = 0; i < 5000; ++i) { pthread_mutex_lock(&mutex);"
+        "int main(void) { for (int i = 0; i < 5000; ++i) { pthread_mutex_lock(&mutex);"
         " pthread_mutex_unlock(&mutex); } return 3; }\n"
     )
-    program = compiled(tmp_path, "locks", "locks.cpp", "-fsanitize=address")
+    program = compiled(tmp_path, "locks", source, "-fsanitize=address")
     words = [locate.lockwright(), "run", "--lock", lock, "--stats", "--", program]
     result = captured([str(word) for word in words])
     assert result.returncode == 3, result.stderr
@@ -129,7 +122,7 @@ def test_a_program_with_address_sanitizer_uses_the_lock(tmp_path: Path, lock: st
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(tmp_path_factory.mktemp("plain"), "watched", WATCHED)
+    return compiled(tmp_path_factory.mktemp("plain"), "watched", WATCHED, *CPP, suffix="cpp")
 
 
 OPTIONS = {"helgrind": [], "drd": ["--check-stack-var=yes"]}

@@ -24,15 +24,12 @@ def test_program(run_under: RunUnder, lock: str, value: str) -> None:
         pytest.skip(f"{lock} is not built")
     variables = {"LOCKWRIGHT_TEST_SPIN": "1"} if lock in LOCKS and value == "mutex" else {}
     program = locate.program("posix", "spins")
-    outcome = run_under(lock, [program], env={VARIABLE: value, **variables})
-    assert outcome.status == 0, outcome.describe()
-    assert outcome.stderr == "", outcome.describe()
+    run_under(lock, [program], env={VARIABLE: value, **variables}).clean()
 
 
 def test_a_lock_that_does_not_fit_is_reported_and_not_used(run_under: RunUnder) -> None:
     program = locate.program("posix", "spins")
-    outcome = run_under("mcs-stp", [program, "implementation"], env={VARIABLE: "mutex"})
-    assert outcome.status == 0, outcome.describe()
+    outcome = run_under("mcs-stp", [program, "implementation"], env={VARIABLE: "mutex"}).succeeded()
     assert outcome.stderr.splitlines() == [
         "lockwright: this lock does not fit into a pthread_spinlock_t; "
         "spin locks stay the C library's"
@@ -41,8 +38,7 @@ def test_a_lock_that_does_not_fit_is_reported_and_not_used(run_under: RunUnder) 
 
 def test_an_invalid_value_is_reported_and_not_used(run_under: RunUnder) -> None:
     program = locate.program("posix", "spins")
-    outcome = run_under("ttas", [program, "implementation"], env={VARIABLE: "kept"})
-    assert outcome.status == 0, outcome.describe()
+    outcome = run_under("ttas", [program, "implementation"], env={VARIABLE: "kept"}).succeeded()
     assert outcome.stderr.splitlines() == [
         f"lockwright: {VARIABLE}='kept' is not one of keep, mutex; it is not used"
     ]

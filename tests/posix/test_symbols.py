@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from support import harness, locate
 from support.harness import RunUnder
+from support.processes import compiled
 
 #: The library `mixed` contains all locks.
 LOCKS = [*locate.lock_names(), "mixed"]
@@ -133,10 +134,7 @@ def references(symbols: frozenset[Symbol]) -> list[str]:
 def compile_reference(directory: Path, label: str, symbols: frozenset[Symbol]) -> Bound:
     lines = references(symbols)
     lines.append("int main(void) { return table[0] == 0; }")
-    source = directory / f"{label}.c"
-    source.write_text("\n".join(lines) + "\n")
-    tool("cc", "-w", "-pthread", "-o", directory / label, source)
-    return Bound(directory / label, symbols)
+    return Bound(compiled(directory, label, "\n".join(lines) + "\n", "-w"), symbols)
 
 
 @pytest.fixture(scope="module")
@@ -188,8 +186,7 @@ def test_bindings(
     if not program.symbols:
         pytest.skip("the C library of this machine has no older versions")
     env = {**RECORD, "LD_DEBUG_OUTPUT": str(tmp_path / "record")}
-    outcome = run_under(lock, [program.path], env=env)
-    assert outcome.status == 0, outcome.describe()
+    run_under(lock, [program.path], env=env).succeeded()
     recorded = bindings(tmp_path)
     got = {
         symbol
@@ -227,8 +224,7 @@ def test_no_library_of_a_real_program_is_bound_elsewhere(
     if name == "old_versions" and linked_today() == api_symbols():
         pytest.skip("the C library of this machine has no older versions")
     env = {**RECORD, "LD_DEBUG_OUTPUT": str(tmp_path / "record")}
-    outcome = run_under(lock, [locate.program("posix", name), case], env=env)
-    assert outcome.status == 0, outcome.describe()
+    run_under(lock, [locate.program("posix", name), case], env=env).succeeded()
     recorded = bindings(tmp_path)
     assert recorded
     assert not strays(recorded, locate.preload(lock))
@@ -259,10 +255,7 @@ int main(int argc, char **argv) {
 @pytest.fixture(scope="module")
 def lookup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a program that looks up names and versions with the dynamic linker."""
-    directory = tmp_path_factory.mktemp("lookup")
-    (directory / "lookup.c").write_text(LOOKUP)
-    tool("cc", "-pthread", "-o", directory / "lookup", directory / "lookup.c", "-ldl")
-    return directory / "lookup"
+    return compiled(tmp_path_factory.mktemp("lookup"), "lookup", LOOKUP)
 
 
 @EACH_LOCK
@@ -299,18 +292,13 @@ int main(int argc, char **argv) {
 @pytest.fixture(scope="module")
 def open_deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a program that opens a library and prints where each entry of its table leads."""
-    directory = tmp_path_factory.mktemp("deep")
-    (directory / "deep.c").write_text(DEEP)
-    tool("cc", "-o", directory / "deep", directory / "deep.c")
-    return directory / "deep"
+    return compiled(tmp_path_factory.mktemp("deep"), "deep", DEEP)
 
 
 def compile_library(directory: Path, text: str, *options: str) -> Path:
     """Build a library whose table ends with a null pointer."""
-    (directory / "library.c").write_text(text.replace("};", ", 0};"))
-    library = directory / "library.so"
-    tool("cc", "-w", "-shared", "-fPIC", *options, "-o", library, directory / "library.c")
-    return library
+    shared = ("-w", "-shared", "-fPIC", *options)
+    return compiled(directory, "library.so", text.replace("};", ", 0};"), *shared)
 
 
 @pytest.mark.parametrize("lock", [LOCKS[0], LOCKS[-1]])

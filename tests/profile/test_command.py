@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from lockwright.profile import buffer as buffers
 from lockwright.profile import record
 from lockwright.profile.record import FIRST_TAKEN
 from support import locate
-from support.processes import captured
+from support.processes import captured, compiled
 
 pytestmark = locate.native
 
@@ -184,17 +183,12 @@ def test_a_program_that_takes_no_mutex(tmp_path: Path, program: str, status: int
 
 def test_a_program_with_address_sanitizer(tmp_path: Path) -> None:
     """AddressSanitizer's library starts only if it is the first."""
-    source = tmp_path / "locks.c"
-    source.write_text(
+    source = (
         "#include <pthread.h>\nstatic pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;\n"
         "int main(void) { for (int i = 0; i < 5000; ++i) { pthread_mutex_lock(&one);"
         " pthread_mutex_unlock(&one); } return 3; }\n"
     )
-    program, path = tmp_path / "locks", tmp_path / "profile.json"
-    compiler = shutil.which("gcc")
-    words = ["-g", "-pthread", "-fsanitize=address", str(source), "-o", str(program)]
-    if compiler is None or subprocess.run([compiler, *words], check=False).returncode != 0:
-        pytest.skip("there is no gcc with AddressSanitizer")
+    program, path = compiled(tmp_path, "locks", source, "-fsanitize=address"), tmp_path / "p.json"
     done = profile("-o", path, "--", program)
     assert done.returncode == 3, done.stderr
     (mutex,) = (each for each in record.read(path).mutexes if each.name == "one")

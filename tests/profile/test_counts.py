@@ -1,14 +1,11 @@
 """The counts of a profile are those that the program makes by construction."""
 
 import platform
-import subprocess
 from pathlib import Path
 
 import pytest
-from lockwright.profile import record
-from lockwright.profile.record import Profile
-from support import locate
-from support.processes import captured
+from support import locate, processes
+from support.profiling import profiled
 
 pytestmark = locate.native
 
@@ -24,19 +21,7 @@ START = """\
 
 
 def compiled(directory: Path, name: str, text: str, *options: str) -> Path:
-    """Build a program or library from C."""
-    (directory / f"{name}.c").write_text(START + text)
-    built = directory / name
-    command = ["cc", "-O1", "-g", "-pthread", *options, "-o", str(built), f"{built}.c"]
-    subprocess.run(command, check=True, timeout=60)
-    return built
-
-
-def profiled(directory: Path, *argv: str | Path) -> Profile:
-    path = directory / "profile.json"
-    answer = captured([locate.lockwright(), "profile", "-o", path, "--", *argv])
-    assert answer.returncode == 0, answer.stderr
-    return record.read(path)
+    return processes.compiled(directory, name, START + text, "-O1", *options)
 
 
 PLUGIN = """

@@ -1,5 +1,6 @@
 """A program that overwrites the profiler's records: one line, and its own status and output."""
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -64,6 +65,16 @@ def test_the_program_keeps_its_status_and_output(verb: str, tmp_path: Path) -> N
         assert f"output is in {written}" in done.stderr
 
 
+@contextlib.contextmanager
+def changed(path: Path) -> Iterator[np.void]:
+    """Write a valid buffer, after what the caller has changed in it."""
+    buffer_reader.write(path)
+    rows = np.fromfile(path, layouts(locate.preload_dir()).dtype("profile_buffer"))
+    damage.check(Buffer(path))
+    yield rows[0]
+    rows.tofile(path)
+
+
 @pytest.mark.parametrize(
     ("place", "value", "name"),
     [
@@ -78,44 +89,34 @@ def test_the_program_keeps_its_status_and_output(verb: str, tmp_path: Path) -> N
 )
 def test_impossible_values(place: tuple[str, ...], value: int, name: str, tmp_path: Path) -> None:
     path = tmp_path / "buffer"
-    buffer_reader.write(path)
-    rows = np.fromfile(path, layouts(locate.preload_dir()).dtype("profile_buffer"))
-    damage.check(Buffer(path))
     *tables, field = place
-    row = rows[0]
-    for table in tables:
-        row = row[table][0]
-    row[field] = value
-    rows.tofile(path)
+    with changed(path) as row:
+        for table in tables:
+            row = row[table][0]
+        row[field] = value
     with pytest.raises(damage.DamagedRecords, match=rf"records \({name}\)"):
         damage.check(Buffer(path))
 
 
 def test_a_difference_of_two_clocks_may_be_below_zero(tmp_path: Path) -> None:
     path = tmp_path / "buffer"
-    buffer_reader.write(path)
-    rows = np.fromfile(path, layouts(locate.preload_dir()).dtype("profile_buffer"))
-    rows[0]["records"][0]["handed_over"] = 2**64 - 300
-    rows.tofile(path)
+    with changed(path) as buffer:
+        buffer["records"][0]["handed_over"] = 2**64 - 300
     damage.check(Buffer(path))
 
 
 def test_waits_below_zero_are_no_time(tmp_path: Path) -> None:
     path = tmp_path / "buffer"
-    buffer_reader.write(path)
-    rows = np.fromfile(path, layouts(locate.preload_dir()).dtype("profile_buffer"))
-    rows[0]["records"]["waited"] = 0
-    rows[0]["records"][0]["waited"] = 2**64 - 300
-    rows.tofile(path)
+    with changed(path) as buffer:
+        buffer["records"]["waited"] = 0
+        buffer["records"][0]["waited"] = 2**64 - 300
     assert Buffer(path).waited == 0
 
 
 def test_a_total_that_no_program_reaches(tmp_path: Path) -> None:
     path = tmp_path / "buffer"
-    buffer_reader.write(path)
-    rows = np.fromfile(path, layouts(locate.preload_dir()).dtype("profile_buffer"))
-    rows[0]["records"]["held"][:2] = 3 << 58
-    rows.tofile(path)
+    with changed(path) as buffer:
+        buffer["records"]["held"][:2] = 3 << 58
     with pytest.raises(damage.DamagedRecords, match=r"records \(records.held\)"):
         damage.check(Buffer(path))
 

@@ -1,7 +1,5 @@
 """Tests of a profile of threads that are interrupted, or fork, within the probe."""
 
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +8,7 @@ from lockwright.profile import buffer as buffers
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.collect import LIBRARY
 from support import harness, locate
+from support.processes import compiled
 
 pytestmark = locate.native
 
@@ -119,16 +118,6 @@ int main(void) {
 """
 
 
-def compiled(source: str, directory: Path, *options: str) -> Path:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("there is no C compiler")
-    (directory / "source.c").write_text(source)
-    words = [compiler, "-pthread", *options, "-o", str(directory / "program"), "source.c"]
-    subprocess.run(words, cwd=directory, check=True, timeout=60)
-    return directory / "program"
-
-
 def profiled(program: list[str | Path], path: Path, first: Path | None = None) -> Buffer:
     """Run a program with the probe, after the library `first`, and return the buffer."""
     environment = harness.environment(harness.Setting(harness.LIBC))
@@ -141,7 +130,7 @@ def profiled(program: list[str | Path], path: Path, first: Path | None = None) -
 
 
 def test_between_two_readings_of_the_clock(tmp_path: Path) -> None:
-    library = compiled(INTERRUPTS, tmp_path, "-shared", "-fPIC")
+    library = compiled(tmp_path, "library.so", INTERRUPTS, "-shared", "-fPIC")
     program: list[str | Path] = [sys.executable, "-c", ACQUIRES]
     with buffers.new() as path:
         undisturbed = profiled(program, path).nanoseconds
@@ -159,7 +148,7 @@ def test_between_two_files() -> None:
 
 
 def test_while_another_thread_creates_the_file(tmp_path: Path) -> None:
-    program = compiled(CREATES_FILE, tmp_path)
+    program = compiled(tmp_path, "program", CREATES_FILE)
     with buffers.new() as path:
         profiled([program], path)
         (further,) = buffers.further_files(path, 1)

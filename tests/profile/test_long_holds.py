@@ -7,11 +7,10 @@ import pytest
 from lockwright.advise import advise, brief
 from lockwright.base import terminal
 from lockwright.export import page
-from lockwright.profile import long_holds, record, summary
+from lockwright.profile import long_holds, summary
 from lockwright.profile.long_holds import GATE, SLEPT
-from support import locate
+from support import locate, profiling
 from support.html import Page
-from support.processes import captured
 
 pytestmark = locate.native
 
@@ -43,11 +42,7 @@ def test_why_threads_wait(case: str, name: str, reason: str | None, tmp_path: Pa
 
 def examine(case: str, name: str, reason: str | None, tmp_path: Path) -> None:
     """Profile the program, and compare what is said of a mutex."""
-    path = tmp_path / "profile.json"
-    program = locate.program("profile", "long_holds")
-    answer = captured([locate.lockwright(), "profile", "-o", path, "--", program, case])
-    assert answer.returncode == 0, answer.stderr
-    profile = record.read(path)
+    profile, answer = profiling.profile(tmp_path, locate.program("profile", "long_holds"), case)
     (index,) = (i for i, mutex in enumerate(profile.mutexes) if mutex.name.endswith(f"::{name}"))
     assert long_holds.reason(profile, index) == reason, profile.mutexes[index]
     if reason is None:
@@ -60,7 +55,7 @@ def examine(case: str, name: str, reason: str | None, tmp_path: Path) -> None:
         {SLEPT: "sleep outside", GATE: "gate"}[reason]
     ]
     stream = io.StringIO()
-    brief.show(terminal.secondary(stream), profile, advice, path)
+    brief.show(terminal.secondary(stream), profile, advice, tmp_path / "profile.json")
     for text in (
         answer.stderr,
         " ".join(stream.getvalue().split()),

@@ -1,25 +1,15 @@
 """Tests of several processes with few acquisitions: the busiest is reported."""
 
-import subprocess
 from pathlib import Path
 
-from lockwright.profile import record
 from support import locate
-from support.processes import captured
+from support.profiling import profile
 
 pytestmark = locate.native
 
 
-def profile(path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    program = locate.program("profile", "processes")
-    return captured([locate.lockwright(), "profile", "-o", path, "--", program, *words])
-
-
 def test_the_process_with_most_acquisitions_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "profile.json"
-    done = profile(path)
-    assert done.returncode == 0, done.stderr
-    profiled = record.read(path)
+    profiled, done = profile(tmp_path, locate.program("profile", "processes"))
     assert f"it describes process {profiled.pid}" in profiled.partial
     (mutex,) = profiled.mutexes
     assert mutex.name.endswith("second_mutex")
@@ -33,8 +23,7 @@ def test_the_process_with_most_acquisitions_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_process_that_cannot_create_a_file_is_named(tmp_path: Path) -> None:
-    done = profile(tmp_path / "profile.json", "limited")
-    assert done.returncode == 0
+    _, done = profile(tmp_path, locate.program("profile", "processes"), "limited")
     first, second = done.stderr.splitlines()
     assert first == "lockwright: the program took no mutex"
     assert "one other process that took mutexes is not included" in second

@@ -4,10 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from lockwright.profile import record
 from lockwright.profile.record import CREATED, Profile, RwLock
-from support import locate
-from support.processes import captured
+from support import locate, profiling
 
 pytestmark = locate.native
 
@@ -15,11 +13,9 @@ pytestmark = locate.native
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Profile, str]:
     """Return the figures that the program prints, its profile, and what the command printed."""
-    path = tmp_path_factory.mktemp("profile") / "rwlocks.json"
     program = locate.program("profile", "rwlocks")
-    answer = captured([locate.lockwright(), "profile", "-o", path, "--", program])
-    assert answer.returncode == 0, answer.stderr
-    return json.loads(answer.stdout), record.read(path), answer.stderr
+    profile, done = profiling.profile(tmp_path_factory.mktemp("profile"), program)
+    return json.loads(done.stdout), profile, done.stderr
 
 
 def named(profile: Profile, name: str) -> RwLock:

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.profile import record
 from lockwright.profile.record import OBJECT, Mutex, Profile
-from support import locate
-from support.processes import captured
+from support import locate, profiling
 
 pytestmark = locate.native
 
@@ -19,11 +17,10 @@ MUTEX_BYTES = 40
 @pytest.fixture(scope="module")
 def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Profile]:
     """Return the figures that the program prints, and its profile."""
-    path = tmp_path_factory.mktemp("profile") / "truth.json"
-    program = locate.program("profile", "truth")
-    answer = captured([locate.lockwright(), "profile", "-o", path, "--", program])
-    assert answer.returncode == 0, answer.stderr
-    return json.loads(answer.stdout), record.read(path)
+    found, done = profiling.profile(
+        tmp_path_factory.mktemp("profile"), locate.program("profile", "truth")
+    )
+    return json.loads(done.stdout), found
 
 
 def named(profile: Profile, name: str) -> Mutex:
@@ -97,18 +94,14 @@ def test_counts(both: tuple[dict[str, Any], Profile]) -> None:
 
 
 def test_futile_wakeups(tmp_path: Path) -> None:
-    path = tmp_path / "profile.json"
-    program = locate.program("profile", "wakeups")
-    answer = captured([locate.lockwright(), "profile", "-o", path, "--", program])
-    assert answer.returncode == 0, answer.stderr
-    profile = record.read(path)
-    true = json.loads(answer.stdout)
+    found, done = profiling.profile(tmp_path, locate.program("profile", "wakeups"))
+    true = json.loads(done.stdout)
     items = true.pop("rounds")
     for name, futile in true.items():
-        found = named(profile, name).futile_wakeups
+        wakeups = named(found, name).futile_wakeups
         # The last wake-up of each thread of a herd may count.
-        assert found == pytest.approx(futile, rel=0.02, abs=8 if futile else 0), name
-    uncounted = named(profile, "uncounted_herd")
+        assert wakeups == pytest.approx(futile, rel=0.02, abs=8 if futile else 0), name
+    uncounted = named(found, "uncounted_herd")
     assert uncounted.futile_wakeups == pytest.approx(uncounted.cond_waits - items - 8, rel=0.02)
 
 

@@ -6,13 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from lockwright.profile import record, wrappers
+from lockwright.profile import wrappers
 from lockwright.profile.function_names import brief
 from lockwright.profile.lock_functions import is_known
 from lockwright.profile.record import CREATED, FIRST_TAKEN, Frame, Profile
 from lockwright.profile.wrappers import Call
-from support import locate
-from support.processes import captured
+from support import locate, profiling
+from support.profiling import profiled
 
 
 def frame(symbol: str, source: str = "") -> Frame:
@@ -101,12 +101,7 @@ def test_the_outermost_function_of_the_program_is_not_a_wrapper() -> None:
     assert wrappers.wrapper_counts([Call(0, known)]) == [0]
 
 
-def profiled(tmp_path: Path, *words: str, program: Path | None = None) -> tuple[Profile, int]:
-    path = tmp_path / "profile.json"
-    program = program or locate.program("profile", "wrapped")
-    done = captured([locate.lockwright(), "profile", "-o", path, "--", program, *words])
-    assert done.stdout == ""
-    return record.read(path), done.returncode
+WRAPPED = ("profile", "wrapped")
 
 
 def check_names(profile: Profile) -> None:
@@ -130,16 +125,14 @@ def check_names(profile: Profile) -> None:
 
 @locate.native
 def test_a_program_with_wrappers(tmp_path: Path) -> None:
-    profile, status = profiled(tmp_path)
-    assert status == 0
+    profile = profiled(tmp_path, locate.program(*WRAPPED))
     check_names(profile)
     assert profile.partial == ""
 
 
 @locate.native
 def test_the_process_with_most_work_is_chosen(tmp_path: Path) -> None:
-    profile, status = profiled(tmp_path, "children")
-    assert status == 7
+    profile, _ = profiling.profile(tmp_path, locate.program(*WRAPPED), "children", status=7)
     check_names(profile)
     assert f"it describes process {profile.pid}" in profile.partial
     assert "2 other processes that took mutexes are not included" in profile.partial
@@ -150,8 +143,7 @@ def test_the_process_with_most_work_is_chosen(tmp_path: Path) -> None:
 
 @locate.native
 def test_a_program_that_becomes_another(tmp_path: Path) -> None:
-    profile, status = profiled(tmp_path, "exec")
-    assert status == 0
+    profile = profiled(tmp_path, locate.program(*WRAPPED), "exec")
     check_names(profile)
     assert "executed another program" in profile.partial
 
@@ -162,8 +154,8 @@ def test_without_symbols_functions_are_known_by_their_addresses(tmp_path: Path) 
     if strip is None:
         pytest.skip("there is no strip")
     stripped = tmp_path / "bare"
-    subprocess.run([strip, "-o", stripped, locate.program("profile", "wrapped")], check=True)
-    profile, _ = profiled(tmp_path, program=stripped)
+    subprocess.run([strip, "-o", stripped, locate.program(*WRAPPED)], check=True)
+    profile = profiled(tmp_path, stripped)
     created = [each for each in profile.mutexes if each.place.kind == CREATED]
     assert len(created) == 2
     for each in created:

@@ -137,6 +137,16 @@ class Outcome:
     def hung(self) -> bool:
         return self.stacks is not None
 
+    def succeeded(self) -> "Outcome":
+        """Assert that it ended with status 0."""
+        assert self.status == 0, self.describe()
+        return self
+
+    def clean(self) -> "Outcome":
+        """Assert that it ended with status 0 and printed nothing on stderr."""
+        assert self.succeeded().stderr == "", self.describe()
+        return self
+
     def describe(self) -> str:
         state = "hung" if self.hung else f"ended with status {self.status}"
         parts = [state, f"-- stdout\n{self.stdout}", f"-- stderr\n{self.stderr}"]

@@ -2,11 +2,14 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 
 def captured(
@@ -16,6 +19,20 @@ def captured(
     return subprocess.run(
         words, capture_output=True, text=True, timeout=timeout, check=False, **options
     )
+
+
+def compiled(folder: Path, name: str, source: str, *options: str, suffix: str = "c") -> Path:
+    """Build a program or a library from a text of C or C++, with pthreads, and return its path."""
+    compiler = shutil.which("cc" if suffix == "c" else "c++")
+    if compiler is None:
+        pytest.skip("there is no compiler")
+    (folder / f"{name}.{suffix}").write_text(source)
+    words = [compiler, "-g", "-pthread", *options, f"{name}.{suffix}", "-o", name]
+    done = captured(words, cwd=folder)
+    if done.returncode != 0 and any(each.startswith("-fsanitize=") for each in options):
+        pytest.skip("the compiler has no such sanitizer")
+    assert done.returncode == 0, done.stderr
+    return folder / name
 
 
 def shell_script(path: Path, text: str) -> Path:

@@ -50,8 +50,7 @@ def test_unit_program(name: str, shard: str, nodes: str) -> None:
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
     env["LOCKWRIGHT_TOPOLOGY"] = nodes
     env["LOCKWRIGHT_TEST_NODES"] = str(harness.NODES[nodes])
-    outcome = harness.run([program, f"--gtest_filter={only}", "--gtest_brief=1"], env)
-    assert outcome.status == 0, outcome.describe()
+    outcome = harness.run([program, f"--gtest_filter={only}", "--gtest_brief=1"], env).succeeded()
     passed = re.search(r"\[  PASSED  \] (\d+) test", outcome.stdout)
     assert passed is not None, outcome.describe()
     assert int(passed.group(1)) > 0, outcome.describe()
@@ -67,8 +66,7 @@ UPWARDS = ["setarch", "-L"]
 )
 def test_pool_where_mappings_go_upwards() -> None:
     words = [*UPWARDS, str(locate.program("unit", "pool_test")), "--gtest_filter=Cutter.*"]
-    outcome = harness.run(words, os.environ)
-    assert outcome.status == 0, outcome.describe()
+    outcome = harness.run(words, os.environ).succeeded()
     assert "[  PASSED  ] 2 tests" in outcome.stdout, outcome.describe()
 
 
