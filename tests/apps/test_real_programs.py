@@ -81,38 +81,3 @@ def test_round_trip(
     text.unlink()
     run_under(setting, [need(program), *restore, packed], cwd=tmp_path).succeeded()
     assert text.read_bytes() == material.read_bytes()
-
-
-@under_each_lock()
-def test_parallel_sort(run_under: RunUnder, material: Path, setting: harness.Setting) -> None:
-    argv: list[str | Path] = [need("sort"), "--parallel=4", "-S", "64M", material]
-    outcome = run_under(setting, argv, env={"LC_ALL": "C"}).succeeded()
-    lines = material.read_text().splitlines()
-    assert outcome.stdout.splitlines() == sorted(lines)
-
-
-PYTHON = """
-import threading, queue, os
-q, out = queue.Queue(maxsize=3), []
-def take():
-    while (item := q.get()) is not None:
-        out.append(item)
-threads = [threading.Thread(target=take) for _ in range(3)]
-for t in threads: t.start()
-for i in range(2000): q.put(i)
-for t in threads: q.put(None)
-for t in threads: t.join()
-assert sorted(out) == list(range(2000))
-assert not threading.Event().wait(0.01)
-pid = os.fork()
-if pid == 0:
-    os._exit(7)
-print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-"""
-
-
-@under_each_lock(harness.all_settings(most_nodes=1))
-def test_python_threads(run_under: RunUnder, setting: harness.Setting) -> None:
-    # The interpreter's lock is a mutex and a condition variable with timed waits.
-    outcome = run_under(setting, [need("python3"), "-c", PYTHON]).succeeded()
-    assert outcome.stdout == "7\n"

@@ -121,63 +121,27 @@ void Program::report() {
 bool Program::draw() {
   const int member = below(members);
   const int m = below(mutexes);
-  switch (below(36)) {
-    case 0:
-    case 1:
-    case 2:
-      return lock(member, m);
-    case 3:
-    case 4:
-    case 5:
-    case 6:
-      return unlock(member, m);
-    case 7:
-      return try_lock(member, m);
-    case 8:
-      return timed_lock(member, m);
-    case 9:
-    case 10:
-    case 11:
-      return wait(member, m, below(conds));
-    case 12:
-    case 13:
-      return wake(member, below(conds));
-    case 14:
-      return timed_wait(member, m, below(conds));
-    case 15:
-      return make_mutex(member, m);
-    case 16:
-      return make_cond(member, below(conds));
-    case 17:
-      return interrupt(member);
-    case 18:
-    case 33:
-    case 34:
-    case 35:
-      return cancel(member);
-    case 19:
-      return replace(member);
-    case 20:
-    case 21:
-    case 22:
-      return semaphore(member, below(sems));
-    case 23:
-      return below(3) == 0 && fork_by(member);
-    case 24:
-    case 25:
-    case 26:
-      return lock_and_wait(member, m, below(conds));
-    case 27:
-    case 28:
-    case 29:
-      return read_or_write(member, below(rwlocks));
-    case 30:
-    case 31:
-    case 32:
-      return end_of_read_or_write(member, below(rwlocks));
-    default:
-      return false;
-  }
+  // Each step in so many of 36 draws, and a cancellation, which is seldom legal, in the rest too.
+  int what = below(36);
+  const auto drawn = [&what](int times) { return (what -= times) < 0; };
+  if (drawn(3)) return lock(member, m);
+  if (drawn(4)) return unlock(member, m);
+  if (drawn(1)) return try_lock(member, m);
+  if (drawn(1)) return timed_lock(member, m);
+  if (drawn(3)) return wait(member, m, below(conds));
+  if (drawn(2)) return wake(member, below(conds));
+  if (drawn(1)) return timed_wait(member, m, below(conds));
+  if (drawn(1)) return make_mutex(member, m);
+  if (drawn(1)) return make_cond(member, below(conds));
+  if (drawn(1)) return interrupt(member);
+  if (drawn(1)) return cancel(member);
+  if (drawn(1)) return replace(member);
+  if (drawn(3)) return semaphore(member, below(sems));
+  if (drawn(1)) return below(3) == 0 && fork_by(member);
+  if (drawn(3)) return lock_and_wait(member, m, below(conds));
+  if (drawn(3)) return read_or_write(member, below(rwlocks));
+  if (drawn(3)) return end_of_read_or_write(member, below(rwlocks));
+  return cancel(member);
 }
 
 }  // namespace fuzz

@@ -18,7 +18,9 @@
 #include "../support/check.hpp"
 
 #include <sys/wait.h>
+#include <algorithm>
 #include <csignal>
+#include <string_view>
 
 namespace {
 
@@ -146,6 +148,19 @@ void shared(long times) {
   }
 }
 
+// What a word does, with one number or with two.
+struct Action {
+  std::string_view word;
+  void (*one)(long);
+  void (*two)(long, long) = nullptr;
+};
+constexpr Action actions[] = {{"locks", nullptr, locks},   {"trylock", nullptr, trylock},
+                              {"rwlock", nullptr, rwlock}, {"spin", spin},
+                              {"timedlock", timedlock},    {"recursive", recursive},
+                              {"contended", contended},    {"wait", wait},
+                              {"timeout", timeout},        {"reinit", reinit},
+                              {"shared", shared}};
+
 void rest_in_a_child(char** words);
 
 void execute(char** words) {
@@ -155,31 +170,10 @@ void execute(char** words) {
   };
   for (; *words != nullptr; ++words) {
     const std::string word = *words;
-    if (word == "locks") {
-      const long mutexes = number();
-      locks(mutexes, number());
-    } else if (word == "trylock") {
-      const long taken = number();
-      trylock(taken, number());
-    } else if (word == "rwlock") {
-      const long reads = number();
-      rwlock(reads, number());
-    } else if (word == "spin") {
-      spin(number());
-    } else if (word == "timedlock") {
-      timedlock(number());
-    } else if (word == "recursive") {
-      recursive(number());
-    } else if (word == "contended") {
-      contended(number());
-    } else if (word == "wait") {
-      wait(number());
-    } else if (word == "timeout") {
-      timeout(number());
-    } else if (word == "reinit") {
-      reinit(number());
-    } else if (word == "shared") {
-      shared(number());
+    const auto* known = std::ranges::find(actions, word, &Action::word);
+    if (known != std::end(actions)) {
+      const long first = number();
+      known->one != nullptr ? known->one(first) : known->two(first, number());
     } else if (word == "fork") {
       rest_in_a_child(words + 1);
       return;

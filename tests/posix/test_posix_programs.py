@@ -29,7 +29,6 @@ PROGRAMS = {
     "c11": "mutexes and condition variables of C11's threads.h, in C",
     "cpp20": "classes of C++20 that lock or wait by POSIX objects",
     "fork": "a child can use the mutexes that its parent held or queued for",
-    "fork_first_use": "a child does not wait for its parent's unfinished initialisation",
     "started_programs": "programs started by every function while mutexes are contended",
     "async_cancel": "threads cancelled within a lock call leave other mutexes usable",
     "thread_ends": "threads that end while they hold mutexes",
@@ -55,7 +54,6 @@ ON_EACH_MACHINE = {
     "no_memory",
     "timedlock",
     "fork",
-    "fork_first_use",
     "thread_ends",
     "busylock",
 }

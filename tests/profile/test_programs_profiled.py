@@ -20,7 +20,6 @@ PROGRAMS = [
     "early_and_late",
     "exclusion",
     "fork",
-    "fork_first_use",
     "own_getenv",
     "raw_clone",
     "reuse",

@@ -30,7 +30,6 @@ _MEMORY = "the emulator's own memory grows"
 #: Programs that qemu-user 7.2 cannot run, even with the C library's own locks, and why.
 NOT_EMULATED = {
     "fork": _FORK,
-    "fork_first_use": _FORK,
     "semaphores": _FORK,
     "churn": _MEMORY,
     "migrate": _MEMORY,
@@ -58,7 +57,6 @@ NOT_SANITIZED = {
                 "cond_types",
                 "cpp20",
                 "fork",
-                "fork_first_use",
                 "many_threads",
                 "plugins",
                 "rwlocks",
