@@ -61,7 +61,7 @@ class Advised:
 def advised(command: str, profile: Path) -> Advised:
     """Return the advice on a profile."""
     done = subprocess.run(
-        [command, "advise", str(profile), "--json"], check=True, capture_output=True, timeout=120
+        [command, "advise", str(profile), "--json", "-"], check=True, capture_output=True, timeout=120
     )
     advice = json.loads(done.stdout)
     predicted = advice["predicted"] or {"gains": []}
@@ -83,7 +83,7 @@ def advised(command: str, profile: Path) -> Advised:
 def first_lock(command: str, profile: Path) -> str:
     """Return the first lock to try; empty without one."""
     done = subprocess.run(
-        [command, "advise", str(profile), "--json", "--no-predict"],
+        [command, "advise", str(profile), "--json", "-", "--no-predict"],
         check=True,
         capture_output=True,
         timeout=60,

@@ -36,7 +36,7 @@ def main() -> int:
     locks = options.locks.split(",") if options.locks else one_lock_per_waiting_policy()
     rwlocks = options.rwlocks.split(",") if options.rwlocks else locate.rwlock_names()
     for unknown in sorted({*rwlocks} - {*locate.rwlock_names()}):
-        parser.error(f"there is no reader-writer lock '{unknown}'; lockwright list --rwlocks")
+        parser.error(f"there is no reader-writer lock '{unknown}'; lockwright list --reader-writer")
     variables = dict(word.split("=", 1) for word in options.set)
     spent = dict.fromkeys(locks, 0.0)
     differences = 0

@@ -1,5 +1,5 @@
 // Durations of loads, stores and read-modify-writes: of lines in the caller's own cache, and of lines
-// that another processor has written. `lockwright calibrate --machine` writes them into a machine
+// that another processor has written. `lockwright calibrate --machine-file` writes them into a machine
 // file.
 #include <vector>
 

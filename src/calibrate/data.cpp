@@ -1,4 +1,4 @@
-// Durations of reads of data in caches and in memory. `lockwright calibrate --machine` writes them
+// Durations of reads of data in caches and in memory. `lockwright calibrate --machine-file` writes them
 // into a machine file.
 #include <atomic>
 #include <string>

@@ -162,10 +162,10 @@ def with_rwlock(tree: Path, libraries: Path) -> Path:
 @pytest.mark.parametrize(
     ("command", "finding"),
     [
-        ("list --rwlocks", "my load"),
+        ("list --reader-writer", "my load"),
         ("info my-rw", "LOCKWRIGHT_MY_RW_SPIN_NS"),
         ("check include/lockwright/rwlock/my_rw.hpp --scenario together", "Nothing fails"),
-        ("torture my-rw --minutes 0.02", "Clean."),
+        ("torture my-rw --budget 1.2s", "Clean."),
         (
             "bench rwlock --mutex my-lock --rwlocks my-rw --read-percent 90 --threads-per-core 1"
             " --runs 1 --seconds 0.02",

@@ -111,7 +111,7 @@ def test_the_comparison_has_the_rwlock_option_of_the_profile(
 
 
 def test_json(cli: Cli, contended: Path) -> None:
-    text = json.loads(cli("advise", contended, "--json", "--top", 1).out)
+    text = json.loads(cli("advise", contended, "--json", "-", "--top", 1).out)
     assert [each["key"] for each in text["diagnoses"] if each["fired"]] == ["high"]
     assert len(text["shortlist"]) == 1
 

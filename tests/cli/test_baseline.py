@@ -91,7 +91,7 @@ def test_a_lock_that_no_longer_ends_is_worse(
     count = tmp_path / "count"
     script = f'echo >>{count}; [ $(wc -l <{count}) -le 3 ] || exit 1; exec "$@"'
     words = ["sh", "-c", script, "sh", str(program("worker")), "2", "3000"]
-    options = ["--warmup", "1", "--baseline", earlier, "--fail-if-worse", "5%"]
+    options = ["--warm-up-runs", "1", "--baseline", earlier, "--fail-if-worse", "5%"]
     result = cli("compare", *LOCKS, *METRIC, *options, "--", *words)
     assert result.status == 1, result.err
     assert "no run finished" in result.out

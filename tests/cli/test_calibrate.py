@@ -109,7 +109,7 @@ def test_compare_uses_and_records_the_values(cli: Cli, settings: Settings, tmp_p
     )
     result = tmp_path / "result.json"
     done = cli(
-        *("compare", "--locks", "mcs-stp", "--runs", "1", "--warmup", "0"),
+        *("compare", "--locks", "mcs-stp", "--runs", "1", "--warm-up-runs", "0"),
         *("--json", result, "--", "python3", "-c", script),
     )
     assert done.status == 0, done.err

@@ -133,8 +133,8 @@ def test_wall_time_without_threads_and_baseline_added(cli: Cli, program: Program
 
 def test_all_locks_are_compared(cli: Cli, program: Program) -> None:
     """Every lock of `lockwright list` has a row."""
-    names = {row["name"] for row in json.loads(cli("list", "--json").out)}
-    words = ["compare", "--locks", "all", "--runs", "1", "--warmup", "0"]
+    names = {row["name"] for row in json.loads(cli("list", "--json", "-").out)}
+    words = ["compare", "--locks", "all", "--runs", "1", "--warm-up-runs", "0"]
     out = cli(*words, "--", program("worker"), "1", "100").out
     assert names <= {line[2:].split(" ")[0] for line in out.splitlines()}
     assert "-" in next(line for line in out.splitlines() if line[2:].startswith("ttas "))
@@ -144,8 +144,8 @@ def test_a_lock_of_each_family_is_compared_by_default(
     cli: Cli, program: Program, tmp_path: Path
 ) -> None:
     """The figure of --metric needs no unit; a line says how to choose other locks."""
-    rows = {row["name"]: row for row in json.loads(cli("list", "--json").out)}
-    words = ["compare", "--runs", "1", "--warmup", "0", "--metric", r"rate: ([0-9.]+)"]
+    rows = {row["name"]: row for row in json.loads(cli("list", "--json", "-").out)}
+    words = ["compare", "--runs", "1", "--warm-up-runs", "0", "--metric", r"rate: ([0-9.]+)"]
     result = cli(*words, "--json", tmp_path / "o.json", "--", program("worker"), "1", "100")
     assert result.status == 0, result.err
     assert f"--locks names others, or all {len(rows)}" in result.err
@@ -182,7 +182,17 @@ def test_prepare_runs_before_each_run_without_the_lock(
     """It runs before the probe run and each other run, with {threads} replaced."""
     log = tmp_path / "log"
     result = cli(
-        *["compare", "--locks", "pthread,ttas", "--runs", "2", "--warmup", "1", "--threads", "3"],
+        *[
+            "compare",
+            "--locks",
+            "pthread,ttas",
+            "--runs",
+            "2",
+            "--warm-up-runs",
+            "1",
+            "--threads",
+            "3",
+        ],
         *["--prepare", f'echo {{threads}} "$LD_PRELOAD" >> {log}', "--"],
         *[program("worker"), "{threads}", "10"],
     )
@@ -249,7 +259,7 @@ def test_output_fits_the_width_of_the_terminal(
         "*wright-ttas.so) echo a very long reason why this program does not work >&2; exit 9;;\n"
         "*-partitioned.so) echo rate: 99123456.5;; *) echo rate: 0.00012345;; esac",
     )
-    words = [*command, "compare", "--locks", "all", "--runs", "2", "--warmup", "0"]
+    words = [*command, "compare", "--locks", "all", "--runs", "2", "--warm-up-runs", "0"]
     words += ["--metric", r"rate: (\S+)"]
     out, status = on_a_terminal(
         [*words, "--unit", "requests/s", "--rwlock", "mutex", "--", str(script)],

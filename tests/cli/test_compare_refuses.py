@@ -21,7 +21,7 @@ METRIC = ["--metric", r"rate: ([0-9.]+)", "--unit", "ops"]
         (["--runs", "2.5"], ["--runs"]),
         (["--runs", "100001"], ["--runs must be", "100001"]),
         (["--runs", "99999999999999999999"], ["--runs"]),
-        (["--warmup", "-1"], ["--warmup"]),
+        (["--warm-up-runs", "-1"], ["--warm-up-runs"]),
         (["--timeout", "0"], ["--timeout must be greater than 0"]),
         (["--timeout", "nan"], ["--timeout"]),
         (["--timeout", "inf"], ["--timeout", "must be a number"]),
@@ -214,7 +214,12 @@ def test_a_full_disk_stops_with_one_line_and_resume_completes(
     """The file system of the results is too small; once it has grown, no result is missing."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    words = [*command, 'compare "$@" --db', str(disk / "db"), "--locks ttas --runs 60 --warmup 0"]
+    words = [
+        *command,
+        'compare "$@" --db',
+        str(disk / "db"),
+        "--locks ttas --runs 60 --warm-up-runs 0",
+    ]
     line = f"exec {' '.join(words)} -- {program('worker')} 1 10"
     wrapper = shell_script(tmp_path / "wrapper", line)
     # A mount in a separate namespace disappears with it.

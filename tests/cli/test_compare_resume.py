@@ -21,7 +21,16 @@ class Interrupted:
         self, command: list[str], environment: dict[str, str], program: Path, db: Path
     ) -> None:
         self.db = db
-        self.words = ["--locks", "ttas,futex", "--runs", "4", "--warmup", "0", "--db", str(db)]
+        self.words = [
+            "--locks",
+            "ttas,futex",
+            "--runs",
+            "4",
+            "--warm-up-runs",
+            "0",
+            "--db",
+            str(db),
+        ]
         self.words += ["--", str(program), "1", "10", "300"]
         self.process = subprocess.Popen(
             [*command, "compare", *self.words],

@@ -8,7 +8,7 @@ from lockwright.preload import rwlocks
 
 from .conftest import Cli, Program
 
-ONE_RUN = ["--runs", "1", "--warmup", "0"]
+ONE_RUN = ["--runs", "1", "--warm-up-runs", "0"]
 
 
 def compared(cli: Cli, program: Program, tmp_path: Path, *words: str) -> list[str]:
@@ -87,7 +87,7 @@ def test_the_options_that_compare_pairs() -> None:
 
 
 def test_info_describes_a_reader_writer_lock(cli: Cli) -> None:
-    for row in json.loads(cli("list", "--rwlocks", "--json").out):
+    for row in json.loads(cli("list", "--reader-writer", "--json", "-").out):
         text = " ".join(cli("info", row["name"]).out.split())
         assert row["summary"] in text
         assert row["reference"] in text

@@ -20,7 +20,7 @@ def is_stated(result: Result) -> bool:
 def test_compare_names_no_lock_by_wall_time(cli: Cli, program: Program, tmp_path: Path) -> None:
     files = {kind: tmp_path / f"o.{kind}" for kind in ("html", "json", "markdown")}
     outputs = [word for kind, path in files.items() for word in (f"--{kind}", path)]
-    command = ["compare", *LOCKS, "--runs", "2", "--warmup", "0", *outputs]
+    command = ["compare", *LOCKS, "--runs", "2", "--warm-up-runs", "0", *outputs]
     words = ["--", program("timed"), "until"]
     result = cli(*command, *words)
     assert is_stated(result)
@@ -51,6 +51,8 @@ def test_tune_ends_at_once(cli: Cli, program: Program, tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["naps", "later"])
 def test_a_program_that_sleeps_has_no_fixed_time(cli: Cli, program: Program, mode: str) -> None:
     """Its work is the same in each run, though its wall time is, too."""
-    result = cli("compare", *LOCKS, "--runs", "1", "--warmup", "0", "--", program("timed"), mode)
+    result = cli(
+        "compare", *LOCKS, "--runs", "1", "--warm-up-runs", "0", "--", program("timed"), mode
+    )
     assert result.status == 0, result.err
     assert "fixed time" not in result.out + result.err

@@ -7,34 +7,16 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
 from lockwright.cli import cli as root
 from lockwright.commands.common import grammar
+from lockwright_lab.commands.common import grammar as lab_grammar
 from support import locate
 from support.processes import captured
 
 from .conftest import Cli
-
-#: The spelling, type and value of each option that has the same meaning in all commands.
-GRAMMAR: dict[str, tuple[str, type[click.ParamType[Any]], str]] = {
-    "--locks": ("", click.types.StringParamType, "A,B,..."),
-    "--runs": ("", click.IntRange, "N"),
-    "--seconds": ("", grammar.FiniteRange, "S"),
-    "--warm-up": ("", grammar.FiniteRange, "S"),
-    "--timeout": ("", grammar.FiniteRange, "S"),
-    "--seed": ("", click.IntRange, "N"),
-    "--json": ("", click.Path, "FILE"),
-    "--csv": ("", click.Path, "FILE"),
-    "--html": ("", click.Path, "FILE"),
-    "--markdown": ("", click.Path, "FILE"),
-    "--output": ("-o", click.Path, "FILE|DIR"),
-}
-
-#: Options of another type: the profile's file may be given twice.
-OTHER_TYPES = {("profile", "--output"): click.types.StringParamType}
 
 
 def commands(group: click.Command, *name: str) -> Iterator[tuple[str, click.Command]]:
@@ -51,34 +33,82 @@ def commands(group: click.Command, *name: str) -> Iterator[tuple[str, click.Comm
 
 COMMANDS = dict(commands(root))
 PTHREAD = [name for name in locate.lock_names() if name.startswith("pthr")]
+SHARED = {**grammar.SHARED, **lab_grammar.SHARED}
+SCREEN = 40
 
 
-def test_an_option_means_the_same_everywhere() -> None:
-    """Every option of the grammar has its spelling, type and value there."""
-    uses = dict.fromkeys(GRAMMAR, 0)
+def form(option: click.Option) -> tuple[object, ...]:
+    """Return what follows an option's name, and how often: all that a user has to know."""
+    # click has a metavar for a choice without one.
+    kind = click.types.ParamType if option.is_flag else type(option.type)
+    flag = option.is_flag, option.count, bool(option.flag_value) if option.is_flag else None
+    return option.opts, option.secondary_opts, kind, option.metavar, option.nargs, *flag
+
+
+def uses() -> dict[str, dict[str, click.Option]]:
+    """Return the options by their names and by their commands."""
+    found: dict[str, dict[str, click.Option]] = {}
     for name, command in COMMANDS.items():
         for option in command.params:
-            spelt = max(option.opts, key=len)
-            assert not ({*option.opts} - {spelt}) & set(GRAMMAR), (name, spelt)
-            if spelt not in GRAMMAR:
-                continue
-            assert isinstance(option, click.Option)
-            short, kind, value = GRAMMAR[spelt]
-            where = (name, spelt)
-            uses[spelt] += 1
-            assert option.opts == [*filter(None, [short]), spelt], where
-            assert type(option.type) is OTHER_TYPES.get(where, kind), where
-            assert option.metavar in value.split("|"), where
-            if spelt in ("--json", "--csv", "--html", "--markdown"):
-                assert option.callback is grammar.output_file, where
-    assert all(number > 0 for number in uses.values()), uses
+            if isinstance(option, click.Option):
+                found.setdefault(max(option.opts, key=len), {})[name] = option
+    return found
+
+
+USES = uses()
+
+
+@pytest.mark.parametrize("name", sorted(USES))
+def test_an_option_means_the_same_everywhere(name: str) -> None:
+    """An option of two commands is declared once, and every use has the declared form."""
+    declared = SHARED.get(name)
+    assert declared is not None or len(USES[name]) == 1, [*USES[name]]
+    if declared is None:
+        return
+    expected = grammar.as_parameter(declared.option(name, "text"))
+    assert isinstance(expected, click.Option)
+    for command, option in USES[name].items():
+        assert form(option) == form(expected), command
+        assert option.multiple == declared.multiple, command
+
+
+def test_a_meaning_has_one_name() -> None:
+    """No option has a name that the grammar gives up for another, or the help of another."""
+    given_up = {word: name for name, each in SHARED.items() for word in each.not_as}
+    assert not given_up.keys() & USES.keys()
+    names: dict[str, str] = {}
+    for name, options in USES.items():
+        for option in options.values():
+            assert names.setdefault(option.help or "", name) == name, option.help
+
+
+def test_every_declaration_is_used() -> None:
+    assert SHARED.keys() <= USES.keys()
+    assert not grammar.SHARED.keys() & lab_grammar.SHARED.keys()
 
 
 def test_the_page_has_the_options() -> None:
-    """docs/options.md lists the options of the grammar, and no others."""
-    page = (Path(__file__).parents[2] / "docs" / "options.md").read_text()
+    """docs/options.md lists the shared options of the product, and no others."""
+    page = (locate.ROOT / "docs" / "options.md").read_text()
     table = page.partition("\n## ")[0]
-    assert set(re.findall(r"^\| .*`(--[a-z-]+)", table, re.MULTILINE)) == set(GRAMMAR)
+    assert set(re.findall(r"^\| .*?(--[a-z][a-z-]+)", table, re.MULTILINE)) == grammar.SHARED.keys()
+
+
+def test_the_help_fits_on_a_screen(cli: Cli) -> None:
+    """At 80 columns; `--help --all` has what was cut."""
+    for words in ["", "bench", "study", "emit", *COMMANDS]:
+        command: click.Command = root
+        context = click.Context(root, info_name="lockwright", terminal_width=80)
+        for word in words.split():
+            assert isinstance(command, click.Group)
+            found = command.get_command(context, word)
+            assert found is not None
+            command, context = found, click.Context(found, context, word, terminal_width=80)
+        assert len(command.get_help(context).splitlines()) <= SCREEN, words
+    whole = cli("compare", "--help", "--all")
+    assert whole.status == 0
+    assert "sh before each run" in whole.out
+    assert len(whole.out.splitlines()) > SCREEN
 
 
 def test_json_is_alone_on_standard_output(cli: Cli, tmp_path: Path) -> None:

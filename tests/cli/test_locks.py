@@ -13,7 +13,7 @@ from .conftest import Cli
 
 
 def test_list_has_every_lock_with_its_properties(cli: Cli) -> None:
-    rows = json.loads(cli("list", "--json").out)
+    rows = json.loads(cli("list", "--json", "-").out)
     assert len(rows) >= 12
     for row in rows:
         assert {"name", "category", "waiting", "bytes_in_place", "reference"} <= row.keys()
@@ -23,7 +23,7 @@ def test_list_has_every_lock_with_its_properties(cli: Cli) -> None:
 
 def test_the_order_under_real_time_priorities(cli: Cli) -> None:
     """`list --json` has one of three words for each lock, and `info` explains it."""
-    for row in json.loads(cli("list", "--json").out):
+    for row in json.loads(cli("list", "--json", "-").out):
         word = row["realtime"]
         assert word in (BY_PRIORITY, OWN_ORDER, STARVES)
         assert f"real-time threads {word}: " in " ".join(cli("info", row["name"]).out.split())
@@ -31,7 +31,7 @@ def test_the_order_under_real_time_priorities(cli: Cli) -> None:
 
 def test_path_names_a_library_of_each_kind(cli: Cli) -> None:
     """The plain and the counting library of every lock are two existing files."""
-    for row in json.loads(cli("list", "--json").out):
+    for row in json.loads(cli("list", "--json", "-").out):
         plain = Path(cli("path", row["name"]).out.strip())
         counting = Path(cli("path", "--counting", row["name"]).out.strip())
         assert plain.is_file()
@@ -40,7 +40,7 @@ def test_path_names_a_library_of_each_kind(cli: Cli) -> None:
 
 
 def test_info_describes_a_lock(cli: Cli) -> None:
-    row = next(r for r in json.loads(cli("list", "--json").out) if r["name"] == "mcs-stp")
+    row = next(r for r in json.loads(cli("list", "--json", "-").out) if r["name"] == "mcs-stp")
     text = " ".join(cli("info", "mcs-stp").out.split())
     assert row["reference"] in text
     assert row["summary"] in text

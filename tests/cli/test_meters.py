@@ -111,7 +111,17 @@ def test_compare_counts_the_program_and_not_its_preparation(
     text = f"{program('worker')} 1 1\nexec {sys.executable} {mover}"
     script = shell_script(tmp_path / "moving", text)
     file = tmp_path / "o.json"
-    words = ["--locks", "pthread", "--runs", "1", "--warmup", "0", "--counters", "--json", file]
+    words = [
+        "--locks",
+        "pthread",
+        "--runs",
+        "1",
+        "--warm-up-runs",
+        "0",
+        "--counters",
+        "--json",
+        file,
+    ]
     both = f"{sys.executable} {mover}; {sys.executable} {mover}"
     result = cli("compare", *words, "--prepare", both, "--", script)
     assert result.status == 0, result.err
@@ -207,7 +217,17 @@ def test_compare_shows_energy_by_figure(
     script = shell_script(tmp_path / "rated", f"{program('worker')} 1 1\necho rate: 6")
     files = {kind: tmp_path / f"o.{kind}" for kind in ("json", "csv", "html")}
     outputs = [word for kind, file in files.items() for word in (f"--{kind}", str(file))]
-    words = ["compare", "--locks", "ttas", "--runs", "2", "--warmup", "1", "--energy", "--counters"]
+    words = [
+        "compare",
+        "--locks",
+        "ttas",
+        "--runs",
+        "2",
+        "--warm-up-runs",
+        "1",
+        "--energy",
+        "--counters",
+    ]
     words += ["--metric", r"rate: (\d+)", "--unit", "ops/s", "--prepare", "true", *outputs]
     assert main([*words, "--", str(script)]) == 0
     output = capsys.readouterr().out

@@ -75,7 +75,7 @@ def test_compare_measures_other_libraries(
     other = tmp_path / "libother.so"
     shutil.copy(other_mutex, other)
     files = {kind: tmp_path / f"o.{kind}" for kind in ("json", "html")}
-    words = ["--locks", "ttas", "--runs", "3", "--warmup", "0", "--metric", r"rate: (\S+)"]
+    words = ["--locks", "ttas", "--runs", "3", "--warm-up-runs", "0", "--metric", r"rate: (\S+)"]
     words += ["--unit", "x", "--preload", f"mine={other_mutex}", "--preload", f"copy={other}"]
     outputs = [word for kind, file in files.items() for word in (f"--{kind}", file)]
     result = cli("compare", *words, *outputs, "--", script)
@@ -94,7 +94,7 @@ def test_compare_names_a_library_without_mutexes(
 ) -> None:
     """A library that only refers to the functions does not define them."""
     user = library("worker.c", "libuser.so")
-    words = ["--locks", "pthread", "--runs", "1", "--warmup", "0"]
+    words = ["--locks", "pthread", "--runs", "1", "--warm-up-runs", "0"]
     words += ["--preload", f"mine={other_mutex}", "--preload", f"no={user}"]
     result = cli("compare", *words, "--", program("worker"), "1", "10")
     assert result.status == 0, result.err
@@ -107,7 +107,7 @@ def test_resume_needs_the_same_libraries(
 ) -> None:
     """With other libraries it is another comparison."""
     db = tmp_path / "r.sqlite"
-    words = ["compare", "--db", str(db), "--locks", "ttas", "--runs", "1", "--warmup", "0"]
+    words = ["compare", "--db", str(db), "--locks", "ttas", "--runs", "1", "--warm-up-runs", "0"]
     command = ["--", str(program("worker")), "1", "10"]
     assert cli(*words, "--preload", f"mine={other_mutex}", *command).status == 0
     with sqlite3.connect(db) as connection:

@@ -62,7 +62,7 @@ def test_profile_of_another_user(cli: Cli, public: Path, tmp_path: Path) -> None
 
 def test_compare_another_user(cli: Cli, public: Path) -> None:
     words = [*NOBODY, public / "worker", "2", "500"]
-    options = ["--locks", f"pthread,{LOCK}", "--runs", "1", "--warmup", "0"]
+    options = ["--locks", f"pthread,{LOCK}", "--runs", "1", "--warm-up-runs", "0"]
     result = cli("compare", *options, "--", *words, env=libdir_variable(public))
     assert result.status == 0, result.err
     assert LOCK in result.out

@@ -53,7 +53,7 @@ def test_other_libraries(cli: Cli, program: Program, libraries: dict[str, str]) 
     """They are preloaded as the locks are; the printed command preloads them too."""
     folder = Path(libraries["LOCKWRIGHT_LIBDIR"])
     other = f"mine={folder}/liblockwright-ttas.so"
-    words = ["--locks", "ttas", "--runs", "2", "--warmup", "0", "--preload", other]
+    words = ["--locks", "ttas", "--runs", "2", "--warm-up-runs", "0", "--preload", other]
     shell = "cat /proc/self/maps | grep -c -m 1 liblockwright-ttas.so"
     rated = ["--metric", "rate: (.*)", "--unit", "x", "--", "sh", "-c"]
     script = f"{program('worker')} 1 1; case $LD_PRELOAD in liblockwright-ttas.so) echo rate: 9;;"

@@ -130,7 +130,7 @@ def test_advice_has_predicted_gains(cli: Cli, contended: Path, tmp_path: Path) -
     assert " with 8 mutexes: hot: If its users" in first
     assert " with sections half as long: hot: Shorten" in second
     assert "predicted at most " in result.out.partition("\nchange ")[0]
-    written = json.loads(cli("advise", contended, "--json").out)
+    written = json.loads(cli("advise", contended, "--json", "-").out)
     gains = written["predicted"]["gains"]
     kinds = [each["kind"] for each in gains]
     # Of a reader-writer lock nothing is predicted: which sections only read is not known.
@@ -152,7 +152,7 @@ def test_a_stale_description_of_this_machine(
     described = tmp_path / "config/lockwright/machine.toml"
     described.parent.mkdir(parents=True)
     described.write_text(f'like = "linux-eevdf"\ntitle = "here"\n{section}')
-    cli("predict", profile, *SHORT).refuses(str(described), "calibrate --machine here")
+    cli("predict", profile, *SHORT).refuses(str(described), "calibrate --machine-file here")
 
 
 def test_progress_without_a_terminal(

@@ -222,7 +222,7 @@ def test_a_library_that_was_not_loaded_is_reported(
 
 def test_every_lock_runs_a_program_to_the_right_result(cli: Cli, program: Program) -> None:
     """The program's critical sections increment a counter."""
-    for row in json.loads(cli("list", "--json").out):
+    for row in json.loads(cli("list", "--json", "-").out):
         result = cli("run", "--lock", row["name"], "--", program("worker"), "3", "2000")
         assert "sum: 6000\n" in result.out, row["name"]
 

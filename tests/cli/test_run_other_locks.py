@@ -50,7 +50,16 @@ def test_values_near_to_none_are_refused(cli: Cli) -> None:
 def test_compare_sets_it_for_every_run(cli: Cli, tmp_path: Path) -> None:
     """It is recorded with the results."""
     report = tmp_path / "report.json"
-    words = ["--locks", "pthread,ttas", "--runs", "1", "--warmup", "0", "--metric", "rwlock=(1)"]
+    words = [
+        "--locks",
+        "pthread,ttas",
+        "--runs",
+        "1",
+        "--warm-up-runs",
+        "0",
+        "--metric",
+        "rwlock=(1)",
+    ]
     script = f"import os, threading; print('rwlock=%d' % (os.environ['{RWLOCK}'] == 'mutex'))"
     settings = [
         "--unit",

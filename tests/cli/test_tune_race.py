@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from lockwright.commands.common.limits import Duration
 from lockwright.compare.experiment import declare
 from lockwright.compare.plan import Plan
 from lockwright.compare.verdict import Verdict
@@ -26,7 +27,7 @@ from lockwright.experiment import (
 from lockwright.preload import locks
 from lockwright.stats.inference import t_quantile
 from lockwright.stats.sequential import interval
-from lockwright.tune import budget, candidates, race
+from lockwright.tune import candidates, race
 from lockwright.tune.outcome import decide, gained, outcome
 from lockwright.tune.preparation import Preparation
 from lockwright.tune.race import RaceRuns
@@ -279,7 +280,7 @@ def test_an_insensitive_program_is_known_from_its_profile() -> None:
 
 def test_a_budget_has_units() -> None:
     texts = ("90", "90s", "5m", "1.5 h", "2min")
-    assert [*map(budget.parse_seconds, texts)] == [90, 90, 300, 5400, 120]
+    assert [Duration().convert(text, None, None) for text in texts] == [90, 90, 300, 5400, 120]
 
 
 def test_a_lock_that_can_gain_nothing_is_dropped() -> None:

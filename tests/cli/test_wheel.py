@@ -96,7 +96,7 @@ def test_the_laboratory_adds_its_commands(
     pip(folder, "install", "--no-index", "--no-deps", laboratory)
     assert "Commands of the laboratory:\n  bench" in lockwright("--help").stdout
     for line in (
-        "torture mcs-stp --minutes 0.02",
+        "torture mcs-stp --budget 1.2s",
         "bench uncontended --locks mcs-stp --runs 2",
         "study catalogue xz",
     ):

@@ -23,5 +23,5 @@ def load_machine(name: str, timeout: float) -> Machine:
         return load(str(path))
     except LockwrightError as error:
         # The user has not named the file; another version may have written it.
-        todo = f"'lockwright calibrate --machine {HERE}' measures this machine again"
+        todo = f"'lockwright calibrate --machine-file {HERE}' measures this machine again"
         raise LockwrightError(error.what, todo) from error

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 
 
-@click.command("advise")
+@brief.command("advise")
 @click.argument("profile", type=click.Path(path_type=Path, dir_okay=False))
 @click.option(
     "--top",
@@ -16,11 +16,8 @@ from lockwright.commands.common import grammar
     help="Name at most N locks.  [default: 3; with --all and --json 5]",
     metavar="N",
 )
-@click.option(
-    "--all",
-    "every",
-    is_flag=True,
-    help="Print all bottlenecks, questions, locks and changes, each with its figures.",
+@grammar.shared(
+    "--all", "Print all bottlenecks, questions, locks and changes, each with its figures.", "every"
 )
 @click.option(
     "--predict/--no-predict",
@@ -29,7 +26,7 @@ from lockwright.commands.common import grammar
     show_default=True,
     help="Predict the gain of each change by simulations, in some seconds.",
 )
-@grammar.json_file("the advice", alone=True)
+@grammar.json_file("the advice")
 def command(
     profile: Path, size: int | None, every: bool, predicts: bool, json_file: Path | None
 ) -> None:

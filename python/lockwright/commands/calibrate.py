@@ -4,17 +4,17 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 
 
-@click.command("calibrate")
+@brief.command("calibrate")
 @grammar.output_to_file(
     "the calibration",
     default="lockwright/calibration.json in $XDG_CONFIG_HOME",
     callback=grammar.writable,
 )
 @click.option(
-    "--machine",
+    "--machine-file",
     "machine_path",
     type=grammar.FILE,
     metavar="FILE",
@@ -39,7 +39,7 @@ def command(output: Path | None, machine_path: Path | None, runs: int, timeout: 
         return
     if output is not None:
         raise LockwrightError(
-            "--output is for the parameters of the locks, which --machine does not measure",
+            "--output is for the parameters of the locks, which --machine-file does not measure",
             "leave one of them out",
         )
     session.describe_machine(machine_path, runs, timeout)

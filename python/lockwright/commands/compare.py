@@ -4,22 +4,19 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common import complete, grammar, limits
+from lockwright.commands.common import brief, grammar, limits
 from lockwright.commands.common.comparison_options import comparison_options
 from lockwright.compare.request import Request
 
 
-@click.command("compare", context_settings={"allow_interspersed_args": False})
+@brief.command("compare", context_settings={"allow_interspersed_args": False})
 @grammar.locks("one of each family, or pthread with --rwlocks")
-@click.option(
-    "--rwlocks",
-    metavar="A,B,...",
-    shell_complete=complete.rwlocks,
-    help="Reader-writer locks to combine with each of --locks: keep (the C library's, always"
-    " included), mutex, or names of `lockwright list --rwlocks`, or 'all'.",
+@grammar.rwlocks(
+    "Reader-writer locks to combine with each of --locks: keep (the C library's, always included),"
+    " mutex, or names of `lockwright list --reader-writer`, or 'all'."
 )
 @grammar.runs(5)
-@grammar.integer("--warmup", 1, "Warm-up runs of each lock, which do not count.", least=0)
+@grammar.integer("--warm-up-runs", 1, "First runs of each lock, which do not count.", least=0)
 @click.option(
     "--baseline",
     type=grammar.FILE,
@@ -38,7 +35,7 @@ def command(
     locks: str | None,
     rwlocks: str | None,
     runs: int,
-    warmup: int,
+    warm_up_runs: int,
     baseline: Path | None,
     fail_if_worse: float | None,
     markdown_file: Path | None,
@@ -68,5 +65,7 @@ def command(
     from lockwright.compare.conduct import Comparison, conduct
 
     return conduct(
-        Comparison(options, locks, rwlocks, runs, warmup, baseline, fail_if_worse, markdown_file)
+        Comparison(
+            options, locks, rwlocks, runs, warm_up_runs, baseline, fail_if_worse, markdown_file
+        )
     )

@@ -2,6 +2,8 @@
 
 import click
 
+from lockwright.commands.common import brief
+
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -17,7 +19,7 @@ def script(root: click.Command, shell: str) -> str:
     return text.replace('string split ","', 'string split --max 1 ","')
 
 
-@click.command("completion")
+@brief.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
     """Print the script that makes a shell complete the command."""

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import click
-
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 
 
-@click.command("doctor")
+@brief.command("doctor")
 @grammar.seconds(1.0, least=0.1, of=" the load of other programs")
-@click.option("--all", "every", is_flag=True, help="Also explain the findings that are ok.")
+@grammar.shared("--all", "Also explain the findings that are ok.", "every")
 @grammar.json_file("the findings, and the facts about the machine,")
 def command(seconds: float, every: bool, json_file: Path | None) -> None:
     """Report what on this machine disturbs a measurement of locks, and the remedies.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lockwright.commands.common import complete
+from lockwright.commands.common import grammar
 from lockwright.commands.common.groups import Group
 
 if TYPE_CHECKING:
@@ -26,18 +26,10 @@ def command() -> None:
 
 def _library_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option(
-            "--library",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="The program finds the library there.  [default: where it is installed]",
+        grammar.shared(
+            "--library", "The program finds the library there.  [default: where it is installed]"
         ),
-        click.option(
-            "--lock",
-            metavar="LOCK",
-            shell_complete=complete.lock,
-            help="Put this lock in place.  [default: adaptive]",
-        ),
+        grammar.lock("Put this lock in place.  [default: adaptive]"),
     ):
         function = option(function)
     return function

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 
 _FORMATS = ("html", "firefox", "pprof", "folded")
 
 
-@click.command("export")
+@brief.command("export")
 @click.argument("profile", type=grammar.FILE, metavar="PROFILE.json")
 @grammar.output_to_file("the result", required=True)
 @click.option(

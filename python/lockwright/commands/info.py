@@ -2,10 +2,10 @@
 
 import click
 
-from lockwright.commands.common import complete
+from lockwright.commands.common import brief, complete
 
 
-@click.command("info")
+@brief.command("info")
 @click.argument("name", metavar="LOCK|RWLOCK", shell_complete=complete.any_lock)
 def command(name: str) -> None:
     """Describe a lock or a reader-writer lock: its properties, costs and source."""

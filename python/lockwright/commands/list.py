@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 
 _MEANINGS = (
     ("spin", "a waiter polls, which takes a processor from the holder"),
@@ -31,10 +31,10 @@ _REFERENCES_FIT = 120
 """Least width of a terminal for a column of references."""
 
 
-@click.command("list")
-@click.option("--rwlocks", is_flag=True, help="List the reader-writer locks instead.")
-@grammar.json_file("the registry", alone=True)
-def command(json_file: Path | None, rwlocks: bool) -> None:
+@brief.command("list")
+@click.option("--reader-writer", is_flag=True, help="List the reader-writer locks instead.")
+@grammar.json_file("the registry")
+def command(json_file: Path | None, reader_writer: bool) -> None:
     """List all locks, with category, waiting policy, properties, bytes and reference.
 
     A lock's bytes are three figures: inside the program's own mutex + outside it for each mutex +
@@ -44,7 +44,7 @@ def command(json_file: Path | None, rwlocks: bool) -> None:
     from lockwright.base import files
     from lockwright.preload.locks import registry
 
-    if rwlocks:
+    if reader_writer:
         _list_rwlocks(json_file)
         return
     locks = registry()

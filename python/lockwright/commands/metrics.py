@@ -4,32 +4,29 @@ from collections.abc import Callable
 
 import click
 
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 
 
-@click.command("metrics")
-@grammar.integer("--pid", None, "Read this process.", metavar="PID")
-@click.option("--all", "every", is_flag=True, help="Read every process that may be examined.")
+@brief.command("metrics")
+@grammar.pid("Read this process only.  [default: all that may be examined]")
 @click.option(
     "--listen",
     metavar="[HOST:]PORT",
     help="Answer HTTP requests for /metrics instead of printing once, until Ctrl-C or the end of "
     "the process of --pid. Without HOST, only this machine can connect.",
 )
-def command(pid: int | None, every: bool, listen: str | None) -> None:
+def command(pid: int | None, listen: str | None) -> None:
     """Print for which mutexes running programs wait, as metrics for Prometheus.
 
     Reads programs that were started by 'lockwright run --metrics', or with a lock's library and
     LOCKWRIGHT_METRICS=1, from outside: the total time of the waits, and a histogram for each call
     site. Needs the right to trace the process.
     """
-    from lockwright.base.errors import LockwrightError, warn
+    from lockwright.base.errors import warn
     from lockwright.metrics import segment
     from lockwright.metrics.call_sites import CallSites
     from lockwright.metrics.exposition import text_of
 
-    if (pid is None) != every:
-        raise LockwrightError("give either --pid or --all", "see 'lockwright metrics --help'")
     call_sites = CallSites()
 
     def segments() -> segment.Segments:

@@ -2,10 +2,10 @@
 
 import click
 
-from lockwright.commands.common import complete
+from lockwright.commands.common import brief, complete
 
 
-@click.command("path")
+@brief.command("path")
 @click.argument("name", metavar="[LOCK]", required=False, shell_complete=complete.lock)
 @click.option("--counting", is_flag=True, help="Print the path of the counting library.")
 @click.option(

@@ -5,21 +5,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lockwright.commands.common import grammar
-from lockwright.commands.common.options import number_list
+from lockwright.commands.common import brief, grammar
+from lockwright.commands.common.options import thread_counts
 from lockwright.commands.common.prediction import shared_options
 
 if TYPE_CHECKING:
     from lockwright.predict.prepare import Request
 
 
-@click.command("predict")
+@brief.command("predict")
 @grammar.locks("those that the simulator has")
-@click.option(
-    "--threads",
-    metavar="N,...",
-    help="Numbers of threads.  [default: that of the profile]",
-)
+@grammar.threads(words="that of the profile")
 @shared_options
 @click.option(
     "--model",
@@ -55,9 +51,7 @@ def command(
     from lockwright.simulate.run import choose_locks
 
     chosen = choose_locks(locks)
-    counts: set[int] = set()
-    if threads is not None:
-        counts = {int(count) for count in number_list(threads, "--threads", 1)}
+    counts = set(thread_counts(threads))
     header = request.header()
     if model_file is not None:
         files.write(model_file, as_toml(header.derived.model), "--model")

@@ -4,35 +4,28 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 
 if TYPE_CHECKING:
     from lockwright.profile.record import Profile
 
 
-@click.command("profile", context_settings={"allow_interspersed_args": False})
-@grammar.output_to_file(
-    "the profile",
-    note="It ends in .json, which advise and export read, or in .html, a report; repeatable.",
-    type=str,
-    multiple=True,
-)
-@click.option(
+@brief.command("profile", context_settings={"allow_interspersed_args": False})
+@grammar.output_to_file("the profile, which advise, tune and export read,")
+@grammar.shared("--html", "Also write a report as HTML to FILE.", "html_file")
+@grammar.shared(
     "--rwlock",
-    metavar="keep|mutex",
-    help="Keep the C library's reader-writer locks, whose readers and writers have figures of "
-    "their own, or replace them by mutexes, under which readers exclude each other.  "
-    "[default: keep]",
+    "Keep the C library's reader-writer locks, whose readers and writers have figures of their own,"
+    " or replace them by mutexes, under which readers exclude each other.  [default: keep]",
 )
-@grammar.pid()
+@grammar.pid(grammar.FROM_OUTSIDE)
 @grammar.seconds(
     None, least=0.1, of=" the process of --pid", note="Ctrl-C ends it sooner.  [default: 10]"
 )
 @grammar.command_line("[--] CMD...")
 def command(
-    output: tuple[str, ...],
+    output: Path | None,
+    html_file: Path | None,
     rwlock: str | None,
     pid: int | None,
     seconds: float | None,
@@ -47,11 +40,11 @@ def command(
     """
     from lockwright.base import files
 
-    paths = [_output_path(name) for name in output]
+    paths = {n: p for n, p in (("--output", output), ("--html", html_file)) if p is not None}
     _check(pid, seconds, rwlock, arguments)
+    _check_paths(paths)
     environment = _with_rwlocks(rwlock)
-    for path in paths:
-        files.check_writable(path, "--output")
+    files.check_all_writable(paths)
     if pid is not None:
         from lockwright.profile.attach import profile_process
 
@@ -60,7 +53,7 @@ def command(
     return _profile(list(arguments), environment, paths)
 
 
-def _profile(arguments: list[str], environment: dict[str, str], paths: list[Path]) -> int:
+def _profile(arguments: list[str], environment: dict[str, str], paths: dict[str, Path]) -> int:
     """Profile a command, and return its status."""
     from lockwright.base.errors import LockwrightError, explain
     from lockwright.profile.collect import profile_command
@@ -112,30 +105,33 @@ def _with_rwlocks(replacement: str | None) -> dict[str, str]:
     return dict(os.environ) | {RWLOCK: replacement or "keep"}
 
 
-def _write_outputs(profile: "Profile", paths: list[Path]) -> None:
+def _write_outputs(profile: "Profile", paths: dict[str, Path]) -> None:
     from lockwright.base import files
 
     with contextlib.ExitStack() as outputs:
-        # If one file cannot be written, the others still are.
+        # If one file cannot be written, the other still is.
         outputs.callback(_show, profile)
-        for path in reversed(paths):
-            if path.suffix == ".html":
+        for option, path in paths.items():
+            if option == "--html":
                 from lockwright.export import page
 
                 outputs.callback(page.write, profile, path)
             else:
-                outputs.callback(files.write, path, profile.to_json() + "\n", "--output")
+                outputs.callback(files.write, path, profile.to_json() + "\n", option)
 
 
-def _output_path(name: str) -> Path:
+def _check_paths(paths: dict[str, Path]) -> None:
+    from lockwright.base import files
     from lockwright.base.errors import LockwrightError
 
-    path = Path(name)
-    if path.suffix not in (".json", ".html"):
-        raise LockwrightError(
-            f"--output {name} is neither .json nor .html", "name a .json or .html file"
-        )
-    return path
+    for option, path in paths.items():
+        if path == files.STANDARD_OUTPUT:
+            raise LockwrightError(
+                f"{option} - is the program's own standard output", "give the name of a file"
+            )
+    output = paths.get("--output")
+    if output is not None and output.suffix == ".html":
+        raise LockwrightError(f"--output {output} is written as JSON", f"give --html {output}")
 
 
 def _show(profile: "Profile") -> None:

@@ -5,17 +5,12 @@ from typing import Any
 
 import click
 
-from lockwright.commands.common import complete, grammar
+from lockwright.commands.common import brief, grammar
 from lockwright.commands.common.options import other_lock_options, setting_options
 
 
-@click.command("run", context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--lock",
-    metavar="LOCK",
-    shell_complete=complete.lock,
-    help="Put this lock in place.  [default: adaptive]",
-)
+@brief.command("run", context_settings={"allow_interspersed_args": False})
+@grammar.lock("Put this lock in place.  [default: adaptive]")
 @click.option(
     "--plan",
     metavar="FILE",

@@ -4,9 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 
 if TYPE_CHECKING:
     from lockwright.profile.buffer import Buffer
@@ -14,12 +12,12 @@ if TYPE_CHECKING:
     from lockwright.profile.damage import DamagedRecords
 
 
-@click.command("top", context_settings={"allow_interspersed_args": False})
+@brief.command("top", context_settings={"allow_interspersed_args": False})
 @grammar.real_number(
     "--interval", 1.0, "Seconds between two updates.", metavar="S", min=0.1, max=3600
 )
 @grammar.output_to_file("the program's own output", default="a file named at the end")
-@grammar.pid()
+@grammar.pid(grammar.FROM_OUTSIDE)
 @grammar.command_line("[--] CMD...")
 def command(
     interval: float, output: Path | None, pid: int | None, arguments: tuple[str, ...]

@@ -4,31 +4,24 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common import complete, grammar
+from lockwright.commands.common import brief, grammar, limits
 from lockwright.commands.common.comparison_options import comparison_options
 from lockwright.compare.request import Request
 
 
-@click.command("tune", context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--budget",
-    metavar="TIME",
-    help="Time for everything, as in 90s, 5m or 1h.  [default: 5m, or 45s for a program"
-    " whose mutexes cost little]",
-)
+@brief.command("tune", context_settings={"allow_interspersed_args": False})
+@grammar.budget("5m, or 45s for a program whose mutexes cost little")
 @click.option(
     "--margin",
-    default=0.05,
+    type=limits.Percentage(),
+    default="5%",
     show_default=True,
-    metavar="SHARE",
+    metavar="P%",
     help="Ignore a smaller difference between locks.",
 )
 @grammar.locks("those of the advice", beside=" to try")
-@click.option(
-    "--rwlocks",
-    metavar="A,B,...",
-    shell_complete=complete.rwlocks,
-    help="Reader-writer locks to try too, separated by commas, or 'all'; the best of them is also"
+@grammar.rwlocks(
+    "Reader-writer locks to try too, separated by commas, or 'all'; the best of them is also"
     " tried together with the best lock.  [default: those of the advice]",
 )
 @click.option(
@@ -56,7 +49,7 @@ from lockwright.compare.request import Request
 )
 @comparison_options
 def command(
-    budget: str | None,
+    budget: float | None,
     margin: float,
     locks: str | None,
     rwlocks: str | None,

@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lockwright.commands.common import complete, grammar
+from lockwright.commands.common import brief, grammar
+from lockwright.commands.common.options import thread_counts
 from lockwright.commands.common.prediction import shared_options
 
 if TYPE_CHECKING:
     from lockwright.predict.prepare import Request
 
 
-@click.command("what-if")
+@brief.command("what-if")
 @click.option(
     "--mutex",
     metavar="RANK|SITE",
@@ -27,21 +28,15 @@ if TYPE_CHECKING:
 )
 @click.option("--moved", is_flag=True, help="With --section: the rest is done outside, not saved.")
 @click.option("--shards", type=click.IntRange(2, 4096), metavar="N", help="N mutexes instead.")
-@click.option(
-    "--lock",
-    metavar="LOCK",
-    shell_complete=complete.lock,
-    help="Another lock: of the mutex with --mutex, else of all.",
-)
+@grammar.lock("Another lock: of the mutex with --mutex, else of all.")
 @click.option("--atomic", is_flag=True, help="An atomic variable instead of mutex and section.")
-@click.option("--rwlock", is_flag=True, help="A reader-writer lock instead; needs --reads.")
 @click.option(
     "--reads",
     type=grammar.FiniteRange(min=0, max=1),
     metavar="SHARE",
-    help="With --rwlock: the share of its sections that only read, which a profile does not have.",
+    help="A reader-writer lock instead; SHARE of its sections only read, which no profile has.",
 )
-@click.option("--threads", type=click.IntRange(1, 65536), metavar="N", help="N threads.")
+@grammar.threads("Other numbers of threads.")
 @shared_options
 @grammar.json_file("the changes and the model")
 @grammar.csv_file("the table")
@@ -51,7 +46,7 @@ def command(
     json_file: Path | None,
     csv_file: Path | None,
     html_file: Path | None,
-    rwlock: bool,
+    threads: str | None,
     **wanted: Any,
 ) -> int:
     """Predict what a change of a profiled program gains.
@@ -63,15 +58,10 @@ def command(
     measurements.
     """
     from lockwright.base import terminal
-    from lockwright.base.errors import LockwrightError
     from lockwright.predict import of_changes
 
-    if rwlock != (wanted["reads"] is not None):
-        raise LockwrightError(
-            "--rwlock and --reads belong together",
-            "a profile does not have the share of sections that only read, so give it by --reads",
-        )
-    predicted = of_changes.predict(request, of_changes.Wanted(**wanted))
+    counts = thread_counts(threads, most=65536)
+    predicted = of_changes.predict(request, of_changes.Wanted(threads=counts, **wanted))
     predicted.show(terminal.output())
     predicted.write(json_file, csv_file, html_file)
     return 1 if predicted.failures else 0

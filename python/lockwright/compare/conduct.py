@@ -63,8 +63,7 @@ class _Course:
             make = runs_of(comparison, runner, prepared.registry)
             experiment = declare(comparison, make, meters=reading)
             runs = Session(experiment, store, stored, Runs(store.runs(stored))).carry_out()
-        output = self.wanted.request.output
-        title = output.title or f"Locks under {self.wanted.request.program}"
+        title = f"Locks under {self.wanted.request.program}"
         made = report.make(stored, comparison, title, runs, reading)
         return made if self.earlier is None else self._with_change(made, comparison)
 

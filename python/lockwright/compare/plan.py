@@ -174,7 +174,7 @@ def choose_rwlocks(text: str) -> tuple[str, ...]:
     if len(names) == 1:
         raise LockwrightError(
             f"--rwlocks {text} names no lock beside the C library's, {KEEP}",
-            f"name some of {MUTEX} and those of 'lockwright list --rwlocks', or use --rwlocks all",
+            f"name {MUTEX} or those of 'lockwright list --reader-writer', or use --rwlocks all",
         )
     return tuple(names)
 
@@ -204,7 +204,7 @@ def choose_threads(text: str | None) -> tuple[int, ...]:
 
 def check(plan: Plan) -> None:
     """Check the plan. Raises LockwrightError if it cannot be carried out."""
-    for option, number, least in (("--runs", plan.runs, 1), ("--warmup", plan.warmup, 0)):
+    for option, number, least in (("--runs", plan.runs, 1), ("--warm-up-runs", plan.warmup, 0)):
         if not least <= number <= _MOST_RUNS:
             bounds = f"from {least} to {_MOST_RUNS}"
             raise LockwrightError(f"{option} must be {bounds}", f"it is {number}")

@@ -65,7 +65,7 @@ def _outlier_warnings(plan: Plan, values: Mapping[_Row, Sequence[float]]) -> Ite
     if first and plan.warmup == 0:
         yield (
             f"{_in_rows(len(first), len(values))} the first run is an outlier, as with "
-            f"{_named(first[0])}; caches may have been cold: use --warmup"
+            f"{_named(first[0])}; caches may have been cold: use --warm-up-runs"
         )
         outliers = {cell: indices - {0} for cell, indices in outliers.items()}
     odd = {cell: len(indices) for cell, indices in outliers.items() if indices}

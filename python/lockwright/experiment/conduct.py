@@ -4,7 +4,6 @@ The same command with --resume continues an experiment that was interrupted.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -39,8 +38,6 @@ def conduct(
     with interrupts.stop_on_signals():
         store = Store(request.db or default_path())
         session = None
-        if request.title:
-            experiment = replace(experiment, title=request.title)
         try:
             session = _open(experiment, store, request)
             session.carry_out()

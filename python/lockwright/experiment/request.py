@@ -7,14 +7,13 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Request:
     """Where an experiment is stored and written. db: None for the file in the user's state
-    directory; resume: whether the latest interrupted one is continued; title: of the report."""
+    directory; resume: whether the latest interrupted one is continued."""
 
     db: Path | None = None
     resume: bool = False
     json_file: Path | None = None
     csv_file: Path | None = None
     html_file: Path | None = None
-    title: str | None = None
 
 
 DEFAULTS = Request()

@@ -67,7 +67,8 @@ def predict_gains(profile: Profile, advice: advise.Advice) -> advise.Advice:
         path = machine_file.default_path()
         if not path.exists():
             raise LockwrightError(
-                "this machine is not described ('lockwright calibrate --machine here' does it)", ""
+                "this machine is not described",
+                "'lockwright calibrate --machine-file here' does it",
             )
         machine = load(str(path))
     except LockwrightError as error:

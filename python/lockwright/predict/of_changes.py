@@ -32,7 +32,7 @@ class Wanted:
     lock: str | None
     atomic: bool
     reads: float | None
-    threads: int | None
+    threads: Sequence[int]
 
     def check(self) -> None:
         """Raise LockwrightError if it is nothing, or contradictory."""
@@ -40,11 +40,11 @@ class Wanted:
             raise LockwrightError("--moved needs --section", "give the new length of the sections")
         if self.lock is not None:
             choose_locks(self.lock)
-        given = (self.section, self.shards, self.lock, self.reads, self.threads)
+        given = (self.section, self.shards, self.lock, self.reads, self.threads or None)
         if given.count(None) == len(given) and not self.atomic:
             raise LockwrightError(
                 "no change is given",
-                "give --section, --shards, --lock, --threads, --atomic or --rwlock",
+                "give --section, --shards, --lock, --threads, --atomic or --reads",
             )
 
     def changes(self, profile: Path, header: Header) -> list[Change]:
@@ -65,8 +65,7 @@ class Wanted:
         if self.lock is not None:
             of_one = kinds.lock_of(number, name, self.lock)
             changes.append(kinds.lock_of_all(self.lock) if self.mutex is None else of_one)
-        if self.threads is not None:
-            changes.append(kinds.thread_count(self.threads))
+        changes += [kinds.thread_count(count) for count in self.threads]
         return changes
 
 

@@ -55,7 +55,7 @@ def _agreement(found: Estimate | None) -> list[str]:
     if found is None:
         return [
             "The model was not compared with the profile: that is from another machine, or this "
-            "one is not described ('lockwright calibrate --machine here' does it)."
+            "one is not described ('lockwright calibrate --machine-file here' does it)."
         ]
     text = f"The simulated rate of the profile itself is {ranged(found)} of the profiled one"
     if abs(found.value - 1) <= AGREEMENT:

@@ -132,7 +132,7 @@ def why_unused(
     if counts.rwlocks:
         return LockwrightError(
             f"'{program}' took no mutex, but reader-writer locks {counts.rwlocks:,} times",
-            "replace these with --rwlock; see 'lockwright list --rwlocks'",
+            "replace these with --rwlock; see 'lockwright list --reader-writer'",
         )
     advice = "give it a multi-threaded workload that uses pthread mutexes"
     if ended is not None and ended.had_children:

@@ -6,7 +6,7 @@ from typing import Any
 from lockwright.base.errors import LockwrightError
 
 CURRENT = 2
-"""Increased when `lockwright calibrate --machine` measures a figure otherwise, so that those of
+"""Increased when `lockwright calibrate --machine-file` measures a figure otherwise, so that
 earlier files are wrong. Files without a number are from the first, which measured wakes with both
 threads on one processor."""
 
@@ -28,7 +28,7 @@ def check(document: Mapping[str, Any], label: str) -> None:
     raise LockwrightError(
         f"{label} has figures that another version of 'lockwright calibrate' measured otherwise "
         f"({KEY} {found!r:.20}, not {CURRENT})",
-        "measure the machine again with 'lockwright calibrate --machine FILE'",
+        "measure the machine again with 'lockwright calibrate --machine-file FILE'",
     )
 
 

@@ -153,7 +153,7 @@ def _choose(names: str | None, known: Sequence[str], kind: str, prefix: str) -> 
     chosen = [name.strip() for name in names.split(",") if name.strip()]
     for name in chosen:
         if name not in known:
-            command = "lockwright list --rwlocks" if prefix else "lockwright list"
+            command = "lockwright list --reader-writer" if prefix else "lockwright list"
             hint = nearest_hint(name, known, f"'{command}' shows them")
             raise LockwrightError(f"no {kind} is named '{name}'", hint)
     if not chosen:

@@ -36,13 +36,13 @@ MOST_ROUNDS = 100
 
 @dataclass(frozen=True)
 class Tuning:
-    """What `tune` is asked for. budget: such as "5m", None for the default; margin: the smallest
+    """What `tune` is asked for. budget: in seconds, None for the default; margin: the smallest
     difference that matters; locks, rwlocks: lists with commas, or "all", None for those of the
     advice; profile_file: of the program; plan_file: for the best plan of a lock for each mutex;
     dimensions: of settings of the program to try too, a list with commas."""
 
     request: Request
-    budget: str | None = None
+    budget: float | None = None
     margin: float = 0.05
     locks: str | None = None
     rwlocks: str | None = None
@@ -174,7 +174,7 @@ class _Course:
         """Print the report, and write the files."""
         assert self.race is not None
         output = self.wanted.request.output
-        made = self.race.report(output.title or f"Tuning {self.wanted.request.program}")
+        made = self.race.report(f"Tuning {self.wanted.request.program}")
         present(made, output, before=show.preface, after=show.alternatives)
         return made
 
@@ -188,7 +188,7 @@ class _Course:
         elif self.race is not None and has_fixed_time(self.race.stored.facts):
             print_line(f"no plan can be tried by wall time: {file} is not written")
         else:
-            title = self.wanted.request.output.title or "plans"
+            title = "plans"
             search = per_mutex_race.Search(self.prepared, store, self.profile, title)
             search.write_plan(made, file, self.seconds_left)
 
@@ -221,7 +221,7 @@ def conduct(wanted: Tuning) -> int:
 
 def _prepare(wanted: Tuning) -> _Course:
     """Check everything that can be checked without a run."""
-    seconds = None if wanted.budget is None else budgets.parse_seconds(wanted.budget)
+    seconds = wanted.budget
     set_other_locks(wanted.request)
     prepared = prepare(
         wanted.request,

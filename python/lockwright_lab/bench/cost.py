@@ -65,12 +65,17 @@ def _remarks(_: Sequence[Sequence[Summary]], given: Given) -> list[str]:
 
 
 def _check(given: Given) -> Given:
-    for smaller, larger, is_below in (("warm", "mutexes", True), ("sharers", "threads", False)):
-        least, most = given.options[smaller], given.options[larger]
+    options = given.options
+    for smaller, larger, most, is_below in (
+        ("warm", "mutexes", options["mutexes"], True),
+        ("sharers", "waiters", options["threads"], False),
+    ):
+        least = options[smaller]
         if least > most or (is_below and least == most):
             where = "not below" if is_below else "above"
             raise LockwrightError(
-                f"--{smaller} {least} is {where} --{larger} {most}", f"give a smaller --{smaller}"
+                f"{smaller}={least} is {where} {larger}={most}",
+                f"give a smaller {smaller} by --set",
             )
     return given
 

@@ -33,9 +33,9 @@ class Parts(Rounds):
         is_late = self.is_late and self.is_timed(slot)
         return not is_late and all(run.ended == FINISHED for run in made)
 
-    def end_after(self, minutes: float | None) -> None:
-        """Begin no run that is timed after so many minutes from now."""
-        self._ends = None if minutes is None else time.monotonic() + 60 * minutes
+    def end_after(self, seconds: float | None) -> None:
+        """Begin no run that is timed after so many seconds from now."""
+        self._ends = None if seconds is None else time.monotonic() + seconds
 
     @property
     def is_late(self) -> bool:

@@ -16,7 +16,7 @@ def _size(row: Summary) -> str:
 def _contenders(given: Given) -> list[Contender]:
     """Return `libc`, then `keep`, `mutex` and reader-writer locks, all or the named ones. Raises
     LockwrightError for unknown names."""
-    named, mutex = given.own["rwlocks"], given.own["mutex"]
+    named, mutex = given.own["rwlocks"], given.own["lock"]
     names = [word.strip() for word in named.split(",") if word.strip()] if named else []
     registry = locks.registry()
     chosen = [Contender(LIBC, subject=Subject(LIBC))]

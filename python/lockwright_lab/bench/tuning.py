@@ -96,7 +96,7 @@ class Settings:
     seconds: float
     runs: int
     timeout: float
-    budget: str | None
+    budget: float | None
     pairs: int
 
 
@@ -146,7 +146,7 @@ class ProgramResults:
 def measure(program: RealProgram, settings: Settings) -> ProgramResults:
     """Compare all locks, tune, and compare the two results."""
     compared = compare(program, settings)
-    budget = settings.budget or f"{SHARE * compared.seconds:.0f}s"
+    budget = settings.budget or SHARE * compared.seconds
     tuned = tune(program, replace(settings, budget=budget))
     against = alternate(program, tuned.pick, compared.best, settings.pairs, settings.timeout)
     return ProgramResults(compared, tuned, against)
@@ -154,7 +154,7 @@ def measure(program: RealProgram, settings: Settings) -> ProgramResults:
 
 def compare(program: RealProgram, settings: Settings) -> Compared:
     """Run `lockwright compare` with all locks."""
-    words = ("--locks", "all", "--warmup", "0", "--runs", str(settings.runs))
+    words = ("--locks", "all", "--warm-up-runs", "0", "--runs", str(settings.runs))
     limit = ("--timeout", f"{settings.timeout:g}")
     document, seconds = _run(program, "compare", (*words, *limit))
     best = next((row for row in document["summaries"] if row["mark"] == "*"), None)
@@ -171,7 +171,7 @@ def compare(program: RealProgram, settings: Settings) -> Compared:
 
 def tune(program: RealProgram, settings: Settings) -> Tuned:
     """Run `lockwright tune`, which limits the time of its runs itself."""
-    budget = ("--budget", settings.budget) if settings.budget else ()
+    budget = ("--budget", f"{settings.budget:.0f}s") if settings.budget else ()
     document, seconds = _run(program, "tune", budget)
     races, verdict = document["tune"]["races"], document["verdict"]
     race = races[0] if races else {}

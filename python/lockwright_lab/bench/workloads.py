@@ -69,7 +69,7 @@ def _options(workload: Workload, known: Catalogue) -> dict[str, Option]:
     )
     modes = "; ".join(f"{mode}: {meaning}" for mode, meaning in pinning.MODES.items())
     common = declaration("workload").options
-    pin = structs.replace(common["pin"], text=f"Which processors a thread may use. {modes}.")
+    pin = structs.replace(common["placement"], text=f"Which processors a thread may use. {modes}.")
     options = {"threads": threads, **{each.name: _option(each) for each in workload.parameters}}
     needed = ["seconds", *(("warm-up", "rate") if workload.uses_lock else ())]
     for name in [*needed, *(["window"] if workload.one_mutex else [])]:
@@ -78,7 +78,7 @@ def _options(workload: Workload, known: Catalogue) -> dict[str, Option]:
         options[name] = Option(default=float(parameter.initial), least=parameter.least, text=text)
     meters = [*(("latency", "calls") if workload.uses_lock else ())]
     meters += ["admissions"] if workload.one_mutex else []
-    return {**options, "pin": pin, **{name: common[name] for name in meters}}
+    return {**options, "placement": pin, **{name: common[name] for name in meters}}
 
 
 def _rows(workload: Workload) -> dict[str, Row]:
@@ -173,7 +173,7 @@ def _check(given: Given) -> Given:
                 f"'{cell.options['threads']:g}' is not a number of threads",
                 "give whole numbers with --threads",
             )
-    processors = pinning.processor_lists(given.own["pin"], pinning.usable_processors())
+    processors = pinning.processor_lists(given.own["placement"], pinning.usable_processors())
     pin = {"pin": processors} if processors else {}
     return replace(given, options={**given.options, **pin})
 

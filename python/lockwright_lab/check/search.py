@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from lockwright.base import files
@@ -45,20 +46,22 @@ class Search:
         files.write(path, json.dumps(result, indent=2) + "\n", "--json")
 
 
-def search(subject: Subject, threads: int | None, scenario: str | None, budget: float) -> Search:
+def search(subject: Subject, threads: Sequence[int], scenario: str | None, budget: float) -> Search:
     """Compile the checker and search each program for `budget` seconds; print the table and what
-    fails. threads, scenario: select programs."""
+    fails. threads, scenario: select programs, none for all."""
     _print_status(f"compiling the checker for {subject.name}")
     try:
         program = build(subject)
     finally:
         _clear()
-    arguments = _arguments(subject, program, threads, scenario)
+    selections = _selections(subject, program, threads, scenario)
     found = Search(subject, budget)
     print(_ROW.format(*_HEADER), flush=True)
     current = ""
     try:
-        for kind, *values in _watched(program, [*arguments, "--budget", str(budget)], budget):
+        for kind, *values in chain.from_iterable(
+            _watched(program, [*each, "--budget", str(budget)], budget) for each in selections
+        ):
             if kind == "begin":
                 current = f"{values[0]} with {values[1]} threads"
             elif kind == "end":
@@ -101,10 +104,10 @@ def subject_of(lock: str, type_: str | None) -> Subject:
     return subject_of_registry(lock)
 
 
-def _arguments(
-    subject: Subject, program: Path, threads: int | None, scenario: str | None
-) -> list[str]:
-    """Return the checker's arguments to select programs. Raises LockwrightError for no program."""
+def _selections(
+    subject: Subject, program: Path, threads: Sequence[int], scenario: str | None
+) -> list[list[str]]:
+    """Return the checker's arguments of each of its runs. Raises LockwrightError for no program."""
     arguments = []
     known = [fields[1:] for fields in output_fields(program, ["--list"], patience=60)]
     if scenario is not None:
@@ -112,19 +115,15 @@ def _arguments(
         if scenario not in names:
             hint = nearest_hint(scenario, names)
             raise LockwrightError(f"{subject.name} has no scenario '{scenario}'", hint)
-        if threads is not None and [scenario, str(threads)] not in known:
-            raise LockwrightError(
-                f"the scenario '{scenario}' has no program with {threads} threads",
-                "leave out --threads",
-            )
+        known = [fields for fields in known if fields[0] == scenario]
         arguments += ["--scenario", scenario]
-    if threads is not None:
-        if str(threads) not in (number for _, number in known):
+    for count in map(str, threads):
+        if count not in (number for _, number in known):
+            name = f"the scenario '{scenario}'" if scenario else subject.name
             raise LockwrightError(
-                f"{subject.name} has no program with {threads} threads", "leave out --threads"
+                f"{name} has no program with {count} threads", "leave out --threads"
             )
-        arguments += ["--threads", str(threads)]
-    return arguments
+    return [[*arguments, "--threads", str(count)] for count in threads] or [arguments]
 
 
 def _row(name: str, values: list[str]) -> dict[str, object]:

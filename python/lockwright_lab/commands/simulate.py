@@ -3,35 +3,21 @@
 from typing import Any
 
 import click
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 from lockwright.commands.common.experiment_options import experiment_options
-from lockwright.commands.common.options import number_list
+from lockwright.commands.common.options import thread_counts
 from lockwright.experiment.request import Request
 
+from lockwright_lab.commands.common.grammar import class_template, shared
 
-@click.command("simulate")
+
+@brief.command("simulate")
 @click.argument("header", required=False, metavar="[HEADER]")
-@click.option(
-    "--type",
-    "type_",
-    metavar="NAME",
-    help="Class template in the header, as NAME or NAME<Env, ...>.  [default: named as the file]",
-)
-@click.option(
-    "--machine",
-    "machine_name",
-    default="a-64",
-    show_default=True,
-    metavar="NAME|FILE",
-    help="The machine: one that --list shows, a TOML file, or 'here' for this one, which is "
-    "measured at the first use.",
-)
+@class_template
+@grammar.machine("a-64")
 @grammar.locks("all")
-@click.option(
-    "--rwlocks",
-    metavar="A,B,...",
-    help="Reader-writer locks of the workload rwlock, separated by commas, or 'all'.  "
-    "[default: all]",
+@grammar.rwlocks(
+    "Reader-writer locks of the workload rwlock, separated by commas, or 'all'.  [default: all]"
 )
 @click.option(
     "--workload",
@@ -39,18 +25,8 @@ from lockwright.experiment.request import Request
     show_default=True,
     help="Workload of the threads; see --list. 'model:FILE' is the program of a model file.",
 )
-@click.option(
-    "--set",
-    "words",
-    multiple=True,
-    metavar="NAME=N",
-    help="A parameter of the workload; may be repeated.",
-)
-@click.option(
-    "--threads",
-    metavar="N,...",
-    help="Numbers of threads.  [default: as many as the machine has cores]",
-)
+@shared("--set", "A parameter of the workload; repeatable.", "words")
+@grammar.threads(words="as many as the machine has cores")
 @grammar.seconds(
     0.01, least=0.000001, of=" of simulated time", note="A tenth of it is run before that."
 )
@@ -71,7 +47,7 @@ from lockwright.experiment.request import Request
     help="Halve and double each figure of the machine, and show its effect on the ranking.",
 )
 @experiment_options
-@click.option("--list", "is_list", is_flag=True, help="Show the machines and workloads, and end.")
+@shared("--list", "List the machines and the workloads, and run nothing.", "is_list")
 def command(
     request: Request, threads: str | None, is_sensitivity: bool, is_list: bool, **options: Any
 ) -> int:
@@ -94,8 +70,7 @@ def command(
     if is_list:
         plan.show_list(terminal.output())
         return 0
-    counts = [] if threads is None else [int(n) for n in number_list(threads, "--threads", 1)]
-    planned = plan.plan(plan.Request(**options, threads=counts))
+    planned = plan.plan(plan.Request(**options, threads=thread_counts(threads)))
     if is_sensitivity:
         with planned.folder:
             plan.examine_sensitivity(planned)

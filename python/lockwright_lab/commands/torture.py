@@ -4,19 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from lockwright.commands.common import complete, grammar
+from lockwright.commands.common import brief, complete, grammar
 
 
-@click.command("torture")
+@brief.command("torture")
 @click.argument("name", metavar="LOCK|RWLOCK|all|rwlocks", shell_complete=complete.tortured)
-@grammar.real_number(
-    "--minutes",
-    None,
-    "Test all locks together for M minutes.  [default: 1 for each lock]",
-    metavar="M",
-    min=0,
-    min_open=True,
-)
+@grammar.budget("1m for each lock", "Time for all locks together, as in 90s, 5m or 1h.")
 @grammar.seed()
 @grammar.real_number(
     "--patience",

@@ -38,7 +38,7 @@ def read(paths: Sequence[Path], better: Mapping[str, str] | None = None) -> Data
         sources.append(source)
     for metric in better or {}:
         if not any(metric in source.metrics for source in sources):
-            raise LockwrightError(f"no file has a column '{metric}'", "check --metric")
+            raise LockwrightError(f"no file has a column '{metric}'", "check --columns")
     return DataSet(tuple(sources), dict(better or {}), tuple(notes))
 
 
@@ -192,7 +192,7 @@ def _metrics(file: _File, better: dict[str, str]) -> dict[str, tuple[int, float]
     if not metrics:
         known = ", ".join(schema.METRICS)
         raise file.heading_error(
-            f"no column is a metric ({known})", "add one, or name it with --metric and --better"
+            f"no column is a metric ({known})", "add one, or name it with --columns and --better"
         )
     return metrics
 

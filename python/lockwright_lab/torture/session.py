@@ -53,7 +53,7 @@ class Tortured:
 
 def prepare(
     name: str,
-    minutes: float | None,
+    budget: float | None,
     seed: int | None,
     patience: float,
     phase: int | None,
@@ -78,7 +78,7 @@ def prepare(
         only=plan.parse_words(only, "--only", kinds),
         without=plan.parse_words(without, "--without", (*kinds, *plan.DISTURBANCES)),
     )
-    seconds = 60.0 * (minutes if minutes is not None else len(rwlocks or chosen))
+    seconds = budget or 60.0 * len(rwlocks or chosen)
     if rwlocks:
         options = replace(options, only=(READERS,))
         runs = plan.planned_runs(rwlocks, seconds, chosen[0])

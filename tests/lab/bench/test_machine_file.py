@@ -95,7 +95,7 @@ def test_figures_of_another_measurement_are_refused(number: str, tmp_path: Path)
     for each in (path, beside):
         with pytest.raises(LockwrightError, match=r"old\.toml has figures") as refused:
             machine.load(str(each))
-        assert "lockwright calibrate --machine" in refused.value.todo
+        assert "lockwright calibrate --machine-file" in refused.value.todo
 
 
 def test_figures_of_other_sources_need_no_number(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_the_null_lock_is_for_measurements_only(measure: Any, cli: Any) -> None:
     assert [row["lock"] for row in document["summaries"]] == ["libc", "null"]
     libraries = {Path(line["mutex"]).name for _, line in lines(document, "result")}
     assert libraries == {"libc.so.6", "liblockwright-null.so"}
-    assert "null" not in [row["name"] for row in json.loads(cli("list", "--json").out)]
+    assert "null" not in [row["name"] for row in json.loads(cli("list", "--json", "-").out)]
     cli("run", "--lock", "null", "--", "true").refuses("'null'")
     cli("compare", "--locks", "null", "--", "true").refuses("'null'")
 

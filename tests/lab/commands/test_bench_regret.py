@@ -12,7 +12,7 @@ CELLS = "single/100ns/10x/2,queue/1/2,trylock/100ns/*,step/100ns-100us/*"
 
 def quick(*options: str) -> list[str]:
     return [
-        *("bench", "regret", "--lock", "futex", "--against", "ttas", "--seconds", "0.02"),
+        *("bench", "regret", "--lock", "futex", "--locks", "ttas", "--seconds", "0.02"),
         *("--runs", "2", *options),
     ]
 

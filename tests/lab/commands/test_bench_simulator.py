@@ -54,9 +54,9 @@ def test_bad_input_is_refused(cli: Cli) -> None:
 
 def test_a_machine_is_measured_into_a_file(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "machine.toml"
-    result = cli("calibrate", "--machine", path, "--runs", "1")
+    result = cli("calibrate", "--machine-file", path, "--runs", "1")
     assert result.status == 0, result.err
     assert machine.load(str(path)).sources["rmw"].startswith("measured")
     assert not (tmp_path / "config").exists()
-    cli("calibrate", "--machine", path, "--output", path).refuses("--output")
-    cli("calibrate", "--machine", "/nonexistent/m.toml").refuses("/nonexistent/m.toml")
+    cli("calibrate", "--machine-file", path, "--output", path).refuses("--output")
+    cli("calibrate", "--machine-file", "/nonexistent/m.toml").refuses("/nonexistent/m.toml")

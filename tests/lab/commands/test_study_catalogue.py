@@ -17,7 +17,7 @@ def test_the_list(cli: Cli) -> None:
     assert output.status == 0
     names = [line.split()[0] for line in output.out.splitlines()[1:]]
     assert names == catalogue.names()
-    rows = json.loads(cli("study", "catalogue", "--json").out)
+    rows = json.loads(cli("study", "catalogue", "--json", "-").out)
     assert [row["name"] for row in rows] == names
     assert all(row["metric"]["better"] in ("higher", "lower") for row in rows)
 

@@ -55,7 +55,7 @@ def worker(
 
     def start(name: str) -> subprocess.Popen[str]:
         log = (tmp_path / f"{name}.log").open("a")
-        words = [*command, "study", "worker", address, "--machine", name]
+        words = [*command, "study", "worker", address, "--machine-name", name]
         process = subprocess.Popen(
             [*words, "--cache", str(tmp_path / name)],
             env=environment,
@@ -148,7 +148,7 @@ def test_each_machine_makes_every_run_even_after_an_absence(
     second = worker("b")
     plan = with_runs(slow(program, tmp_path, 0.3), 1).replace("warmup = 1", "")
     db = tmp_path / "s.sqlite"
-    run = study(command, environment, tmp_path, plan, "--scheduler", address, "--patience", "1")
+    run = study(command, environment, tmp_path, plan, "--scheduler", address, "--reconnect", "1")
     wait_for(lambda: machines_of(db).count(("b",)) >= 2, run)
     second.send_signal(signal.SIGKILL)
     _, message = run.communicate(timeout=200)
@@ -179,7 +179,7 @@ def test_a_missing_scheduler_or_worker_is_reported(
         "lockwright: no Dask scheduler answers at tcp://127."
     )
     nobody = study(
-        command, environment, tmp_path, plan, "--scheduler", address, "--patience", "0.5"
+        command, environment, tmp_path, plan, "--scheduler", address, "--reconnect", "0.5"
     )
     _, message = nobody.communicate(timeout=60)
     assert nobody.returncode == 1

@@ -294,7 +294,7 @@ def test_the_report_has_the_name_and_the_other_load(
     note = "other processes took more than 10 % of the machine during 2 of 2 runs, at most 77 %"
     analysed = cli("study", "analyse", db)
     assert note in " ".join(analysed.out.split()), analysed.err
-    written = cli("study", "report", db, "-o", tmp_path / "report", "--figures", "none")
+    written = cli("study", "report", db, "--output-dir", tmp_path / "report", "--figures", "none")
     assert written.status == 0, written.err
     page = (tmp_path / "report/report.html").read_text()
     assert note in page

@@ -75,7 +75,7 @@ def test_runs_with_certificates(
     program: Program,
     tmp_path: Path,
 ) -> None:
-    words = [*command, "study", "worker", address, "--machine", "a", *trusted]
+    words = [*command, "study", "worker", address, "--machine-name", "a", *trusted]
     with (tmp_path / "worker.log").open("w") as log:
         worker = subprocess.Popen(
             [*words, "--cache", str(tmp_path / "cache")], env=environment, stdout=log, stderr=log

@@ -15,7 +15,7 @@ from support.processes import running, wait_until
 from .conftest import Cli
 
 #: A short torture that starts processes.
-BRIEF = ["--minutes", "0.02", "--only", "crowd,forks"]
+BRIEF = ["--budget", "1.2", "--only", "crowd,forks"]
 
 
 def test_a_clean_run(cli: Cli, tmp_path: Path) -> None:
@@ -42,22 +42,22 @@ def test_a_clean_run(cli: Cli, tmp_path: Path) -> None:
 def test_reader_writer_locks(cli: Cli, tmp_path: Path) -> None:
     """One of them, with the smallest numbers too, and all."""
     target = tmp_path / "found.json"
-    result = cli("torture", "phase-fair", "--minutes", "0.01", "--json", target)
+    result = cli("torture", "phase-fair", "--budget", "0.6", "--json", target)
     assert result.status == 0, result.out + result.err
     runs = json.loads(target.read_text())["runs"]
     assert [run["lock"] for run in runs] == ["phase-fair"] * 2
     for run in runs:
         assert {line["what"].split(",")[0] for line in run["phases"]} == {"readers"}
         assert run["final"]["sections"] > 0
-    every = cli("torture", "rwlocks", "--minutes", "0.02")
+    every = cli("torture", "rwlocks", "--budget", "1.2")
     assert every.status == 0, every.out + every.err
-    listed = json.loads(cli("list", "--rwlocks", "--json").out)
+    listed = json.loads(cli("list", "--reader-writer", "--json", "-").out)
     assert f"Torture of {len(listed)} reader-writer locks" in every.out
 
 
 def test_the_seed_is_drawn_and_printed(cli: Cli) -> None:
     first, second = (
-        cli("torture", "pthread", "--minutes", "0.005", "--only", "reuse").out.splitlines()[0]
+        cli("torture", "pthread", "--budget", "0.3", "--only", "reuse").out.splitlines()[0]
         for _ in range(2)
     )
     assert "seed " in first
@@ -66,7 +66,7 @@ def test_the_seed_is_drawn_and_printed(cli: Cli) -> None:
 
 def test_a_numa_aware_lock_is_tortured_on_several_nodes(cli: Cli, tmp_path: Path) -> None:
     target = tmp_path / "found.json"
-    result = cli("torture", "hmcs", "--minutes", "0.03", "--only", "crowd", "--json", target)
+    result = cli("torture", "hmcs", "--budget", "1.8", "--only", "crowd", "--json", target)
     assert result.status == 0, result.out + result.err
     assert "at most 2 threads for each processor" in result.out
     runs = json.loads(target.read_text())["runs"]
@@ -100,7 +100,7 @@ def test_all_continues_after_a_failure(
 ) -> None:
     """The output has the lock's state, the command that repeats it, and the other lock's result."""
     target = tmp_path / "found.json"
-    words = ["--seed", "11", "--minutes", "0.1", "--only", "crowd", "--json", str(target)]
+    words = ["--seed", "11", "--budget", "6", "--only", "crowd", "--json", str(target)]
     result = cli("torture", "all", *words, env=with_broken)
     assert result.status == 1, result.out + result.err
     failed, clean = json.loads(target.read_text())["runs"]
@@ -116,7 +116,7 @@ def test_all_continues_after_a_failure(
     assert "1 of 2 runs failed." in result.out
     again = failed["again"].split()
     words = again[again.index("torture") :]
-    assert cli(*words, "--minutes", "0.5", env=with_broken).status == 1
+    assert cli(*words, "--budget", "30", env=with_broken).status == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -125,7 +125,7 @@ def test_an_interrupted_torture_leaves_no_process(
 ) -> None:
     """Except after SIGKILL it prints a summary."""
     seed = str(900_000 + os.getpid() * 10 + int(number))
-    words = [*command, "torture", "all", "--seed", seed, "--minutes", "9", "--only", "crowd,forks"]
+    words = [*command, "torture", "all", "--seed", seed, "--budget", "540", "--only", "crowd,forks"]
     process = subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -146,7 +146,7 @@ def test_an_interrupted_torture_leaves_no_process(
     [
         (["mcs"], ["no lock is named 'mcs'", "did you mean"]),
         (["null"], ["no lock is named 'null'"]),
-        (["ttas", "--minutes", "0"], ["--minutes"]),
+        (["ttas", "--budget", "0"], ["--budget"]),
         (["ttas", "--seed", "-1"], ["--seed"]),
         (["ttas", "--seed", str(2**64)], ["--seed"]),
         (["phase-fair", "--only", "crowd"], ["--only", "'crowd'"]),

@@ -21,7 +21,7 @@ def analyse(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
 
 def test_tables_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "box.csv").write_text(RUNS)
-    out = analyse(capsys, tmp_path / "box.csv", "--output", tmp_path / "all")
+    out = analyse(capsys, tmp_path / "box.csv", "--output-dir", tmp_path / "all")
     for name in ("applications", "locks", "coverage", "best-count", "changes"):
         assert f"[box.throughput.{name}]" in out
     assert "2 of 2 applications are lock-sensitive." in out
@@ -69,12 +69,12 @@ def test_counts_and_metrics_are_chosen(tmp_path: Path, capsys: pytest.CaptureFix
         for threads in (1, 2, 4)
     )
     (tmp_path / "box.csv").write_text(text)
-    out = analyse(capsys, tmp_path, "--counts", "1,4")
+    out = analyse(capsys, tmp_path, "--threads", "1,4")
     assert "1/4" in out
     assert "1/2" not in out
-    ratios = analyse(capsys, tmp_path, "--counts", "4", "--show", "best-lock-ratio")
+    ratios = analyse(capsys, tmp_path, "--threads", "4", "--show", "best-lock-ratio")
     assert ["a", "1.00", "0.50"] in [line.split() for line in ratios.splitlines()]
-    other = analyse(capsys, tmp_path, "--metric", "score", "--better", "higher", "--show", "best")
+    other = analyse(capsys, tmp_path, "--columns", "score", "--better", "higher", "--show", "best")
     assert "[box.score.best]" in other
     assert ["y", "100", "100", "100"] in [line.split() for line in other.splitlines()]
 

@@ -41,8 +41,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def report(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report") / "made" / "here"
-    chosen = ["--metric", "throughput", "--title", "A <b> & c"]
-    assert cli.main(["study", "report", str(data), "-o", str(folder), *chosen]) == 0
+    chosen = ["--columns", "throughput", "--title", "A <b> & c"]
+    assert cli.main(["study", "report", str(data), "--output-dir", str(folder), *chosen]) == 0
     return folder
 
 
@@ -231,7 +231,15 @@ def test_small_studies(tmp_path: Path, text: str, words: list[str]) -> None:
     """Single runs at one count; and locks that do not differ."""
     (tmp_path / "box.csv").write_text(text)
     place = tmp_path / "out"
-    given = ["study", "report", str(tmp_path / "box.csv"), "-o", str(place), "--figures", "none"]
+    given = [
+        "study",
+        "report",
+        str(tmp_path / "box.csv"),
+        "--output-dir",
+        str(place),
+        "--figures",
+        "none",
+    ]
     assert cli.main(given) == 0
     page = (place / "report.html").read_text()
     for each in words:
@@ -242,6 +250,6 @@ def test_small_studies(tmp_path: Path, text: str, words: list[str]) -> None:
 def test_a_file_in_the_place_of_the_directory(
     data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(["study", "report", str(data), "-o", str(data)]) == 2
+    assert cli.main(["study", "report", str(data), "--output-dir", str(data)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert data.read_text() == runs()

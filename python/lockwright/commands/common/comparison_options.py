@@ -5,30 +5,25 @@ from dataclasses import fields
 from functools import wraps
 from typing import Any
 
-import click
-
 from lockwright.commands.common import grammar
 from lockwright.commands.common.experiment_options import experiment_options
 from lockwright.commands.common.options import meter_options, other_lock_options, preload_option
 from lockwright.compare.request import Request
 
 _OPTIONS: tuple[Callable[..., Any], ...] = (
-    click.option("--threads", metavar="N,N,...", help="Thread counts that {threads} stands for."),
-    click.option(
+    grammar.threads("Numbers of threads, which {threads} stands for."),
+    grammar.shared(
         "--metric",
-        metavar="REGEX",
-        help="Measure this number in the output instead of wall time: the first group of the last"
-        " match, in standard output or else in standard error.",
+        "Measure this number in the output instead of wall time: the first group of the last match,"
+        " in standard output or else in standard error.",
     ),
-    click.option("--unit", metavar="U", help="Unit of --metric.  [default: value]"),
-    click.option("--lower-is-better", is_flag=True, help="Lower values of --metric are better."),
+    grammar.shared("--unit", "Unit of --metric.  [default: value]"),
+    grammar.shared("--lower-is-better", "Lower values of --metric are better."),
     grammar.timeout(60.0),
     other_lock_options,
     preload_option(),
     *meter_options(),
-    click.option(
-        "--prepare", metavar="SHELLCMD", help="Run this by sh before each run, unmeasured."
-    ),
+    grammar.shared("--prepare", "Run this by sh before each run, unmeasured."),
     experiment_options,
     grammar.command_line("-- CMD...", required=True),
 )
@@ -43,6 +38,4 @@ def comparison_options(command: Callable[..., int]) -> Callable[..., int]:
         options = Request(**{field.name: values.pop(field.name) for field in fields(Request)})
         return command(options=options, **values)
 
-    for option in reversed(_OPTIONS):
-        with_options = option(with_options)
-    return with_options
+    return grammar.with_options(with_options, _OPTIONS)

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, Protocol
 
-import click
-
 from lockwright.commands.common import grammar
 from lockwright.experiment.request import Request
 
@@ -14,15 +12,8 @@ _OPTIONS: tuple[Callable[..., Any], ...] = (
     grammar.json_file("every run and every figure"),
     grammar.csv_file("a line for each run"),
     grammar.html_file(),
-    click.option(
-        "--db",
-        type=grammar.FILE,
-        metavar="FILE",
-        callback=grammar.writable,
-        help="Store the runs in this SQLite file.",
-    ),
-    click.option("--resume", is_flag=True, help="Resume the same command that was interrupted."),
-    click.option("--title", metavar="TEXT", help="Title of the report."),
+    grammar.shared("--db", "Store the runs in this SQLite file.", callback=grammar.writable),
+    grammar.shared("--resume", "Resume the same command that was interrupted."),
 )
 
 
@@ -31,13 +22,11 @@ def experiment_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_request(**values: Any) -> Any:
-        names = ("json_file", "csv_file", "html_file", "db", "resume", "title")
+        names = ("json_file", "csv_file", "html_file", "db", "resume")
         request = Request(**{name: values.pop(name) for name in names})
         return command(request=request, **values)
 
-    for option in reversed(_OPTIONS):
-        with_request = option(with_request)
-    return with_request
+    return grammar.with_options(with_request, _OPTIONS)
 
 
 class _Defined(Protocol):

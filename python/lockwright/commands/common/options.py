@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lockwright.base.errors import LockwrightError
+from lockwright.commands.common import grammar
 
 if TYPE_CHECKING:
     from lockwright.preload.other_libraries import OtherLibrary
 
-_RWLOCK = click.option(
+_RWLOCK = grammar.shared(
     "--rwlock",
-    metavar="keep|mutex|NAME",
-    help="Keep the C library's reader-writer locks, or replace them by the lock, under which "
-    "readers exclude each other, or by a reader-writer lock of `lockwright list --rwlocks`.  "
+    "Keep the C library's reader-writer locks, or replace them by the lock, under which "
+    "readers exclude each other, or by a reader-writer lock of `lockwright list --reader-writer`.  "
     "[default: keep]",
 )
-_SPIN = click.option(
+_SPIN = grammar.shared(
     "--spin",
-    metavar="keep|mutex",
-    help="Keep the C library's spin locks, or replace them by the lock, if it fits into them.  "
+    "Keep the C library's spin locks, or replace them by the lock, if it fits into them.  "
     "[default: keep]",
 )
 
@@ -73,38 +72,29 @@ def setting_options(command: Callable[..., Any]) -> Callable[..., Any]:
         settings = Settings(**{name: values.pop(name) for name in DIMENSIONS})
         return command(settings=settings, **values)
 
-    for option in reversed(_SETTINGS):
-        with_settings = option(with_settings)
-    return with_settings
+    return grammar.with_options(with_settings, _SETTINGS)
 
 
-_METERS: dict[str, dict[str, Any]] = {
-    "--energy": {
-        "is_flag": True,
-        "help": "Also measure the energy of each run by RAPL: watts above idle, operations per "
-        "joule. The idle machine is measured first, for some seconds.",
-    },
-    "--counters": {
-        "is_flag": True,
-        "help": "Also count cycles, instructions, cache misses, migrations, context switches "
-        "and page faults of each run.",
-    },
-}
-_PRELOAD: dict[str, Any] = {
-    "multiple": True,
-    "metavar": "NAME=PATH",
-    "help": "Measure this library like the locks, preloaded in the same way; repeatable.",
-}
-
-
-def meter_options(**more: Any) -> list[Callable[..., Any]]:
-    """Return the options `energy` and `counters`. more: further arguments of click.option."""
-    return [click.option(name, **details, **more) for name, details in _METERS.items()]
+def meter_options() -> list[Callable[..., Any]]:
+    """Return the options `energy` and `counters`."""
+    return [
+        grammar.shared(
+            "--energy",
+            "Also measure the energy of each run by RAPL: watts above idle, operations per joule. "
+            "The idle machine is measured first, for some seconds.",
+        ),
+        grammar.shared(
+            "--counters",
+            "Also count cycles, instructions, cache misses, migrations, context switches and page "
+            "faults of each run.",
+        ),
+    ]
 
 
 def preload_option(**more: Any) -> Callable[..., Any]:
     """Return the option `preload`, a tuple of words. more: further arguments of click.option."""
-    return click.option("--preload", **_PRELOAD, **more)
+    text = "Measure this library like the locks, preloaded in the same way; repeatable."
+    return grammar.shared("--preload", text, **more)
 
 
 def store_value(context: click.Context, option: click.Parameter, value: Any) -> Any:
@@ -154,3 +144,15 @@ def number_list(text: str, option: str, least: float) -> list[float]:
             f"give numbers of {least:g} or more, separated by commas",
         )
     return values
+
+
+def thread_counts(text: str | None, *, most: int = 10**9) -> list[int]:
+    """Return the numbers of `--threads`, each once; none without it. Raises LockwrightError for
+    what is no list of whole numbers from 1 to `most`."""
+    counts = [] if text is None else number_list(text, "--threads", 1)
+    for count in counts:
+        if count != int(count) or count > most:
+            raise LockwrightError(
+                f"'{count:g}' is not a number of threads", f"give whole numbers from 1 to {most}"
+            )
+    return list(dict.fromkeys(map(int, counts)))

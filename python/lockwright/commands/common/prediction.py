@@ -24,18 +24,9 @@ def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
         names = ("profile", "machine_name", "runs", "seconds", "seed", "timeout")
         return command(request=Request(**{name: values.pop(name) for name in names}), **values)
 
-    decorated: Callable[..., Any] = with_request
     options: list[grammar.Decorator] = [
         click.argument("profile", type=click.Path(path_type=Path, dir_okay=False)),
-        click.option(
-            "--machine",
-            "machine_name",
-            default=_HERE,
-            show_default=True,
-            metavar="NAME|FILE",
-            help="The machine: one of 'lockwright simulate --list', a TOML file, or 'here' for "
-            "this one, which is measured at the first use.",
-        ),
+        grammar.machine(_HERE),
         grammar.runs(2, of="each simulation, with different seeds"),
         grammar.seconds(
             None, least=0.000001, of=" of simulated time", note="[default: by the model]"
@@ -43,6 +34,4 @@ def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
         grammar.seed(1),
         grammar.timeout(120.0),
     ]
-    for option in reversed(options):
-        decorated = option(decorated)
-    return decorated
+    return grammar.with_options(with_request, options)

@@ -91,13 +91,13 @@ class Plan:
 
 @dataclass(frozen=True)
 class Lengths:
-    """rounds: of each lock; seconds: of a run, about; timeout: of a run in seconds; minutes: time
+    """rounds: of each lock; seconds: of a run, about; timeout: of a run in seconds; budget: time
     after which no run begins."""
 
     rounds: int
     seconds: float
     timeout: float
-    minutes: float | None
+    budget: float | None
 
 
 def predict_all(plan: Plan, folder: Folder) -> Predicted:
@@ -138,7 +138,7 @@ def validation(plan: Plan, folder: Folder, parts: Collection[str], lengths: Leng
         rounds={cell: each for name in parts for cell, each in of_parts[name].items()},
         repeats_failed=False,
     )
-    rule.end_after(lengths.minutes)
+    rule.end_after(lengths.budget)
     installed = Installed(folder.places, timeout)
     known: dict[str, Any] = {}
 

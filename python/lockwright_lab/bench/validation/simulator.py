@@ -91,13 +91,13 @@ COLUMNS = [
 
 @dataclass(frozen=True)
 class Lengths:
-    """The lengths of all runs in seconds. timeout: of a real run, beside its setup. minutes: time
+    """The lengths of all runs in seconds. timeout: of a real run, beside its setup. budget: time
     after which no further real run begins; None for all runs."""
 
     seconds: float
     warm_up: float
     timeout: float
-    minutes: float | None = None
+    budget: float | None = None
 
 
 def _simulated_name(lock: str) -> str:
@@ -138,7 +138,7 @@ def validation(
         rounds={each.name: last for each in chosen},
         is_timed=lambda slot: _is_real(slot.contender),
     )
-    rule.end_after(lengths.minutes)
+    rule.end_after(lengths.budget)
 
     def run(at: Cell, contender: Contender, number: int) -> Outcome:
         if _is_real(contender.name):

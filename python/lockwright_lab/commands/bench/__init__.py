@@ -12,6 +12,10 @@ from lockwright_lab.commands.bench.predictions import command as predictions
 from lockwright_lab.commands.bench.regret import command as regret
 from lockwright_lab.commands.bench.simulator import command as simulator
 from lockwright_lab.commands.bench.tune import command as tune
+from lockwright_lab.commands.common.grammar import shared
+
+_LINE = 60
+"""Characters of a command's help in the list."""
 
 
 class _Measurements(Group):
@@ -28,6 +32,14 @@ class _Measurements(Group):
 
         return workload.build(cmd_name)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write a line for each measurement, and the names of the workloads."""
+        rows = [(name, each.get_short_help_str(_LINE)) for name, each in self.commands.items()]
+        with formatter.section("Measurements"):
+            formatter.write_dl(sorted(rows))
+        with formatter.section("Workloads, which --list describes"):
+            formatter.write_text(", ".join(catalogue().workloads))
+
 
 def _print_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
@@ -39,13 +51,12 @@ def _print_list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 @click.group(cls=_Measurements)
-@click.option(
+@shared(
     "--list",
-    is_flag=True,
+    "List every workload: its measure, its source and its parameters.",
     is_eager=True,
     expose_value=False,
     callback=_print_list,
-    help="List every workload: its measure, its source and its parameters.",
 )
 def bench() -> None:
     """Measure locks side by side with the C library's own mutex.

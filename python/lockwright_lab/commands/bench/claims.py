@@ -4,7 +4,7 @@ import click
 from click.core import ParameterSource
 from lockwright.base import terminal
 from lockwright.base.errors import LockwrightError
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
 from lockwright.experiment.conduct import conduct
 from lockwright.experiment.request import Request
@@ -13,6 +13,7 @@ from lockwright_lab.bench.claims import report
 from lockwright_lab.bench.claims.evaluate import obstacle
 from lockwright_lab.bench.claims.experiment import measured, prepare, simulated, this_machine
 from lockwright_lab.bench.claims.table import choose
+from lockwright_lab.commands.common.grammar import shared, warm_up
 
 ROUNDS = 13
 SECONDS = 0.15
@@ -21,15 +22,16 @@ SEEDS = 3
 """The default number of seeds. A claim on which they differ is open."""
 
 
-@click.command(
+@brief.command(
+    "claims",
     help="Test which claims of the papers on locks hold on this machine.\n\n"
     "A claim compares locks in a workload. Each round makes every required run once, in a "
     "shuffled order, and the figures are computed within the round.\n\n"
     "With --simulated, nothing is measured: each claim is run on the simulated machine of "
-    "its paper, with the seeds 1 to --seeds.\n\n" + definitions(report.COLUMNS, "Columns:")
+    "its paper, with the seeds 1 to --seeds.\n\n" + definitions(report.COLUMNS, "Columns:"),
 )
-@click.option("--claims", "names", metavar="NAME,...", help="Test these claims.  [default: all]")
-@click.option("--list", "only_list", is_flag=True, help="List the claims, and run nothing.")
+@click.option("--claims", "names", metavar="A,B,...", help="Test these claims.  [default: all]")
+@shared("--list", "List the claims, and run nothing.", "only_list")
 @click.option(
     "--simulated",
     "is_simulated",
@@ -38,14 +40,12 @@ SEEDS = 3
 )
 @grammar.runs(ROUNDS, of="everything", least=6, note="An interval needs six.")
 @grammar.seconds(SECONDS)
-@grammar.warm_up(WARM_UP)
-@click.option(
+@warm_up(WARM_UP)
+@shared(
     "--seeds",
-    type=click.IntRange(1, 1000),
+    "With --simulated: simulate with the seeds 1 to N.",
     default=SEEDS,
     show_default=True,
-    metavar="N",
-    help="With --simulated: simulate with the seeds 1 to N.",
 )
 @grammar.timeout(600.0)
 @experiment_options

@@ -1,18 +1,15 @@
 """The commands of measurements: their options by their declarations."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import click
-from lockwright.base.errors import LockwrightError
-from lockwright.commands.common import complete, grammar
+from lockwright.commands.common import brief, grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
 from lockwright.commands.common.options import (
     meter_options,
-    name_list,
-    number_list,
     other_libraries,
     preload_option,
     store_value,
@@ -25,13 +22,20 @@ from lockwright.run.bench_program import Subject, metered, subjects
 
 from lockwright_lab.bench.measurement import Declaration, Measurement, Option
 from lockwright_lab.bench.runs import BEFORE_AND_AFTER, Common
+from lockwright_lab.commands.bench import parameters
+from lockwright_lab.commands.common.grammar import SHARED, shared, warm_up
 
 Decorator = Callable[..., Any]
+
+_SHARED = {*grammar.SHARED, *SHARED}
+"""Names of options; what a measurement declares beside them are parameters."""
 
 
 def command_of(measurement: Measurement) -> click.Command:
     """Return the command of a measurement."""
     file = measurement.file
+    options = {n: each for n, each in file.options.items() if f"--{n}" in _SHARED}
+    others = {n: each for n, each in file.options.items() if n not in options}
 
     def run(
         request: Request,
@@ -40,12 +44,14 @@ def command_of(measurement: Measurement) -> click.Command:
         locks: str | None = None,
         energy: bool = False,
         counters: bool = False,
+        words: Sequence[str] = (),
         **values: Any,
     ) -> None:
         chosen = _subjects(locks, file.locks) if file.with_locks else []
         seconds = values.get("seconds", 0.0) + values.get("warm_up", 0.0)
         common = Common(chosen, runs, timeout or seconds + BEFORE_AND_AFTER)
-        named = {name: values[name.replace("-", "_")] for name in file.options}
+        named = {name: values[name.replace("-", "_")] for name in options}
+        named |= _parameters(words, others)
         experiment = measurement.experiment(measurement.given(common, named))
         meters = Meters(energy=energy, counters=counters)
         if meters.wanted:
@@ -53,11 +59,28 @@ def command_of(measurement: Measurement) -> click.Command:
         click.get_current_context().exit(conduct(experiment, request))
 
     terms = [definitions(columns, heading) for heading, columns in measurement.terms.items()]
-    run.__doc__ = "\n\n".join([file.summary, *file.more, *terms, definitions(measurement.columns)])
-    own = [_option(name, each) for name, each in file.options.items()]
-    options = [*_common_options(file), *own]
-    decorated = reduce(lambda inner, option: option(inner), reversed(options), run)
-    return click.command(measurement.name)(decorated)
+    about = [file.summary, *_described(others), *file.more, *terms]
+    run.__doc__ = "\n\n".join([*about, definitions(measurement.columns)])
+    own = [_option(name, each) for name, each in options.items()]
+    own += [parameters.set_option()] if others else []
+    decorated = grammar.with_options(run, [*_common_options(file), *own])
+    return brief.command(measurement.name)(decorated)
+
+
+def _parameters(words: Sequence[str], known: Mapping[str, Option]) -> dict[str, Any]:
+    """Return the values of parameters: of --set, of a preset, or by default."""
+    preset = click.get_current_context().default_map or {}
+    texts = {n: str(preset[key]) for n in known if (key := n.replace("-", "_")) in preset}
+    texts |= parameters.given(words, known)
+    return {
+        name: parameters.value_of(name, of, texts[name]) if name in texts else of.default
+        for name, of in known.items()
+    }
+
+
+def _described(options: Mapping[str, Option]) -> list[str]:
+    rows = [(name, parameters.shown(of.default), of.text) for name, of in options.items()]
+    return [parameters.described(rows)] if rows else []
 
 
 def _common_options(file: Declaration) -> list[Decorator]:
@@ -82,54 +105,25 @@ def _subjects(locks: str | None, default: Sequence[str] | None) -> list[Subject]
 
 
 def _option(name: str, of: Option) -> Decorator:
-    """Return the option of a declaration."""
-    option, default = f"--{name}", of.default
+    """Return the option of a declaration that has one of the shared names."""
+    option = f"--{name}"
     if name == "seconds":
-        return grammar.seconds(float(str(default)), note=of.text)
+        return grammar.seconds(float(str(of.default)), note=of.text)
     if name == "warm-up":
-        return grammar.warm_up(float(str(default)))
-    match default:
-        case bool():
-            return click.option(option, is_flag=True, help=of.text)
-        case list():
-            words = ",".join(each if isinstance(each, str) else f"{each:g}" for each in default)
-            parse = partial(_list, option, of)
-            return click.option(
-                option,
-                default=words,
-                show_default=True,
-                metavar="A,B,...",
-                callback=parse,
-                help=of.text,
-            )
-        case int():
-            least = 1 if of.least is None else int(of.least)
-            most = None if of.most is None else int(of.most)
-            return grammar.integer(option, default, of.text, least=least, most=most)
-        case float():
-            return grammar.real_number(
-                option, default, of.text, metavar=of.metavar, min=of.least or 0
-            )
-    if of.among:
-        choice = click.Choice(of.among)
-        return click.option(option, type=choice, default=default, show_default=True, help=of.text)
-    complete_lock = complete.lock if of.metavar == "LOCK" else None
-    return click.option(
-        option,
-        default=default,
-        show_default=True,
-        metavar=of.metavar,
-        shell_complete=complete_lock,
-        help=of.text,
-    )
+        return warm_up(float(str(of.default)))
+    more: dict[str, Any] = {}
+    if isinstance(of.default, list):
+        more["callback"] = partial(_list, option, of)
+    elif of.among:
+        more["type"] = click.Choice(of.among)
+    elif isinstance(of.default, float):
+        more["type"] = grammar.FiniteRange(min=of.least)
+    if of.default is not None and not isinstance(of.default, bool):
+        more |= {"default": parameters.shown(of.default), "show_default": True}
+    if option in grammar.SHARED:
+        return grammar.shared(option, of.text, **more)
+    return shared(option, of.text, **more)
 
 
 def _list(option: str, of: Option, _: click.Context, __: click.Parameter, text: str) -> list[Any]:
-    if of.among:
-        return list(name_list(text, option, of.among))
-    values = number_list(text, option, of.least or 0.0)
-    if of.most is not None and max(values) > of.most:
-        raise LockwrightError(
-            f"{option} {max(values):g} is above {of.most:g}", f"give numbers up to {of.most:g}"
-        )
-    return values
+    return parameters.list_of(option, of, text)

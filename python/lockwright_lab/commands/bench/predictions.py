@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
-from lockwright.commands.common.options import name_list, number_list
+from lockwright.commands.common.options import name_list, thread_counts
 from lockwright.experiment.conduct import conduct
 from lockwright.experiment.request import Request
 from lockwright.simulate.figures import BASELINE
@@ -17,12 +17,14 @@ from lockwright_lab.bench.validation import subjects as kinds
 from lockwright_lab.bench.validation.first import Folder
 from lockwright_lab.bench.validation.predictions import Plan
 from lockwright_lab.commands.bench.validation_options import cells_and_parts
+from lockwright_lab.commands.common import complete
 from lockwright_lab.commands.common.folders import folders
+from lockwright_lab.commands.common.grammar import output_to_folder, shared
 
 PARTS = (predictions.CHANGES, predictions.RUNS)
 
 
-@click.command(
+@brief.command(
     "predict",
     help="\n\n".join(
         [
@@ -35,14 +37,14 @@ PARTS = (predictions.CHANGES, predictions.RUNS)
         ]
     ),
 )
-@click.option(
+@shared(
     "--programs",
+    "Programs of the catalogue.  [default: those that take mutexes and need no server]",
     default=",".join(kinds.PROGRAMS),
-    metavar="A,B,...",
-    help="Programs of the catalogue.  [default: those that take mutexes and need no server]",
+    shell_complete=complete.programs,
 )
 @grammar.locks(", ".join(kinds.LOCKS))
-@cells_and_parts(kinds.THREADS, PARTS, rest="--resume")
+@cells_and_parts(kinds.THREADS, PARTS)
 @click.option(
     "--draw",
     type=click.IntRange(min=1),
@@ -54,7 +56,7 @@ PARTS = (predictions.CHANGES, predictions.RUNS)
 @grammar.runs(3, of="each lock", least=2)
 @grammar.seconds(0.25, of=" of a run under pthread, about")
 @grammar.timeout(1.0)
-@grammar.output_to_folder("the profiles and predictions", default="lockwright-predict")
+@output_to_folder("the profiles and predictions", default="lockwright-predict")
 @experiment_options
 def command(
     request: Request,
@@ -62,7 +64,7 @@ def command(
     locks: str | None,
     threads: str,
     parts: str,
-    minutes: float | None,
+    budget: float | None,
     draw: int | None,
     seed: int,
     runs: int,
@@ -75,10 +77,10 @@ def command(
     names = name_list(programs, "--programs", kinds.PROGRAMS)
     chosen = choose_locks(",".join(kinds.LOCKS) if locks is None else locks)
     chosen = list(dict.fromkeys([BASELINE, *chosen]))
-    counts = [int(count) for count in number_list(threads, "--threads", 1)]
+    counts = thread_counts(threads)
     plan = _plan(names, chosen, counts, seconds, draw or len(chosen), seed)
     folder = Folder(output or Path("lockwright-predict"), folders(None, None))
-    lengths = predictions.Lengths(runs, seconds, timeout, minutes)
+    lengths = predictions.Lengths(runs, seconds, timeout, budget)
     return conduct(predictions.validation(plan, folder, wanted, lengths), request)
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import click
-from lockwright.commands.common import complete, grammar
+from lockwright.commands.common import brief, complete, grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
 from lockwright.experiment.conduct import conduct
 from lockwright.experiment.request import Request
@@ -12,6 +12,7 @@ from lockwright.preload.locks import registry
 from lockwright_lab.bench.regret import contenders, tables
 from lockwright_lab.bench.regret.experiment import regret
 from lockwright_lab.bench.regret.grid import STARVING_MS
+from lockwright_lab.commands.common.grammar import warm_up
 
 _QUICK_RUNS = 6
 _RUNS = 10
@@ -20,7 +21,7 @@ _SECONDS = 0.2
 _SIMULATED_SECONDS = 0.005
 
 
-@click.command(
+@brief.command(
     "regret",
     help="\n\n".join(
         [
@@ -33,19 +34,13 @@ _SIMULATED_SECONDS = 0.005
         ]
     ),
 )
-@click.option(
-    "--lock",
-    metavar="LOCK",
-    shell_complete=complete.locks,
-    help=f"The lock under test.  [default: {contenders.DEFAULT}]",
-)
-@click.option(
-    "--against",
-    metavar="A,B,...",
-    shell_complete=complete.locks,
-    help="Locks that may be best, separated by commas, or 'all'; pthread is always among them. A "
+@grammar.lock(f"The lock under test.  [default: {contenders.DEFAULT}]")
+@grammar.shared(
+    "--locks",
+    "Locks that may be best, separated by commas, or 'all'; pthread is always among them. A "
     "lock that fails twice in a cell, or has less than half of the best rate in both of the first "
     "two rounds, is not run in that cell again.  [default: all]",
+    shell_complete=complete.locks,
 )
 @click.option("--quick", is_flag=True, help="Twelve cells and seven locks: some minutes.")
 @click.option(
@@ -64,7 +59,7 @@ _SIMULATED_SECONDS = 0.005
     note="A run with a change of regime takes twice as long.  "
     f"[default: {_SECONDS}, with --machine {_SIMULATED_SECONDS} of simulated time]",
 )
-@grammar.warm_up(0.02)
+@warm_up(0.02)
 @grammar.timeout(None, default_text="time of a run + 10")
 @grammar.real_number(
     "--longest-wait",
@@ -80,13 +75,13 @@ _SIMULATED_SECONDS = 0.005
     "--ablate",
     is_flag=True,
     help="Also run the lock under test with each of its mechanisms switched off: tunables that may "
-    "be 0. The default of --against is then pthread.",
+    "be 0. The default of --locks is then pthread.",
 )
-@click.option(
-    "--machine",
-    metavar="NAME|FILE",
-    help="Simulate this machine, which 'lockwright simulate --list' shows, instead of measuring "
+@grammar.machine(
+    None,
+    "Simulate this machine, which 'lockwright simulate --list' shows, instead of measuring "
     "this one; cells that the simulator cannot express are left out.",
+    "machine",
 )
 @experiment_options
 def command(*, request: Request, **options: Any) -> int:

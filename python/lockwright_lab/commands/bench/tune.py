@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 from lockwright.base.errors import LockwrightError
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
 from lockwright.experiment.conduct import conduct
 from lockwright.experiment.request import Request
@@ -12,6 +12,7 @@ from lockwright.experiment.request import Request
 from lockwright_lab.bench import tuning
 from lockwright_lab.bench.runs import processors
 from lockwright_lab.commands.common import complete
+from lockwright_lab.commands.common.grammar import shared
 
 _SENSITIVE = "rocksdb-readrandom,perl-queue,node-pool,ruby-queue"
 _INSENSITIVE = "xz,pbzip2,pigz"
@@ -34,14 +35,13 @@ def _help() -> str:
     )
 
 
-@click.command("tune", help=_help())
-@click.option(
+@brief.command("tune", help=_help())
+@shared(
     "--programs",
+    "Programs of 'lockwright study catalogue' that are one command.",
     default=_SENSITIVE,
     show_default=True,
-    metavar="A,B,...",
     shell_complete=complete.programs,
-    help="Programs of 'lockwright study catalogue' that are one command.",
 )
 @click.option(
     "--insensitive",
@@ -51,11 +51,6 @@ def _help() -> str:
     shell_complete=complete.programs,
     help="Further programs, which are only tuned.",
 )
-@grammar.integer(
-    "--threads",
-    None,
-    f"Threads of a program that is compared.  [default: {_CROWD} for each processor]",
-)
 @grammar.seconds(
     0.6,
     least=0.01,
@@ -63,10 +58,8 @@ def _help() -> str:
 )
 @grammar.runs(3, note="Runs of compare.")
 @grammar.timeout(3.0)
-@click.option(
-    "--budget",
-    metavar="TIME",
-    help="Time for tune.  [default: a fifth of compare's; tune's default for programs only tuned]",
+@grammar.budget(
+    "a fifth of compare's; tune's for programs that are only tuned", "Time for tune, as in 90s."
 )
 @grammar.integer(
     "--pairs",
@@ -83,31 +76,30 @@ def _help() -> str:
     " columns of 'lockwright study analyse'. --json has the shares and the losses, --html a plot.",
 )
 @click.option(
-    "--prior",
+    "--learn-from",
     "prior_files",
     multiple=True,
     metavar="RUNS.csv,...",
     help="Learn the prior from these recorded runs; may be repeated.  [default: the published"
     " study]",
 )
-@grammar.integer("--seeds", 200, "Seeds of a replay.")
+@shared("--seeds", "Seeds of a replay.", default=200, show_default=True)
 @click.option(
     "--write-prior",
     type=grammar.FILE,
     metavar="FILE",
     callback=grammar.writable,
-    help="Write what is learnt from the files of --prior as a table for 'lockwright tune --prior'.",
+    help="Write what is learnt from the files of --learn-from as a table for 'lockwright tune --prior'.",
 )
 @experiment_options
 def command(
     request: Request,
     programs: str,
     insensitive: str,
-    threads: int | None,
     seconds: float,
     runs: int,
     timeout: float,
-    budget: str | None,
+    budget: float | None,
     pairs: int,
     replay: Path | None,
     prior_files: tuple[str, ...],
@@ -121,8 +113,6 @@ def command(
         learnt_from = [Path(name) for text in prior_files for name in text.split(",")]
         replays.conduct(request, replay, learnt_from, seeds, write_prior)
         return 0
-    from lockwright.tune import budget as budgets
-
     from lockwright_lab.commands.common.folders import folders
     from lockwright_lab.study.program import catalogue
 
@@ -132,8 +122,5 @@ def command(
     )
     if not (compared or alone):
         raise LockwrightError("no program is named", "give --programs names with commas")
-    if budget is not None:
-        budgets.parse_seconds(budget)
-    count = threads or _CROWD * processors()
-    settings = tuning.Settings(count, seconds, runs, timeout, budget, pairs)
+    settings = tuning.Settings(_CROWD * processors(), seconds, runs, timeout, budget, pairs)
     return conduct(tuning.tuning(compared, alone, settings, folders(None, None)), request)

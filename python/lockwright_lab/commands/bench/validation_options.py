@@ -1,40 +1,25 @@
 """Options that the validations have in common: of the simulator, and of predictions."""
 
-from collections.abc import Callable, Sequence
-from functools import reduce
-from typing import TypeVar
+from collections.abc import Sequence
 
-import click
 from lockwright.commands.common import grammar
 
-Command = TypeVar("Command", bound=Callable[..., object])
+from lockwright_lab.commands.common.grammar import shared
 
 
-def cells_and_parts(
-    threads: Sequence[int], parts: Sequence[str], *, rest: str
-) -> Callable[[Command], Command]:
-    """Add --threads, --parts and --minutes; `rest` says how the other runs are made."""
+def cells_and_parts(threads: Sequence[int], parts: Sequence[str]) -> grammar.Decorator:
+    """Add --threads, --parts and --budget."""
     options = (
-        click.option(
-            "--threads",
-            default=",".join(map(str, threads)),
-            show_default=True,
-            metavar="N,...",
-            help="Numbers of threads.",
-        ),
-        click.option(
+        grammar.threads(default=",".join(map(str, threads))),
+        shared(
             "--parts",
+            "Parts to run; the tables include those of earlier calls.",
             default=",".join(parts),
             show_default=True,
-            metavar="A,B,...",
-            help="Parts to run; the tables include those of earlier calls.",
         ),
-        click.option(
-            "--minutes",
-            type=grammar.FiniteRange(min=0, min_open=True),
-            metavar="M",
-            help=f"Begin no real run after M minutes; {rest} makes the remaining ones.",
+        grammar.budget(
+            "none", "Begin no real run after this time; --resume makes the remaining ones."
         ),
     )
 
-    return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)
+    return lambda command: grammar.with_options(command, options)

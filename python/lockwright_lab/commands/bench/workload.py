@@ -5,10 +5,12 @@ from collections.abc import Mapping
 
 import click
 from lockwright.base import terminal
+from lockwright.commands.common import grammar
 
 from lockwright_lab.bench import workloads
 from lockwright_lab.bench.catalogue import Workload, catalogue
 from lockwright_lab.commands.bench.experiments import command_of
+from lockwright_lab.commands.common.grammar import shared
 
 
 def build(name: str) -> click.Command | None:
@@ -28,13 +30,13 @@ def build(name: str) -> click.Command | None:
 def _presets(workload: Workload) -> str:
     lines = ["\b", "Presets:"]
     for preset in workload.presets:
-        values = " ".join(f"--{name} {value}" for name, value in preset.values.items())
+        values = " ".join(f"{name}={value}" for name, value in preset.values.items())
         text = f"{preset.name}: {preset.meaning} ({values})"
         lines += textwrap.wrap(text, 76, initial_indent="  ", subsequent_indent="    ")
     return "\n".join(lines)
 
 
-def _preset(workload: Workload) -> click.Option:
+def _preset(workload: Workload) -> click.Parameter:
     """Return the option whose values are the defaults of the others."""
     values = {preset.name: preset.values for preset in workload.presets}
 
@@ -42,14 +44,15 @@ def _preset(workload: Workload) -> click.Option:
         chosen = values[name] if name else {}
         context.default_map = {key.replace("-", "_"): value for key, value in chosen.items()}
 
-    return click.Option(
-        ["--preset"],
+    option = shared(
+        "--preset",
+        "Values of the paper; options on the command line override them.",
         type=click.Choice(list(values)),
         is_eager=True,
         expose_value=False,
         callback=use,
-        help="Values of the paper; options on the command line override them.",
     )
+    return grammar.as_parameter(option)
 
 
 def print_list(measurements: Mapping[str, click.Command]) -> None:
@@ -73,7 +76,7 @@ def print_list(measurements: Mapping[str, click.Command]) -> None:
         for parameter in workload.parameters:
             unit = f" {parameter.unit}" if parameter.unit else ""
             words = f"; one of {', '.join(parameter.words)}" if parameter.words else ""
-            start = f"  --{parameter.name} {parameter.default}{unit}: "
+            start = f"  {parameter.name}={parameter.default}{unit}: "
             terminal.print_wrapped(console, start, parameter.meaning + words, "")
         for preset in workload.presets:
             terminal.print_wrapped(console, f"  --preset {preset.name}: ", preset.meaning, "")

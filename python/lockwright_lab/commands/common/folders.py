@@ -3,20 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
+from lockwright_lab.commands.common.grammar import shared
 
 if TYPE_CHECKING:
     from lockwright_lab.study.campaign.local_machine import Folders
 
-_PATH = click.Path(path_type=Path)
-OPTIONS = (
-    click.option(
-        "--cache", type=_PATH, metavar="DIR", help="Store the programs' inputs in this directory."
-    ),
-    click.option(
-        "--work", type=_PATH, metavar="DIR", help="Put the files of runs into this directory."
-    ),
-)
+CACHE = shared("--cache", "Store the programs' inputs in this directory.")
+"""Decorator that adds the option for the directory of inputs."""
+
+WORK = shared("--work", "Put the files of runs into this directory.")
+"""Decorator that adds the option for the directory of runs."""
 
 
 def folders(cache: Path | None, work: Path | None) -> "Folders":

@@ -7,6 +7,7 @@ import click
 from lockwright.commands.common import grammar
 from lockwright.commands.common.groups import Group
 
+from lockwright_lab.commands.common.grammar import output_to_folder
 from lockwright_lab.commands.study import catalogue as study_catalogue
 from lockwright_lab.commands.study import data as study_data
 from lockwright_lab.commands.study import report as study_report
@@ -46,7 +47,7 @@ command.add_command(worker)
     metavar="DIR",
     help="Also write each table for LaTeX into the directory DIR.",
 )
-@grammar.output_to_folder("JSON, CSV and LaTeX")
+@output_to_folder("JSON, CSV and LaTeX")
 def analyse(
     what: study_data.AnalysisOptions,
     shown: str | None,

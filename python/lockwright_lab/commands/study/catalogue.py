@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from lockwright.base import numbers
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 
 from lockwright_lab.commands.common import complete
+from lockwright_lab.commands.common.folders import CACHE
 
 if TYPE_CHECKING:
     from lockwright_lab.study.program.entry import Program
@@ -20,9 +21,9 @@ _THREADS = 2
 """Threads of a run that only checks a program, if it can run with so many."""
 
 
-@click.command("catalogue")
+@brief.command("catalogue")
 @click.argument("name", required=False, shell_complete=complete.program)
-@grammar.json_file("all properties", alone=True)
+@grammar.json_file("all properties")
 @click.option(
     "--install",
     metavar="NAME,...|all|STUDY.toml",
@@ -39,12 +40,7 @@ _THREADS = 2
 @grammar.real_number(
     "--scale", 1.0, "With --check: scale the amount of work by F.", metavar="F", min=0.001, max=1000
 )
-@click.option(
-    "--cache",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Store inputs in this directory.",
-)
+@CACHE
 def command(
     name: str | None,
     json_file: Path | None,

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from lockwright.commands.common import complete
+from lockwright.commands.common import complete, grammar
+from lockwright.commands.common.options import thread_counts
+
+from lockwright_lab.commands.common.grammar import shared
 
 if TYPE_CHECKING:
     from lockwright_lab.study.analysis import Analysis
@@ -20,48 +23,32 @@ class AnalysisOptions:
     """The values of these options."""
 
     data: tuple[Path, ...]
-    metrics: tuple[str, ...]
+    columns: str | None
     better: str | None
     tolerance: str | None
-    counts: str | None
-    baseline: str
+    threads: str | None
+    relative_to: str
 
 
 _OPTIONS = (
     click.argument(
         "data", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="DATA..."
     ),
-    click.option(
-        "--metric",
-        "metrics",
-        multiple=True,
-        metavar="NAME",
-        help="Analyse this metric; repeatable.",
-    ),
-    click.option(
-        "--better",
-        type=click.Choice(["higher", "lower"]),
-        help="Good values of --metric, if it is not a known one.",
-    ),
-    click.option(
+    shared("--columns", "Analyse these metrics, columns of the data.  [default: all]"),
+    shared("--better", "Good values of the one metric of --columns, if it is not a known one."),
+    shared(
         "--tolerance",
-        metavar="N%|ci",
-        help="Call one lock better than another if their means are more than N per cent apart (the"
+        "Call one lock better than another if their means are more than P per cent apart (the"
         " published studies take 5%), or by confidence intervals of the runs.  [default: ci, where"
         " runs are repeated]",
     ),
-    click.option(
-        "--counts",
-        metavar="N,N,...",
-        help="Counts of the tables of changes and of the best_lock ratio.",
-    ),
-    click.option(
-        "--baseline",
+    grammar.threads("Numbers of threads, or of nodes, of the tables of changes and of best locks."),
+    shared(
+        "--relative-to",
+        "Lock that ratios are relative to.",
         default="pthread",
         show_default=True,
-        metavar="LOCK",
         shell_complete=complete.lock,
-        help="Lock that ratios are relative to.",
     ),
 )
 
@@ -75,9 +62,7 @@ def data_options(function: Callable[..., None]) -> Callable[..., None]:
         what = AnalysisOptions(**{name: given.pop(name) for name in names})
         function(what, **given)
 
-    for option in reversed(_OPTIONS):
-        with_options = option(with_options)
-    return with_options
+    return grammar.with_options(with_options, _OPTIONS)
 
 
 def read_and_analyse(what: AnalysisOptions) -> "tuple[DataSet, Analysis]":
@@ -87,11 +72,15 @@ def read_and_analyse(what: AnalysisOptions) -> "tuple[DataSet, Analysis]":
     from lockwright_lab.study import lock_names, reading
     from lockwright_lab.study.analysis import Choices, analyse
 
-    if what.better and len(what.metrics) != 1:
-        raise LockwrightError("--better is about one metric", "name it with --metric")
-    metrics = tuple(metric.lower() for metric in what.metrics)
+    words = (word.strip().lower() for word in (what.columns or "").split(","))
+    metrics = tuple(filter(None, words))
+    if what.better and len(metrics) != 1:
+        raise LockwrightError("--better is about one metric", "name it with --columns")
     choices = Choices(
-        metrics, _rule(what.tolerance), _counts(what.counts), lock_names.project_name(what.baseline)
+        metrics,
+        _rule(what.tolerance),
+        tuple(sorted(thread_counts(what.threads))),
+        lock_names.project_name(what.relative_to),
     )
     data = reading.read(what.data, {metrics[0]: what.better} if what.better else None)
     return data, analyse(data, choices)
@@ -115,12 +104,3 @@ def _rule(tolerance: str | None) -> "Rule | None":
             f"--tolerance '{tolerance}' is neither a percentage nor ci", "write 5% or ci"
         )
     return Margin(percent / 100)
-
-
-def _counts(text: str | None) -> tuple[int, ...]:
-    from lockwright.base.errors import LockwrightError
-
-    words = [word.strip() for word in text.split(",")] if text else []
-    if not all(word.isascii() and word.isdigit() and int(word) > 0 for word in words):
-        raise LockwrightError(f"--counts '{text}' is not a list of numbers", "write it as 1,2,4")
-    return tuple(sorted({int(word) for word in words}))

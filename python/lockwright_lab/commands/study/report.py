@@ -3,14 +3,15 @@
 from pathlib import Path
 
 import click
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief
 
+from lockwright_lab.commands.common.grammar import output_to_folder
 from lockwright_lab.commands.study import data as study_data
 
 
-@click.command("report")
+@brief.command("report")
 @study_data.data_options
-@grammar.output_to_folder("everything", required=True)
+@output_to_folder("everything", required=True)
 @click.option("--title", metavar="TEXT", help="Title of the report.  [default: names of the data]")
 @click.option(
     "--figures",
@@ -27,7 +28,7 @@ def command(what: study_data.AnalysisOptions, output: Path, title: str | None, k
     and plot and a page for each program and each lock; analysis.json; and the directories csv,
     latex and figures, with a file for each table and plot.
 
-    Example: lockwright study report runs.csv -o report
+    Example: lockwright study report runs.csv --output-dir report
     """
     from lockwright.base.errors import LockwrightError
 
@@ -35,8 +36,8 @@ def command(what: study_data.AnalysisOptions, output: Path, title: str | None, k
 
     if output.exists() and not output.is_dir():
         raise LockwrightError(
-            f"--output {output} is not a directory", "name a directory, or a new one"
+            f"--output-dir {output} is not a directory", "name a directory, or a new one"
         )
     data, found = study_data.read_and_analyse(what)
-    for line in write(data, found, ReportOptions(output, what.data, title, kind, what.baseline)):
+    for line in write(data, found, ReportOptions(output, what.data, title, kind, what.relative_to)):
         click.echo(line)

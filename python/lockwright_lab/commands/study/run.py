@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from lockwright.commands.common import brief, grammar
 
-from lockwright_lab.commands.common.folders import OPTIONS, folders
+from lockwright_lab.commands.common.folders import CACHE, WORK, folders
+from lockwright_lab.commands.common.grammar import shared
 
 if TYPE_CHECKING:
     from lockwright_lab.study.campaign.certificates import Certificates
@@ -32,29 +34,27 @@ def _tls(command: Callable[..., int]) -> Callable[..., int]:
 
         return command(certificates=certificates(tls_ca, tls_cert, tls_key), **values)
 
-    for name, description in reversed(_TLS.items()):
-        option = click.option(f"--tls-{name}", type=_PATH, metavar="FILE", help=description)
-        with_certificates = option(with_certificates)
-    return with_certificates
+    options = [shared(f"--tls-{name}", text) for name, text in _TLS.items()]
+    return grammar.with_options(with_certificates, options)
 
 
-@click.command("run")
+@brief.command("run")
 @click.argument("study", type=_PATH, metavar="STUDY.toml")
-@click.option("--db", type=_PATH, metavar="FILE", help="Store the results in this SQLite file.")
+@grammar.shared("--db", "Store the results in this SQLite file.")
 @click.option(
     "--dry-run", is_flag=True, help="Print the runs and their duration without running them."
 )
 @click.option("--skip-missing", is_flag=True, help="Leave out programs that are not installed.")
-@click.option("--machine", metavar="NAME", help="Name of this machine in the results.")
-@OPTIONS[0]
-@OPTIONS[1]
+@shared("--machine-name", "Name of this machine in the results.", "machine")
+@CACHE
+@WORK
 @click.option("--scheduler", metavar="ADDRESS", help="Run on the machines of this Dask scheduler.")
-@click.option(
-    "--patience",
-    default=60.0,
-    show_default=True,
+@grammar.real_number(
+    "--reconnect",
+    60.0,
+    "With --scheduler: wait S seconds for a machine that has disconnected.",
     metavar="S",
-    help="With --scheduler: wait S seconds for a machine that has disconnected.",
+    min=0,
 )
 @_tls
 def run(
@@ -66,7 +66,7 @@ def run(
     cache: Path | None,
     work: Path | None,
     scheduler: str | None,
-    patience: float,
+    reconnect: float,
     certificates: "Certificates | None",
 ) -> int:
     """Run the programs of a study under its locks, and store the results.
@@ -93,15 +93,15 @@ def run(
         return 0
     if scheduler is None and not (skip_missing or wanted.everything):
         refuse_missing(wanted)
-    place = Place(machine, folders(cache, work), scheduler, patience, certificates)
+    place = Place(machine, folders(cache, work), scheduler, reconnect, certificates)
     return conduct(wanted, path, place)
 
 
-@click.command("worker")
+@brief.command("worker")
 @click.argument("address")
-@click.option("--machine", metavar="NAME", help="Name of this machine in the results.")
-@OPTIONS[0]
-@OPTIONS[1]
+@shared("--machine-name", "Name of this machine in the results.", "machine")
+@CACHE
+@WORK
 @_tls
 def worker(
     address: str,

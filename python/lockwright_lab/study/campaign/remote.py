@@ -129,6 +129,6 @@ async def _join(address: str, name: str, chosen: Certificates | None) -> Any:
         raise LockwrightError(
             f"cannot join the Dask scheduler at {address}: {str(error) or 'no answer'}",
             f"start one with 'dask scheduler'{f' {SAME_AUTHORITY}' if chosen else ''}, and give "
-            "each machine another --machine",
+            "each machine another --machine-name",
         ) from error
     return worker

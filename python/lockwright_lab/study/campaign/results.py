@@ -86,7 +86,7 @@ class StudyFile:
         sessions = self.store.sessions(self.stored)
         before = next((each.facts for each in sessions if each.machine == machine), None)
         if before is not None:
-            todo = "resume on that, or name the machine with --machine, or another file with --db"
+            todo = "resume on that, or give another --machine-name or --db"
             resume.check_facts(before, facts, f"the study on {machine}", todo)
 
     def finish(self) -> None:

@@ -84,7 +84,7 @@ def _save(figure: Figure, path: Path) -> None:
         drawing.savefig(path, bbox_inches="tight", pad_inches=0.03, metadata=metadata)
     except OSError as error:
         raise LockwrightError(
-            f"cannot write {path}: {error.strerror}", "name another directory with --output"
+            f"cannot write {path}: {error.strerror}", "name another directory with --output-dir"
         ) from error
 
 

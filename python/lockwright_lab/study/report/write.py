@@ -35,7 +35,7 @@ def write(data: DataSet, analysis: Analysis, options: ReportOptions) -> Iterator
     title = options.title or f"Locks under {', '.join(source.name for source in data.sources)}"
     drawn = figures(data, analysis, options.baseline)
     page = folder / "report.html"
-    files.write(page, html.render(data, analysis, drawn, title, names), "--output")
+    files.write(page, html.render(data, analysis, drawn, title, names), "--output-dir")
     yield f"wrote {page}"
     output.write(analysis, options.data, folder / "analysis.json", folder / "csv", folder / "latex")
     yield f"wrote {len(analysis.tables)} tables: {folder / 'analysis.json'}, and in csv and latex"
