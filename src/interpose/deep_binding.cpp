@@ -223,7 +223,7 @@ class exports {
     }
   }
 
-  /// A reference without a version is met by every one.
+  /// A reference without a version matches every version.
   [[nodiscard]] const function* find(const char* name, const char* version) const {
     for (unsigned i = 0; i < number_; ++i) {
       if (is_same(of_[i].name, name) && (version == nullptr || is_same(of_[i].version, version))) {

@@ -85,7 +85,7 @@ constexpr field make_field(std::string_view name, std::size_t offset) {
   return {.name = name,
           .type = type_name<type>(),
           .offset = offset,
-          // NOLINTNEXTLINE(bugprone-sizeof-expression): 1 if it is no array
+          // NOLINTNEXTLINE(bugprone-sizeof-expression): 1 if it is not an array
           .count = sizeof(Declared) / sizeof(type),
           .bytes = sizeof(type),
           .alignment = alignof(std::remove_all_extents_t<Declared>),

@@ -11,7 +11,7 @@
 namespace lockwright::interpose {
 namespace {
 
-/// A call without a filter only asks whether the kernel can have one.
+/// A call without a filter only probes whether the kernel supports filters.
 [[gnu::noinline]] void follow_prctl(int option, long argument, long filter) {
   const bool is_strict = option == PR_SET_SECCOMP && argument == SECCOMP_MODE_STRICT;
   if (is_strict || option == PR_SET_NO_NEW_PRIVS ||

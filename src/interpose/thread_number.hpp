@@ -11,7 +11,7 @@
 namespace lockwright::interpose {
 
 /// The offset of the number from the thread pointer, in bytes; or one of the two constants below,
-/// which are no multiple of its size.
+/// which are not a multiple of its size.
 inline constinit std::atomic<std::ptrdiff_t> number_offset{1};
 inline constexpr std::ptrdiff_t number_not_looked_for = 1;
 inline constexpr std::ptrdiff_t number_not_found = 2;

@@ -47,8 +47,8 @@ walk_state walk_from(std::uint64_t caller, unsigned max_frames) {
 }
 
 /// Finds or creates the table entry of a stack; returns its number plus one.
-template <typename Entry, std::uint32_t numbers>
-std::uint32_t entry_of(profile_buffer* target, Entry (&table)[numbers], const walk_state& found,
+template <typename Entry, std::uint32_t capacity>
+std::uint32_t entry_of(profile_buffer* target, Entry (&table)[capacity], const walk_state& found,
                        std::uint32_t Entry::* member, std::uint32_t owner) {
   if (found.frames == 0) {
     return 0;
@@ -60,7 +60,7 @@ std::uint32_t entry_of(profile_buffer* target, Entry (&table)[numbers], const wa
   }
   hash |= 1;
   for (std::uint64_t tries = 0; tries < 32; ++tries) {
-    const std::uint64_t index = (hash + tries) % numbers;
+    const std::uint64_t index = (hash + tries) % capacity;
     Entry& entry = table[index];
     std::uint64_t present = entry.hash.load(std::memory_order_relaxed);
     if (present == 0 && entry.hash.compare_exchange_strong(present, hash)) {

@@ -62,7 +62,7 @@ std::unique_ptr<workload> make(const context& with) {
 const workloads::description last_user_destroys{
     .name = "last-user-destroys",
     .measures =
-        "all threads take a lock once, and the last one destroys it: a late touch is a failure"};
+        "all threads take a lock once, and the last one destroys it: a later access fails the run"};
 const workloads::description modelled{
     .name = "model",
     .measures =

@@ -22,7 +22,7 @@ rw_site::rw_site(simulation& in, const rwlock_entry& lock, std::uint64_t data_li
       lock_{in.memory.cut(lock.bytes, cache_line_pair)},
       data_lines_{data_lines} {
   entry_.make(lock_);
-  // What comes next in memory begins apart from the lock.
+  // The data starts on a cache line pair of its own, apart from the lock.
   data_ = static_cast<std::uint64_t*>(
       in.memory.cut((data_lines + 1) * cache_line_pair, cache_line_pair));
 }

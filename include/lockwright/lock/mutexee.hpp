@@ -96,8 +96,8 @@ class mutexee {
           Sleep<Env>::bounded
               ? "As mutexee, but a waiter whose sleep was not ended in time polls until it has "
                 "the lock. Bounds how long a waiter can be passed over, at some cost in energy."
-              : "A mutex that polls before it sleeps, and whose unlock waits a moment for a taker "
-                "before it wakes a sleeper. Saves energy and futex calls; unfair."};
+              : "A mutex that polls before it sleeps, and whose unlock waits a moment for another "
+                "thread before it wakes a sleeper. Saves energy and futex calls; unfair."};
 
   // The paper's numbers are cycles of a processor with 2.8 GHz. Its unlock waits 384 cycles, the
   // longest transfer of a line, and reads the lock again. Here three transfers pass until an unlock
@@ -280,7 +280,7 @@ class mutexee {
   }
 
   /// True if the duty is the caller's now. Acquire and release, here and in
-  /// unlock_with_sleepers(): the thread that comes second may end the notice.
+  /// unlock_with_sleepers(): the second thread may reuse the node.
   [[gnu::noinline]] bool take_over(notice* left) {
     if (left->of.load(std::memory_order_relaxed) != this) {
       return false;

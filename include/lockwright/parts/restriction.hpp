@@ -7,7 +7,7 @@
 
 namespace lockwright {
 
-/// The probability that a waiter out of circulation is next.
+/// The probability that a passive waiter is next.
 inline constexpr tunable fairness{
     .name = "fairness",
     .default_value = 1000,
@@ -15,7 +15,7 @@ inline constexpr tunable fairness{
     .min = 0,
     .max = std::uint64_t{1} << 31,
     .model_value = 2,
-    .meaning = "how often an unlock lets the thread come next that has waited longest",
+    .meaning = "how often an unlock hands the lock to the thread that has waited longest",
     .source = "Dice, EuroSys 2017"};
 
 }  // namespace lockwright

@@ -97,7 +97,7 @@ def this_process() -> str:
 
 def is_alive(process: str) -> bool:
     """Return whether the process with that identity still runs on this machine; False for a text
-    that is no identity."""
+    that is not an identity."""
     pid, start, boot = [*process.split(" "), "", ""][:3]
     is_identity = re.fullmatch("[0-9]{1,9}", pid) is not None and bool(start)
     return is_identity and boot == _boot() and _start_time(int(pid)) == start

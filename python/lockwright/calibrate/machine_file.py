@@ -35,7 +35,7 @@ _NULL = "null"
 _CALLS = "null_pair"
 
 _LOOPS = "loops_per_us"
-"""A figure that is no duration: loops of four cycles in a microsecond."""
+"""A figure that is not a duration: loops of four cycles in a microsecond."""
 
 _DEFAULT_CACHE = 32.0
 """MiB of the last-level cache where /sys has no size: an estimate."""

@@ -44,5 +44,5 @@ def _dimension(value: str) -> str:
     if value in (HUGE, SMALL):
         return "pages"
     raise LockwrightError(
-        f"'{value}' is no setting of a program", "name one as 'lockwright run --help' does"
+        f"'{value}' is not a setting of a program", "name one as 'lockwright run --help' does"
     )

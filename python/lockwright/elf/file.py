@@ -219,7 +219,7 @@ class ElfFile:
 
 
 def load(path: Path) -> ElfFile:
-    """Return a file, cached until it changes. A missing file is no error here."""
+    """Return a file, cached until it changes. A missing file is not an error here."""
     try:
         status = path.stat()
     except OSError:

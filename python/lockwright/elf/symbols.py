@@ -20,7 +20,7 @@ _SYMBOL = np.dtype(
 )
 _OBJECT, _FUNCTION, _INDIRECT = 1, 2, 10
 _ABSOLUTE = 0xFFF1
-"""The section of symbols that are no addresses, such as those of versions."""
+"""The section of symbols that are not addresses, such as those of versions."""
 _EH_FRAME = 0x6474E550
 _MOST_BYTES = 1 << 28
 

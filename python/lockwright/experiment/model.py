@@ -110,7 +110,7 @@ class Run(Outcome):
 
     @property
     def problems(self) -> Sequence[str]:
-        """What was wrong in the run, in a line each; a run that was killed is no problem."""
+        """What was wrong in the run, in a line each; a killed run is not one."""
         own = (
             [] if self.finished or self.ended in (TIMEOUT, LEFT_OUT) else [self.note or self.ended]
         )

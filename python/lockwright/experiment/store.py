@@ -198,7 +198,7 @@ class Store:
 def _object(text: str) -> dict[str, Any]:
     value = json.loads(text)
     if not isinstance(value, dict):
-        raise TypeError(f"{text[:40]!r} is no object")
+        raise TypeError(f"{text[:40]!r} is not a JSON object")
     return value
 
 
@@ -210,7 +210,7 @@ def run_of(row: sqlite3.Row) -> Run:
     if not all(isinstance(text, str) for text in texts) or not isinstance(row["round"], int):
         raise TypeError("a run has values of other types")
     if not all(isinstance(each, int | float) and math.isfinite(each) for each in numbers):
-        raise TypeError("a run has a value that is no number")
+        raise TypeError("a run has a value that is not a number")
     return Run(
         row["outcome"],
         row["wall"],

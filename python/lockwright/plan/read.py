@@ -133,7 +133,7 @@ class _File(Table, frozen=True):
 
 
 def read(path: Path, registry: Registry) -> Plan:
-    """Return the plan of a file. Raises LockwrightError if it is no plan, or has unknown locks."""
+    """Return the plan of a file. Raises LockwrightError if it is not one, or has unknown locks."""
     file = documents.load(_File, path, "name the file of a plan")
     with documents.named(str(path)):
         return _plan(path, file, registry)

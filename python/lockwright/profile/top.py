@@ -33,7 +33,7 @@ _ATTACHED_COLUMNS = ("mutex", "lost", "waiting", "held by", "waited for at")
 """The columns for an attached process."""
 
 _TEXTS = ("mutex", "held at", "held by", "waited for at")
-"""The columns that are no figures."""
+"""The columns that are not figures."""
 
 _OTHER_LINES = 7
 """Number of lines of the screen without a mutex."""

@@ -163,7 +163,7 @@ class RaceRuns:
         return Standing(tuple(remaining), dropped, rounds)
 
     def has_entered(self, lock: str) -> bool:
-        """Return whether the lock takes part: it is no reserve, or a reserve that has run."""
+        """Return whether the lock takes part: it is not a reserve, or it is one that has run."""
         return lock not in self._waiting
 
     def cuts(self) -> list[int]:

@@ -21,7 +21,7 @@ _STEPS = 12
 """Bisection steps in the search for a factor, which reduce its range to a thousandth."""
 
 _LARGEST = 2.0**20
-"""The largest factor that is tried; a larger one is no bound."""
+"""The largest factor that is tried; a larger one does not bound anything."""
 
 
 def limits_of_row(row: Row, random: np.random.Generator) -> tuple[Limits, Limits] | None:

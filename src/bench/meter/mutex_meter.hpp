@@ -143,7 +143,7 @@ class alignas(cache_line_pair) mutex_meter {
   template <class Site>
   static void change(Site& /*s*/) {}
 
-  // The wait, which is for a condition and not for the mutex, is no latency of the mutex. The
+  // The wait, which is for a condition and not for the mutex, is not a latency of the mutex. The
   // return from it is an acquisition.
   template <class Site>
   void wait(condition& cond, Site& s) {

@@ -88,7 +88,7 @@ const description malloc_stress{
          {"bytes", 1000, "bytes", "size of a block", 1},
          {"allocator", 0, "",
           "a splay tree under one mutex, as in Solaris, or the C library's or a preloaded "
-          "one, whose locks are no pthread mutexes",
+          "one, whose locks are not pthread mutexes",
           0, "tree,libc"}},
     .one_mutex = true,
     .run = run_workload<one_heap>,

@@ -100,7 +100,7 @@ class plan::reader {
     }
     const bool is_plan = read_lines() && plan_->entries_ != nullptr;
     if (!is_plan) {
-      native_env::complain(variable, " is no plan; every mutex stays the C library's");
+      native_env::complain(variable, " is not a plan; every mutex stays the C library's");
     }
     plan_->stats_ = map_stats_page();
     return is_plan ? plan_ : nullptr;

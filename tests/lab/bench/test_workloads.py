@@ -213,7 +213,7 @@ def test_list_shows_every_workload(lockwright: Path) -> None:
         assert workload.measures in listed
         assert workload.source in listed
         for parameter in workload.parameters:
-            assert f"--{parameter.name} {parameter.default}" in listed
+            assert f"{parameter.name}={parameter.default}" in listed
 
 
 def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> None:
@@ -222,8 +222,9 @@ def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> 
     done = command(
         lockwright,
         *("variable-contention", "--locks", "ttas", "--runs", "2", "--seconds", "0.05"),
-        *("--warm-up", "0.005", "--threads", "1,2", "--mutexes", "1,8", "--section-cycles", "50"),
-        *("--latency", "--calls", "--pin", "core"),
+        *("--warm-up", "0.005", "--threads", "1,2", "--set", "mutexes=1,8"),
+        *("--set", "section-cycles=50"),
+        *("--latency", "--calls", "--placement", "core"),
         *("--json", str(written), "--csv", str(table)),
     )
     assert done.returncode == 0, done.stderr
@@ -260,6 +261,6 @@ def test_the_figures_are_those_of_the_runs(lockwright: Path, tmp_path: Path) -> 
     cells = {(lock, str(threads), str(mutexes)) for lock, threads, mutexes in rates}
     assert {(row["lock"], row["threads"], row["mutexes"]) for row in rows} == cells
     assert all(float(row["operations_per_second"]) > 0 for row in rows)
-    text = " ".join(command(lockwright, "variable-contention", "--help").stdout.split())
+    text = " ".join(command(lockwright, "variable-contention", "--help", "--all").stdout.split())
     for heading, definition in document["columns"].items():
         assert f"{heading}: {' '.join(definition.split())}" in text

@@ -58,7 +58,7 @@ def test_the_order_of_a_pair_alternates(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_null_lock_is_for_measurements_only(measure: Any, cli: Any) -> None:
     """It excludes no thread: only bench accepts its name, and no command lists it."""
-    document = measure("uncontended", "--locks", "null", "--runs", "1", "--batch", "1000")
+    document = measure("uncontended", "--locks", "null", "--runs", "1", "--set", "batch=1000")
     assert [row["lock"] for row in document["summaries"]] == ["libc", "null"]
     libraries = {Path(line["mutex"]).name for _, line in lines(document, "result")}
     assert libraries == {"libc.so.6", "liblockwright-null.so"}
@@ -75,7 +75,7 @@ def test_footprint_is_that_of_the_traits(measure: Any, all_locks: list[dict[str,
     """libc and in-place locks use no memory outside; of a large state only used pages count."""
     outside = {row["name"]: row["bytes_per_mutex_outside"] for row in all_locks}
     chosen = ["mcs-spin", *[name for name, size in outside.items() if size]]
-    sizes = ["--mutexes", "60000", "--threads", "50", "--runs", "2"]
+    sizes = ["--set", "mutexes=60000", "--set", "waiters=50", "--runs", "2"]
     document = measure("footprint", "--locks", ",".join(chosen), *sizes)
     for _, line in lines(document, "result"):
         assert line["array_bytes"] == 60000 * 40
@@ -129,7 +129,7 @@ def test_oversubscribe_finds_a_starved_thread(lockwright: Path, tmp_path: Path) 
     """An unfinished wait counts, and so does a second without an acquisition."""
     target = tmp_path / "result.json"
     # A section of some seconds: at most one thread acquires the lock.
-    long = ["--section-cycles", "20000000000", "--seconds", "1.3", "--timeout", "4"]
+    long = ["--set", "section-cycles=20000000000", "--seconds", "1.3", "--timeout", "4"]
     options = ["--locks", "libc", "--runs", "1", "--threads-per-core", "1"]
     done = call(lockwright, "oversubscribe", *options, *long, "--json", str(target))
     assert done.returncode == 0, done.stderr

@@ -19,18 +19,19 @@ from .conftest import Cli, count_runs
 Document = dict[str, Any]
 
 QUICK = {
-    "uncontended": "--locks ttas,mcs-stp --runs 2 --batch 1000 --batches 2",
-    "footprint": "--locks all --runs 1 --mutexes 10000 --threads 100 --sharers 5",
+    "uncontended": "--locks ttas,mcs-stp --runs 2 --set batch=1000 --set batches=2",
+    "footprint": "--locks all --runs 1 --set mutexes=10000 --set waiters=100 --set sharers=5",
     "handover": "--locks ttas,mcs-stp --runs 1 --seconds 0.05 --threads-per-core 1,2",
-    "herd": "--locks ttas,mcs-stp --runs 1 --section-ns 1000,0 --waiters 40 --rounds-inside 3",
+    "herd": "--locks ttas,mcs-stp --runs 1 --set section-ns=1000,0 --set waiters=40 "
+    "--set rounds-inside=3",
     "oversubscribe": "--locks futex --runs 2 --threads-per-core 1,2 --seconds 1.3",
     "rwlock": "--rwlocks keep,mutex,big-reader --runs 1 --threads-per-core 2 --seconds 0.05 "
-    "--read-percent 0,90,100",
-    "park": "--runs 1 --trips 500",
+    "--set read-percent=0,90,100",
+    "park": "--runs 1 --set trips=500",
     "interposition": "--locks pthread,ttas --settings empty --runs 5 --seconds 0.01 --warm-up 0",
     "mixed": "--locks pthread,ttas --settings empty,short-short --runs 2 --seconds 0.05",
-    "plan": "--locks pthread,ttas,mcs-stp,hmcs --runs 2 --work 1 --mutexes 1000 "
-    "--threads-per-core 1 --times 2000 --crowd pthread --exchange ttas",
+    "plan": "--locks pthread,ttas,mcs-stp,hmcs --runs 2 --set work=1 --set mutexes=1000 "
+    "--set threads-per-processor=1 --set times=2000 --set crowd=pthread --set exchange=ttas",
     "profile-cost": "--runs 1 --seconds 0.02",
 }
 """Options for runs of less than a second, by measurement."""
@@ -193,7 +194,7 @@ def test_each_measurement_has_its_figures(
     """Every column is in its table and defined by the help; every figure has a value."""
     words = (measurement.name, *QUICK[measurement.name].split())
     printed, found = document(cli, tmp_path, *words)
-    shown = cli("bench", measurement.name, "--help").out
+    shown = cli("bench", measurement.name, "--help", "--all").out
     for column in measurement.columns:
         assert f"{column.heading}: " in shown
         assert column.heading in printed
@@ -204,9 +205,11 @@ def test_each_measurement_has_its_figures(
     CHECKS[measurement.name](found)
 
 
-@pytest.mark.parametrize("variant", ["--unlocked", "--rejoin"])
+@pytest.mark.parametrize("variant", ["unlocked", "rejoin"])
 def test_variants_of_a_broadcast(cli: Cli, tmp_path: Path, variant: str) -> None:
-    check_herd(document(cli, tmp_path, "herd", *QUICK["herd"].split(), variant)[1])
+    check_herd(
+        document(cli, tmp_path, "herd", *QUICK["herd"].split(), "--set", f"{variant}=yes")[1]
+    )
 
 
 def test_an_interrupted_measurement_is_resumed(
@@ -250,23 +253,27 @@ def test_a_study_reads_the_pairs_as_a_validation(cli: Cli, tmp_path: Path) -> No
         ("uncontended --locks tas", ["'tas'"]),
         ("handover --threads-per-core many", ["'many'"]),
         ("oversubscribe --threads-per-core 0", ["'0'"]),
-        ("herd --section-ns -1", ["'-1'"]),
-        ("footprint --mutexes 10 --warm 10", ["--warm 10"]),
-        ("footprint --threads 10 --sharers 11", ["--sharers 11"]),
+        ("herd --set section-ns=-1", ["'-1'"]),
+        ("footprint --set mutexes=10 --set warm=10", ["warm=10"]),
+        ("footprint --set waiters=10 --set sharers=11", ["sharers=11"]),
         ("rwlock --rwlocks big-readers", ["'big-reader'"]),
-        ("rwlock --read-percent 101", ["--read-percent 101"]),
+        ("rwlock --set read-percent=101", ["'101' for read-percent"]),
         ("park --json /nonexistent/result.json", ["/nonexistent/result.json"]),
         ("park --resume", ["no interrupted park"]),
         ("interposition --settings full", ["'full' for --settings", "short-long"]),
         ("interposition --settings ,", ["',' for --settings"]),
         ("interposition --locks libc", ["libc"]),
         ("mixed --locks null", ["'null' is not a lock of a plan"]),
-        ("plan --quiet tta", ["'tta'", "did you mean 'ttas'?"]),
+        ("plan --set quiet=tta", ["'tta'", "did you mean 'ttas'?"]),
+        ("park --set trips", ["--set 'trips' has no value"]),
+        ("park --set trips=few", ["'few' for trips", "a whole number from 1 on"]),
+        ("herd --set rejoin=1", ["'1' for rejoin", "yes or no"]),
+        ("park --set trip=1", ["no parameter 'trip'", "trips"]),
         ("lockbench --preset none", ["none"]),
         ("lockbench --threads 1.5", ["'1.5'"]),
-        ("lockbench --section-max-ns long", ["'long'"]),
-        ("lockbench --pin here", ["here"]),
-        ("variable-contention --mutexes 0", ["'0'"]),
+        ("lockbench --set section-max-ns=long", ["'long'"]),
+        ("lockbench --placement here", ["here"]),
+        ("variable-contention --set mutexes=0", ["'0'"]),
         ("naps", ["naps"]),
         ("claims --claims no-such", ["no claim 'no-such'"]),
         ("claims --claims ,", ["--claims names no claim"]),
@@ -277,11 +284,11 @@ def test_a_study_reads_the_pairs_as_a_validation(cli: Cli, tmp_path: Path) -> No
         ("claims --seeds 3", ["--seeds is for simulations"]),
         ("regret --lock no-such", ["no-such"]),
         ("regret --lock all", ["'all' is not one lock"]),
-        ("regret --against no-such", ["no-such"]),
+        ("regret --locks no-such", ["no-such"]),
         ("regret --cells no/such", ["no cell matches 'no/such'", "families"]),
         ("regret --machine no-such", ["no machine is named"]),
         ("regret --machine a-64 --cells hog", ["none of these cells"]),
-        ("regret --lock null --against ttas --ablate", ["can be switched off"]),
+        ("regret --lock null --locks ttas --ablate", ["can be switched off"]),
         ("predict --programs pigs", ["'pigs'", "pigz"]),
         ("predict --parts run", ["'run'", "runs"]),
         ("predict --threads 0", ["--threads"]),

@@ -1,4 +1,4 @@
-"""Every entry of the catalogue can be run, and takes no wrong run for a right one."""
+"""Every entry of the catalogue can be run, and rejects wrong output."""
 
 import re
 from pathlib import Path

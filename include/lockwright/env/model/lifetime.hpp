@@ -37,7 +37,7 @@ inline void check_place(const void* place, const rl::debug_info& info) {
   constexpr std::uintptr_t beyond = std::uintptr_t{1} << 48;  // on both architectures
   if (reinterpret_cast<std::uintptr_t>(place) >= beyond ||
       reinterpret_cast<std::uintptr_t>(place) % alignof(std::uint32_t) != 0) {
-    fail("what is no address is followed", rl::test_result_unitialized_access, info);
+    fail("an invalid address is dereferenced", rl::test_result_unitialized_access, info);
   }
 }
 

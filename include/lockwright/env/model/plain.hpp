@@ -11,7 +11,7 @@
 namespace lockwright::model_env {
 
 /// Reads and writes that are not ordered by happens-before fail the execution.
-/// An access is no scheduling point: the race detector does not need one.
+/// An access is not a scheduling point: the race detector does not need one.
 template <class T>
 class plain {
   /// A value and the location of its assignment: an operator cannot have a default argument.

@@ -148,7 +148,7 @@ def number_list(text: str, option: str, least: float) -> list[float]:
 
 def thread_counts(text: str | None, *, most: int = 10**9) -> list[int]:
     """Return the numbers of `--threads`, each once; none without it. Raises LockwrightError for
-    what is no list of whole numbers from 1 to `most`."""
+    what is not a list of whole numbers from 1 to `most`."""
     counts = [] if text is None else number_list(text, "--threads", 1)
     for count in counts:
         if count != int(count) or count > most:

@@ -62,7 +62,7 @@ def contest(lock: str, against: str | None, *, quick: bool, ablate: bool) -> Con
     if lock != BASELINE:
         others.insert(0, Contender(BASELINE, subject=_subject(BASELINE)))
     if not others:
-        raise LockwrightError(f"there is no lock to compare '{lock}' with", "name one in --against")
+        raise LockwrightError(f"there is no lock to compare '{lock}' with", "name one in --locks")
     return Contest(own, tuple(others), _ablated(own) if ablate else {})
 
 

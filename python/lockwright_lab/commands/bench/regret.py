@@ -40,6 +40,7 @@ _SIMULATED_SECONDS = 0.005
     "Locks that may be best, separated by commas, or 'all'; pthread is always among them. A "
     "lock that fails twice in a cell, or has less than half of the best rate in both of the first "
     "two rounds, is not run in that cell again.  [default: all]",
+    "against",
     shell_complete=complete.locks,
 )
 @click.option("--quick", is_flag=True, help="Twelve cells and seven locks: some minutes.")

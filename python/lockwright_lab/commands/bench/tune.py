@@ -76,7 +76,7 @@ def _help() -> str:
     " columns of 'lockwright study analyse'. --json has the shares and the losses, --html a plot.",
 )
 @click.option(
-    "--learn-from",
+    "--prior",
     "prior_files",
     multiple=True,
     metavar="RUNS.csv,...",
@@ -89,7 +89,7 @@ def _help() -> str:
     type=grammar.FILE,
     metavar="FILE",
     callback=grammar.writable,
-    help="Write what is learnt from the files of --learn-from as a table for 'lockwright tune --prior'.",
+    help="Write what is learnt from the files of --prior as a table for 'lockwright tune --prior'.",
 )
 @experiment_options
 def command(

@@ -59,7 +59,7 @@ def carry_out(plan: Plan, file: StudyFile, machine: str | None, folders: Folders
 
 def bad_endings(plan: Plan, runs: Iterable[Run]) -> list[str]:
     """Return a line for each run that ended in a fault, if the plan tests endings. A polling lock
-    that is slow with more threads than processors is no fault."""
+    that is slow with more threads than processors is not a fault."""
     lines = []
     experiment = declare(plan)
     for run in runs if plan.endings else ():

@@ -45,7 +45,7 @@ def commands(packages: Sequence[str]) -> list[list[str]]:
 def install(packages: Sequence[str]) -> None:
     """Install packages, with the output of apt-get. Raises LockwrightError if that fails."""
     update, installation = commands(packages)
-    # A failed update is no failure yet: the packages may be known already.
+    # A failed update is not fatal yet: the packages may be known already.
     subprocess.run(update, check=False)
     if subprocess.run(installation, check=False).returncode != 0:
         raise LockwrightError(

@@ -152,8 +152,8 @@ def _events_per_second(text: str) -> list[str]:
 
 
 def select_number(values: Sequence[str], skip: int, take: str) -> float | None:
-    """Return the result of the values; None if there is none, or one is no number. skip: number of
-    values left out at the start; take: one of the entry's TAKES."""
+    """Return the result of the values; None if there is none or one is not a number. skip: values
+    left out at the start; take: one of the entry's TAKES."""
     numbers = [number(text) for text in values[skip:]]
     good = [text for text in numbers if text is not None]
     if not good or len(good) != len(numbers):

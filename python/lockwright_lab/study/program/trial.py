@@ -156,7 +156,7 @@ class Trial:
                     note = f"{result.note}; the server's last lines: {lines}"
                     result = replace(result, note=note)
                 if result.outcome == record.TIMEOUT:
-                    # The server was killed with it, which is no crash of the server.
+                    # The server was killed with it, which is not a crash of the server.
                     raise _EndedEarly(result)
                 if result.outcome == record.FINISHED:
                     self._run_required(values, program.check.command, "check.command", limit, WRONG)

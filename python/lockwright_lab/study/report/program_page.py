@@ -213,7 +213,7 @@ def _reasons(view: MetricView, application: str, good: list[str], bad: list[str]
     shared = list(common_traits.differing_traits(good, bad))
     if shared:
         yield (
-            " ".join(shared) + " A correlation is no proof of a cause, but suggests what to try."
+            " ".join(shared) + " A correlation does not prove a cause, but suggests what to try."
         )
     if len(view.points) > 1:
         yield from _over_counts(part, application, view.verdicts)
