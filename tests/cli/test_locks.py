@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from advise import examples
 from lockwright.base.errors import LockwrightError
-from lockwright.preload.locks import BY_PRIORITY, OWN_ORDER, STARVES, Registry, preload
+from lockwright.preload.locks import BY_PRIORITY, OWN_ORDER, STARVES, Registry, preload, registry
 from support.processes import captured
 
 from .conftest import Cli
@@ -31,12 +31,13 @@ def test_the_order_under_real_time_priorities(cli: Cli) -> None:
 
 def test_path_names_a_library_of_each_kind(cli: Cli) -> None:
     """The plain and the counting library of every lock are two existing files."""
-    for row in json.loads(cli("list", "--json", "-").out):
-        plain = Path(cli("path", row["name"]).out.strip())
-        counting = Path(cli("path", "--counting", row["name"]).out.strip())
+    found = registry()
+    for lock in found:
+        plain, counting = found.path_of(lock.name), found.path_of(lock.name, counting=True)
         assert plain.is_file()
         assert counting.is_file()
         assert plain != counting
+    assert cli("path", "ttas").out.strip() == str(found.path_of("ttas"))
 
 
 def test_info_describes_a_lock(cli: Cli) -> None:

@@ -123,7 +123,7 @@ def test_a_plan(cli: Cli, command: list[str], program: Program, tmp_path: Path) 
 
 def test_parent_and_child_count_separately(cli: Cli, run: list[str | Path]) -> None:
     with started([*run, "fork"]) as (parent, child):
-        page = parsed(cli("metrics", "--all").out)
+        page = parsed(cli("metrics").out)
     assert parent != child
     for pid in (parent, child):
         assert page.values(COUNT, "site", pid=pid) == WAITS
@@ -192,24 +192,15 @@ def test_without_the_variable_nothing_is_counted(
 
 def test_without_a_program_that_counts_there_is_a_hint(cli: Cli) -> None:
     """Another test's program may count meanwhile."""
-    result = cli("metrics", "--all")
+    result = cli("metrics")
     assert result.status == 0
     assert ("'lockwright run --metrics'" in result.err) == ("process_info{" not in result.out)
 
 
-def test_bad_input_is_refused(cli: Cli) -> None:
-    cli("metrics").refuses("either --pid or --all")
-    cli("metrics", "--all", "--pid", "1").refuses("either --pid or --all")
-    cli("metrics", "--pid", "4194304").refuses("no process 4194304")
-    cli("metrics", "--pid", "4194304", "--listen", "0").refuses("no process 4194304")
-    cli("metrics", "--pid", "x").refuses("--pid")
-    for address in ("", "x", "65536", "-1", "::1:9464", "a b:1", "[::1]"):
-        cli("metrics", "--all", "--listen", address).refuses(f"'{address}' is not an address")
-    cli("metrics", "--all", "--listen", "192.0.2.1:9464").refuses("cannot listen on 192.0.2.1")
-    cli("metrics", "--all", "--listen", "no-host.invalid:1").refuses("no-host.invalid")
+def test_a_port_in_use_is_refused(cli: Cli) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        cli("metrics", "--all", "--listen", port).refuses(f"port {port}", "in use")
+        cli("metrics", "--listen", port).refuses(f"port {port}", "in use")
 
 
 @contextlib.contextmanager
@@ -249,7 +240,7 @@ def test_the_server_outlives_programs(
             subprocess.run([program("worker"), "4", "500"], env=environment, capture_output=True)
         ended.set()
 
-    with served(command, "--all") as (server, url):
+    with served(command) as (server, url):
         churning = threading.Thread(target=churn)
         churning.start()
         with started(run) as (pid, _):

@@ -178,7 +178,7 @@ def test_progress_without_a_terminal(
 
 
 def test_readers(cli: Cli, profile: Path) -> None:
-    words = ("--mutex", "1", "--rwlock", "--reads", "0.9", "--lock", "futex")
+    words = ("--mutex", "1", "--reads", "0.9", "--lock", "futex")
     result = cli("what-if", profile, *MACHINE, *words)
     assert (result.status, result.err) == (0, "")
     assert "a reader-writer lock instead of hot, 0.9 of the sections reading" in result.out
@@ -192,8 +192,7 @@ def test_bad_requests(cli: Cli, profile: Path, tmp_path: Path) -> None:
     cli("predict", profile, *MACHINE, "--threads", "0").refuses("--threads")
     for options, reason in (
         ((), "no change is given"),
-        (("--rwlock",), "--reads"),
-        (("--reads", "0.5"), "belong together"),
+        (("--reads", "2"), "--reads must be"),
         (("--moved", "--threads", "3"), "--moved needs --section"),
         (("--mutex", "7", "--shards", "2"), "no mutex 7"),
         (("--mutex", "cold", "--shards", "2"), "no mutex of the profile has 'cold'"),

@@ -45,8 +45,3 @@ def test_an_invalid_variable_is_refused(cli: Cli, variable: str, value: str) -> 
     variables = {variable: value}
     cli("run", "--lock", "mcs-stp", "true", env=variables).refuses(variable, f"'{value}'")
     cli("info", "mcs-stp", env=variables).refuses(variable, f"'{value}'")
-
-
-def test_other_kinds_are_refused(cli: Cli) -> None:
-    """The message lists the kinds that exist."""
-    cli("run", "--lock", "mcs-stp", "--sem", "lifo", "true").refuses("lifo", "libc")

@@ -134,20 +134,6 @@ def test_huge_pages(cli: Cli) -> None:
     assert small.out == "0\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        (["--allocator", "hoard"], ["no allocator is named 'hoard'", "jemalloc"]),
-        (["--pin", "dense"], ["--pin 'dense' is not compact", "compact:4"]),
-        (["--pin", "compact:100000"], ["needs 100000 processors"]),
-        (["--sched", "fifo"], ["--sched 'fifo' is unknown", "batch"]),
-        (["--pages", "2M"], ["--pages '2M' is unknown", "huge"]),
-    ],
-)
-def test_bad_values(cli: Cli, program: Program, words: list[str], parts: list[str]) -> None:
-    cli("run", *words, "--", program("idle")).refuses(*parts)
-
-
 def test_a_program_with_its_own_allocator_is_refused(cli: Cli, program: Program) -> None:
     own = program("own_malloc")
     assert cli("run", "--lock", "futex", "--", own).status == 0

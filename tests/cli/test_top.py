@@ -138,15 +138,6 @@ def test_a_running_process_whose_waiters_do_not_sleep(
         assert "it runs under ttas, whose waiters do not sleep, so none is seen" in result.err
 
 
-def test_bad_input_gets_one_line(cli: Cli, program: Program, tmp_path: Path) -> None:
-    cli("top", "--", "no-such-program").refuses("no-such-program")
-    cli("top", "-o", tmp_path / "none" / "log", "--", program("queueing"), "1").refuses("--output")
-    cli("top", "--interval", "0", "--", program("queueing"), "1").refuses("--interval")
-    cli("top").refuses("--pid")
-    cli("top", "--pid", "1", "-o", tmp_path / "log").refuses("--output")
-    cli("top", "--pid", "4194304").refuses("no process 4194304")
-
-
 def test_the_status_of_a_program_without_mutexes(cli: Cli, tmp_path: Path) -> None:
     for program, status in (("true", 0), ("false", 1)):
         result = cli("top", "-o", tmp_path / "log", "--", program)

@@ -274,28 +274,6 @@ def test_an_insensitive_program_is_reported(cli: Cli, picky: Picky, tmp_path: Pa
     assert "No gain: of 3 locks none is better than pthread by more than" in verdict(result.out)
 
 
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        (["--budget", "soon"], ["--budget 'soon' is not a time", "5m"]),
-        (["--budget", "0"], ["--budget '0' is not a time"]),
-        (["--margin", "5"], ["--margin must be", "less than 1"]),
-        (["--locks", "ttass"], ["no lock is named 'ttass'", "ttas"]),
-        (["--locks", ","], ["--locks names no lock"]),
-        (["--profile", "/nowhere"], ["cannot read /nowhere"]),
-        (["--profile", "x", "--locks", "ttas"], ["--locks and --profile exclude each other"]),
-        (["--per-mutex", "/nowhere/x"], ["cannot write --per-mutex /nowhere/x"]),
-        (["--per-mutex", "x", "--locks", "ttas"], ["--per-mutex needs a profile"]),
-        (["--with", "colour"], ["--with 'colour' is none of", "allocator"]),
-        (["--with", "pages", "--per-mutex", "x"], ["--with and --per-mutex exclude each other"]),
-        (["--resume"], ["no interrupted tuning of this command"]),
-        (["--unit", "s"], ["--unit is given without --metric"]),
-    ],
-)
-def test_bad_input(cli: Cli, program: Program, words: list[str], parts: list[str]) -> None:
-    cli("tune", *words, "--", program("worker"), "1", "1").refuses(*parts)
-
-
 def test_settings_take_part_in_the_race(cli: Cli, program: Program, tmp_path: Path) -> None:
     """The policy is an arm of its own, and the best lock is then tried under it."""
     script = shell_script(

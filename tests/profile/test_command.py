@@ -35,7 +35,8 @@ def profile(*words: str | Path, timeout: float = 60) -> subprocess.CompletedProc
         ((), "--pid"),
         (("--pid", "1", "--", "true"), "--pid"),
         (("--seconds", "1", "--", "true"), "--seconds"),
-        (("-o", "profile.txt", "--", "true"), "profile.txt"),
+        (("-o", "profile.html", "--", "true"), "--html profile.html"),
+        (("-o", "-", "--", "true"), "--output -"),
         (("-o", "/nowhere/profile.json", "--", "true"), "/nowhere/profile.json"),
         (("--", "no-such-program"), "no-such-program"),
         (("--pid", "4194304"), "4194304"),
@@ -111,11 +112,11 @@ def test_a_file_or_summary_that_cannot_be_written(tmp_path: Path) -> None:
         "for _ in range(20000): c.pthread_mutex_lock(m); c.pthread_mutex_unlock(m)\n"
         "os.mkdir(sys.argv[1]); os._exit(3)"
     )
-    bad, good = tmp_path / "bad.json", tmp_path / "good.json"
-    done = profile("-o", bad, "-o", good, "--", sys.executable, "-c", code, bad)
+    bad, good = tmp_path / "bad.html", tmp_path / "good.json"
+    done = profile("--html", bad, "-o", good, "--", sys.executable, "-c", code, bad)
     assert done.returncode == 3
     assert "acquisitions" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith(f"lockwright: cannot write --output {bad}: ")
+    assert done.stderr.splitlines()[-1].startswith(f"lockwright: cannot write --html {bad}: ")
     assert record.read(good).exit_status == 3
     reader, writer = os.pipe()
     os.close(reader)

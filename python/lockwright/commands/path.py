@@ -7,11 +7,10 @@ from lockwright.commands.common import brief, complete
 
 @brief.command("path")
 @click.argument("name", metavar="[LOCK]", required=False, shell_complete=complete.lock)
-@click.option("--counting", is_flag=True, help="Print the path of the counting library.")
 @click.option(
     "--include", is_flag=True, help="Print the directory of lockwright/pthread.h, for -I."
 )
-def command(name: str | None, counting: bool, include: bool) -> None:
+def command(name: str | None, include: bool) -> None:
     """Print the path of a lock's library, for LD_PRELOAD.
 
     Example: LD_PRELOAD=$(lockwright path mcs-stp) COMMAND
@@ -19,11 +18,11 @@ def command(name: str | None, counting: bool, include: bool) -> None:
     from lockwright.base.errors import LockwrightError
     from lockwright.preload.locks import headers, registry
 
-    if include and (name is not None or counting):
+    if include and name is not None:
         raise click.UsageError("--include takes no lock: the headers are the same for all")
     if not include and name is None:
         raise click.UsageError("name a lock of 'lockwright list', or give --include")
-    path = registry().path_of(name, counting=counting) if name else headers()
+    path = registry().path_of(name) if name else headers()
     if name and " " in str(path):
         raise LockwrightError(
             f"'{path}' contains a space, where LD_PRELOAD is split",

@@ -115,7 +115,7 @@ def _write_outputs(profile: "Profile", paths: dict[str, Path]) -> None:
             if option == "--html":
                 from lockwright.export import page
 
-                outputs.callback(page.write, profile, path)
+                outputs.callback(page.write, profile, path, option)
             else:
                 outputs.callback(files.write, path, profile.to_json() + "\n", option)
 
