@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 from lockwright.base.progress import print_line
-from lockwright.commands.common import grammar
+from lockwright.commands.common import brief, grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
 from lockwright.commands.common.options import name_list
 from lockwright.experiment.conduct import conduct
@@ -13,11 +13,12 @@ from lockwright.experiment.request import Request
 from lockwright_lab.bench.advice import report, subjects
 from lockwright_lab.bench.advice.experiment import Lengths, experiment
 from lockwright_lab.commands.common.folders import folders
+from lockwright_lab.commands.common.grammar import output_to_folder, shared
 
 _LOADS = (subjects.QUIET, subjects.BUSY)
 
 
-@click.command(
+@brief.command(
     "advice",
     help="\n\n".join(
         [
@@ -32,12 +33,11 @@ _LOADS = (subjects.QUIET, subjects.BUSY)
         ]
     ),
 )
-@click.option(
+@shared(
     "--programs",
-    default=",".join(subjects.NAMES),
-    metavar="A,B,...",
-    help="Programs: the cache server, those of tests/bottlenecks and of the half-hour study.  "
+    "Programs: the cache server, those of tests/bottlenecks and of the half-hour study.  "
     "[default: all]",
+    default=",".join(subjects.NAMES),
 )
 @click.option(
     "--bottlenecks",
@@ -60,7 +60,7 @@ _LOADS = (subjects.QUIET, subjects.BUSY)
     0.5, of=" of a run under pthread, about; those of tests/bottlenecks have their own"
 )
 @grammar.timeout(3.0)
-@grammar.output_to_folder("the profiles and the advice", default="lockwright-advice")
+@output_to_folder("the profiles and the advice", default="lockwright-advice")
 @experiment_options
 def command(
     request: Request,
