@@ -70,11 +70,17 @@ class Step:
 @dataclass(frozen=True)
 class Candidate:
     """A lock that is worth trying, and why. survives_oversubscription: whether its waiters leave
-    their processors to a holder that has none."""
+    their processors to a holder that has none. gain, low, high: predicted throughput of the whole
+    program, divided by that under the C library's mutex, with its least and greatest value;
+    gain_crowded: the same with four times the threads; None where nothing is predicted."""
 
     lock: str
     reason: str
     survives_oversubscription: bool = True
+    gain: float | None = None
+    low: float | None = None
+    high: float | None = None
+    gain_crowded: float | None = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,6 @@ class Gain:
     low: float | None = None
     high: float | None = None
     reason: str = ""
-    at_most: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,7 +135,8 @@ class TailLatency:
 @dataclass(frozen=True)
 class Advice:
     """The advice on a profile. diagnoses: the nine, in the order of the papers. steps: the six.
-    shortlist: the best first, without the baseline, which is measured with them. conflicts: a
+    shortlist: the best first, without the baseline, which is measured with them.
+    lock_may_gain: whether the figures of the profile are a reason to look for a lock. conflicts: a
     sentence for each step that no remaining lock satisfies. sensitive: whether another lock can
     change much; if only for the worse, the shortlist is empty, and no change shortens the waiting.
     lost: ns for which threads waited, as in the profile; lost_share: in the time in which they ran
@@ -150,6 +156,7 @@ class Advice:
     baseline: str = BASELINE
     remarks: tuple[str, ...] = field(default=())
     rwlocks: tuple[Candidate, ...] = ()
+    lock_may_gain: bool = False
     predicted: Gains | None = None
 
     @property

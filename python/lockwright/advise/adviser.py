@@ -1,15 +1,15 @@
 """The advice on a profile, assembled from its parts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from lockwright.advise import ranking, thresholds, traits
-from lockwright.advise.advice import NAMED, Advice, Diagnosis, Evidence
-from lockwright.advise.bottlenecks import contention, diagnose
+from lockwright.advise import thresholds, traits
+from lockwright.advise.advice import NAMED, Advice, Candidate, Diagnosis, Evidence
+from lockwright.advise.bottlenecks import diagnose
 from lockwright.advise.changes import changes
 from lockwright.advise.evidence import all_met, at_least, at_most, informs
 from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.advise.reader_writer import advise_on_rwlocks
-from lockwright.advise.steps import ask_questions
+from lockwright.advise.steps import ask_questions, lacking_text
 from lockwright.advise.tail_latency import tail_latency
 from lockwright.base import wording
 from lockwright.base.numbers import with_unit
@@ -19,8 +19,8 @@ from lockwright.profile import long_holds
 from lockwright.profile.record import Profile
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
-SHORTLIST = 5
-"""Default number of locks on the shortlist."""
+SAFE = ("futex",)
+"""Locks that are named after the default one where nothing was simulated: they park soon."""
 
 
 def advise(
@@ -29,10 +29,12 @@ def advise(
     registry: locks.Registry | None = None,
     rwlocks: Mapping[str, RwLock] | None = None,
     size: int | None = None,
+    chosen: Sequence[Candidate] | None = None,
 ) -> Advice:
     """Return the advice on a profile. registry, rwlocks: the locks to choose from, by default those
-    of the build. size: of the shortlist, all of which the sentence names; by default it names the
-    first NAMED of SHORTLIST. Raises LockwrightError without a registry."""
+    of the build. chosen: the locks that gain in simulations, the best first; by default a few that
+    are safe. size: of the shortlist; the sentence names the first NAMED by default. Raises
+    LockwrightError without a registry."""
     registered = list(registry or locks.registry())
     figures = ProfileFigures(profile)
     diagnoses = diagnose(figures)
@@ -43,30 +45,19 @@ def advise(
         if not figures.realtime_threads or traits.serves_by_priority(lock)
     ]
     steps, conflicts = ask_questions(figures, diagnoses, usable, figures.nodes)
-    remaining = [lock for lock in usable if lock.name in steps[-1].remaining]
     sensitivity = _sensitivity(figures)
     is_costly = all_met(sensitivity)
     can_gain = is_costly or (
         _can_be_relieved(figures, fired) and not _parking_suffices(figures, fired)
     )
-    keys = [diagnosis.key for diagnosis in fired]
-    candidates = (
-        ranking.shortlist(
-            figures,
-            remaining,
-            keys,
-            contention.level(figures),
-            figures.nodes,
-            size or SHORTLIST,
-        )
-        if can_gain
-        else ()
-    )
+    named = _safe(usable) if chosen is None else tuple(chosen)
+    candidates = named[:size] if can_gain else ()
     on_rwlocks = advise_on_rwlocks(figures, rwlocks)
     names = [lock.lock for lock in candidates[: size or NAMED]]
     rwlocks_first = bool(on_rwlocks.shortlist) and not can_gain and not profile.deadlock
     no_lock = "No lock for the mutexes" if rwlocks_first else "No lock"
-    sentences = [_sentence(figures, fired, can_gain, names, no_lock), on_rwlocks.sentence]
+    outcome = _outcome(names, chosen is not None)
+    sentences = [_sentence(figures, fired, can_gain, outcome, no_lock), on_rwlocks.sentence]
     if rwlocks_first:
         sentences.reverse()
     return Advice(
@@ -79,11 +70,31 @@ def advise(
         conflicts=conflicts,
         changes=(*on_rwlocks.changes, *changes(figures, fired, can_gain)),
         rwlocks=on_rwlocks.shortlist,
+        lock_may_gain=can_gain,
         lost=profile.lost,
         lost_share=profile.lost_share,
         tail_latency=tail_latency(figures),
         remarks=_remarks(figures, diagnoses, registered),
     )
+
+
+def _safe(usable: Sequence[locks.Lock]) -> tuple[Candidate, ...]:
+    """Return the locks to name where nothing was simulated, the default one first."""
+    safe = [lock for lock in usable if lock.is_default or lock.name in SAFE]
+    safe.sort(key=lambda lock: not lock.is_default)
+    return tuple(
+        Candidate(lock.name, f"safe, not simulated: {lock.summary}", lock.survives_oversubscription)
+        for lock in safe
+    )
+
+
+def _outcome(names: Sequence[str], is_simulated: bool) -> str:
+    """Return what follows for the locks, as the end of a sentence."""
+    if names:
+        return f"try {wording.either(list(names))}"
+    if is_simulated:
+        return "no lock gains 5 % in simulations: keep the C library's mutex"
+    return "no lock is left to try"
 
 
 COSTS_WITHOUT_WAITING = frozenset({"trylock", "uncontended"})
@@ -136,13 +147,13 @@ def _sentence(
     figures: ProfileFigures,
     fired: list[Diagnosis],
     can_gain: bool,
-    names: list[str],
+    outcome: str,
     no_lock: str,
 ) -> str:
     if figures.profile.deadlock:
         mutexes = " and ".join(figures.mutexes[index].name for index in figures.profile.deadlock)
         return f"It ended in a deadlock over {mutexes}; no lock prevents that."
-    sentence = _sentence_on_mutexes(figures, fired, can_gain, names, no_lock)
+    sentence = _sentence_on_mutexes(figures, fired, can_gain, outcome, no_lock)
     calls = figures.process.rwlock_calls
     if (figures.per_cpu_second(calls) or 0) < thresholds.RWLOCK_CALLS:
         return sentence
@@ -156,7 +167,7 @@ def _sentence_on_mutexes(
     figures: ProfileFigures,
     fired: list[Diagnosis],
     can_gain: bool,
-    names: list[str],
+    outcome: str,
     no_lock: str,
 ) -> str:
     unhelped = " ".join(
@@ -166,7 +177,7 @@ def _sentence_on_mutexes(
     )
     if unhelped and not fired and figures.lost_share < thresholds.LOST:
         return unhelped
-    rest = _sentence_on_helped(figures, fired, can_gain, names, no_lock)
+    rest = _sentence_on_helped(figures, fired, can_gain, outcome, no_lock)
     return f"{unhelped} {rest}".strip()
 
 
@@ -178,7 +189,7 @@ def _sentence_on_helped(
     figures: ProfileFigures,
     fired: list[Diagnosis],
     can_gain: bool,
-    names: list[str],
+    outcome: str,
     no_lock: str,
 ) -> str:
     share = with_unit(figures.lost_share, "share")
@@ -202,10 +213,9 @@ def _sentence_on_helped(
         )
     if not can_gain:
         return f"{no_lock} will change much: {lost}, and none of the nine bottlenecks was found."
-    locks_to_try = f"try {wording.either(names)}" if names else "no lock is left to try"
     if not fired:
-        return f"{lost[:1].upper()}{lost[1:]}; {locks_to_try}."
-    return f"{located}; {locks_to_try}."
+        return f"{lost[:1].upper()}{lost[1:]}; {outcome}."
+    return f"{located}; {outcome}."
 
 
 def _located(figures: ProfileFigures, fired: list[Diagnosis]) -> str:
@@ -252,6 +262,8 @@ def _remarks(
             f" {starving} others a waiter keeps a holder of lower priority off the processor, and"
             f" {ordering} serve waiters in an order of their own"
         )
+    if lacking := lacking_text(process):
+        remarks.append(f"it ran on {process.processors} processors{lacking}")
     if profile.partial:
         remarks.append(f"the profile is less than a whole run: {profile.partial}")
     if process.unprofiled_calls:

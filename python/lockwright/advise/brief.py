@@ -13,7 +13,6 @@ from lockwright.advise.show import (
     comparisons,
     figure_text,
     gain_text,
-    of_another_lock,
     unpredicted,
 )
 from lockwright.base.terminal import print_wrapped
@@ -43,10 +42,7 @@ def show(
     _print_part(
         console,
         "try",
-        [
-            *(f"{each.lock:<{width}}  {_in_a_line(each.reason)}" for each in candidates),
-            *of_another_lock(advice),
-        ],
+        (f"{each.lock:<{width}}  {_in_a_line(each.reason)}" for each in candidates),
     )
     width = max((len(candidate.lock) for candidate in advice.rwlocks), default=0)
     _print_part(

@@ -133,9 +133,11 @@ class ProfileFigures:
 
     @cached_property
     def crowded(self) -> bool:
-        """True if more threads than processors would be runnable if waiters polled."""
+        """True if more threads than processors would be runnable if waiters polled, or others had
+        the processors."""
         most = thresholds.RUNNABLE * self.process.processors
-        return self.over_subscribed or self.polling_threads >= most
+        lacks = self.process.pressure > 1
+        return lacks or self.over_subscribed or self.polling_threads >= most
 
     @cached_property
     def busy_share(self) -> float | None:

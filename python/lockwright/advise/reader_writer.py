@@ -4,7 +4,7 @@ nanoseconds."""
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from lockwright.advise import ranking, thresholds
+from lockwright.advise import thresholds
 from lockwright.advise.advice import NAMED, Candidate, Change, Evidence
 from lockwright.advise.evidence import all_met, at_least, at_most, costs_time
 from lockwright.advise.profile_figures import ProfileFigures
@@ -105,7 +105,7 @@ def _shortlist(
         registry, key=lambda lock: (lock.bytes_per_lock_outside, lock.bytes_per_node)
     )
     for case in _cases(figures, worst, starves):
-        for lock, why in ranking.ranked(candidates, case):
+        for lock, why in _ranked(candidates, case):
             chosen.setdefault(lock.name, why)
     return tuple(Candidate(name, why) for name, why in chosen.items())[:_MOST]
 
@@ -192,3 +192,11 @@ def _mutex_instead(figures: ProfileFigures, rwlock: RwLock) -> Change | None:
             text += f" {KEEP},{MUTEX}' measures it without changing the program."
             return Change("mutex", None, text, figures_of)
     return None
+
+
+def _ranked(locks: Iterable[Algorithm], case: str) -> list[tuple[Algorithm, str]]:
+    """Return the locks that are recommended for a use case, each with the reason: by their rank,
+    and of equal rank in the order in which they are given."""
+    stated = [(lock, each) for lock in locks for each in lock.use_cases if each.case == case]
+    stated.sort(key=lambda pair: pair[1].rank)
+    return [(lock, suitability.why) for lock, suitability in stated]

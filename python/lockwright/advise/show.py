@@ -35,8 +35,6 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
         _head(console, f"Locks to try, beside {advice.baseline}")
     for candidate in advice.shortlist:
         print_wrapped(console, f"  {candidate.lock:<16}", candidate.reason, "default")
-    for text in of_another_lock(advice):
-        print_wrapped(console, "  ", text, "default")
     if advice.rwlocks:
         _head(console, "Reader-writer locks to try, beside the C library's")
     for candidate in advice.rwlocks:
@@ -76,27 +74,18 @@ def _times(gain: Gain) -> str:
     """Return a predicted gain with its range."""
     assert gain.throughput is not None
     text = f"{numbers.ratio(gain.throughput)} times"
-    if gain.at_most:
-        return f"at most {text}"
     low, high = (numbers.ratio(each or gain.throughput) for each in (gain.low, gain.high))
     return text if low == high else f"{text} ({low} to {high})"
-
-
-def of_another_lock(advice: Advice) -> list[str]:
-    """Return a line on the predicted gain of the locks to try; nothing without one."""
-    gains = advice.predicted.gains if advice.predicted is not None else ()
-    return [
-        f"predicted {_times(gain)} with another lock, of those simulated {gain.text}"
-        for gain in gains
-        if gain.change is None and gain.throughput is not None
-    ]
 
 
 def unpredicted(advice: Advice) -> list[str]:
     """Return a line that states why no gain is predicted; nothing if there are gains, or none were
     asked for."""
     reason = advice.predicted.reason if advice.predicted is not None else ""
-    return [f"no gain is predicted: {reason}"] if reason else []
+    if not reason:
+        return []
+    named = ", and the locks are only safe ones" if advice.shortlist else ""
+    return [f"no gain is predicted{named}: {reason}"]
 
 
 def cautions(advice: Advice, size: int) -> list[str]:

@@ -7,8 +7,10 @@ from lockwright.advise import thresholds, traits
 from lockwright.advise.advice import Diagnosis, Step
 from lockwright.advise.bottlenecks import contention
 from lockwright.advise.profile_figures import ProfileFigures
+from lockwright.base import numbers
 from lockwright.base.numbers import with_unit
 from lockwright.preload.locks import Lock
+from lockwright.profile.record import Process
 
 Condition = Callable[[Lock], bool]
 
@@ -142,7 +144,17 @@ def _competition(figures: ProfileFigures) -> str:
     threads = with_unit(figures.threads, "threads")
     return (
         f"{threads}, of which {with_unit(figures.polling_threads, '')} would want to run if waiters"
-        f" polled; {process.processors} processors"
+        f" polled; {process.processors} processors{lacking_text(process)}"
+    )
+
+
+def lacking_text(process: Process) -> str:
+    """Return the processors that the threads had, if they lacked many, as the end of a sentence."""
+    if process.pressure == 1:
+        return ""
+    return (
+        f", of which the threads had {numbers.ratio(process.had)} together: other programs, a quota"
+        " or a host took the rest"
     )
 
 

@@ -49,7 +49,7 @@ def command(
     if predicts:
         from lockwright.predict.advised import predict_gains
 
-        advice = predict_gains(recorded, advice)
+        advice = predict_gains(recorded, advice, size)
     if json_file is not None:
         files.write(json_file, advice.to_json() + "\n", "--json")
     if json_file == files.STANDARD_OUTPUT:

@@ -5,15 +5,25 @@ from dataclasses import dataclass, replace
 
 from lockwright import advise
 from lockwright.advise.thresholds import FAULT_NS
+from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
 from lockwright.calibrate import machine_file
 from lockwright.predict import changes as kinds
 from lockwright.predict import profiled_machine, what_if
 from lockwright.predict.changes import Change
-from lockwright.predict.derive import derive
-from lockwright.predict.fit import fit, unfitted
+from lockwright.predict.choose import (
+    CROWDED,
+    STEPS,
+    TIMEOUT,
+    Choice,
+    models,
+    of_models,
+    plain_points,
+)
+from lockwright.predict.derive import Derived
 from lockwright.predict.show import Header
-from lockwright.predict.simulations import Progress, points, simulate
+from lockwright.predict.simulations import Progress, simulate
+from lockwright.preload import locks
 from lockwright.profile.record import Profile
 from lockwright.simulate.figures import BASELINE
 from lockwright.simulate.machine import Machine, load
@@ -29,38 +39,26 @@ SHARDS = 8
 BATCH = 8
 """The predicted number of sections for each acquisition, where fewer acquisitions are advised."""
 
-_LOCKS = 3
-"""Most locks of the shortlist that are simulated."""
-
 _CHANGES = 6
 """Most changes that are simulated: those of the most costly mutexes."""
-
-_RUNS = 1
-"""Seeds of each simulation."""
-
-_STEPS = 5_000
-"""Sections of each simulation."""
 
 
 @dataclass(frozen=True)
 class _Proposal:
-    """A change to simulate. of: its index in the advice; None for another lock. text:
-    what is simulated."""
+    """A change to simulate. of: its index in the advice; text: what is simulated."""
 
-    of: int | None
+    of: int
     kind: str
     text: str
     change: Change
 
 
-_TIMEOUT = 5.0
-"""Seconds of each simulation: `lockwright advise` answers at once."""
-
-
-def predict_gains(profile: Profile, advice: advise.Advice) -> advise.Advice:
-    """Return the advice with the predicted gain of each change on this machine, or with the reason
-    why nothing can be predicted."""
-    if not advice.changes and not advice.shortlist:
+def predict_gains(
+    profile: Profile, advice: advise.Advice, size: int | None = None
+) -> advise.Advice:
+    """Return the advice with the locks that gain on this machine and the predicted gain of each
+    change, or with the reason why nothing can be predicted."""
+    if not advice.changes and not advice.lock_may_gain:
         return advice
     try:
         program()
@@ -74,7 +72,7 @@ def predict_gains(profile: Profile, advice: advise.Advice) -> advise.Advice:
     except LockwrightError as error:
         return replace(advice, predicted=advise.Gains(reason=error.what))
     is_own = profiled_machine.is_this(profile)
-    return with_gains(profile, advice, machine, is_own, _TIMEOUT, simulations)
+    return with_gains(profile, advice, machine, is_own, TIMEOUT, simulations, size)
 
 
 def with_gains(
@@ -84,63 +82,77 @@ def with_gains(
     is_own: bool,
     timeout: float,
     progress: Progress,
+    size: int | None = None,
 ) -> advise.Advice:
-    """Return the advice with its changes in the order of their predicted gains. machine: that of
-    the prediction; is_own: the profile is from there; timeout: seconds of each simulation.
+    """Return the advice with the locks that gain, and its changes in the order of their gains.
+    machine: that of the prediction; is_own: the profile is from there; timeout: seconds of each
+    simulation; size: most locks.
 
     Where nothing can be predicted, the advice has the reason."""
     try:
-        gains = _predict(profile, advice, machine, is_own, timeout, progress)
+        derived, machine, agreement = models(profile, machine, is_own, timeout, progress)
+        if advice.lock_may_gain:
+            chosen = of_models(profile, derived, machine, timeout, progress)
+            advice = advise.advise(profile, size=size, chosen=[_candidate(each) for each in chosen])
+        gains = _of_changes(profile, advice, derived, machine, timeout, progress)
     except LockwrightError as error:
         return replace(advice, predicted=advise.Gains(reason=error.what))
-    return _sorted(advice, gains)
+    every = sorted([*_of_locks(advice), *gains], key=lambda each: -(each.throughput or 0.0))
+    notes = Header("", machine, derived, agreement).agreement_notes
+    return _sorted(advice, advise.Gains(tuple(every), machine.title, tuple(notes)))
 
 
-def _predict(
+def _candidate(choice: Choice) -> advise.Candidate:
+    low, high = numbers.ratio(choice.low), numbers.ratio(choice.high)
+    between = f" ({low} to {high})" if low != high else ""
+    reason = (
+        f"predicted {numbers.ratio(choice.gain)} times{between}, and"
+        f" {numbers.ratio(choice.gain_crowded)} with {CROWDED} times the threads"
+    )
+    return advise.Candidate(
+        choice.name,
+        reason,
+        locks.registry().find(choice.name).survives_oversubscription,
+        choice.gain,
+        choice.low,
+        choice.high,
+        choice.gain_crowded,
+    )
+
+
+def _of_locks(advice: advise.Advice) -> list[advise.Gain]:
+    return [
+        advise.Gain(advise.ANOTHER_LOCK, None, each.lock, each.gain, each.low, each.high)
+        for each in advice.shortlist
+        if each.gain is not None
+    ]
+
+
+def _of_changes(
     profile: Profile,
     advice: advise.Advice,
+    derived: Derived,
     machine: Machine,
-    is_own: bool,
     timeout: float,
     progress: Progress,
-) -> advise.Gains:
-    if is_own:
-        machine = profiled_machine.with_wakes(profile, machine)
-    derived = derive(profile, machine if is_own else None, needs_waiting=False)
+) -> list[advise.Gain]:
     proposals, gains = _proposals(profile, advice, derived.indices)
     if not proposals:
-        return advise.Gains(tuple(gains), machine.title)
-    agreement = None
-    if is_own:
-        fitted = fit(derived, machine, _RUNS, 1, timeout, _STEPS, progress)
-        derived, agreement = fitted.derived, fitted.agreement
-    else:
-        derived = unfitted(derived)
-    at = [each for each in points(derived.variants, machine, _RUNS, 1) if each.machine is machine]
+        return gains
+    at = plain_points(derived, machine, derived.model.threads)
     of_changes = [proposal.change for proposal in proposals]
-    jobs = what_if.jobs(at, of_changes, derived.model.threads, BASELINE, None, _STEPS)
+    jobs = what_if.jobs(at, of_changes, derived.model.threads, BASELINE, None, STEPS)
     outcomes = simulate(jobs, timeout, progress, lambda key: key[1])
     effects = {each.change: each for each in what_if.effects(outcomes, at, of_changes)}
-    locks: list[advise.Gain] = []
-    for proposal in proposals:
-        effect = effects[proposal.change]
-        found = effect.throughput
-        gain = advise.Gain(
-            proposal.kind,
-            proposal.of,
-            proposal.text,
-            None if found is None else found.value,
-            None if found is None else found.low,
-            None if found is None else found.high,
-            effect.failure,
-        )
-        (gains if proposal.of is not None else locks).append(gain)
-    if any(each.throughput is not None for each in locks):
-        best = max(locks, key=lambda each: each.throughput or 0.0)
-        gains.append(replace(best, at_most=True))
-    gains.sort(key=lambda each: -(each.throughput or 0.0))
-    notes = Header("", machine, derived, agreement).agreement_notes
-    return advise.Gains(tuple(gains), machine.title, tuple(notes))
+    return [*gains, *(_gain(each, effects[each.change]) for each in proposals)]
+
+
+def _gain(proposal: _Proposal, effect: what_if.Effect) -> advise.Gain:
+    kind, index, text = proposal.kind, proposal.of, proposal.text
+    found = effect.throughput
+    if found is None:
+        return advise.Gain(kind, index, text, None, reason=effect.failure)
+    return advise.Gain(kind, index, text, found.value, found.low, found.high)
 
 
 def _proposals(
@@ -156,10 +168,6 @@ def _proposals(
             proposals.append(_Proposal(index, change.kind, *simulated))
         else:
             others.append(_not_simulated(profile, index, change))
-    locks = [candidate.lock for candidate in advice.shortlist[:_LOCKS]]
-    proposals += [
-        _Proposal(None, advise.ANOTHER_LOCK, lock, kinds.lock_of_all(lock)) for lock in locks
-    ]
     return proposals, others
 
 

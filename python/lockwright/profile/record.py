@@ -296,6 +296,10 @@ class Creation:
     alive_most: int = 0
 
 
+LACKING = 0.2
+"""Share of the usable processors that threads lacked, above which they count as crowded."""
+
+
 @dataclass(frozen=True)
 class Process:
     """The process, over `duration` ns.
@@ -352,6 +356,33 @@ class Process:
         if self.runnable is None:
             return None
         return min(1.0, self.runnable / max(1, self.processors))
+
+    @property
+    def had(self) -> float:
+        """Processors that its threads had, on average."""
+        return self.cpu / self.duration if self.duration else 0.0
+
+    @property
+    def queued(self) -> float | None:
+        """The share of the time in which threads were ready to run that they spent without a
+        processor, in a run queue or since a quota was used up; None if unknown."""
+        if not self.runnable or not self.duration:
+            return None
+        return max(0.0, 1 - self.had / self.runnable)
+
+    @property
+    def lacked(self) -> float | None:
+        """The share of the processors that its threads could have used and did not have, as other
+        programs, a quota or a host had them; None if unknown."""
+        if not self.runnable or not self.duration:
+            return None
+        return max(0.0, 1 - self.had / min(self.runnable, max(1, self.processors)))
+
+    @property
+    def pressure(self) -> float:
+        """The factor by which lacking processors make threads outnumber them; 1 if none lack."""
+        lacked = self.lacked or 0.0
+        return 1 / max(0.01, 1 - lacked) if lacked > LACKING else 1.0
 
 
 @dataclass(frozen=True)
