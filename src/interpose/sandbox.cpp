@@ -48,6 +48,8 @@ long lockwright_syscall(long number, long a, long b, long c, long d, long e, lon
     lockwright::interpose::follow_seccomp(a, c);
   } else if (number == SYS_prctl) [[unlikely]] {
     lockwright::interpose::follow_prctl(static_cast<int>(a), b, c);
+  } else if (number == SYS_futex) [[unlikely]] {
+    return lockwright::interpose::follow_futex(LOCKWRIGHT_CALLER, {a, b, c, d, e, f});
   }
   return lockwright::interpose::real.syscall(number, a, b, c, d, e, f);
 }

@@ -2,11 +2,13 @@
 // forks.
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/syscall.h>
 
 #include "interpose/choice.hpp"
 #include "interpose/deep_binding.hpp"
 #include "interpose/export.hpp"
 #include "interpose/program_clock.hpp"
+#include "interpose/real.hpp"
 #include "interpose/sandbox.hpp"
 #include "lockwright/env/native.hpp"
 #include "preload/append.hpp"
@@ -140,6 +142,11 @@ void prepare_for_filter() {
   native_env::settle_barriers();
   native_env::machine.groups(0);  // reads the nodes too
   preload::use_locks();
+}
+
+long follow_futex(std::uint64_t /*caller*/, const long (&arguments)[6]) {
+  return real.syscall(SYS_futex, arguments[0], arguments[1], arguments[2], arguments[3],
+                      arguments[4], arguments[5]);
 }
 
 void leave_counter() { native_env::kernel_clock = &native_env::clock_without_counter; }

@@ -204,14 +204,19 @@ std::uint32_t init_stack_if_due(init_table& inits, thread_slot& thread, std::uin
 
 std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, const record& entry,
                            std::uint64_t caller, std::uint64_t now) {
+  return stack_if_due(target, thread, number_of(target, entry), caller, now);
+}
+
+std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, std::uint32_t number,
+                           std::uint64_t caller, std::uint64_t now) {
   if (now - thread.last_stack < stack_interval() || thread.is_walking != 0) {
     return 0;
   }
   thread.last_stack = now;
   thread.is_walking = 1;
-  const std::uint32_t number = walk(target, number_of(target, entry), caller);
+  const std::uint32_t walked = walk(target, number, caller);
   thread.is_walking = 0;
-  return number;
+  return walked;
 }
 
 void note_init(profile_buffer* target, init_table& inits, thread_slot& thread, std::uint64_t caller,

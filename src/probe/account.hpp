@@ -15,6 +15,10 @@ namespace lockwright::probe {
 std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, const record& entry,
                            std::uint64_t caller, std::uint64_t now);
 
+/// The same by the number of a record, or as in a stack.
+std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, std::uint32_t number,
+                           std::uint64_t caller, std::uint64_t now);
+
 /// Notes the caller that initialises an object: its site in `link`, with the stack if that is due to
 /// be walked, and its ordinal there in `number`. target: null if the process has none yet.
 void note_init(profile_buffer* target, init_table& inits, thread_slot& thread, std::uint64_t caller,

@@ -3,6 +3,8 @@
 // the mutex inside a wait, so a woken thread's wait for the mutex is not measured.
 #include "probe/cond.hpp"
 
+#include <errno.h>
+
 #include <algorithm>
 #include <atomic>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "probe/mutex_words.hpp"
 #include "probe/records.hpp"
 #include "probe/state.hpp"
+#include "probe/waits.hpp"
 
 namespace lockwright::probe {
 namespace {
@@ -134,9 +137,11 @@ std::uint64_t calls_of(const thread_slot& thread) {
 class observed_wait {
  public:
   /// frame: address of the frame of the constructing function, which saved all registers in it.
-  observed_wait(pthread_cond_t* on, pthread_mutex_t* with, const void* frame)
+  observed_wait(pthread_cond_t* on, pthread_mutex_t* with, std::uint64_t from, const void* frame)
       : cond(on),
         mutex(with),
+        caller(from),
+        waited(wait_object::condition, on, from),
         words(mutex_words::of(with)),
         base(reinterpret_cast<std::uint64_t>(frame)) {
     thread = this_slot;
@@ -160,7 +165,8 @@ class observed_wait {
     }
   }
 
-  int end(int error, std::uint64_t caller) {
+  int end(int error) {
+    waited.end(error == ETIMEDOUT);
     if (target == nullptr) {
       return error;
     }
@@ -244,6 +250,8 @@ class observed_wait {
 
   pthread_cond_t* cond;
   pthread_mutex_t* mutex;
+  std::uint64_t caller;
+  object_wait waited;
   mutex_words& words;
   std::uint64_t base;
   thread_slot* thread = nullptr;
@@ -272,28 +280,30 @@ void note_signal(const pthread_cond_t* cond) {
 }  // namespace
 
 /// Begins the function of a wait.
-#define OBSERVE_WAIT(cond, mutex) \
-  __builtin_unwind_init();        \
-  observed_wait observed(cond, mutex, __builtin_frame_address(0))
+#define OBSERVE_WAIT(cond, mutex, caller) \
+  __builtin_unwind_init();                \
+  observed_wait observed(cond, mutex, caller, __builtin_frame_address(0))
 
 int cond_wait(pthread_cond_t* cond, pthread_mutex_t* with, std::uint64_t caller) {
-  OBSERVE_WAIT(cond, with);
-  return observed.end(real.cond_wait(cond, with), caller);
+  OBSERVE_WAIT(cond, with, caller);
+  return observed.end(real.cond_wait(cond, with));
 }
 
 int cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* with, const timespec* deadline,
                    std::uint64_t caller) {
-  OBSERVE_WAIT(cond, with);
-  return observed.end(real.cond_timedwait(cond, with, deadline), caller);
+  OBSERVE_WAIT(cond, with, caller);
+  return observed.end(real.cond_timedwait(cond, with, deadline));
 }
 
-int cond_signal(pthread_cond_t* cond) {
+int cond_signal(pthread_cond_t* cond, std::uint64_t caller) {
   note_signal(cond);
+  note_wake(wait_object::condition, cond, caller);
   return real.cond_signal(cond);
 }
 
-int cond_broadcast(pthread_cond_t* cond) {
+int cond_broadcast(pthread_cond_t* cond, std::uint64_t caller) {
   note_signal(cond);
+  note_wake(wait_object::condition, cond, caller);
   return real.cond_broadcast(cond);
 }
 
@@ -315,17 +325,16 @@ int lockwright_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* with,
 int lockwright_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
                               const timespec* deadline) {
   using lockwright::probe::observed_wait;
-  OBSERVE_WAIT(cond, with);
-  return observed.end(lockwright::interpose::real.cond_clockwait(cond, with, clock, deadline),
-                      LOCKWRIGHT_CALLER);
+  OBSERVE_WAIT(cond, with, LOCKWRIGHT_CALLER);
+  return observed.end(lockwright::interpose::real.cond_clockwait(cond, with, clock, deadline));
 }
 
 int lockwright_cond_signal(pthread_cond_t* cond) noexcept {
-  return lockwright::probe::cond_signal(cond);
+  return lockwright::probe::cond_signal(cond, LOCKWRIGHT_CALLER);
 }
 
 int lockwright_cond_broadcast(pthread_cond_t* cond) noexcept {
-  return lockwright::probe::cond_broadcast(cond);
+  return lockwright::probe::cond_broadcast(cond, LOCKWRIGHT_CALLER);
 }
 
 }  // extern "C"

@@ -106,7 +106,10 @@ struct alignas(64) thread_slot {
   timed_section sections[section_numbers];
   std::uint32_t open_sections;  ///< of these, those in use
   std::uint32_t has_ended;      ///< the thread has, and another one may have the slot
-  std::uint32_t unused_words[10];
+  std::uint64_t object_since;
+  std::uint64_t object_caller;  ///< of the function that waits
+  std::uint32_t object;         ///< that it waits for, plus one; 0 while it does not
+  std::uint32_t unused_words[5];
 };
 static_assert(sizeof(thread_slot) == 576);
 LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last_sample, period,
@@ -116,7 +119,8 @@ LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last
                   clock_ticks, clock_ns, failing, failures, failed_trylocks, cond_waits, unprofiled,
                   created, destroyed, last_caller, last_init_site, spans_left, next_span, contended,
                   last_record, began, waited, all_waited, waited_for, waits, short_waits, unused,
-                  reads, writes, sections, open_sections, has_ended, unused_words);
+                  reads, writes, sections, open_sections, has_ended, object_since, object_caller,
+                  object, unused_words);
 
 /// A caller of pthread_mutex_init.
 struct init_site {
@@ -157,7 +161,9 @@ struct loaded_module {
 static_assert(sizeof(loaded_module) == 32);
 LOCKWRIGHT_LAYOUT(loaded_module, start, end, base, path);
 
-/// A stack from which a mutex was locked. Placed by the hash of the record and the addresses.
+/// A stack from which a mutex was locked, or from which an object was waited for or its waits ended.
+/// Placed by the hash of the record and the addresses. record: for waits of an object, its number
+/// behind those of records; for ends of its waits, behind those of objects.
 struct stack {
   static constexpr unsigned depth = 24;
   counter hash;
@@ -275,6 +281,44 @@ struct alignas(64) mutex_detail {
 };
 LOCKWRIGHT_LAYOUT(mutex_detail, holding, waiting, handing_over, arrivals, sites, wait_edges);
 
+/// A caller of a function that waits for an object, or that ended such waits.
+struct wait_site {
+  counter caller;
+  counter times;
+  counter waited;
+};
+static_assert(sizeof(wait_site) == 24);
+LOCKWRIGHT_LAYOUT(wait_site, caller, times, waited);
+
+/// An object other than a lock that threads wait for, or all of a kind for which there is no room.
+struct alignas(64) wait_object {
+  static constexpr std::uint32_t condition = 1;
+  static constexpr std::uint32_t semaphore = 2;
+  static constexpr std::uint32_t barrier = 3;
+  static constexpr std::uint32_t join = 4;  ///< its address is the caller that joins
+  static constexpr std::uint32_t once = 5;
+  static constexpr std::uint32_t futex = 6;
+  static constexpr std::uint32_t kinds = 6;
+  static constexpr unsigned site_numbers = 10;
+
+  counter key;  ///< the address; the kind is in the eight highest bits
+  std::atomic<std::uint32_t> waiting;
+  std::uint32_t unused;
+  counter waits;
+  counter waited;
+  counter given_up;    ///< of the waits, at a deadline
+  counter resumed;     ///< of the waits, those whose waker is known
+  counter resuming;    ///< of their time, that after the waker's call
+  counter last_wake;   ///< time of the last call that may end waits
+  counter last_waker;  ///< its caller
+  std::uint64_t unused_words[6];
+  wait_site waiters[site_numbers];
+  wait_site wakers[site_numbers];
+};
+static_assert(sizeof(wait_object) == 640);
+LOCKWRIGHT_LAYOUT(wait_object, key, waiting, unused, waits, waited, given_up, resumed, resuming,
+                  last_wake, last_waker, unused_words, waiters, wakers);
+
 /// A part of the timeline.
 struct span {
   static constexpr std::uint32_t wait = 1;
@@ -314,6 +358,8 @@ struct alignas(4096) profile_buffer {
   /// Those before them; each pair is for all reader-writer locks of some sites.
   static constexpr std::uint32_t shared_rwlock_records = 512;
   static constexpr std::uint32_t detail_numbers = 1024;
+  /// The last ones are for all further objects of a kind each.
+  static constexpr std::uint32_t object_numbers = 4096;
   static constexpr std::uint32_t span_numbers = 32768;
   static constexpr std::uint32_t spans_in_block = 64;
 
@@ -349,12 +395,13 @@ struct alignas(4096) profile_buffer {
   stack stacks[stack_numbers];
   record records[record_numbers];
   mutex_detail details[detail_numbers];
+  wait_object objects[object_numbers];
   span spans[span_numbers];
 };
 LOCKWRIGHT_LAYOUT(profile_buffer, stamp, claimed, process, begin_ticks, begin_ns, ticks_per_second,
                   others, threads_used, threads_sharing, modules_used, records_used, details_used,
                   span_blocks_used, modules_taken, path_bytes_used, images, files, most, taken,
                   other_processes, program, loaded, creations, threads, inits, modules, paths,
-                  stacks, records, details, spans);
+                  stacks, records, details, objects, spans);
 
 }  // namespace lockwright::probe

@@ -16,6 +16,7 @@
 #include "lockwright/env/native/syscall.hpp"
 #include "probe/buffer_files.hpp"
 #include "probe/records.hpp"
+#include "probe/waits.hpp"
 
 extern "C" void* __dso_handle;
 
@@ -260,6 +261,7 @@ void end_thread(void*) {
   // The destructors of its other variables may lock mutexes, too.
   thread_slot& slot = *std::exchange(this_slot, &unassigned_slot);
   if (&slot != &local_slot && &slot != &unassigned_slot) {
+    __atomic_store_n(&slot.object, 0, __ATOMIC_RELAXED);  // a cancelled wait does not end
     __atomic_store_n(&slot.has_ended, 1, __ATOMIC_RELEASE);
   }
 }
@@ -490,5 +492,9 @@ void prepare_for_filter() {
 }
 
 void leave_counter() { probe::leave_counter(); }
+
+long follow_futex(std::uint64_t caller, const long (&arguments)[6]) {
+  return probe::follow_futex(caller, arguments);
+}
 
 }  // namespace lockwright::interpose

@@ -91,6 +91,8 @@ int main() {
   emit_struct<call_site>();
   emit_struct<wait_edge>();
   emit_struct<mutex_detail>();
+  emit_struct<wait_site>();
+  emit_struct<wait_object>();
   emit_struct<span>();
   emit_struct<other_process>();
   emit_struct<profile_buffer>("}}");

@@ -1,15 +1,29 @@
-"""The demangler of C++ names."""
+"""The demangler of C++ and Rust names."""
 
 import ctypes
+import re
+
+from lockwright.base import tool
+
+_RUST = re.compile(r"_R[A-Z].*|_ZN.*17h[0-9a-f]{16}E")
+"""Names of both schemes of Rust; those of the older one look like C++."""
+
+_HASH = re.compile(r"::h[0-9a-f]{16}$|\[[0-9a-f]{8,16}\]")
 
 
 def demangled(name: str) -> str:
-    """Return a C++ name as written in the source; other names unchanged."""
-    if not name.startswith("_Z"):
+    """Return a C++ or Rust name as written in the source, the latter if c++filt is installed; other
+    names unchanged."""
+    if not name.startswith(("_Z", "_R")):
         return name
     if name not in _demangled:
-        _demangled[name] = _demangle(name)
+        _demangled[name] = _of_rust(name) if _RUST.fullmatch(name) else _demangle(name)
     return _demangled[name]
+
+
+def _of_rust(name: str) -> str:
+    answer = tool.call(["c++filt"], name, seconds=5)
+    return _HASH.sub("", answer.output.strip()) if answer.status == 0 else name
 
 
 _demangled: dict[str, str] = {}

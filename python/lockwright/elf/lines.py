@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.base import tool
+from lockwright.elf.demangle import demangled
 
 _SECONDS = 20
 """Time limit for a reader of debug information, which can be large."""
@@ -50,7 +51,7 @@ def _lines(answered: list[str]) -> list[Line]:
     for name, source in zip(answered[::2], answered[1::2], strict=False):
         path, _, number = source.partition(" ")[0].rpartition(":")
         is_known = number.isdigit() and number != "0" and path != "??"
-        lines.append(Line(name, f"{Path(path).name}:{number}" if is_known else ""))
+        lines.append(Line(demangled(name), f"{Path(path).name}:{number}" if is_known else ""))
     return lines
 
 

@@ -265,6 +265,15 @@ class Buffer:
         return walked
 
     @property
+    def first_object(self) -> int:
+        """The number in a stack of the first object other than a lock."""
+        return len(self["records"])
+
+    def ticks_at(self, ns: int) -> int:
+        """Return the processor's clock at a time of the monotonic clock, in ns."""
+        return int(self["begin_ticks"]) + int((ns - int(self["begin_ns"])) / self.nanoseconds)
+
+    @property
     def spans(self) -> Rows:
         """The recorded part of the timeline, unordered."""
         block = constant("profile_buffer::spans_in_block")

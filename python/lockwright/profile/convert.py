@@ -17,6 +17,7 @@ from lockwright.profile.profiled_run import ProfiledRun
 from lockwright.profile.record import Creation, Process, Profile, Span
 from lockwright.profile.symbols import Mapping, Symbols
 from lockwright.profile.thread_uses import thread_uses
+from lockwright.profile.waits import wait_objects
 
 _MOST_SPANS = 20_000
 """Limit on the spans of the timeline, of which the longest are retained."""
@@ -41,6 +42,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         process=_process(buffer, run, duration, nanoseconds),
         mutexes=all_mutexes,
         rwlocks=tuple(mutexes.all_rwlocks()),
+        waits=tuple(wait_objects(buffer, symbols, nanoseconds, run.samples.last_ns)),
         timeline=timeline,
         thread_names={
             str(number): names.get(number) or f"thread {number}"

@@ -36,7 +36,7 @@ def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
     monotonic clock. Later ones cannot be distinguished from the end of the process."""
     if not buffer.is_claimed or not last_ns:
         return []
-    end = int(buffer["begin_ticks"]) + int((last_ns - int(buffer["begin_ns"])) / buffer.nanoseconds)
+    end = buffer.ticks_at(last_ns)
     records = buffer.records
     intervals = []
     for thread in buffer.threads[buffer.threads["waiting_for"] != 0]:

@@ -282,6 +282,63 @@ def _most_likely(site: Site, shares: dict[str, list[float]], which: int) -> str:
     return site.stack[site.wrappers - 1].short_label
 
 
+WaitKind = Literal["condition", "semaphore", "barrier", "join", "once", "futex", "lock", "thread"]
+"""What a thread waits for besides mutexes and reader-writer locks: a condition variable, a
+semaphore, a barrier, the end of a thread, an initialisation by pthread_once; by a futex of another
+library: a lock, the parking of a thread, any of the others, or what its functions do not tell."""
+
+KINDS: Final[dict[WaitKind, str]] = {
+    "condition": "condition variable",
+    "semaphore": "semaphore",
+    "barrier": "barrier",
+    "join": "end of threads",
+    "once": "initialisation",
+    "futex": "futex",
+    "lock": "lock",
+    "thread": "parked thread",
+}
+"""What the kinds of objects are called."""
+
+
+@dataclass(frozen=True)
+class WaitSite:
+    """A stack from which threads waited for an object, or from which waits were ended: times of
+    them, and their time in ns. stack, wrappers: as in a Site."""
+
+    stack: tuple[Frame, ...]
+    times: int
+    waited: float
+    wrappers: int = 0
+
+    @property
+    def label(self) -> str:
+        """The caller of the library's functions."""
+        return self.stack[self.wrappers].short_label if self.stack else ""
+
+
+@dataclass(frozen=True)
+class WaitObject:
+    """An object other than a mutex or reader-writer lock for which threads waited, or all further
+    ones of a kind (address 0). library: whose futex it is; "" for an object of the C library.
+    waits: all, also those of threads that waited to the end; waited: ns, summed over the threads;
+    given_up: of the waits, those that a deadline ended; resumed: of the waits, those whose waker is
+    known; resuming: ns of these after the waker's call, until the thread ran and, for a condition
+    variable, had its mutex again. waiters, wakers: most time first; a waker's times and time are
+    those of the waits that it ended."""
+
+    kind: WaitKind
+    name: str
+    library: str
+    address: int
+    waits: int
+    waited: float
+    given_up: int = 0
+    resumed: int = 0
+    resuming: float = 0
+    waiters: tuple[WaitSite, ...] = ()
+    wakers: tuple[WaitSite, ...] = ()
+
+
 @dataclass(frozen=True)
 class Creation:
     """The creation of mutexes. created, destroyed: calls of pthread_mutex_init and _destroy.
@@ -416,9 +473,9 @@ class Span:
 
 @dataclass(frozen=True)
 class Profile:
-    """A run of one process. mutexes: in descending order of the time lost. thread_names: of the
-    numbers in `timeline`. partial: why the profile does not cover the entire run, or "". mechanism:
-    "preload", or how it was attached to a running process. threads: those with most acquisitions;
+    """A run of one process. mutexes: in descending order of the time lost; waits: for other objects,
+    in descending order of the time waited. thread_names: of the numbers in `timeline`. partial: why
+    the profile does not cover the entire run, or "". mechanism: "preload", or how it was attached to a running process. threads: those with most acquisitions;
     empty in profiles of earlier versions. rwlock: the implementation of reader-writer locks, "keep"
     or "mutex"; rwlocks: those that were kept, like `mutexes`. deadlock: indices of the mutexes of
     the deadlock in which the run ended, if it did. is_unseen: whether no mutex was recorded of a
@@ -440,6 +497,7 @@ class Profile:
     provenance: dict[str, Any] = field(default_factory=dict)
     threads: tuple[ThreadUse, ...] = ()
     rwlocks: tuple[RwLock, ...] = ()
+    waits: tuple[WaitObject, ...] = ()
 
     @property
     def is_preloaded(self) -> bool:

@@ -12,7 +12,7 @@ from lockwright.base import numbers
 from lockwright.base.terminal import print_wrapped
 from lockwright.base.wording import counted
 from lockwright.profile import long_holds
-from lockwright.profile.record import Mutex, Process, Profile, RwLock
+from lockwright.profile.record import KINDS, Mutex, Process, Profile, RwLock, WaitObject
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
 _ROWS = 5
@@ -48,6 +48,11 @@ def show(console: Console, profile: Profile) -> None:
         console.print(_rwlock_table(profile.rwlocks[:_ROWS]))
         for line in _rwlock_places(profile.rwlocks[:_ROWS]):
             print_wrapped(console, "  ", line, "default")
+    if profile.waits:
+        console.print(_waits_table(profile.waits[:_ROWS]))
+        for each in profile.waits[:_ROWS]:
+            if place := wait_place(each):
+                print_wrapped(console, "  ", f"{each.name}: {place}", "default")
     for index in range(min(_ROWS, len(profile.mutexes))):
         if long_holds.reason(profile, index) is not None:
             text = long_holds.sentence(profile, index)
@@ -82,6 +87,39 @@ def _rwlock_table(rwlocks: Sequence[RwLock]) -> Table:
             cells = [name, side.type, *row(side)[1 : len(_FIGURES)]]
             table.add_row(*(Text(cell) for cell in cells))
     return table
+
+
+def _waits_table(waits: Sequence[WaitObject]) -> Table:
+    """Return the table of the other objects that threads waited for longest."""
+    table = _table_of(
+        (
+            ("other object", "left"),
+            ("kind", "left"),
+            ("waited", "right"),
+            ("waits", "right"),
+            ("mean", "right"),
+            ("to resume", "right"),
+        )
+    )
+    for each in waits:
+        cells = [
+            each.name,
+            " ".join(filter(None, [each.library, KINDS[each.kind]])),
+            numbers.time(each.waited),
+            numbers.count(each.waits),
+            _time(each.waited / each.waits),
+            _time(each.resuming / each.resumed) if each.resumed else "-",
+        ]
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
+
+
+def wait_place(of: WaitObject) -> str:
+    """Return where threads waited most for an object, and whose calls ended most of the waits."""
+    waiter = of.waiters[0].label if of.waiters else ""
+    parts = [f"waits most in {waiter}"] if waiter and waiter not in of.name else []
+    parts += [f"ended in {of.wakers[0].label}"] if of.wakers else []
+    return ", ".join(parts)
 
 
 def _rwlock_places(rwlocks: Sequence[RwLock]) -> list[str]:

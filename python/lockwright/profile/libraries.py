@@ -1,0 +1,114 @@
+"""The libraries that wait by futexes of their own, by the functions in their stacks."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lockwright.profile.function_names import function, without_arguments
+from lockwright.profile.lock_functions import is_known
+from lockwright.profile.record import Frame, WaitKind
+
+
+@dataclass(frozen=True)
+class Library:
+    """A kind of object of a library. kind: "futex" where the functions do not tell."""
+
+    name: str
+    kind: WaitKind
+
+
+_TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
+    (r"g_cond_\w+", "GLib", "condition"),
+    (r"g_(rec_)?mutex_\w+|g_rw_lock_\w+|g_bit_lock\w*|g_pointer_bit_lock\w*", "GLib", "lock"),
+    (r"g_once_\w+", "GLib", "once"),
+    (r"QSemaphore::.*", "Qt", "semaphore"),
+    (r"QWaitCondition\w*::.*", "Qt", "condition"),
+    (r"QBasicMutex::.*|QMutex::.*|QRecursiveMutex::.*|QReadWriteLock::.*", "Qt", "lock"),
+    (r"QtFutex\w*::.*|QFutex\w*::.*", "Qt", "futex"),
+    (r"parking_lot::condvar::.*", "parking_lot", "condition"),
+    (r"parking_lot::once::.*", "parking_lot", "once"),
+    (r"parking_lot(_core)?::.*|lock_api::.*", "parking_lot", "lock"),
+    (r"std::sys::.*condvar::.*|std::sync::.*[cC]ondvar::.*", "Rust std", "condition"),
+    (r"std::sys::.*(mutex|rwlock)::.*", "Rust std", "lock"),
+    (r"std::sys::.*once::.*|std::sync::.*([oO]nce|Lazy)\w*::.*", "Rust std", "once"),
+    (
+        r"std::sys::.*(thread_parking|thread_parker)::.*|std::thread::.*park\w*",
+        "Rust std",
+        "thread",
+    ),
+    (r"std::sync::(poison::)?(mutex|rwlock)::.*", "Rust std", "lock"),
+    (r"std::sys::.*(futex_w|thread::).*|std::thread::.*[jJ]oin.*", "Rust std", "futex"),
+    (r"absl::(\w+::)*CondVar::.*", "Abseil", "condition"),
+    (r"absl::(\w+::)*(Mutex|SpinLock)::.*|AbslInternalSpinLockDelay\w*", "Abseil", "lock"),
+    (r"absl::(\w+::)*(synchronization_internal|\w*Waiter).*", "Abseil", "lock"),
+    (r"folly::.*(Mutex|Lock).*", "Folly", "lock"),
+    (r"folly::.*(Baton|Semaphore|Futex).*", "Folly", "semaphore"),
+    (r"tbb::.*|rml::.*", "oneTBB", "futex"),
+    (r"std::(__\w+::)*(counting_semaphore|__atomic_semaphore)\b.*", "libstdc++", "semaphore"),
+    (r"std::(__\w+::)*(barrier|latch|__tree_barrier)\b.*", "libstdc++", "barrier"),
+    (
+        r"std::(__\w+::)*(__(atomic_)?wait\w*|__platform_\w+|__atomic_\w+|atomic\b).*",
+        "libstdc++",
+        "futex",
+    ),
+    (r"__cxa_guard_acquire", "libstdc++", "once"),
+    (r"_?PyMutex_\w+|_PyRWMutex_\w+|_?PyParkingLot_\w+|_PySemaphore_\w+", "CPython", "lock"),
+    (r"je_\w+|malloc_mutex_\w+", "jemalloc", "lock"),
+)
+_LIBRARIES = [(re.compile(pattern), Library(name, kind)) for pattern, name, kind in _TABLE]
+
+_FILES: Final[tuple[tuple[str, Library], ...]] = (
+    ("libglib-2.0.", Library("GLib", "lock")),
+    ("libQt5Core.", Library("Qt", "futex")),
+    ("libQt6Core.", Library("Qt", "futex")),
+    ("libtbb", Library("oneTBB", "futex")),
+    ("libabsl_", Library("Abseil", "lock")),
+    ("libjemalloc.", Library("jemalloc", "lock")),
+)
+"""What a function without a known name is, by the beginning of its file's name."""
+
+_RUST_TYPE = re.compile(r"<(?:&?(?:mut )?)([^<> ]+)[^>]*>(.*)")
+
+
+def _plain(symbol: str) -> str:
+    """Return a function's name without parameters and template arguments; of a method of Rust, with
+    its type as the first part."""
+    if found := _RUST_TYPE.match(symbol):
+        symbol = "".join(found.groups())
+    words = without_arguments(function(symbol)).split()
+    return words[-1] if words else ""
+
+
+def library_of(frame: Frame) -> Library | None:
+    """Return the library whose function a frame is in; None if it is another's."""
+    plain = _plain(frame.symbol)
+    for pattern, library in _LIBRARIES:
+        if pattern.fullmatch(plain):
+            return library
+    file = frame.module.rpartition("/")[2]
+    return next((library for begin, library in _FILES if file.startswith(begin)), None)
+
+
+def of(frames: Iterable[Frame]) -> Library | None:
+    """Return the library of the outermost of the innermost known functions, which is the one that
+    the program called; a function of unknown kind only where there is no other."""
+    found: Library | None = None
+    for frame in frames:
+        if (library := library_of(frame)) is None:
+            if found is not None:
+                break
+            continue
+        if found is None or library.kind != "futex":
+            found = library
+    return found
+
+
+def wrapper_count(stack: Sequence[Frame]) -> int:
+    """Return the number of innermost frames that are of libraries; the last of a stack never is."""
+    count = 0
+    for frame in stack[:-1]:
+        if not is_known(frame.symbol) and library_of(frame) is None:
+            break
+        count += 1
+    return count

@@ -1,0 +1,164 @@
+"""Waits for objects other than locks, from the table of a buffer."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from lockwright.profile import libraries
+from lockwright.profile.buffer import Buffer
+from lockwright.profile.function_names import brief
+from lockwright.profile.record import KINDS, Frame, WaitKind, WaitObject, WaitSite
+from lockwright.profile.symbols import Symbols
+
+_ADDRESS: Final = (1 << 56) - 1
+_KINDS: Final[tuple[WaitKind, ...]] = (
+    "condition",
+    "semaphore",
+    "barrier",
+    "join",
+    "once",
+    "futex",
+)
+"""By the numbers of wait_object in src/probe/profile_buffer.hpp, minus one."""
+
+
+@dataclass
+class _Sums:
+    waits: int = 0
+    waited: int = 0
+
+
+def wait_objects(
+    buffer: Buffer, symbols: Symbols, nanoseconds: float, last_ns: int
+) -> list[WaitObject]:
+    """Return the objects that threads waited for, in descending order of the time waited.
+
+    nanoseconds: of a tick; last_ns: of the monotonic clock at the process's last sample, until
+    which threads that wait to the end have waited.
+    """
+    rows = buffer["objects"]
+    open_waits = _open_waits(buffer, last_ns)
+    stacks = _stacks(buffer)
+    found = []
+    for number, row in enumerate(rows):
+        still = open_waits.get(number, [])
+        if not row["waits"] and not still:
+            continue
+        kind, address = _identity(number, int(row["key"]), len(rows))
+        waiters = _callers(row["waiters"])
+        for caller, ticks in still:
+            sums = waiters.setdefault(caller, _Sums())
+            sums.waits += 1
+            sums.waited += ticks
+        waiting = _sites(waiters, stacks, buffer.first_object + number, symbols, nanoseconds)
+        waking = _sites(
+            _callers(row["wakers"]),
+            stacks,
+            buffer.first_object + len(rows) + number,
+            symbols,
+            nanoseconds,
+        )
+        library = libraries.of(frame for site in waiting for frame in site.stack)
+        if library is not None and kind == "futex":
+            kind = library.kind
+        found.append(
+            WaitObject(
+                kind=kind,
+                name=_name(kind, address, waiting, symbols),
+                library=library.name if library is not None and address else "",
+                address=address,
+                waits=int(row["waits"]) + len(still),
+                waited=(int(row["waited"]) + sum(ticks for _, ticks in still)) * nanoseconds,
+                given_up=int(row["given_up"]),
+                resumed=int(row["resumed"]),
+                resuming=int(row["resuming"]) * nanoseconds,
+                waiters=waiting,
+                wakers=waking,
+            )
+        )
+    return sorted(found, key=lambda each: -each.waited)
+
+
+def _identity(number: int, key: int, count: int) -> tuple[WaitKind, int]:
+    """Return the kind and the address of an object; 0 for all further ones of a kind."""
+    if key:
+        return _KINDS[(key >> 56) - 1], key & _ADDRESS
+    return _KINDS[number - (count - len(_KINDS))], 0
+
+
+def _open_waits(buffer: Buffer, last_ns: int) -> dict[int, list[tuple[int, int]]]:
+    """Return the callers and ticks of the waits that had not ended, by the number of the object."""
+    if not buffer.is_claimed or not last_ns:
+        return {}
+    end = buffer.ticks_at(last_ns)
+    found: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    threads = buffer.threads
+    for thread in threads[(threads["object"] != 0) & (threads["has_ended"] == 0)]:
+        if 0 < (begin := int(thread["object_since"])) < end:
+            found[int(thread["object"]) - 1].append((int(thread["object_caller"]), end - begin))
+    return found
+
+
+def _callers(sites: Any) -> dict[int, _Sums]:
+    return {
+        int(site["caller"]): _Sums(int(site["times"]), int(site["waited"]))
+        for site in sites
+        if site["caller"]
+    }
+
+
+def _stacks(buffer: Buffer) -> dict[tuple[int, int], list[tuple[tuple[int, ...], _Sums]]]:
+    """Return the walked stacks of waits and wakes, by the number of the object and the caller."""
+    found: defaultdict[tuple[int, int], list[tuple[tuple[int, ...], _Sums]]] = defaultdict(list)
+    for stack in buffer.stacks[buffer.stacks["record"] >= buffer.first_object]:
+        pcs = tuple(int(pc) for pc in stack["pcs"][: int(stack["frames"])])
+        sums = _Sums(int(stack["waits"]), int(stack["waited"]))
+        found[int(stack["record"]), pcs[0]].append((pcs, sums))
+    return found
+
+
+def _sites(
+    callers: dict[int, _Sums],
+    stacks: dict[tuple[int, int], list[tuple[tuple[int, ...], _Sums]]],
+    number: int,
+    symbols: Symbols,
+    nanoseconds: float,
+) -> tuple[WaitSite, ...]:
+    """Return the sites of all callers, most time first. The walked stacks of a caller represent
+    all of its waits."""
+    sites = []
+    for caller, of_caller in callers.items():
+        walked = stacks.get((number, caller)) or [((caller,), _Sums(1, 1))]
+        all_times = sum(sums.waits for _, sums in walked)
+        all_waited = sum(sums.waited for _, sums in walked)
+        for pcs, sums in walked:
+            share = sums.waits / all_times if all_times else 1 / len(walked)
+            of_time = sums.waited / all_waited if all_waited else share
+            stack = _with_inlined(pcs, symbols)
+            sites.append(
+                WaitSite(
+                    stack=stack,
+                    times=round(of_caller.waits * share),
+                    waited=of_caller.waited * of_time * nanoseconds,
+                    wrappers=libraries.wrapper_count(stack),
+                )
+            )
+    return tuple(sorted(sites, key=lambda site: (-site.waited, -site.times)))
+
+
+def _with_inlined(pcs: Iterable[int], symbols: Symbols) -> tuple[Frame, ...]:
+    frames = [symbols.caller(pc) for pc in pcs]
+    lines = symbols.with_lines(frames)
+    return tuple(part for frame in frames for part in lines.get(frame, (frame,)))
+
+
+def _name(kind: WaitKind, address: int, sites: Sequence[WaitSite], symbols: Symbols) -> str:
+    """Return the variable that is the object or has it, else where most threads waited for it."""
+    if kind != "join" and address and symbols.mapping(address) is not None:
+        frame = symbols.place(address)
+        if frame.symbol:
+            name = brief(frame.symbol)
+            return f"{name}+{frame.symbol_offset}" if frame.symbol_offset else name
+    what = "threads joined" if kind == "join" else f"{KINDS[kind]} waited for"
+    return f"{what} in {sites[0].label if sites else 'unknown code'}"

@@ -1,0 +1,202 @@
+#include "probe/waits.hpp"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include <utility>
+
+#include "interpose/real.hpp"
+#include "probe/account.hpp"
+#include "probe/clock.hpp"
+#include "probe/records.hpp"
+#include "probe/state.hpp"
+
+namespace lockwright::probe {
+namespace {
+
+/// Waits after which a process without a file gets one.
+constexpr std::uint32_t waits_for_file = 16;
+constinit std::atomic<std::uint32_t> waits_without_file{0};
+
+/// What identifies an object in the table: an address in user space has no bits above the 47th.
+std::uint64_t key_of(std::uint32_t kind, const void* object) {
+  return reinterpret_cast<std::uint64_t>(object) | std::uint64_t{kind} << 56;
+}
+
+constexpr std::uint32_t own_objects = profile_buffer::object_numbers - wait_object::kinds;
+constexpr int most_tries = 64;
+
+/// Returns the entry of an object; null if it has none. create: it gets one, or that of all objects
+/// of its kind if there is no room.
+wait_object* object_of(profile_buffer& target, std::uint32_t kind, const void* object,
+                       bool create) {
+  const std::uint64_t key = key_of(kind, object);
+  std::uint64_t place = key * 0x9e3779b97f4a7c15 >> 32;
+  for (int tries = 0; tries < most_tries; ++tries, ++place) {
+    wait_object& entry = target.objects[place % own_objects];
+    std::uint64_t present = entry.key.load(std::memory_order_relaxed);
+    if (present == 0 && create && entry.key.compare_exchange_strong(present, key)) {
+      note_module(target, reinterpret_cast<std::uint64_t>(object));
+      present = key;
+    }
+    if (present == key) {
+      return &entry;
+    }
+    if (present == 0) {
+      return nullptr;
+    }
+  }
+  return &target.objects[own_objects + kind - 1];
+}
+
+std::uint32_t number_of(const profile_buffer& target, const wait_object& object) {
+  return static_cast<std::uint32_t>(&object - target.objects);
+}
+
+/// Adds a wait to the entry of a caller, if there is room.
+void note_site(profile_buffer& target, wait_site (&sites)[wait_object::site_numbers],
+               std::uint64_t caller, std::uint64_t waited) {
+  for (wait_site& each : sites) {
+    std::uint64_t present = each.caller.load(std::memory_order_relaxed);
+    if (present == 0 && each.caller.compare_exchange_strong(present, caller)) {
+      note_module(target, caller);
+      present = caller;
+    }
+    if (present == caller) {
+      each.times.fetch_add(1, std::memory_order_relaxed);
+      each.waited.fetch_add(waited, std::memory_order_relaxed);
+      return;
+    }
+  }
+}
+
+/// Returns the buffer, which a process without one gets after some waits; null if there is none.
+profile_buffer* buffer_for_wait(thread_slot*& thread) {
+  thread = this_slot != &unassigned_slot ? this_slot : &assign_slot();
+  profile_buffer* target = this_slot != &unassigned_slot ? attached() : nullptr;
+  if (thread->number != no_number || this_slot == &unassigned_slot) {
+    return target;
+  }
+  if (target == nullptr && waits_without_file.fetch_add(1) >= waits_for_file) {
+    target = request_buffer(true);
+  }
+  thread = target != nullptr ? &assign_slot() : thread;
+  return target;
+}
+
+}  // namespace
+
+object_wait::object_wait(std::uint32_t kind, const void* object, std::uint64_t caller)
+    : caller_(caller) {
+  target_ = buffer_for_wait(thread_);
+  if (target_ == nullptr) {
+    return;
+  }
+  object_ = object_of(*target_, kind, object, true);
+  object_->waiting.fetch_add(1, std::memory_order_relaxed);
+  begin_ = ticks();
+  stack_ = stack_if_due(*target_, *thread_,
+                        profile_buffer::record_numbers + number_of(*target_, *object_), caller,
+                        begin_);
+  begin_ = stack_ != 0 ? ticks() : begin_;
+  thread_->object_since = begin_;
+  thread_->object_caller = caller;
+  __atomic_store_n(&thread_->object, number_of(*target_, *object_) + 1, __ATOMIC_RELEASE);
+}
+
+void object_wait::withdraw() {
+  if (target_ != nullptr) {
+    __atomic_store_n(&thread_->object, 0, __ATOMIC_RELEASE);
+    object_->waiting.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+void object_wait::end(bool given_up) {
+  if (target_ == nullptr) {
+    return;
+  }
+  const std::uint64_t now = ticks();
+  withdraw();
+  const std::uint64_t waited = now - begin_;
+  wait_object& object = *object_;
+  object.waits.fetch_add(1, std::memory_order_relaxed);
+  object.waited.fetch_add(waited, std::memory_order_relaxed);
+  note_site(*target_, object.waiters, caller_, waited);
+  if (stack_ != 0) {
+    stack& walked = target_->stacks[stack_ - 1];
+    walked.waits.fetch_add(1, std::memory_order_relaxed);
+    walked.waited.fetch_add(waited, std::memory_order_relaxed);
+  }
+  if (given_up) {
+    object.given_up.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const std::uint64_t woken = object.last_wake.load(std::memory_order_acquire);
+  if (woken >= begin_ && woken <= now) {
+    note_site(*target_, object.wakers, object.last_waker.load(std::memory_order_relaxed), waited);
+    object.resumed.fetch_add(1, std::memory_order_relaxed);
+    object.resuming.fetch_add(now - woken, std::memory_order_relaxed);
+  }
+}
+
+void note_wake(std::uint32_t kind, const void* object, std::uint64_t caller, bool can_walk) {
+  profile_buffer* target = attached();
+  wait_object* known = target != nullptr ? object_of(*target, kind, object, false) : nullptr;
+  if (known == nullptr || known->waiting.load(std::memory_order_relaxed) == 0) {
+    return;
+  }
+  thread_slot& thread = *this_slot;
+  std::uint64_t now = ticks();
+  if (can_walk && thread.number != no_number && &thread != &unassigned_slot) {
+    constexpr std::uint32_t of_wakers =
+        profile_buffer::record_numbers + profile_buffer::object_numbers;
+    if (const std::uint32_t walked = stack_if_due(
+            *target, thread, of_wakers + number_of(*target, *known), caller, now);
+        walked != 0) {
+      target->stacks[walked - 1].waits.fetch_add(1, std::memory_order_relaxed);
+      now = ticks();
+    }
+  }
+  known->last_waker.store(caller, std::memory_order_relaxed);
+  known->last_wake.store(now, std::memory_order_release);
+}
+
+long follow_futex(std::uint64_t caller, const long (&arguments)[6]) {
+  const auto call = [&arguments] {
+    return interpose::real.syscall(SYS_futex, arguments[0], arguments[1], arguments[2],
+                                   arguments[3], arguments[4], arguments[5]);
+  };
+  const auto* word = reinterpret_cast<const void*>(arguments[0]);
+  switch (arguments[1] & FUTEX_CMD_MASK) {
+    case FUTEX_WAKE:
+    case FUTEX_WAKE_BITSET:
+    case FUTEX_WAKE_OP:
+    case FUTEX_REQUEUE:
+    case FUTEX_CMP_REQUEUE:
+    case FUTEX_UNLOCK_PI:
+    case FUTEX_CMP_REQUEUE_PI:
+      note_wake(wait_object::futex, word, caller);
+      return call();
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+    case FUTEX_LOCK_PI:
+    case FUTEX_LOCK_PI2:
+    case FUTEX_WAIT_REQUEUE_PI:
+      break;
+    default:
+      return call();
+  }
+  object_wait wait(wait_object::futex, word, caller);
+  const long result = call();
+  const int error = errno;
+  if (result == -1 && error == EAGAIN) {
+    wait.withdraw();
+  } else {
+    wait.end(result == -1 && error == ETIMEDOUT);
+  }
+  errno = error;
+  return result;
+}
+
+}  // namespace lockwright::probe

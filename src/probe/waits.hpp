@@ -1,0 +1,40 @@
+// Waits for objects other than locks: condition variables, semaphores, barriers, the ends of threads,
+// pthread_once, and the futexes of other libraries. Every wait is counted and measured: it is a system
+// call at least.
+#pragma once
+
+#include <cstdint>
+
+#include "probe/profile_buffer.hpp"
+
+namespace lockwright::probe {
+
+/// A wait of the calling thread. One that is cancelled does not end: it is not counted.
+class object_wait {
+ public:
+  /// kind: as in wait_object; caller: of the function that waits.
+  object_wait(std::uint32_t kind, const void* object, std::uint64_t caller);
+
+  /// given_up: at a deadline.
+  void end(bool given_up = false);
+
+  /// Ends what was no wait.
+  void withdraw();
+
+ private:
+  profile_buffer* target_ = nullptr;
+  thread_slot* thread_ = nullptr;
+  wait_object* object_ = nullptr;
+  std::uint32_t stack_ = 0;
+  std::uint64_t caller_;
+  std::uint64_t begin_ = 0;
+};
+
+/// Notes a call that may end waits for an object; before the call. can_walk: the caller is no signal
+/// handler.
+void note_wake(std::uint32_t kind, const void* object, std::uint64_t caller, bool can_walk = true);
+
+/// Makes a call of `syscall` for a futex, and measures it if it waits.
+long follow_futex(std::uint64_t caller, const long (&arguments)[6]);
+
+}  // namespace lockwright::probe

@@ -1,0 +1,170 @@
+// Waits of known number, length and waker for each kind of object. Prints, for each, the number of
+// waits and their nanoseconds by the clock.
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+
+constexpr int rounds = 30;
+constexpr int few_rounds = 12;
+
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+pthread_cond_t unheard = PTHREAD_COND_INITIALIZER;
+sem_t semaphore;
+sem_t plenty;
+pthread_barrier_t barrier;
+once_flag once = ONCE_FLAG_INIT;
+std::atomic<std::uint32_t> word{0};
+
+namespace {
+
+/// The waits of the thread that waits, and their time.
+struct truth {
+  const char* name;
+  int waits = 0;
+  std::uint64_t waited = 0;
+};
+truth of_condition{"condition"};
+truth of_unheard{"unheard"};
+truth of_semaphore{"semaphore"};
+truth of_barrier{"barrier"};
+truth of_once{"once"};
+truth of_word{"word"};
+truth of_join{"join"};
+
+int items = 0;
+std::atomic<int> waiting{0};
+
+std::uint64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1000000000 +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+void sleep_ms(int ms) {
+  const timespec time{.tv_sec = 0, .tv_nsec = ms * 1000000L};
+  nanosleep(&time, nullptr);
+}
+
+template <class Wait>
+void measure(truth& of, Wait wait) {
+  waiting = 1;
+  const std::uint64_t begin = now();
+  wait();
+  of.waited += now() - begin;
+  ++of.waits;
+}
+
+/// Returns some milliseconds after the other thread has begun to wait.
+void await_waiter() {
+  while (waiting.exchange(0) == 0) {
+    sched_yield();
+  }
+  sleep_ms(4);
+}
+
+void* wait_for_each(void* /*unused*/) {
+  for (int i = 0; i < rounds; ++i) {
+    pthread_mutex_lock(&mutex);
+    while (items == 0) {
+      measure(of_condition, [] { pthread_cond_wait(&condition, &mutex); });
+    }
+    --items;
+    pthread_mutex_unlock(&mutex);
+    measure(of_semaphore, [] { sem_wait(&semaphore); });
+    sem_wait(&plenty);
+    measure(of_barrier, [] { pthread_barrier_wait(&barrier); });
+    measure(of_word, [] {
+      syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    });
+    word = 0;
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 1, nullptr, nullptr, 0);  // no wait: it is 0
+  }
+  timespec deadline{};
+  for (int i = 0; i < few_rounds; ++i) {
+    clock_gettime(CLOCK_REALTIME, &deadline);
+    deadline.tv_nsec += 3000000;
+    deadline.tv_sec += deadline.tv_nsec / 1000000000;
+    deadline.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&mutex);
+    measure(of_unheard, [&] { pthread_cond_timedwait(&unheard, &mutex, &deadline); });
+    pthread_mutex_unlock(&mutex);
+  }
+  waiting = 0;
+  sleep_ms(5);  // the other one calls its function meanwhile
+  measure(of_once, [] { call_once(&once, [] {}); });
+  return nullptr;
+}
+
+void* sleep_once(void* /*unused*/) {
+  sleep_ms(5);
+  return nullptr;
+}
+
+[[gnu::noinline]] void signal_condition() {
+  pthread_mutex_lock(&mutex);
+  ++items;
+  pthread_cond_signal(&condition);
+  pthread_mutex_unlock(&mutex);
+}
+[[gnu::noinline]] void post_semaphore() { sem_post(&semaphore); asm volatile(""); }
+[[gnu::noinline]] void come_to_barrier() { pthread_barrier_wait(&barrier); asm volatile(""); }
+[[gnu::noinline]] void wake_word() {
+  word = 1;
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  asm volatile("");
+}
+[[gnu::noinline]] void join_threads() {
+  for (int i = 0; i < few_rounds; ++i) {
+    pthread_t thread{};
+    pthread_create(&thread, nullptr, sleep_once, nullptr);
+    measure(of_join, [thread] { pthread_join(thread, nullptr); });
+  }
+}
+
+}  // namespace
+
+int main() {
+  sem_init(&semaphore, 0, 0);
+  sem_init(&plenty, 0, rounds);
+  pthread_barrier_init(&barrier, nullptr, 2);
+  pthread_t thread{};
+  pthread_create(&thread, nullptr, wait_for_each, nullptr);
+  for (int i = 0; i < rounds; ++i) {
+    await_waiter();
+    signal_condition();
+    await_waiter();
+    post_semaphore();
+    await_waiter();
+    come_to_barrier();
+    await_waiter();
+    wake_word();
+  }
+  // The deadlines pass.
+  while (of_unheard.waits < few_rounds) {
+    sleep_ms(1);
+  }
+  call_once(&once, [] { sleep_ms(40); });
+  pthread_join(thread, nullptr);
+  join_threads();
+  std::printf("{");
+  const char* between = "";
+  for (const truth& each :
+       {of_condition, of_unheard, of_semaphore, of_barrier, of_once, of_word, of_join}) {
+    std::printf("%s\"%s\": [%d, %llu]", between, each.name, each.waits,
+                static_cast<unsigned long long>(each.waited));
+    between = ", ";
+  }
+  std::printf("}\n");
+  return 0;
+}
