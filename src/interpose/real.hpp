@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <threads.h>
 #include <time.h>
 
 namespace lockwright::interpose {

@@ -46,11 +46,24 @@ int join(pthread_t thread, void** value, std::uint64_t caller) {
 constexpr int once_state = 3;
 constexpr int once_runs = 1;
 
+/// What the calling thread has to call by pthread_once.
+struct initialisation {
+  pthread_once_t* control;
+  void (*function)();
+  std::uint64_t caller;
+};
+thread_local constinit initialisation next{};
+
+void initialise() {
+  const initialisation own = next;  // the function may initialise something else
+  own.function();
+  note_wake(wait_object::once, own.control, own.caller);
+}
+
 int once(pthread_once_t* control, void (*function)(), std::uint64_t caller) {
   if ((__atomic_load_n(control, __ATOMIC_ACQUIRE) & once_state) != once_runs) {
-    const int error = real.once(control, function);
-    note_wake(wait_object::once, control, caller);
-    return error;
+    next = {.control = control, .function = function, .caller = caller};
+    return real.once(control, initialise);
   }
   object_wait waited(wait_object::once, control, caller);
   const int error = real.once(control, function);

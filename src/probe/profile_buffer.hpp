@@ -110,8 +110,9 @@ struct alignas(64) thread_slot {
   std::uint64_t object_caller;  ///< of the function that waits
   std::uint32_t object;         ///< that it waits for, plus one; 0 while it does not
   std::uint32_t unused_words[5];
+  std::uint64_t object_waited[8];  ///< by the kind of object, minus one
 };
-static_assert(sizeof(thread_slot) == 576);
+static_assert(sizeof(thread_slot) == 640);
 LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last_sample, period,
                   random, rwlock_calls, spin_calls, mmap_calls, waiting_since, waiting_site,
                   waiting_for, waits_drawn, last_wait, last_stack, last_span, last_usage,
@@ -120,7 +121,32 @@ LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last
                   created, destroyed, last_caller, last_init_site, spans_left, next_span, contended,
                   last_record, began, waited, all_waited, waited_for, waits, short_waits, unused,
                   reads, writes, sections, open_sections, has_ended, object_since, object_caller,
-                  object, unused_words);
+                  object, unused_words, object_waited);
+
+/// A thread that the program has begun. routine: its function, or its type of std::thread.
+struct live_thread {
+  std::atomic<std::uint32_t> tid;  ///< 0 if the entry is free
+  std::uint32_t unused;
+  std::uint64_t routine;
+  std::uint64_t begin_ns;
+};
+static_assert(sizeof(live_thread) == 24);
+LOCKWRIGHT_LAYOUT(live_thread, tid, unused, routine, begin_ns);
+
+/// All threads of a name and a routine that have ended.
+struct thread_role {
+  counter hash;
+  char name[16];
+  std::uint64_t routine;
+  counter threads;
+  counter lived;  ///< ns, as `ran` and `ready`
+  counter ran;
+  counter ready;       ///< for a processor
+  counter locks;       ///< ticks waited for any lock
+  counter objects[8];  ///< ticks waited, by the kind of object minus one
+};
+static_assert(sizeof(thread_role) == 136);
+LOCKWRIGHT_LAYOUT(thread_role, hash, name, routine, threads, lived, ran, ready, locks, objects);
 
 /// A caller of pthread_mutex_init.
 struct init_site {
@@ -360,6 +386,8 @@ struct alignas(4096) profile_buffer {
   static constexpr std::uint32_t detail_numbers = 1024;
   /// The last ones are for all further objects of a kind each.
   static constexpr std::uint32_t object_numbers = 4096;
+  /// The last one is for all further roles.
+  static constexpr std::uint32_t role_numbers = 256;
   static constexpr std::uint32_t span_numbers = 32768;
   static constexpr std::uint32_t spans_in_block = 64;
 
@@ -396,12 +424,14 @@ struct alignas(4096) profile_buffer {
   record records[record_numbers];
   mutex_detail details[detail_numbers];
   wait_object objects[object_numbers];
+  live_thread lives[thread_numbers];
+  thread_role roles[role_numbers];
   span spans[span_numbers];
 };
 LOCKWRIGHT_LAYOUT(profile_buffer, stamp, claimed, process, begin_ticks, begin_ns, ticks_per_second,
                   others, threads_used, threads_sharing, modules_used, records_used, details_used,
                   span_blocks_used, modules_taken, path_bytes_used, images, files, most, taken,
                   other_processes, program, loaded, creations, threads, inits, modules, paths,
-                  stacks, records, details, objects, spans);
+                  stacks, records, details, objects, lives, roles, spans);
 
 }  // namespace lockwright::probe

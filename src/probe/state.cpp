@@ -15,6 +15,7 @@
 #include "interpose/thread_number.hpp"
 #include "lockwright/env/native/syscall.hpp"
 #include "probe/buffer_files.hpp"
+#include "probe/lives.hpp"
 #include "probe/records.hpp"
 #include "probe/waits.hpp"
 
@@ -245,6 +246,7 @@ constinit bool has_end_key = false;
 
 /// Leaves the counts of a thread that ends, or its slot, to another thread.
 void end_thread(void*) {
+  end_life();
   if (this_slot == &local_slot) {
     const std::uint32_t passed = acquisitions_in_countdown();
     add_up(passed);
@@ -359,6 +361,12 @@ void finish() {
   const bool has_counts = this_slot == &local_slot || unmoved != 0 || ended.rwlock_calls != 0;
   if (has_counts && attached() != nullptr) {
     assign_slot();
+  }
+}
+
+void end_thread_later() {
+  if (has_end_key) {
+    pthread_setspecific(end_key, &unassigned_slot);
   }
 }
 

@@ -53,6 +53,9 @@ void finish();
 /// Assigns the calling thread a slot, which may be outside any buffer. Sets `this_slot`.
 thread_slot& assign_slot();
 
+/// Makes the end of the calling thread known, which has no slot yet.
+void end_thread_later();
+
 /// Calls of only counted functions by one thread after which its process gets a file; a power of
 /// two.
 inline constexpr std::uint64_t calls_for_file = 1024;

@@ -26,8 +26,12 @@ int lockwright_mtx_timedlock(mtx_t* m, const timespec* deadline) noexcept {
   return c11(lock_until(posix(m), CLOCK_REALTIME, deadline, LOCKWRIGHT_CALLER));
 }
 
-int lockwright_cnd_signal(cnd_t* c) noexcept { return c11(cond_signal(posix(c), LOCKWRIGHT_CALLER)); }
-int lockwright_cnd_broadcast(cnd_t* c) noexcept { return c11(cond_broadcast(posix(c), LOCKWRIGHT_CALLER)); }
+int lockwright_cnd_signal(cnd_t* c) noexcept {
+  return c11(cond_signal(posix(c), LOCKWRIGHT_CALLER));
+}
+int lockwright_cnd_broadcast(cnd_t* c) noexcept {
+  return c11(cond_broadcast(posix(c), LOCKWRIGHT_CALLER));
+}
 
 int lockwright_cnd_wait(cnd_t* c, mtx_t* with) {
   return c11(cond_wait(posix(c), posix(with), LOCKWRIGHT_CALLER));

@@ -88,7 +88,7 @@ profile_buffer* buffer_for_wait(thread_slot*& thread) {
 }  // namespace
 
 object_wait::object_wait(std::uint32_t kind, const void* object, std::uint64_t caller)
-    : caller_(caller) {
+    : kind_(kind), caller_(caller) {
   target_ = buffer_for_wait(thread_);
   if (target_ == nullptr) {
     return;
@@ -96,9 +96,9 @@ object_wait::object_wait(std::uint32_t kind, const void* object, std::uint64_t c
   object_ = object_of(*target_, kind, object, true);
   object_->waiting.fetch_add(1, std::memory_order_relaxed);
   begin_ = ticks();
-  stack_ = stack_if_due(*target_, *thread_,
-                        profile_buffer::record_numbers + number_of(*target_, *object_), caller,
-                        begin_);
+  stack_ =
+      stack_if_due(*target_, *thread_,
+                   profile_buffer::record_numbers + number_of(*target_, *object_), caller, begin_);
   begin_ = stack_ != 0 ? ticks() : begin_;
   thread_->object_since = begin_;
   thread_->object_caller = caller;
@@ -122,6 +122,7 @@ void object_wait::end(bool given_up) {
   wait_object& object = *object_;
   object.waits.fetch_add(1, std::memory_order_relaxed);
   object.waited.fetch_add(waited, std::memory_order_relaxed);
+  thread_->object_waited[kind_ - 1] += waited;
   note_site(*target_, object.waiters, caller_, waited);
   if (stack_ != 0) {
     stack& walked = target_->stacks[stack_ - 1];
@@ -151,8 +152,8 @@ void note_wake(std::uint32_t kind, const void* object, std::uint64_t caller, boo
   if (can_walk && thread.number != no_number && &thread != &unassigned_slot) {
     constexpr std::uint32_t of_wakers =
         profile_buffer::record_numbers + profile_buffer::object_numbers;
-    if (const std::uint32_t walked = stack_if_due(
-            *target, thread, of_wakers + number_of(*target, *known), caller, now);
+    if (const std::uint32_t walked =
+            stack_if_due(*target, thread, of_wakers + number_of(*target, *known), caller, now);
         walked != 0) {
       target->stacks[walked - 1].waits.fetch_add(1, std::memory_order_relaxed);
       now = ticks();

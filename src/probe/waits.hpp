@@ -25,6 +25,7 @@ class object_wait {
   profile_buffer* target_ = nullptr;
   thread_slot* thread_ = nullptr;
   wait_object* object_ = nullptr;
+  std::uint32_t kind_;
   std::uint32_t stack_ = 0;
   std::uint64_t caller_;
   std::uint64_t begin_ = 0;

@@ -71,6 +71,7 @@ int main() {
   EMIT(record::of_readers);
   EMIT(record::of_writers);
   EMIT(wait_counts::least_bits);
+  EMIT(wait_object::kinds);
   std::printf("  \"stats_page::words\": %u},\n \"structs\": {\n", stats_page::words);
   emit_struct<lockwright::interpose::layout_stamp>();
   emit_struct<lockwright::interpose::process_identity>();
@@ -82,6 +83,8 @@ int main() {
   emit_struct<sampler>();
   emit_struct<timed_section>();
   emit_struct<thread_slot>();
+  emit_struct<live_thread>();
+  emit_struct<thread_role>();
   emit_struct<init_site>();
   emit_struct<init_stack>();
   emit_struct<init_table>();

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from lockwright.profile import libraries, record
-from lockwright.profile.record import Frame, Profile, WaitObject
+from lockwright.profile.record import Frame, Profile, Times, WaitObject
 from support import locate
 from support.processes import captured
 
@@ -75,12 +75,61 @@ def test_what_does_not_wait_is_no_wait(both: tuple[dict[str, Any], Profile]) -> 
     assert "plenty" not in {each.name for each in profile.waits}
 
 
+def times_of(profile: Profile, name: str) -> Times:
+    (found,) = (role.times for role in profile.account.roles if role.name.endswith(name))
+    return found
+
+
+def test_the_account_of_a_thread_that_waits(both: tuple[dict[str, Any], Profile]) -> None:
+    true, profile = both
+    times = times_of(profile, "wait_for_each")
+    assert times.threads == 1
+    expected = {
+        "condition": true["condition"][1] + true["unheard"][1],
+        "semaphore": true["semaphore"][1],
+        "barrier": true["barrier"][1],
+        "futex": true["word"][1],
+        "once": true["once"][1],
+    }
+    for kind, ns in expected.items():
+        assert times.waiting[kind] == pytest.approx(ns / 1e9, rel=0.05), kind
+    assert sum(s for kind, s in times.waiting.items() if kind not in expected) < 0.01 * times.lived
+    # Between its waits it only sleeps a little.
+    assert times.running < 0.1 * times.lived
+
+
+def test_the_account_of_threads_that_run_or_sleep(both: tuple[dict[str, Any], Profile]) -> None:
+    true, profile = both
+    times = times_of(profile, "::compute")
+    assert times.threads == true["compute"][0]
+    assert times.running == pytest.approx(true["compute"][1] / 1e9, rel=0.02)
+    # Three threads have two processors at most.
+    assert times.runnable > 0.1 * times.lived
+    assert times.waiting == {}
+    times = times_of(profile, "::sleep_once")
+    assert times.threads == true["join"][0]
+    # Beside other programs they are runnable for some time when they have slept.
+    assert times.sleeping + times.runnable > 0.9 * times.lived
+    assert times.sleeping > 0.5 * times.lived
+    assert times.lived >= times.threads * 0.005
+
+
+def test_the_account_adds_up(both: tuple[dict[str, Any], Profile]) -> None:
+    _, profile = both
+    assert profile.account.all.threads == sum(r.times.threads for r in profile.account.roles) == 17
+    for times in (profile.account.all, *(role.times for role in profile.account.roles)):
+        parts = times.running + times.runnable + times.sleeping + sum(times.waiting.values())
+        assert parts == pytest.approx(times.lived, rel=0.02)
+    (main,) = (role.times for role in profile.account.roles if role.name == "main")
+    assert main.lived == pytest.approx(profile.process.duration / 1e9, abs=0.1)
+
+
 @pytest.mark.parametrize(
     ("symbol", "file", "expected"),
     [
         ("g_cond_wait", "libglib-2.0.so.0", ("GLib", "condition")),
         ("", "/usr/lib/libglib-2.0.so.0", ("GLib", "lock")),
-        ("<std::sys::sync::mutex::futex::Mutex>::lock_contended", "p", ("Rust std", "lock")),
+        ("std::sys::sync::mutex::futex::Mutex::lock_contended", "p", ("Rust std", "lock")),
         ("std::sync::poison::mutex::Mutex<T>::lock", "p", ("Rust std", "lock")),
         ("parking_lot::condvar::Condvar::wait_until_internal", "p", ("parking_lot", "condition")),
         ("void std::__detail::__platform_wait<int>(int const*, int)", "p", ("libstdc++", "futex")),
@@ -89,8 +138,6 @@ def test_what_does_not_wait_is_no_wait(both: tuple[dict[str, Any], Profile]) -> 
         ("my::Mutex::lock()", "program", None),
     ],
 )
-def test_libraries_are_recognised(
-    symbol: str, file: str, expected: tuple[str, str] | None
-) -> None:
+def test_libraries_are_recognised(symbol: str, file: str, expected: tuple[str, str] | None) -> None:
     found = libraries.library_of(Frame(file, 1, symbol))
     assert (found and (found.name, found.kind)) == expected

@@ -23,7 +23,18 @@ def demangled(name: str) -> str:
 
 def _of_rust(name: str) -> str:
     answer = tool.call(["c++filt"], name, seconds=5)
-    return _HASH.sub("", answer.output.strip()) if answer.status == 0 else name
+    return _of_type(_HASH.sub("", answer.output.strip())) if answer.status == 0 else name
+
+
+def _of_type(name: str) -> str:
+    """Return a method's name with its type in front, instead of `<Type as Trait>`."""
+    depth = 0
+    for position, letter in enumerate(name if name.startswith("<") else ""):
+        depth += {"<": 1, ">": -1}.get(letter, 0)
+        if depth == 0:
+            kind = name[1:position].partition(" as ")[0]
+            return kind.removeprefix("&").removeprefix("mut ") + name[position + 1 :]
+    return name
 
 
 _demangled: dict[str, str] = {}

@@ -33,7 +33,7 @@ def lines_of(path: Path, addresses: Sequence[int]) -> dict[int, list[Line]]:
     if reader is None:
         return {}
     query = "\n".join(f"{address:#x}" for address in addresses)
-    words = [reader, "-a", "-i", "-f", "-C", "-e", str(path)]
+    words = [reader, "-a", "-i", "-f", "-e", str(path)]
     answer = tool.call(words, query, seconds=_SECONDS)
     if answer.status is None:
         return {}

@@ -269,6 +269,13 @@ class Buffer:
         """The number in a stack of the first object other than a lock."""
         return len(self["records"])
 
+    def kind_of_object(self, number: int) -> int:
+        """Return the number of the kind of an object. The last entries are for all further objects
+        of a kind each, in their order."""
+        objects = self["objects"]
+        kinds = constant("wait_object::kinds")
+        return (int(objects["key"][number]) >> 56) or number - (len(objects) - kinds) + 1
+
     def ticks_at(self, ns: int) -> int:
         """Return the processor's clock at a time of the monotonic clock, in ns."""
         return int(self["begin_ticks"]) + int((ns - int(self["begin_ns"])) / self.nanoseconds)

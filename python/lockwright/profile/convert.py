@@ -9,6 +9,7 @@ import numpy as np
 from lockwright.preload import loads
 from lockwright.profile import buffer as buffers
 from lockwright.profile import working_set
+from lockwright.profile.accounts import account_of
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.distributions import weight_below
 from lockwright.profile.mutexes import Mutexes
@@ -34,6 +35,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
     all_mutexes = tuple(mutexes.all_mutexes())
     names = {number: name for number, name in run.samples.names.items() if name}
     timeline = _timeline(buffer, mutexes, nanoseconds)
+    waits = tuple(wait_objects(buffer, symbols, nanoseconds, run.samples.last_ns))
     return Profile(
         command=run.command,
         pid=_number(buffer),
@@ -42,7 +44,8 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         process=_process(buffer, run, duration, nanoseconds),
         mutexes=all_mutexes,
         rwlocks=tuple(mutexes.all_rwlocks()),
-        waits=tuple(wait_objects(buffer, symbols, nanoseconds, run.samples.last_ns)),
+        waits=waits,
+        account=account_of(buffer, symbols, run.samples, waits),
         timeline=timeline,
         thread_names={
             str(number): names.get(number) or f"thread {number}"

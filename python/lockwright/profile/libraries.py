@@ -39,6 +39,7 @@ _TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
     ),
     (r"std::sync::(poison::)?(mutex|rwlock)::.*", "Rust std", "lock"),
     (r"std::sys::.*(futex_w|thread::).*|std::thread::.*[jJ]oin.*", "Rust std", "futex"),
+    (r"core::ptr::drop_in_place.*|core::(ops|option|result)::.*", "Rust std", "futex"),
     (r"absl::(\w+::)*CondVar::.*", "Abseil", "condition"),
     (r"absl::(\w+::)*(Mutex|SpinLock)::.*|AbslInternalSpinLockDelay\w*", "Abseil", "lock"),
     (r"absl::(\w+::)*(synchronization_internal|\w*Waiter).*", "Abseil", "lock"),
@@ -68,14 +69,9 @@ _FILES: Final[tuple[tuple[str, Library], ...]] = (
 )
 """What a function without a known name is, by the beginning of its file's name."""
 
-_RUST_TYPE = re.compile(r"<(?:&?(?:mut )?)([^<> ]+)[^>]*>(.*)")
-
 
 def _plain(symbol: str) -> str:
-    """Return a function's name without parameters and template arguments; of a method of Rust, with
-    its type as the first part."""
-    if found := _RUST_TYPE.match(symbol):
-        symbol = "".join(found.groups())
+    """Return a function's name without parameters and template arguments."""
     words = without_arguments(function(symbol)).split()
     return words[-1] if words else ""
 

@@ -319,8 +319,8 @@ class WaitSite:
 @dataclass(frozen=True)
 class WaitObject:
     """An object other than a mutex or reader-writer lock for which threads waited, or all further
-    ones of a kind (address 0). library: whose futex it is; "" for an object of the C library.
-    waits: all, also those of threads that waited to the end; waited: ns, summed over the threads;
+    ones of a kind (address 0). library: whose futex it is; "" for an object of the C library;
+    is_futex: seen by its calls of `syscall`. waits: all, also those of threads that waited to the end; waited: ns, summed over the threads;
     given_up: of the waits, those that a deadline ended; resumed: of the waits, those whose waker is
     known; resuming: ns of these after the waker's call, until the thread ran and, for a condition
     variable, had its mutex again. waiters, wakers: most time first; a waker's times and time are
@@ -335,6 +335,7 @@ class WaitObject:
     given_up: int = 0
     resumed: int = 0
     resuming: float = 0
+    is_futex: bool = False
     waiters: tuple[WaitSite, ...] = ()
     wakers: tuple[WaitSite, ...] = ()
 
@@ -472,11 +473,42 @@ class Span:
 
 
 @dataclass(frozen=True)
+class Times:
+    """What threads did during their lives, in seconds summed over them. lived: `running` on a
+    processor, `runnable` without one, `waiting` by kind of object ("lock": mutexes and
+    reader-writer locks too), and `sleeping`: the rest, as in input and output or for a time."""
+
+    threads: int = 0
+    lived: float = 0
+    running: float = 0
+    runnable: float = 0
+    sleeping: float = 0
+    waiting: dict[WaitKind, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Role:
+    """The threads of one name, without the number at its end; where they have the program's name,
+    those that began in one function."""
+
+    name: str
+    times: Times
+
+
+@dataclass(frozen=True)
+class Account:
+    """What all threads of the process did, and those of each role, longest lives first."""
+
+    all: Times = field(default_factory=Times)
+    roles: tuple[Role, ...] = ()
+
+
+@dataclass(frozen=True)
 class Profile:
-    """A run of one process. mutexes: in descending order of the time lost; waits: for other objects,
-    in descending order of the time waited. thread_names: of the numbers in `timeline`. partial: why
-    the profile does not cover the entire run, or "". mechanism: "preload", or how it was attached to a running process. threads: those with most acquisitions;
-    empty in profiles of earlier versions. rwlock: the implementation of reader-writer locks, "keep"
+    """A run of one process. mutexes: in descending order of the time lost; waits: for other
+    objects, in descending order of the time waited. thread_names: of the numbers in `timeline`.
+    partial: why the profile does not cover the entire run, or "". mechanism: "preload", or how it
+    was attached to a running process. threads: those with most acquisitions. rwlock: the implementation of reader-writer locks, "keep"
     or "mutex"; rwlocks: those that were kept, like `mutexes`. deadlock: indices of the mutexes of
     the deadlock in which the run ended, if it did. is_unseen: whether no mutex was recorded of a
     program that could not report."""
@@ -498,6 +530,7 @@ class Profile:
     threads: tuple[ThreadUse, ...] = ()
     rwlocks: tuple[RwLock, ...] = ()
     waits: tuple[WaitObject, ...] = ()
+    account: Account = field(default_factory=Account)
 
     @property
     def is_preloaded(self) -> bool:

@@ -12,13 +12,25 @@ from lockwright.base import numbers
 from lockwright.base.terminal import print_wrapped
 from lockwright.base.wording import counted
 from lockwright.profile import long_holds
-from lockwright.profile.record import KINDS, Mutex, Process, Profile, RwLock, WaitObject
+from lockwright.profile.record import (
+    KINDS,
+    Account,
+    Mutex,
+    Process,
+    Profile,
+    RwLock,
+    Times,
+    WaitObject,
+)
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
 _ROWS = 5
 
 _WIDE = 140
 """Least columns of a terminal at which the table has the call sites; else they are below it."""
+
+_WORTH_NAMING = 0.005
+"""Least share of the threads' lives of a kind of waiting that is named."""
 
 _Column = tuple[str, Literal["left", "right"]]
 
@@ -37,7 +49,11 @@ _SITES: tuple[_Column, ...] = (("waits most in", "left"), ("while held by", "lef
 
 
 def show(console: Console, profile: Profile) -> None:
-    """Print a line about the process, the table of mutexes, and why the profile is partial."""
+    """Print what the threads did, a line about the process, tables of mutexes and of other objects,
+    and why the profile is partial."""
+    if profile.account.all.lived:
+        console.print(f"lockwright: {account_sentence(profile.account.all)}", soft_wrap=True)
+        console.print(_account_table(profile.account))
     console.print(f"lockwright: {sentence(profile)}", soft_wrap=True)
     if profile.mutexes:
         is_wide = console.width >= _WIDE
@@ -59,6 +75,44 @@ def show(console: Console, profile: Profile) -> None:
             console.print(f"lockwright: {text}", soft_wrap=True, markup=False)
     if profile.partial:
         console.print(f"lockwright: {profile.partial}", soft_wrap=True)
+
+
+def account_sentence(times: Times) -> str:
+    """Return what all threads did, in one line."""
+    waiting = sum(times.waiting.values())
+    kinds = ", ".join(
+        f"{KINDS[kind]} {numbers.share(seconds / times.lived)}"
+        for kind, seconds in list(times.waiting.items())[:3]
+        if seconds >= _WORTH_NAMING * times.lived
+    )
+    return ", ".join(
+        [
+            f"{_number(times.threads, 'thread')} lived {numbers.time(times.lived * 1e9)} together:"
+            f" {numbers.share(times.running / times.lived)} running",
+            f"{numbers.share(times.runnable / times.lived)} runnable without a processor",
+            f"{numbers.share(waiting / times.lived)} waiting" + (f" ({kinds})" if kinds else ""),
+            f"{numbers.share(times.sleeping / times.lived)} asleep otherwise",
+        ]
+    )
+
+
+def _account_table(account: Account) -> Table:
+    """Return the table of the longest-lived roles. The kinds of waiting that matter have a column
+    each."""
+    kinds = [
+        kind
+        for kind, seconds in account.all.waiting.items()
+        if seconds >= _WORTH_NAMING * account.all.lived
+    ]
+    names = ["threads", "lived", "running", "runnable", *(KINDS[kind] for kind in kinds), "asleep"]
+    table = _table_of((("role", "left"), *((name, "right") for name in names)))
+    for role in account.roles[:_ROWS]:
+        times = role.times
+        parts = [times.running, times.runnable, *(times.waiting.get(kind, 0.0) for kind in kinds)]
+        shares = [numbers.share(part / times.lived) for part in (*parts, times.sleeping)]
+        cells = [role.name, numbers.count(times.threads), numbers.time(times.lived * 1e9), *shares]
+        table.add_row(*(Text(cell) for cell in cells))
+    return table
 
 
 def _table(profile: Profile, with_sites: bool) -> Table:

@@ -12,7 +12,7 @@ from lockwright.profile.record import KINDS, Frame, WaitKind, WaitObject, WaitSi
 from lockwright.profile.symbols import Symbols
 
 _ADDRESS: Final = (1 << 56) - 1
-_KINDS: Final[tuple[WaitKind, ...]] = (
+KIND_NAMES: Final[tuple[WaitKind, ...]] = (
     "condition",
     "semaphore",
     "barrier",
@@ -45,7 +45,8 @@ def wait_objects(
         still = open_waits.get(number, [])
         if not row["waits"] and not still:
             continue
-        kind, address = _identity(number, int(row["key"]), len(rows))
+        kind: WaitKind = KIND_NAMES[buffer.kind_of_object(number) - 1]
+        address = int(row["key"]) & _ADDRESS
         waiters = _callers(row["waiters"])
         for caller, ticks in still:
             sums = waiters.setdefault(caller, _Sums())
@@ -60,14 +61,16 @@ def wait_objects(
             nanoseconds,
         )
         library = libraries.of(frame for site in waiting for frame in site.stack)
-        if library is not None and kind == "futex":
+        is_futex = kind == "futex"
+        if library is not None and is_futex:
             kind = library.kind
         found.append(
             WaitObject(
                 kind=kind,
                 name=_name(kind, address, waiting, symbols),
-                library=library.name if library is not None and address else "",
+                library=library.name if library is not None and is_futex else "",
                 address=address,
+                is_futex=is_futex,
                 waits=int(row["waits"]) + len(still),
                 waited=(int(row["waited"]) + sum(ticks for _, ticks in still)) * nanoseconds,
                 given_up=int(row["given_up"]),
@@ -78,13 +81,6 @@ def wait_objects(
             )
         )
     return sorted(found, key=lambda each: -each.waited)
-
-
-def _identity(number: int, key: int, count: int) -> tuple[WaitKind, int]:
-    """Return the kind and the address of an object; 0 for all further ones of a kind."""
-    if key:
-        return _KINDS[(key >> 56) - 1], key & _ADDRESS
-    return _KINDS[number - (count - len(_KINDS))], 0
 
 
 def _open_waits(buffer: Buffer, last_ns: int) -> dict[int, list[tuple[int, int]]]:

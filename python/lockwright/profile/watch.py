@@ -3,6 +3,7 @@
 import contextlib
 import os
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,6 +24,12 @@ _PERIOD = 0.04
 _TASKS = 64
 """Limit on the threads whose state a sample reads, at some ten microseconds each; with more
 threads, it reads every n-th."""
+
+_SELDOM = 10
+"""With more threads, one of so many samples looks at all for their account."""
+
+_BEGAN = 19
+"""Index of the time at which a thread began in its `stat`, counted as _POLICY."""
 
 _POLICY = 38
 """Index of the scheduling policy in a thread's `stat`, counted from the word after the name."""
@@ -46,6 +53,20 @@ class TaskTimes:
     last_cpu: float
 
 
+@dataclass(frozen=True)
+class AliveThread:
+    """A thread at a sample. begin_ns, seen_ns: of the monotonic clock, its beginning and the sample;
+    ran, ready: ns until then on a processor, and ready to run without one; is_noted: whether the
+    program's library knows its beginning."""
+
+    name: str
+    begin_ns: int
+    seen_ns: int
+    ran: int
+    ready: int
+    is_noted: bool
+
+
 @dataclass
 class Samples:
     """Sums over the samples.
@@ -53,8 +74,8 @@ class Samples:
     count: of samples. waiters: by record; waited: samples with any waiter; most: waiters in one
     sample. runnable, wanting, touched: see Process; realtime: the most threads with a real-time
     policy in one sample. processors: number of samples by the number of processors that the threads
-    could use. tasks: the times of each thread, by its kernel number. own: resources used by the
-    process at the last sample, of_others: by its reaped children; empty without a sample.
+    could use. tasks: the times of each thread, by its kernel number; alive: those at the last
+    sample that looked at all. own: resources used by the process at the last sample, of_others: by its reaped children; empty without a sample.
     """
 
     count: int = 0
@@ -71,6 +92,7 @@ class Samples:
     touched: float | None = None
     processors: Counter[int] = field(default_factory=Counter)
     tasks: dict[int, TaskTimes] = field(default_factory=dict)
+    alive: dict[int, AliveThread] = field(default_factory=dict)
     own: dict[str, float] = field(default_factory=dict)
     of_others: dict[str, float] = field(default_factory=dict)
     last_ns: int = 0
@@ -177,8 +199,37 @@ class _ProcessSampler:
                 tid, TaskTimes(samples.last_ns, cpu, samples.last_ns, cpu)
             )
             times.last_ns, times.last_cpu = samples.last_ns, cpu
+        if running <= _TASKS or samples.count % _SELDOM == 1:
+            samples.alive = self._alive()
         with contextlib.suppress(OSError, IndexError):
             samples.own, samples.of_others = resource_use(process)
+
+    def _alive(self) -> dict[int, AliveThread]:
+        """Return all present threads by their numbers inside the process."""
+        before, now = self._samples.alive, clock.monotonic_ns()
+        lives = self._buffer["lives"]
+        begins = dict(zip(lives["tid"].tolist(), lives["begin_ns"].tolist(), strict=True))
+        alive = {}
+        for task in (self._process / "task").iterdir():
+            with contextlib.suppress(OSError, ValueError):
+                tid = self._threads.inside(int(task.name))
+                ran, ready, _ = map(int, (task / "schedstat").read_text().split())
+                begin = begins.get(tid) or (before[tid].begin_ns if tid in before else 0)
+                alive[tid] = AliveThread(
+                    name=(task / "comm").read_text(errors="replace").rstrip("\n"),
+                    begin_ns=begin or max(now - _age_ns(task), 0),
+                    seen_ns=now,
+                    ran=ran,
+                    ready=ready,
+                    is_noted=tid in begins,
+                )
+        return alive
+
+
+def _age_ns(task: Path) -> int:
+    """Return the ns since a thread began, to a tick of 10 ms. Raises OSError if it has ended."""
+    ticks = int((task / "stat").read_text().rpartition(")")[2].split()[_BEGAN])
+    return int(time.clock_gettime_ns(time.CLOCK_BOOTTIME) - ticks * _TICK)
 
 
 def resource_use(process: Path) -> tuple[dict[str, float], dict[str, float]]:
