@@ -19,6 +19,7 @@
 #include "probe/clock.hpp"
 #include "probe/records.hpp"
 #include "probe/state.hpp"
+#include "probe/waits.hpp"
 
 namespace lockwright::probe {
 namespace {
@@ -33,6 +34,7 @@ struct launch {
   void* (*function)(void*);
   void* passed;
   std::uint64_t routine;
+  std::uint64_t begin_ns;
 };
 constinit launch launches[256]{};
 
@@ -68,13 +70,14 @@ std::uint64_t routine_of(void* (*function)(void*), void* passed) {
   return address;
 }
 
-/// Notes the beginning of the calling thread.
-void begin_life(std::uint64_t routine) {
+/// Notes the beginning of the calling thread. begin_ns: of the call that made it, from which on the
+/// kernel counts the time in which it is ready to run.
+void begin_life(std::uint64_t routine, std::uint64_t begin_ns) {
   profile_buffer* target = attached();
   if (target == nullptr) {
     return;
   }
-  own_life = {.begin_ns = monotonic_ns(), .routine = routine, .entry = nullptr};
+  own_life = {.begin_ns = begin_ns, .routine = routine, .entry = nullptr};
   note_module(*target, routine);
   const std::uint32_t tid = interpose::thread_number();
   for (std::uint32_t i = 0; i < profile_buffer::thread_numbers; ++i) {
@@ -95,8 +98,9 @@ void* run(void* taken) {
   void* (*const function)(void*) = prepared.function;
   void* const passed = prepared.passed;
   const std::uint64_t routine = prepared.routine;
+  const std::uint64_t begin_ns = prepared.begin_ns;
   prepared.is_taken.store(false, std::memory_order_release);
-  begin_life(routine);
+  begin_life(routine, begin_ns);
   return function(passed);  // a jump: this function is in no stack
 }
 
@@ -111,6 +115,7 @@ int create(void* (*function)(void*), void* passed, Create create_by, CreatePlain
   prepared->function = function;
   prepared->passed = passed;
   prepared->routine = routine_of(function, passed);
+  prepared->begin_ns = monotonic_ns();
   const int error = create_by(prepared);
   if (error != 0) {
     prepared->is_taken.store(false, std::memory_order_release);
@@ -190,6 +195,13 @@ void end_life() {
   thread_slot& thread = *this_slot;
   if (thread.number != no_number && &thread != &unassigned_slot) {
     role.locks.fetch_add(std::exchange(thread.all_waited, 0), std::memory_order_relaxed);
+    for (awaited_object& each : thread.awaited) {
+      const std::uint64_t object = std::exchange(each.object, 0);
+      const std::uint64_t waited = std::exchange(each.waited, 0);
+      if (object != 0 && !note_awaited(role.awaited, object, waited)) {
+        role.objects[kind_of(*target, object) - 1].fetch_add(waited, std::memory_order_relaxed);
+      }
+    }
     for (std::uint32_t i = 0; i < wait_object::kinds; ++i) {
       role.objects[i].fetch_add(std::exchange(thread.object_waited[i], 0),
                                 std::memory_order_relaxed);

@@ -45,6 +45,14 @@ struct timed_section {
 static_assert(sizeof(timed_section) == 32);
 LOCKWRIGHT_LAYOUT(timed_section, lock, begin, record, weight, site, stack);
 
+/// The time that threads waited for an object. object: its number plus one; 0 if the entry is free.
+struct awaited_object {
+  std::uint64_t object;
+  std::uint64_t waited;
+};
+static_assert(sizeof(awaited_object) == 16);
+LOCKWRIGHT_LAYOUT(awaited_object, object, waited);
+
 /// A thread that locked a mutex. An acquisition that is neither sampled nor waits accesses the
 /// first cache line only; one of a reader-writer lock another one.
 struct alignas(64) thread_slot {
@@ -110,9 +118,11 @@ struct alignas(64) thread_slot {
   std::uint64_t object_caller;  ///< of the function that waits
   std::uint32_t object;         ///< that it waits for, plus one; 0 while it does not
   std::uint32_t unused_words[5];
-  std::uint64_t object_waited[8];  ///< by the kind of object, minus one
+  std::uint64_t object_waited[8];  ///< for objects not in the table, by the kind minus one
+  static constexpr unsigned awaited_numbers = 12;
+  awaited_object awaited[awaited_numbers];
 };
-static_assert(sizeof(thread_slot) == 640);
+static_assert(sizeof(thread_slot) == 832);
 LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last_sample, period,
                   random, rwlock_calls, spin_calls, mmap_calls, waiting_since, waiting_site,
                   waiting_for, waits_drawn, last_wait, last_stack, last_span, last_usage,
@@ -121,7 +131,7 @@ LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last
                   created, destroyed, last_caller, last_init_site, spans_left, next_span, contended,
                   last_record, began, waited, all_waited, waited_for, waits, short_waits, unused,
                   reads, writes, sections, open_sections, has_ended, object_since, object_caller,
-                  object, unused_words, object_waited);
+                  object, unused_words, object_waited, awaited);
 
 /// A thread that the program has begun. routine: its function, or its type of std::thread.
 struct live_thread {
@@ -143,10 +153,13 @@ struct thread_role {
   counter ran;
   counter ready;       ///< for a processor
   counter locks;       ///< ticks waited for any lock
-  counter objects[8];  ///< ticks waited, by the kind of object minus one
+  counter objects[8];  ///< ticks waited for objects not in the table, by the kind minus one
+  static constexpr unsigned awaited_numbers = 40;
+  awaited_object awaited[awaited_numbers];
 };
-static_assert(sizeof(thread_role) == 136);
-LOCKWRIGHT_LAYOUT(thread_role, hash, name, routine, threads, lived, ran, ready, locks, objects);
+static_assert(sizeof(thread_role) == 776);
+LOCKWRIGHT_LAYOUT(thread_role, hash, name, routine, threads, lived, ran, ready, locks, objects,
+                  awaited);
 
 /// A caller of pthread_mutex_init.
 struct init_site {

@@ -87,6 +87,12 @@ profile_buffer* buffer_for_wait(thread_slot*& thread) {
 
 }  // namespace
 
+std::uint32_t kind_of(const profile_buffer& target, std::uint64_t object) {
+  const std::uint64_t key = target.objects[object - 1].key.load(std::memory_order_relaxed);
+  return key != 0 ? static_cast<std::uint32_t>(key >> 56)
+                  : static_cast<std::uint32_t>(object - own_objects);
+}
+
 object_wait::object_wait(std::uint32_t kind, const void* object, std::uint64_t caller)
     : kind_(kind), caller_(caller) {
   target_ = buffer_for_wait(thread_);
@@ -122,7 +128,9 @@ void object_wait::end(bool given_up) {
   wait_object& object = *object_;
   object.waits.fetch_add(1, std::memory_order_relaxed);
   object.waited.fetch_add(waited, std::memory_order_relaxed);
-  thread_->object_waited[kind_ - 1] += waited;
+  if (!note_awaited(thread_->awaited, number_of(*target_, object) + 1, waited)) {
+    thread_->object_waited[kind_ - 1] += waited;
+  }
   note_site(*target_, object.waiters, caller_, waited);
   if (stack_ != 0) {
     stack& walked = target_->stacks[stack_ - 1];

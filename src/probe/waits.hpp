@@ -31,6 +31,26 @@ class object_wait {
   std::uint64_t begin_ = 0;
 };
 
+/// Returns the kind of an object, by its number plus one.
+std::uint32_t kind_of(const profile_buffer& target, std::uint64_t object);
+
+/// Adds to the time waited for an object, by its number plus one; returns false if there is no room.
+template <unsigned numbers>
+bool note_awaited(awaited_object (&table)[numbers], std::uint64_t object, std::uint64_t waited) {
+  for (awaited_object& each : table) {
+    std::uint64_t present = __atomic_load_n(&each.object, __ATOMIC_RELAXED);
+    if (present == 0 && __atomic_compare_exchange_n(&each.object, &present, object, false,
+                                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+      present = object;
+    }
+    if (present == object) {
+      __atomic_fetch_add(&each.waited, waited, __ATOMIC_RELAXED);
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Notes a call that may end waits for an object; before the call. can_walk: the caller is no signal
 /// handler.
 void note_wake(std::uint32_t kind, const void* object, std::uint64_t caller, bool can_walk = true);

@@ -82,6 +82,7 @@ int main() {
   emit_struct<metrics_page>();
   emit_struct<sampler>();
   emit_struct<timed_section>();
+  emit_struct<awaited_object>();
   emit_struct<thread_slot>();
   emit_struct<live_thread>();
   emit_struct<thread_role>();

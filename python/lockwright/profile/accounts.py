@@ -6,8 +6,9 @@ are of the last sample, and so is the end of their account.
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -27,13 +28,15 @@ _STD_THREAD = re.compile(r"vtable for std::thread::_State_impl<.*?std::tuple<(.*
 
 @dataclass
 class _Sums:
-    """Sums over threads, in ns. waited: by the numbers of kinds of objects, 0 for locks."""
+    """Sums over threads, in ns. locks: waited for mutexes and reader-writer locks; waited: for
+    other objects, by kind, until their wakers' calls: after these a thread is ready to run, runs,
+    or waits for a mutex."""
 
     threads: int = 0
     lived: float = 0
     ran: float = 0
     ready: float = 0
-    waited: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    waited: dict[WaitKind, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, other: "_Sums") -> None:
         self.threads += other.threads
@@ -45,17 +48,16 @@ class _Sums:
 
 
 def account_of(
-    buffer: Buffer, symbols: Symbols, samples: Samples, waits: Sequence[WaitObject]
+    buffer: Buffer, symbols: Symbols, samples: Samples, waits: Mapping[int, WaitObject]
 ) -> Account:
-    """Return the account of all threads. waits: tell what the futexes of other libraries are, and
-    how long threads took to run again."""
+    """Return the account of all threads. waits: the objects by their numbers."""
     if not buffer.is_claimed:
         return Account()
     by_role: defaultdict[str, _Sums] = defaultdict(_Sums)
     program = samples.alive[buffer.pid].name if buffer.pid in samples.alive else ""
     for row in buffer["roles"][buffer["roles"]["threads"] != 0]:
         name = bytes(row["name"]).split(b"\0")[0].decode(errors="replace")
-        by_role[_role(name, int(row["routine"]), program, symbols)].add(_ended(row, buffer))
+        by_role[_role(name, int(row["routine"]), program, symbols)].add(_ended(row, buffer, waits))
     lives = buffer["lives"]
     routines = dict(zip(lives["tid"].tolist(), lives["routine"].tolist(), strict=True))
     for tid, thread in samples.alive.items():
@@ -63,9 +65,8 @@ def account_of(
             continue  # it has ended since
         is_main = tid == buffer.pid
         name = "main" if is_main else _role(thread.name, routines.get(tid, 0), program, symbols)
-        by_role[name].add(_alive(tid, thread, buffer))
-    shares, on_time = _shares_of_futexes(waits), _shares_before_wakes(waits)
-    roles = [Role(name, _times(sums, shares, on_time)) for name, sums in by_role.items()]
+        by_role[name].add(_alive(tid, thread, buffer, waits))
+    roles = [Role(name, _times(sums)) for name, sums in by_role.items()]
     roles.sort(key=lambda role: -role.times.lived)
     return Account(_total([role.times for role in roles]), tuple(roles[:_MOST]))
 
@@ -79,65 +80,46 @@ def _role(name: str, routine: int, program: str, symbols: Symbols) -> str:
     return brief(symbol) if symbol else "threads"
 
 
-def _ended(row: np.void, buffer: Buffer) -> _Sums:
-    ns = buffer.nanoseconds
+def _ended(row: np.void, buffer: Buffer, waits: Mapping[int, WaitObject]) -> _Sums:
     sums = _Sums(int(row["threads"]), int(row["lived"]), int(row["ran"]), int(row["ready"]))
-    sums.waited[0] = int(row["locks"]) * ns
-    for index, ticks in enumerate(row["objects"]):
-        sums.waited[index + 1] = int(ticks) * ns
+    sums.waited["lock"] += int(row["locks"]) * buffer.nanoseconds
+    _add_objects(sums, row["awaited"], row["objects"], buffer, waits)
     return sums
 
 
-def _alive(tid: int, thread: AliveThread, buffer: Buffer) -> _Sums:
+def _alive(tid: int, thread: AliveThread, buffer: Buffer, waits: Mapping[int, WaitObject]) -> _Sums:
     sums = _Sums(1, thread.seen_ns - thread.begin_ns, thread.ran, thread.ready)
     end = buffer.ticks_at(thread.seen_ns)
     slots = buffer.threads
     for slot in slots[(slots["tid"] == tid) & (slots["has_ended"] == 0)]:
-        sums.waited[0] += int(slot["all_waited"])
-        for index, ticks in enumerate(slot["object_waited"]):
-            sums.waited[index + 1] += int(ticks)
+        locks = int(slot["all_waited"])
         if slot["waiting_for"]:
-            sums.waited[0] += max(0, end - int(slot["waiting_since"]))
-        if slot["object"]:
-            kind = buffer.kind_of_object(int(slot["object"]) - 1)
-            sums.waited[kind] += max(0, end - int(slot["object_since"]))
-    for kind in sums.waited:
-        sums.waited[kind] *= buffer.nanoseconds
+            locks += max(0, end - int(slot["waiting_since"]))
+        sums.waited["lock"] += locks * buffer.nanoseconds
+        _add_objects(sums, slot["awaited"], slot["object_waited"], buffer, waits)
+        number = int(slot["object"]) - 1
+        if number in waits:
+            ticks = max(0, end - int(slot["object_since"]))
+            sums.waited[waits[number].kind] += ticks * buffer.nanoseconds
     return sums
 
 
-def _shares_of_futexes(waits: Sequence[WaitObject]) -> dict[WaitKind, float]:
-    """Return the kinds of the futexes of other libraries, with their shares of the time waited."""
-    sums: defaultdict[WaitKind, float] = defaultdict(float)
-    for each in waits:
-        if each.is_futex:
-            sums[each.kind] += each.waited
-    total = sum(sums.values())
-    return {kind: ns / total for kind, ns in sums.items()} if total else {"futex": 1.0}
+def _add_objects(
+    sums: _Sums, table: Any, others: Any, buffer: Buffer, waits: Mapping[int, WaitObject]
+) -> None:
+    """Add the waits of a table of objects, and of others by their kinds."""
+    for row in table[table["object"] != 0]:
+        if (of := waits.get(int(row["object"]) - 1)) is not None:
+            before_wake = 1 - min(1.0, of.resuming / of.waited) if of.waited else 0.0
+            sums.waited[of.kind] += int(row["waited"]) * buffer.nanoseconds * before_wake
+    for kind, ticks in zip(KIND_NAMES, others, strict=False):
+        sums.waited[kind] += int(ticks) * buffer.nanoseconds
 
 
-def _shares_before_wakes(waits: Sequence[WaitObject]) -> dict[WaitKind, float]:
-    """Return, by kind, the share of the time waited that passed before the waker's call. After it,
-    a thread is ready to run, runs, or waits for a mutex."""
-    waited: defaultdict[WaitKind, float] = defaultdict(float)
-    resuming: defaultdict[WaitKind, float] = defaultdict(float)
-    for each in waits:
-        waited[each.kind] += each.waited
-        resuming[each.kind] += each.resuming
-    return {kind: 1 - min(1.0, resuming[kind] / ns) for kind, ns in waited.items() if ns}
-
-
-def _times(sums: _Sums, futexes: dict[WaitKind, float], on_time: dict[WaitKind, float]) -> Times:
-    waiting: defaultdict[WaitKind, float] = defaultdict(float)
-    waiting["lock"] = sums.waited.get(0, 0.0)
-    for number, name in enumerate(KIND_NAMES, 1):
-        ns = sums.waited.get(number, 0.0)
-        shares: dict[WaitKind, float] = futexes if name == "futex" else {name: 1.0}
-        for kind, share in shares.items():
-            waiting[kind] += ns * share * on_time.get(kind, 1.0)
-    # A wait also contains time in which the thread ran or was ready to.
+def _times(sums: _Sums) -> Times:
+    # A wait for a lock also contains time in which the thread ran or was ready to.
     asleep = max(0.0, sums.lived - sums.ran - sums.ready)
-    waited = sum(waiting.values())
+    waited = sum(sums.waited.values())
     scale = min(1.0, asleep / waited) if waited else 0.0
     return Times(
         threads=sums.threads,
@@ -145,7 +127,7 @@ def _times(sums: _Sums, futexes: dict[WaitKind, float], on_time: dict[WaitKind, 
         running=sums.ran / 1e9,
         runnable=sums.ready / 1e9,
         sleeping=(asleep - scale * waited) / 1e9,
-        waiting={kind: ns * scale / 1e9 for kind, ns in waiting.items() if ns},
+        waiting={kind: ns * scale / 1e9 for kind, ns in sums.waited.items() if ns},
     )
 
 

@@ -35,7 +35,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
     all_mutexes = tuple(mutexes.all_mutexes())
     names = {number: name for number, name in run.samples.names.items() if name}
     timeline = _timeline(buffer, mutexes, nanoseconds)
-    waits = tuple(wait_objects(buffer, symbols, nanoseconds, run.samples.last_ns))
+    waits = wait_objects(buffer, symbols, nanoseconds, run.samples.last_ns)
     return Profile(
         command=run.command,
         pid=_number(buffer),
@@ -44,7 +44,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         process=_process(buffer, run, duration, nanoseconds),
         mutexes=all_mutexes,
         rwlocks=tuple(mutexes.all_rwlocks()),
-        waits=waits,
+        waits=tuple(sorted(waits.values(), key=lambda each: -each.waited)),
         account=account_of(buffer, symbols, run.samples, waits),
         timeline=timeline,
         thread_names={

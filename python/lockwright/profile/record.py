@@ -320,11 +320,11 @@ class WaitSite:
 class WaitObject:
     """An object other than a mutex or reader-writer lock for which threads waited, or all further
     ones of a kind (address 0). library: whose futex it is; "" for an object of the C library;
-    is_futex: seen by its calls of `syscall`. waits: all, also those of threads that waited to the end; waited: ns, summed over the threads;
-    given_up: of the waits, those that a deadline ended; resumed: of the waits, those whose waker is
-    known; resuming: ns of these after the waker's call, until the thread ran and, for a condition
-    variable, had its mutex again. waiters, wakers: most time first; a waker's times and time are
-    those of the waits that it ended."""
+    is_futex: seen by its calls of `syscall`. waits: all, also those of threads that waited to the
+    end; waited: ns, summed over the threads; given_up: of the waits, those that a deadline ended;
+    resumed: of the waits, those whose waker is known; resuming: ns of these after the waker's call,
+    until the thread ran and, for a condition variable, had its mutex again. waiters, wakers: most
+    time first; a waker's times and time are those of the waits that it ended."""
 
     kind: WaitKind
     name: str
@@ -508,10 +508,10 @@ class Profile:
     """A run of one process. mutexes: in descending order of the time lost; waits: for other
     objects, in descending order of the time waited. thread_names: of the numbers in `timeline`.
     partial: why the profile does not cover the entire run, or "". mechanism: "preload", or how it
-    was attached to a running process. threads: those with most acquisitions. rwlock: the implementation of reader-writer locks, "keep"
-    or "mutex"; rwlocks: those that were kept, like `mutexes`. deadlock: indices of the mutexes of
-    the deadlock in which the run ended, if it did. is_unseen: whether no mutex was recorded of a
-    program that could not report."""
+    was attached to a running process. threads: those with most acquisitions. rwlock: the
+    implementation of reader-writer locks, "keep" or "mutex"; rwlocks: those that were kept, like
+    `mutexes`. deadlock: indices of the mutexes of the deadlock in which the run ended, if it did.
+    is_unseen: whether no mutex was recorded of a program that could not report."""
 
     command: tuple[str, ...]
     pid: int

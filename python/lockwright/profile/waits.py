@@ -31,8 +31,8 @@ class _Sums:
 
 def wait_objects(
     buffer: Buffer, symbols: Symbols, nanoseconds: float, last_ns: int
-) -> list[WaitObject]:
-    """Return the objects that threads waited for, in descending order of the time waited.
+) -> dict[int, WaitObject]:
+    """Return the objects that threads waited for, by their numbers in the buffer.
 
     nanoseconds: of a tick; last_ns: of the monotonic clock at the process's last sample, until
     which threads that wait to the end have waited.
@@ -40,7 +40,7 @@ def wait_objects(
     rows = buffer["objects"]
     open_waits = _open_waits(buffer, last_ns)
     stacks = _stacks(buffer)
-    found = []
+    found = {}
     for number, row in enumerate(rows):
         still = open_waits.get(number, [])
         if not row["waits"] and not still:
@@ -64,23 +64,21 @@ def wait_objects(
         is_futex = kind == "futex"
         if library is not None and is_futex:
             kind = library.kind
-        found.append(
-            WaitObject(
-                kind=kind,
-                name=_name(kind, address, waiting, symbols),
-                library=library.name if library is not None and is_futex else "",
-                address=address,
-                is_futex=is_futex,
-                waits=int(row["waits"]) + len(still),
-                waited=(int(row["waited"]) + sum(ticks for _, ticks in still)) * nanoseconds,
-                given_up=int(row["given_up"]),
-                resumed=int(row["resumed"]),
-                resuming=int(row["resuming"]) * nanoseconds,
-                waiters=waiting,
-                wakers=waking,
-            )
+        found[number] = WaitObject(
+            kind=kind,
+            name=_name(kind, address, waiting, symbols),
+            library=library.name if library is not None and is_futex else "",
+            address=address,
+            is_futex=is_futex,
+            waits=int(row["waits"]) + len(still),
+            waited=(int(row["waited"]) + sum(ticks for _, ticks in still)) * nanoseconds,
+            given_up=int(row["given_up"]),
+            resumed=int(row["resumed"]),
+            resuming=int(row["resuming"]) * nanoseconds,
+            waiters=waiting,
+            wakers=waking,
         )
-    return sorted(found, key=lambda each: -each.waited)
+    return found
 
 
 def _open_waits(buffer: Buffer, last_ns: int) -> dict[int, list[tuple[int, int]]]:

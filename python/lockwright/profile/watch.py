@@ -55,9 +55,9 @@ class TaskTimes:
 
 @dataclass(frozen=True)
 class AliveThread:
-    """A thread at a sample. begin_ns, seen_ns: of the monotonic clock, its beginning and the sample;
-    ran, ready: ns until then on a processor, and ready to run without one; is_noted: whether the
-    program's library knows its beginning."""
+    """A thread at a sample. begin_ns, seen_ns: of the monotonic clock, its beginning and the
+    sample; ran, ready: ns until then on a processor, and ready to run without one; is_noted:
+    whether the program's library knows its beginning."""
 
     name: str
     begin_ns: int
@@ -75,7 +75,8 @@ class Samples:
     sample. runnable, wanting, touched: see Process; realtime: the most threads with a real-time
     policy in one sample. processors: number of samples by the number of processors that the threads
     could use. tasks: the times of each thread, by its kernel number; alive: those at the last
-    sample that looked at all. own: resources used by the process at the last sample, of_others: by its reaped children; empty without a sample.
+    sample that looked at all. own: resources used by the process at the last sample, of_others: by
+    its reaped children; empty without a sample.
     """
 
     count: int = 0

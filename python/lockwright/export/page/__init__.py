@@ -10,7 +10,7 @@ from typing import Any
 
 from lockwright.advise import advise, show
 from lockwright.base import files, numbers, wording
-from lockwright.export.page import mutexes, process, rwlocks, script_data
+from lockwright.export.page import accounts, mutexes, process, rwlocks, script_data
 from lockwright.page import templates
 from lockwright.preload.locks import BASELINE
 from lockwright.profile import summary
@@ -29,6 +29,7 @@ def render(profile: Profile) -> str:
         _data(profile),
         title=f"Profile of {Path(profile.command[0]).name}" if profile.command else "Profile",
         profile=profile,
+        accounts=accounts,
         advice=advise(profile),
         provenance=_provenance(profile),
         mutexes=mutexes,
