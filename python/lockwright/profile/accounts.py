@@ -68,7 +68,7 @@ def account_of(
         by_role[name].add(_alive(tid, thread, buffer, waits))
     roles = [Role(name, _times(sums)) for name, sums in by_role.items()]
     roles.sort(key=lambda role: -role.times.lived)
-    return Account(_total([role.times for role in roles]), tuple(roles[:_MOST]))
+    return Account(total([role.times for role in roles]), tuple(roles[:_MOST]))
 
 
 def _role(name: str, routine: int, program: str, symbols: Symbols) -> str:
@@ -91,7 +91,8 @@ def _alive(tid: int, thread: AliveThread, buffer: Buffer, waits: Mapping[int, Wa
     sums = _Sums(1, thread.seen_ns - thread.begin_ns, thread.ran, thread.ready)
     end = buffer.ticks_at(thread.seen_ns)
     slots = buffer.threads
-    for slot in slots[(slots["tid"] == tid) & (slots["has_ended"] == 0)]:
+    # The end of a thread whose beginning was not noted is not noted in the account either.
+    for slot in slots[(slots["tid"] == tid) & ((slots["has_ended"] == 0) | (not thread.is_noted))]:
         locks = int(slot["all_waited"])
         if slot["waiting_for"]:
             locks += max(0, end - int(slot["waiting_since"]))
@@ -131,7 +132,8 @@ def _times(sums: _Sums) -> Times:
     )
 
 
-def _total(parts: Sequence[Times]) -> Times:
+def total(parts: Sequence[Times]) -> Times:
+    """Return the sums; the kinds of waiting with most time are first."""
     waiting: defaultdict[WaitKind, float] = defaultdict(float)
     for part in parts:
         for kind, seconds in part.waiting.items():

@@ -113,6 +113,7 @@ def _run(
         "" if buffer.took_any else loads.without_library(run_buffers.first.loaded, ending.process),
         bool(run_buffers.first.loaded),
         None if buffer.took_any else unseen.found() or _unreported(run_buffers, ending.process),
+        watcher.others(buffer),
     )
     return buffer, run
 

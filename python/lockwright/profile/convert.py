@@ -7,9 +7,8 @@ from collections import Counter
 import numpy as np
 
 from lockwright.preload import loads
+from lockwright.profile import all_threads, working_set
 from lockwright.profile import buffer as buffers
-from lockwright.profile import working_set
-from lockwright.profile.accounts import account_of
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.distributions import weight_below
 from lockwright.profile.mutexes import Mutexes
@@ -18,7 +17,6 @@ from lockwright.profile.profiled_run import ProfiledRun
 from lockwright.profile.record import Creation, Process, Profile, Span
 from lockwright.profile.symbols import Mapping, Symbols
 from lockwright.profile.thread_uses import thread_uses
-from lockwright.profile.waits import wait_objects
 
 _MOST_SPANS = 20_000
 """Limit on the spans of the timeline, of which the longest are retained."""
@@ -35,7 +33,10 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
     all_mutexes = tuple(mutexes.all_mutexes())
     names = {number: name for number, name in run.samples.names.items() if name}
     timeline = _timeline(buffer, mutexes, nanoseconds)
-    waits = wait_objects(buffer, symbols, nanoseconds, run.samples.last_ns)
+    all_waits = all_threads.of_processes(
+        [(buffer, symbols, run.samples)]
+        + [(each, symbols_of(each, run.program), samples) for each, samples in run.beside]
+    )
     return Profile(
         command=run.command,
         pid=_number(buffer),
@@ -44,8 +45,9 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         process=_process(buffer, run, duration, nanoseconds),
         mutexes=all_mutexes,
         rwlocks=tuple(mutexes.all_rwlocks()),
-        waits=tuple(sorted(waits.values(), key=lambda each: -each.waited)),
-        account=account_of(buffer, symbols, run.samples, waits),
+        waits=all_waits.waits,
+        account=all_waits.account,
+        processes=all_waits.processes,
         timeline=timeline,
         thread_names={
             str(number): names.get(number) or f"thread {number}"

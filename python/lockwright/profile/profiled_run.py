@@ -4,6 +4,7 @@ import resource
 from dataclasses import dataclass
 
 from lockwright.preload.loads import Unseen
+from lockwright.profile.buffer import Buffer
 from lockwright.profile.other_processes import OtherProcesses
 from lockwright.profile.watch import Samples
 
@@ -13,7 +14,8 @@ class ProfiledRun:
     """Facts about a run that are not in its buffer. status: of wait(); ended_ns: monotonic; usage:
     of the program and the children that it waited for; became: the last program of the process, if
     that did not load the profiler and no mutex was recorded; was_loaded: whether the profiler was
-    loaded at all; unseen: a program that could not report, if no mutex was recorded."""
+    loaded at all; unseen: a program that could not report, if no mutex was recorded; beside: the
+    other processes with a buffer."""
 
     command: tuple[str, ...]
     program: str
@@ -27,3 +29,4 @@ class ProfiledRun:
     became: str
     was_loaded: bool
     unseen: Unseen | None = None
+    beside: tuple[tuple[Buffer, Samples], ...] = ()

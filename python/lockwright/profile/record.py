@@ -504,14 +504,27 @@ class Account:
 
 
 @dataclass(frozen=True)
+class ProcessUse:
+    """A process of the run. lost: ns waited for mutexes, summed over its threads; times: of all of
+    them."""
+
+    pid: int
+    program: str
+    lost: float
+    times: Times
+
+
+@dataclass(frozen=True)
 class Profile:
     """A run of one process. mutexes: in descending order of the time lost; waits: for other
-    objects, in descending order of the time waited. thread_names: of the numbers in `timeline`.
-    partial: why the profile does not cover the entire run, or "". mechanism: "preload", or how it
-    was attached to a running process. threads: those with most acquisitions. rwlock: the
-    implementation of reader-writer locks, "keep" or "mutex"; rwlocks: those that were kept, like
-    `mutexes`. deadlock: indices of the mutexes of the deadlock in which the run ended, if it did.
-    is_unseen: whether no mutex was recorded of a program that could not report."""
+    objects, in descending order of the time waited; these, `account` and `processes` are of all
+    processes that were recorded, the rest of the one that waited most for locks. thread_names:
+    of the numbers in `timeline`. partial: why the profile does not cover the entire run, or "".
+    mechanism: "preload", or how it was attached to a running process. threads: those with most
+    acquisitions. rwlock: the implementation of reader-writer locks, "keep" or "mutex"; rwlocks:
+    those that were kept, like `mutexes`. deadlock: indices of the mutexes of the deadlock in
+    which the run ended, if it did. is_unseen: whether no mutex was recorded of a program that
+    could not report."""
 
     command: tuple[str, ...]
     pid: int
@@ -531,6 +544,7 @@ class Profile:
     rwlocks: tuple[RwLock, ...] = ()
     waits: tuple[WaitObject, ...] = ()
     account: Account = field(default_factory=Account)
+    processes: tuple[ProcessUse, ...] = ()
 
     @property
     def is_preloaded(self) -> bool:

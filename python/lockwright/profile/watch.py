@@ -124,6 +124,14 @@ class Watcher:
         sampler = self._samplers.get(id(busiest))
         return busiest, sampler.stop() if sampler is not None else no_samples(busiest)
 
+    def others(self, profiled: Buffer) -> tuple[tuple[Buffer, Samples], ...]:
+        """Return the buffers of the other processes with their samples; after stop()."""
+        return tuple(
+            (buffer, self._samplers[id(buffer)].stop())
+            for buffer in self._buffers.all()
+            if buffer is not profiled and id(buffer) in self._samplers
+        )
+
     def _watch(self) -> None:
         while not self._ended.wait(_PERIOD):
             for buffer in self._buffers.all():

@@ -1,0 +1,97 @@
+"""The account and the waits of all processes of a run that were recorded."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from lockwright.preload import loads
+from lockwright.profile.accounts import account_of, total
+from lockwright.profile.buffer import Buffer
+from lockwright.profile.record import Account, ProcessUse, Role, Times, WaitObject, WaitSite
+from lockwright.profile.symbols import Symbols
+from lockwright.profile.waits import wait_objects
+from lockwright.profile.watch import Samples
+
+_SITES = 16
+"""Limit on the sites of waiters and of wakers of an object: those with most waiting."""
+
+
+@dataclass(frozen=True)
+class AllThreads:
+    """As in a Profile; the waits and roles of one name are merged over the processes."""
+
+    account: Account
+    waits: tuple[WaitObject, ...]
+    processes: tuple[ProcessUse, ...]
+
+
+def of_processes(processes: Sequence[tuple[Buffer, Symbols, Samples]]) -> AllThreads:
+    """Return what the threads of processes did, of which the profiled one is the first. Roles and
+    objects of another program than that one's have its name in front of theirs."""
+    uses, roles, waits = [], [], []
+    first = _program(processes[0][0])
+    for buffer, symbols, samples in processes:
+        if not buffer.is_claimed:
+            continue
+        program = _program(buffer)
+        prefix = "" if program == first else f"{program}: "
+        objects = wait_objects(buffer, symbols, buffer.nanoseconds, samples.last_ns)
+        account = account_of(buffer, symbols, samples, objects)
+        lost = buffer.waited * buffer.nanoseconds
+        uses.append(ProcessUse(buffer.pid, program, lost, account.all))
+        roles += [replace(role, name=prefix + role.name) for role in account.roles]
+        waits += [replace(each, name=prefix + each.name) for each in objects.values()]
+    merged = _merged_roles(roles)
+    return AllThreads(
+        account=Account(total([use.times for use in uses]), merged),
+        waits=_merged_waits(waits),
+        processes=tuple(sorted(uses, key=lambda use: -use.times.lived)),
+    )
+
+
+def _program(buffer: Buffer) -> str:
+    return PurePath(os.fsdecode(loads.bytes_of(buffer["program"]))).name
+
+
+def _merged_roles(roles: Iterable[Role]) -> tuple[Role, ...]:
+    by_name: defaultdict[str, list[Times]] = defaultdict(list)
+    for role in roles:
+        by_name[role.name].append(role.times)
+    merged = [Role(name, total(times)) for name, times in by_name.items()]
+    return tuple(sorted(merged, key=lambda role: -role.times.lived))
+
+
+def _merged_waits(waits: Iterable[WaitObject]) -> tuple[WaitObject, ...]:
+    by_name: defaultdict[tuple[str, str, str], list[WaitObject]] = defaultdict(list)
+    for each in waits:
+        by_name[each.name, each.kind, each.library].append(each)
+    merged = [_merged(each) for each in by_name.values()]
+    return tuple(sorted(merged, key=lambda each: -each.waited))
+
+
+def _merged(objects: list[WaitObject]) -> WaitObject:
+    if len(objects) == 1:
+        return objects[0]
+    return replace(
+        objects[0],
+        address=0,
+        waits=sum(each.waits for each in objects),
+        waited=sum(each.waited for each in objects),
+        given_up=sum(each.given_up for each in objects),
+        resumed=sum(each.resumed for each in objects),
+        resuming=sum(each.resuming for each in objects),
+        waiters=_merged_sites(site for each in objects for site in each.waiters),
+        wakers=_merged_sites(site for each in objects for site in each.wakers),
+    )
+
+
+def _merged_sites(sites: Iterable[WaitSite]) -> tuple[WaitSite, ...]:
+    by_label: dict[str, WaitSite] = {}
+    for site in sites:
+        known = by_label.setdefault(site.label, replace(site, times=0, waited=0.0))
+        by_label[site.label] = replace(
+            known, times=known.times + site.times, waited=known.waited + site.waited
+        )
+    return tuple(sorted(by_label.values(), key=lambda site: -site.waited)[:_SITES])
