@@ -179,6 +179,8 @@ thread_role& role_of(profile_buffer& target, const char (&name)[16], std::uint64
 
 }  // namespace
 
+void leave_life() { own_life = {}; }
+
 void end_life() {
   profile_buffer* target = attached();
   if (own_life.begin_ns == 0 || target == nullptr) {

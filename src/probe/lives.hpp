@@ -6,4 +6,7 @@ namespace lockwright::probe {
 /// Adds the calling thread, which ends, to the account of its role.
 void end_life();
 
+/// Called in the child of a fork: the account of its only thread is its parent's.
+void leave_life();
+
 }  // namespace lockwright::probe

@@ -19,6 +19,7 @@ using interpose::real;
 template <class Wait>
 int sem_wait(sem_t* sem, std::uint64_t caller, Wait wait) {
   const int error = errno;
+  pthread_testcancel();
   if (real.sem_trywait(sem) == 0) {
     return 0;
   }

@@ -284,6 +284,7 @@ constinit bool forked = false;
 /// Detaches the child of a fork from the parent's buffer.
 void in_child() {
   forked = true;
+  leave_life();
   if (first == nullptr) {
     return;
   }

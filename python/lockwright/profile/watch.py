@@ -194,10 +194,10 @@ class _ProcessSampler:
         samples.alive_most = max(samples.alive_most, alive)
         for number in range(len(samples.names), len(threads)):
             tid = self._threads.here(int(threads["tid"][number]))
-            path = process / "task" / str(tid) / "comm"
+            task = process / "task" / str(tid)
             samples.names[number] = ""
             with contextlib.suppress(OSError):
-                samples.names[number] = path.read_text(errors="replace").rstrip("\n")
+                samples.names[number] = _name(task)
         tasks = _tasks(process, self._threads, {int(tid) for tid in threads["tid"][wait]})
         samples.runnable += tasks.running
         samples.wanting += tasks.wanting
@@ -217,6 +217,8 @@ class _ProcessSampler:
         """Return all present threads by their numbers inside the process."""
         before, now = self._samples.alive, clock.monotonic_ns()
         lives = self._buffer["lives"]
+        lives = lives[lives["tid"] != 0]
+        is_usual = self._samples.count % _SELDOM != 1
         begins = dict(zip(lives["tid"].tolist(), lives["begin_ns"].tolist(), strict=True))
         alive = {}
         for task in (self._process / "task").iterdir():
@@ -225,7 +227,7 @@ class _ProcessSampler:
                 ran, ready, _ = map(int, (task / "schedstat").read_text().split())
                 begin = begins.get(tid) or (before[tid].begin_ns if tid in before else 0)
                 alive[tid] = AliveThread(
-                    name=(task / "comm").read_text(errors="replace").rstrip("\n"),
+                    name=before[tid].name if is_usual and tid in before else _name(task),
                     begin_ns=begin or max(now - _age_ns(task), 0),
                     seen_ns=now,
                     ran=ran,
@@ -233,6 +235,10 @@ class _ProcessSampler:
                     is_noted=tid in begins,
                 )
         return alive
+
+
+def _name(task: Path) -> str:
+    return (task / "comm").read_text(errors="replace").rstrip("\n")
 
 
 def _age_ns(task: Path) -> int:
