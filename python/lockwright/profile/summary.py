@@ -87,7 +87,7 @@ def account_sentence(times: Times) -> str:
     )
     return ", ".join(
         [
-            f"{_number(times.threads, 'thread')} lived {numbers.time(times.lived * 1e9)} together:"
+            f"{counted(times.threads, 'thread')} lived {numbers.time(times.lived * 1e9)} together:"
             f" {numbers.share(times.running / times.lived)} running",
             f"{numbers.share(times.runnable / times.lived)} runnable without a processor",
             f"{numbers.share(waiting / times.lived)} waiting" + (f" ({kinds})" if kinds else ""),
