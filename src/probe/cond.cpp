@@ -141,6 +141,7 @@ class observed_wait {
       : cond(on),
         mutex(with),
         caller(from),
+        began(ticks()),
         waited(wait_object::condition, on, from),
         words(mutex_words::of(with)),
         base(reinterpret_cast<std::uint64_t>(frame)) {
@@ -204,7 +205,7 @@ class observed_wait {
   void note_result(known_cond& known) {
     const wakeup before = std::exchange(last_wakeup, {});
     if (before.cond != cond || before.frame != base || before.calls != calls_of(*thread) ||
-        ticks() - before.time > longest_look()) {
+        began - before.time > longest_look()) {
       return;
     }
     if (before.memory == memory()) {
@@ -251,6 +252,7 @@ class observed_wait {
   pthread_cond_t* cond;
   pthread_mutex_t* mutex;
   std::uint64_t caller;
+  std::uint64_t began;  ///< before the stack of the wait is walked
   object_wait waited;
   mutex_words& words;
   std::uint64_t base;

@@ -365,6 +365,12 @@ void finish() {
   }
 }
 
+bool has_unmoved_counts() {
+  return unmoved.load(std::memory_order_relaxed) != 0 || ended.rwlock_calls != 0;
+}
+
+thread_slot& slot_outside() { return local_slot; }
+
 void end_thread_later() {
   if (has_end_key) {
     pthread_setspecific(end_key, &unassigned_slot);

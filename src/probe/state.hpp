@@ -53,6 +53,13 @@ void finish();
 /// Assigns the calling thread a slot, which may be outside any buffer. Sets `this_slot`.
 thread_slot& assign_slot();
 
+/// Returns true if acquisitions of a process that had no buffer wait for a slot: the next
+/// acquisition moves them.
+bool has_unmoved_counts();
+
+/// Returns the calling thread's slot outside any buffer.
+thread_slot& slot_outside();
+
 /// Makes the end of the calling thread known, which has no slot yet.
 void end_thread_later();
 

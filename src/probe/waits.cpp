@@ -72,16 +72,18 @@ void note_site(profile_buffer& target, wait_site (&sites)[wait_object::site_numb
 }
 
 /// Returns the buffer, which a process without one gets after some waits; null if there is none.
+/// thread: a slot of the buffer, but where an acquisition has to take it, for the counts that it
+/// moves.
 profile_buffer* buffer_for_wait(thread_slot*& thread) {
-  thread = this_slot != &unassigned_slot ? this_slot : &assign_slot();
-  profile_buffer* target = this_slot != &unassigned_slot ? attached() : nullptr;
-  if (thread->number != no_number || this_slot == &unassigned_slot) {
-    return target;
-  }
+  profile_buffer* target = attach();
   if (target == nullptr && waits_without_file.fetch_add(1) >= waits_for_file) {
+    slot_for_call();
     target = request_buffer(true);
   }
-  thread = target != nullptr ? &assign_slot() : thread;
+  if (target != nullptr && this_slot == &unassigned_slot && !has_unmoved_counts()) {
+    assign_slot();
+  }
+  thread = this_slot != &unassigned_slot ? this_slot : &slot_outside();
   return target;
 }
 

@@ -43,6 +43,7 @@ truth of_join{"join"};
 
 int items = 0;
 std::atomic<int> waiting{0};
+std::atomic<bool> is_initialising{false};
 
 std::uint64_t now() {
   timespec time{};
@@ -98,8 +99,9 @@ void* wait_for_each(void* /*unused*/) {
     measure(of_unheard, [&] { pthread_cond_timedwait(&unheard, &mutex, &deadline); });
     pthread_mutex_unlock(&mutex);
   }
-  waiting = 0;
-  sleep_ms(5);  // the other one calls its function meanwhile
+  while (!is_initialising) {
+    sched_yield();
+  }
   measure(of_once, [] { call_once(&once, [] {}); });
   return nullptr;
 }
@@ -182,7 +184,10 @@ int main() {
   while (of_unheard.waits < few_rounds) {
     sleep_ms(1);
   }
-  call_once(&once, [] { sleep_ms(40); });
+  call_once(&once, [] {
+    is_initialising = true;
+    sleep_ms(40);
+  });
   pthread_join(thread, nullptr);
   join_threads();
   compute_together();

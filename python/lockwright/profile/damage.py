@@ -25,7 +25,8 @@ _TIMES = {"waited", "held", "handed_over"}
 
 _MOMENTS = {
     *("began", "clock_ns", "clock_ticks", "last_sample", "last_span", "last_stack", "last_usage"),
-    *("last_wait", "waiting_since", "first_seen", "hold_begin", "released"),
+    *("last_wait", "waiting_since", "first_seen", "hold_begin", "released", "object_since"),
+    *("last_wake", "begin_ns"),
 }
 """The fields with readings of a clock, which counts from the start of the machine: their total
 means nothing, and it is large on a machine that started long ago."""
@@ -57,7 +58,7 @@ def _checks(buffer: Buffer) -> Iterator[tuple[str, bool]]:
     least, most = _TICK_NS
     yield "clock", not least <= buffer.nanoseconds <= most
     yield "begin_ticks", int(buffer["begin_ticks"]) > _MOST
-    records, stacks = buffer.records, buffer.stacks
+    records, stacks, objects = buffer.records, buffer.stacks, buffer["objects"]
     details = buffer.details[: int(buffer["details_used"])]
     for name in ("holding", "waiting", "handing_over", "arrivals"):
         yield f"details.{name}", _exceeds(details[name], _MOST)
@@ -68,6 +69,11 @@ def _checks(buffer: Buffer) -> Iterator[tuple[str, bool]]:
         ("sites", sites),
         ("wait_edges", edges),
         ("stacks", stacks),
+        ("objects", objects),
+        ("waiters", objects["waiters"]),
+        ("wakers", objects["wakers"]),
+        ("lives", buffer["lives"]),
+        ("roles", buffer["roles"]),
     ):
         yield from _amounts(table, rows, buffer.nanoseconds)
     spans = buffer.spans
@@ -81,13 +87,20 @@ def _checks(buffer: Buffer) -> Iterator[tuple[str, bool]]:
         ("init_site", records["init_site"] & site_bits, len(init_sites)),
         ("holder", edges["holder"], sites.shape[-1]),
         ("waiter", edges["waiter"], sites.shape[-1]),
+        ("kind", objects["key"] >> np.uint64(56), constant("wait_object::kinds")),
+        ("object", buffer.threads["object"], len(objects)),
+        ("awaited", buffer.threads["awaited"]["object"], len(objects)),
+        ("awaited", buffer["roles"]["awaited"]["object"], len(objects)),
         ("frames", stacks["frames"], stacks["pcs"].shape[-1]),
         ("frames", init_stacks["frames"], init_stacks["pcs"].shape[-1]),
     ):
         yield name, _exceeds(numbers, limit)
 
 
-_ADDRESSES = {"address", "first_site", "caller", "releaser", "hash", "waiting_site", "last_caller"}
+_ADDRESSES = {
+    *("address", "first_site", "caller", "releaser", "hash", "waiting_site", "last_caller"),
+    *("key", "last_waker", "object_caller", "routine"),
+}
 
 
 def _amounts(table: str, rows: NDArray[np.void], nanoseconds: float) -> Iterator[tuple[str, bool]]:
