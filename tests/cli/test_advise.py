@@ -32,6 +32,7 @@ def test_output_has_verdict_evidence_locks_and_change(cli: Cli, contended: Path)
     labels = [line.split()[0] for line in lines[1:] if not line.startswith(" ")]
     assert labels == ["because", "try", "change", "note", "measure", "more"]
     assert "no gain is predicted, and the locks are only safe ones: this machine is" in result.out
+    assert "calibrate --machine-file here" in " ".join(result.out.split())
     assert "threads that wait for the most contended mutex, of those that could: 50 %" in result.out
     assert "lockwright compare --locks pthread," in lines[-2]
     assert lines[-1].endswith(f"lockwright advise --all {contended}")

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from lockwright.advise import Advice, Change, advise
 from lockwright.predict import advised, changes
+from lockwright.predict.choose import Choice
 from lockwright.predict.derive import derive
 from lockwright.profile.record import Profile
 from lockwright.simulate import machine
@@ -63,3 +64,31 @@ def test_one_acquisition_for_several_sections() -> None:
     assert mean(after.mutexes[0].section) == pytest.approx(8000)
     assert mean(after.roles[0].gap) == pytest.approx(8 * mean(model.roles[0].gap))
     assert change.sections == 8
+
+
+def contended() -> Profile:
+    """Return the profile of two workers, of whose time a fifth is lost."""
+    hot = examples.mutex(
+        "hot", acquisitions=400_000, section=1000, users=(1, 2), contended=200_000, wait=2000
+    )
+    return examples.profile(
+        [hot], [examples.thread(1, 200_000, 100_000), examples.thread(2, 200_000, 100_000)]
+    )
+
+
+@pytest.mark.parametrize("gains", [True, False])
+def test_only_locks_that_gain_are_named(monkeypatch: pytest.MonkeyPatch, gains: bool) -> None:
+    chosen = (Choice("futex", 1.3, 1.2, 1.4, 1.1),) if gains else ()
+    monkeypatch.setattr(advised, "of_models", lambda *_: chosen)
+    monkeypatch.setattr(advised, "_of_changes", lambda *_: [])
+    profile = contended()
+    advice = advise(profile)
+    assert advice.lock_may_gain
+    assert [each.lock for each in advice.shortlist] == ["adaptive", "futex"]
+    named = with_gains(profile, advice)
+    assert [(each.lock, each.gain, each.gain_crowded) for each in named.shortlist] == (
+        [("futex", 1.3, 1.1)] if gains else []
+    )
+    assert named.predicted is not None
+    assert [gain.throughput for gain in named.predicted.gains] == ([1.3] if gains else [])
+    assert ("keep the C library's mutex" in named.sentence) is not gains

@@ -70,7 +70,7 @@ def predict_gains(
             )
         machine = load(str(path))
     except LockwrightError as error:
-        return replace(advice, predicted=advise.Gains(reason=error.what))
+        return replace(advice, predicted=advise.Gains(reason=f"{error.what}; {error.todo}"))
     is_own = profiled_machine.is_this(profile)
     return with_gains(profile, advice, machine, is_own, TIMEOUT, simulations, size)
 
