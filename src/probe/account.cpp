@@ -208,8 +208,8 @@ std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, const re
 }
 
 std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, std::uint32_t number,
-                           std::uint64_t caller, std::uint64_t now) {
-  if (now - thread.last_stack < stack_interval() || thread.is_walking != 0) {
+                           std::uint64_t caller, std::uint64_t now, bool is_rare) {
+  if ((now - thread.last_stack < stack_interval() && !is_rare) || thread.is_walking != 0) {
     return 0;
   }
   thread.last_stack = now;

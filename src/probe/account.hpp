@@ -15,9 +15,9 @@ namespace lockwright::probe {
 std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, const record& entry,
                            std::uint64_t caller, std::uint64_t now);
 
-/// The same by the number of a record, or as in a stack.
+/// The same by the number of a record, or as in a stack. is_rare: it is due in any case.
 std::uint32_t stack_if_due(profile_buffer& target, thread_slot& thread, std::uint32_t number,
-                           std::uint64_t caller, std::uint64_t now);
+                           std::uint64_t caller, std::uint64_t now, bool is_rare = false);
 
 /// Notes the caller that initialises an object: its site in `link`, with the stack if that is due to
 /// be walked, and its ordinal there in `number`. target: null if the process has none yet.

@@ -19,6 +19,9 @@ namespace {
 constexpr std::uint32_t waits_for_file = 16;
 constinit std::atomic<std::uint32_t> waits_without_file{0};
 
+/// Waits of an object, and ends of its waits, whose stacks are all walked.
+constexpr std::uint64_t always_walked = 8;
+
 /// What identifies an object in the table: an address in user space has no bits above the 47th.
 std::uint64_t key_of(std::uint32_t kind, const void* object) {
   return reinterpret_cast<std::uint64_t>(object) | std::uint64_t{kind} << 56;
@@ -104,9 +107,9 @@ object_wait::object_wait(std::uint32_t kind, const void* object, std::uint64_t c
   object_ = object_of(*target_, kind, object, true);
   object_->waiting.fetch_add(1, std::memory_order_relaxed);
   begin_ = ticks();
-  stack_ =
-      stack_if_due(*target_, *thread_,
-                   profile_buffer::record_numbers + number_of(*target_, *object_), caller, begin_);
+  const std::uint32_t number = profile_buffer::record_numbers + number_of(*target_, *object_);
+  const bool is_rare = object_->waits.load(std::memory_order_relaxed) < always_walked;
+  stack_ = stack_if_due(*target_, *thread_, number, caller, begin_, is_rare);
   begin_ = stack_ != 0 ? ticks() : begin_;
   thread_->object_since = begin_;
   thread_->object_caller = caller;
@@ -162,8 +165,9 @@ void note_wake(std::uint32_t kind, const void* object, std::uint64_t caller, boo
   if (can_walk && thread.number != no_number && &thread != &unassigned_slot) {
     constexpr std::uint32_t of_wakers =
         profile_buffer::record_numbers + profile_buffer::object_numbers;
-    if (const std::uint32_t walked =
-            stack_if_due(*target, thread, of_wakers + number_of(*target, *known), caller, now);
+    const std::uint32_t number = of_wakers + number_of(*target, *known);
+    const bool is_rare = known->resumed.load(std::memory_order_relaxed) < always_walked;
+    if (const std::uint32_t walked = stack_if_due(*target, thread, number, caller, now, is_rare);
         walked != 0) {
       target->stacks[walked - 1].waits.fetch_add(1, std::memory_order_relaxed);
       now = ticks();

@@ -133,7 +133,9 @@ def test_the_account_adds_up(both: tuple[dict[str, Any], Profile]) -> None:
         ("parking_lot::condvar::Condvar::wait_until_internal", "p", ("parking_lot", "condition")),
         ("void std::__detail::__platform_wait<int>(int const*, int)", "p", ("libstdc++", "futex")),
         ("absl::lts_20220623::Mutex::LockSlowLoop(Waiter*, int)", "p", ("Abseil", "lock")),
+        ("absl::debian3::MutexLock::~MutexLock()", "p", ("Abseil", "lock")),
         ("QBasicMutex::lockInternal()", "p", ("Qt", "lock")),
+        ("QMutexLocker::unlock()", "p", ("Qt", "lock")),
         ("my::Mutex::lock()", "program", None),
     ],
 )

@@ -77,6 +77,8 @@ def _role(name: str, routine: int, program: str, symbols: Symbols) -> str:
     symbol = symbols.place(routine).symbol if routine else ""
     if found := _STD_THREAD.match(symbol):
         symbol = found.group(1)
+        if "(*)" in symbol:  # the type of a function, which it does not name
+            return f"std::thread of {symbol}"
     return brief(symbol) if symbol else "threads"
 
 

@@ -11,6 +11,9 @@ from lockwright.profile.function_names import brief
 from lockwright.profile.record import KINDS, Frame, WaitKind, WaitObject, WaitSite
 from lockwright.profile.symbols import Symbols
 
+_INSIDE: Final = 15
+"""Offsets of a futex in the object that has it: a lock of a library has one or two words before."""
+
 _ADDRESS: Final = (1 << 56) - 1
 KIND_NAMES: Final[tuple[WaitKind, ...]] = (
     "condition",
@@ -66,7 +69,7 @@ def wait_objects(
             kind = library.kind
         found[number] = WaitObject(
             kind=kind,
-            name=_name(kind, address, waiting, symbols),
+            name=_name(kind, address, waiting, symbols, _INSIDE if is_futex else 0),
             library=library.name if library is not None and is_futex else "",
             address=address,
             is_futex=is_futex,
@@ -147,12 +150,15 @@ def _with_inlined(pcs: Iterable[int], symbols: Symbols) -> tuple[Frame, ...]:
     return tuple(part for frame in frames for part in lines.get(frame, (frame,)))
 
 
-def _name(kind: WaitKind, address: int, sites: Sequence[WaitSite], symbols: Symbols) -> str:
-    """Return the variable that is the object or has it, else where most threads waited for it."""
+def _name(
+    kind: WaitKind, address: int, sites: Sequence[WaitSite], symbols: Symbols, inside: int
+) -> str:
+    """Return the variable that is the object or has it, else where most threads waited for it.
+    inside: bytes from the beginning of an object that are not told apart."""
     if kind != "join" and address and symbols.mapping(address) is not None:
         frame = symbols.place(address)
         if frame.symbol:
             name = brief(frame.symbol)
-            return f"{name}+{frame.symbol_offset}" if frame.symbol_offset else name
+            return f"{name}+{frame.symbol_offset}" if frame.symbol_offset > inside else name
     what = "threads joined" if kind == "join" else f"{KINDS[kind]} waited for"
     return f"{what} in {sites[0].label if sites else 'unknown code'}"
