@@ -14,6 +14,7 @@ import numpy as np
 
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.function_names import brief
+from lockwright.profile.mutex_lines import short_name
 from lockwright.profile.record import Account, Role, Times, WaitKind, WaitObject
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.waits import KIND_NAMES
@@ -74,12 +75,13 @@ def account_of(
 def _role(name: str, routine: int, program: str, symbols: Symbols) -> str:
     if name and name != program:
         return _NUMBER.sub("", name) or name
-    symbol = symbols.place(routine).symbol if routine else ""
-    if found := _STD_THREAD.match(symbol):
-        symbol = found.group(1)
-        if "(*)" in symbol:  # the type of a function, which it does not name
-            return f"std::thread of {symbol}"
-    return brief(symbol) if symbol else "threads"
+    if not routine:
+        return "threads"
+    frame = symbols.place(routine)
+    if not (found := _STD_THREAD.match(frame.symbol)):
+        return short_name(frame)
+    # The type of a function does not name it.
+    return f"std::thread of {found.group(1)}" if "(*)" in found.group(1) else brief(found.group(1))
 
 
 def _ended(row: np.void, buffer: Buffer, waits: Mapping[int, WaitObject]) -> _Sums:

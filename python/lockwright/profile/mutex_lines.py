@@ -128,16 +128,13 @@ def _caller_of_wrappers(place: Place) -> Frame:
 def name_of(place: Place, is_single: bool) -> str:
     """Return the name of a lock. is_single: whether the place is of a single mutex. Behind
     wrappers, a name has no ordinal, since that counts the mutexes of all callers."""
-    frame = place.frame
-    name = _short(frame)
     if place.kind == OBJECT:
-        name = name if not frame.symbol_offset else f"{name}+{frame.symbol_offset}"
-        known = _KNOWN_VARIABLES.get(frame.symbol)
-        return f"{known} ({name})" if known else name
+        return variable_name(place.frame)
+    name = short_name(place.frame)
     if 0 < place.wrappers < len(place.stack):
-        name = _short(place.stack[place.wrappers]) + via(place.stack, place.wrappers)
+        name = short_name(place.stack[place.wrappers]) + via(place.stack, place.wrappers)
     elif place.stack:
-        name = _short(place.stack[0])
+        name = short_name(place.stack[0])
     if not is_single:
         how = "created in" if place.kind == CREATED else "first taken in"
         return f"locks {how} {name}"
@@ -145,7 +142,16 @@ def name_of(place: Place, is_single: bool) -> str:
     return f"{name}{number}" if place.kind == CREATED else f"lock taken in {name}{number}"
 
 
-def _short(frame: Frame) -> str:
+def variable_name(frame: Frame, inside: int = 0) -> str:
+    """Return the name of a variable, or of the place in it that is more than `inside` bytes from
+    its beginning."""
+    name = short_name(frame)
+    name = f"{name}+{frame.symbol_offset}" if frame.symbol_offset > inside else name
+    known = _KNOWN_VARIABLES.get(frame.symbol)
+    return f"{known} ({name})" if known else name
+
+
+def short_name(frame: Frame) -> str:
     """Return a symbol without the function's parameters, or file and offset."""
     if not frame.symbol:
         return f"{frame.module.rpartition('/')[2] or 'unknown code'}+{frame.offset:#x}"

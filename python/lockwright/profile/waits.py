@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from lockwright.profile import libraries
 from lockwright.profile.buffer import Buffer
-from lockwright.profile.function_names import brief
+from lockwright.profile.mutex_lines import variable_name
 from lockwright.profile.record import KINDS, Frame, WaitKind, WaitObject, WaitSite
 from lockwright.profile.symbols import Symbols
 
@@ -158,7 +158,6 @@ def _name(
     if kind != "join" and address and symbols.mapping(address) is not None:
         frame = symbols.place(address)
         if frame.symbol:
-            name = brief(frame.symbol)
-            return f"{name}+{frame.symbol_offset}" if frame.symbol_offset > inside else name
+            return variable_name(frame, inside)
     what = "threads joined" if kind == "join" else f"{KINDS[kind]} waited for"
     return f"{what} in {sites[0].label if sites else 'unknown code'}"
