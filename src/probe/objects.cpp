@@ -15,6 +15,10 @@ namespace {
 
 using interpose::real;
 
+bool is_valid(const timespec& deadline) {
+  return deadline.tv_nsec >= 0 && deadline.tv_nsec < 1000000000;
+}
+
 /// Waits for a semaphore by `wait` if it is not free.
 template <class Wait>
 int sem_wait(sem_t* sem, std::uint64_t caller, Wait wait) {
@@ -47,27 +51,33 @@ int join(pthread_t thread, void** value, std::uint64_t caller) {
 constexpr int once_state = 3;
 constexpr int once_runs = 1;
 
-/// What the calling thread has to call by pthread_once.
+/// What the calling thread has to call by pthread_once. waited: its wait, which ends when it has to
+/// call the function after all, since the call that it waited for was left by an exception.
 struct initialisation {
   pthread_once_t* control;
   void (*function)();
   std::uint64_t caller;
+  object_wait* waited;
 };
 thread_local constinit initialisation next{};
 
 void initialise() {
   const initialisation own = next;  // the function may initialise something else
+  if (own.waited != nullptr) {
+    own.waited->end();
+  }
   own.function();
   note_wake(wait_object::once, own.control, own.caller);
 }
 
 int once(pthread_once_t* control, void (*function)(), std::uint64_t caller) {
   if ((__atomic_load_n(control, __ATOMIC_ACQUIRE) & once_state) != once_runs) {
-    next = {.control = control, .function = function, .caller = caller};
+    next = {.control = control, .function = function, .caller = caller, .waited = nullptr};
     return real.once(control, initialise);
   }
-  object_wait waited(wait_object::once, control, caller);
-  const int error = real.once(control, function);
+  object_wait waited(wait_object::once, control, caller);  // may come here, by the unwinder
+  next = {.control = control, .function = function, .caller = caller, .waited = &waited};
+  const int error = real.once(control, initialise);
   waited.end();
   return error;
 }
@@ -86,12 +96,20 @@ int lockwright_sem_wait(sem_t* sem) {
   return sem_wait(sem, LOCKWRIGHT_CALLER, [sem] { return real.sem_wait(sem); });
 }
 
+// The C library refuses an invalid deadline or clock even if the semaphore is free.
+
 int lockwright_sem_timedwait(sem_t* sem, const timespec* deadline) {
+  if (!is_valid(*deadline)) {
+    return real.sem_timedwait(sem, deadline);
+  }
   return sem_wait(sem, LOCKWRIGHT_CALLER,
                   [sem, deadline] { return real.sem_timedwait(sem, deadline); });
 }
 
 int lockwright_sem_clockwait(sem_t* sem, clockid_t clock, const timespec* deadline) {
+  if ((clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || !is_valid(*deadline)) {
+    return real.sem_clockwait(sem, clock, deadline);
+  }
   return sem_wait(sem, LOCKWRIGHT_CALLER,
                   [sem, clock, deadline] { return real.sem_clockwait(sem, clock, deadline); });
 }

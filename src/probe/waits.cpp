@@ -74,6 +74,18 @@ void note_site(profile_buffer& target, wait_site (&sites)[wait_object::site_numb
   }
 }
 
+/// Adds a wait to the sums of an object and of the thread.
+void note_wait(profile_buffer& target, thread_slot& thread, wait_object& object,
+               std::uint64_t caller, std::uint64_t waited) {
+  const std::uint32_t number = number_of(target, object) + 1;
+  object.waits.fetch_add(1, std::memory_order_relaxed);
+  object.waited.fetch_add(waited, std::memory_order_relaxed);
+  if (!note_awaited(thread.awaited, number, waited)) {
+    thread.object_waited[kind_of(target, number) - 1] += waited;
+  }
+  note_site(target, object.waiters, caller, waited);
+}
+
 /// Returns the buffer, which a process without one gets after some waits; null if there is none.
 /// thread: a slot of the buffer, but where an acquisition has to take it, for the counts that it
 /// moves.
@@ -124,21 +136,18 @@ void object_wait::withdraw() {
 }
 
 void object_wait::end(bool given_up) {
-  if (target_ == nullptr) {
+  profile_buffer* const target = target_;
+  if (target == nullptr) {
     return;
   }
   const std::uint64_t now = ticks();
   withdraw();
+  target_ = nullptr;
   const std::uint64_t waited = now - begin_;
   wait_object& object = *object_;
-  object.waits.fetch_add(1, std::memory_order_relaxed);
-  object.waited.fetch_add(waited, std::memory_order_relaxed);
-  if (!note_awaited(thread_->awaited, number_of(*target_, object) + 1, waited)) {
-    thread_->object_waited[kind_ - 1] += waited;
-  }
-  note_site(*target_, object.waiters, caller_, waited);
+  note_wait(*target, *thread_, object, caller_, waited);
   if (stack_ != 0) {
-    stack& walked = target_->stacks[stack_ - 1];
+    stack& walked = target->stacks[stack_ - 1];
     walked.waits.fetch_add(1, std::memory_order_relaxed);
     walked.waited.fetch_add(waited, std::memory_order_relaxed);
   }
@@ -148,9 +157,17 @@ void object_wait::end(bool given_up) {
   }
   const std::uint64_t woken = object.last_wake.load(std::memory_order_acquire);
   if (woken >= begin_ && woken <= now) {
-    note_site(*target_, object.wakers, object.last_waker.load(std::memory_order_relaxed), waited);
+    note_site(*target, object.wakers, object.last_waker.load(std::memory_order_relaxed), waited);
     object.resumed.fetch_add(1, std::memory_order_relaxed);
     object.resuming.fetch_add(now - woken, std::memory_order_relaxed);
+  }
+}
+
+void end_cancelled_wait(profile_buffer& target, thread_slot& thread) {
+  if (const std::uint32_t number = std::exchange(thread.object, 0); number != 0) {
+    wait_object& object = target.objects[number - 1];
+    object.waiting.fetch_sub(1, std::memory_order_relaxed);
+    note_wait(target, thread, object, thread.object_caller, ticks() - thread.object_since);
   }
 }
 
@@ -159,6 +176,9 @@ void note_wake(std::uint32_t kind, const void* object, std::uint64_t caller, boo
   wait_object* known = target != nullptr ? object_of(*target, kind, object, false) : nullptr;
   if (known == nullptr || known->waiting.load(std::memory_order_relaxed) == 0) {
     return;
+  }
+  if (can_walk && this_slot == &unassigned_slot && !has_unmoved_counts()) {
+    assign_slot();
   }
   thread_slot& thread = *this_slot;
   std::uint64_t now = ticks();

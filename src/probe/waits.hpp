@@ -9,13 +9,13 @@
 
 namespace lockwright::probe {
 
-/// A wait of the calling thread. One that is cancelled does not end: it is not counted.
+/// A wait of the calling thread. One that is cancelled ends with the thread, by end_cancelled_wait().
 class object_wait {
  public:
   /// kind: as in wait_object; caller: of the function that waits.
   object_wait(std::uint32_t kind, const void* object, std::uint64_t caller);
 
-  /// given_up: at a deadline.
+  /// given_up: at a deadline. A second call does nothing.
   void end(bool given_up = false);
 
   /// Ends what was no wait.
@@ -30,6 +30,9 @@ class object_wait {
   std::uint64_t caller_;
   std::uint64_t begin_ = 0;
 };
+
+/// Ends the wait in which a thread that ends was cancelled, if any.
+void end_cancelled_wait(profile_buffer& target, thread_slot& thread);
 
 /// Returns the kind of an object, by its number plus one.
 std::uint32_t kind_of(const profile_buffer& target, std::uint64_t object);

@@ -61,6 +61,24 @@ def test_deadlines_that_pass(both: tuple[dict[str, Any], Profile]) -> None:
     assert found.waited == pytest.approx(waited, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("retried", "retry_initialisation"),
+        ("never_posted", "wait_until_cancelled"),
+    ],
+)
+def test_waits_that_an_exception_or_a_cancellation_ends(
+    both: tuple[dict[str, Any], Profile], name: str, role: str
+) -> None:
+    true, profile = both
+    found = named(profile, name)
+    waits, waited = true[name]
+    assert (found.waits, found.given_up, found.wakers) == (waits, 0, ())
+    assert found.waited == pytest.approx(waited, rel=0.05)
+    assert times_of(profile, role).waiting[found.kind] == pytest.approx(waited / 1e9, rel=0.05)
+
+
 def test_ends_of_threads(both: tuple[dict[str, Any], Profile]) -> None:
     true, profile = both
     (found,) = (each for each in profile.waits if "join_threads" in each.name)
@@ -115,7 +133,7 @@ def test_the_account_of_threads_that_run_or_sleep(both: tuple[dict[str, Any], Pr
 
 def test_the_account_adds_up(both: tuple[dict[str, Any], Profile]) -> None:
     _, profile = both
-    assert profile.account.all.threads == sum(r.times.threads for r in profile.account.roles) == 17
+    assert profile.account.all.threads == sum(r.times.threads for r in profile.account.roles) == 19
     for times in (profile.account.all, *(role.times for role in profile.account.roles)):
         parts = times.running + times.runnable + times.sleeping + sum(times.waiting.values())
         assert parts == pytest.approx(times.lived, rel=0.02)
@@ -142,3 +160,12 @@ def test_the_account_adds_up(both: tuple[dict[str, Any], Profile]) -> None:
 def test_libraries_are_recognised(symbol: str, file: str, expected: tuple[str, str] | None) -> None:
     found = libraries.library_of(Frame(file, 1, symbol))
     assert (found and (found.name, found.kind)) == expected
+
+
+def test_a_function_that_is_known_tells_the_kind() -> None:
+    file = "/usr/lib/libglib-2.0.so.0"
+    stack = [Frame(file, 1, name) for name in ("g_cond_wait", "g_async_queue_pop")]
+    found = libraries.of([*stack, Frame("program", 1, "main")])
+    assert found == libraries.Library("GLib", "condition")
+    found = libraries.of([Frame(file, 1, ""), stack[1]])
+    assert found == libraries.Library("GLib", "lock")

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 
 constexpr int rounds = 30;
 constexpr int few_rounds = 12;
@@ -23,6 +24,8 @@ sem_t semaphore;
 sem_t plenty;
 pthread_barrier_t barrier;
 once_flag once = ONCE_FLAG_INIT;
+pthread_once_t retried = PTHREAD_ONCE_INIT;
+sem_t never_posted;
 std::atomic<std::uint32_t> word{0};
 
 namespace {
@@ -39,6 +42,8 @@ truth of_semaphore{"semaphore"};
 truth of_barrier{"barrier"};
 truth of_once{"once"};
 truth of_word{"word"};
+truth of_retried{"retried"};
+truth of_cancelled{"never_posted"};
 truth of_join{"join"};
 
 int items = 0;
@@ -162,9 +167,71 @@ void compute_together() {
   }
 }
 
+void throw_first() {
+  static int calls = 0;
+  if (++calls == 1) {
+    is_initialising = true;
+    sleep_ms(40);
+    throw 1;
+  }
+  of_retried.waited += now();
+  sleep_ms(40);
+}
+
+/// A thread waits for an initialisation that an exception leaves, and makes it itself.
+void* retry_initialisation(void* /*unused*/) {
+  while (!is_initialising) {
+    sched_yield();
+  }
+  of_retried.waited -= now();
+  ++of_retried.waits;
+  pthread_once(&retried, throw_first);
+  return nullptr;
+}
+
+void leave_initialisation() {
+  is_initialising = false;
+  pthread_t thread{};
+  pthread_create(&thread, nullptr, retry_initialisation, nullptr);
+  try {
+    pthread_once(&retried, throw_first);
+  } catch (int) {
+  }
+  pthread_join(thread, nullptr);
+}
+
+void* wait_until_cancelled(void* /*unused*/) {
+  pthread_cleanup_push([](void*) { of_cancelled.waited += now(); }, nullptr);
+  waiting = 1;
+  of_cancelled.waited -= now();
+  ++of_cancelled.waits;
+  sem_wait(&never_posted);
+  pthread_cleanup_pop(0);
+  return nullptr;
+}
+
+void cancel_wait() {
+  pthread_t thread{};
+  pthread_create(&thread, nullptr, wait_until_cancelled, nullptr);
+  await_waiter();
+  sleep_ms(20);
+  pthread_cancel(thread);
+  pthread_join(thread, nullptr);
+}
+
+/// The C library refuses it, and the semaphore stays free.
+void check_invalid_deadline() {
+  sem_post(&plenty);
+  const timespec invalid{.tv_sec = 0, .tv_nsec = -1};
+  if (sem_timedwait(&plenty, &invalid) != -1 || errno != EINVAL || sem_trywait(&plenty) != 0) {
+    std::abort();
+  }
+}
+
 }  // namespace
 
 int main() {
+  sem_init(&never_posted, 0, 0);
   sem_init(&semaphore, 0, 0);
   sem_init(&plenty, 0, rounds);
   pthread_barrier_init(&barrier, nullptr, 2);
@@ -189,12 +256,15 @@ int main() {
     sleep_ms(40);
   });
   pthread_join(thread, nullptr);
+  leave_initialisation();
+  cancel_wait();
+  check_invalid_deadline();
   join_threads();
   compute_together();
   std::printf("{\"compute\": [3, %llu]", static_cast<unsigned long long>(ran.load()));
   const char* between = ", ";
-  for (const truth& each :
-       {of_condition, of_unheard, of_semaphore, of_barrier, of_once, of_word, of_join}) {
+  for (const truth& each : {of_condition, of_unheard, of_semaphore, of_barrier, of_once, of_word,
+                            of_retried, of_cancelled, of_join}) {
     std::printf("%s\"%s\": [%d, %llu]", between, each.name, each.waits,
                 static_cast<unsigned long long>(each.waited));
   }

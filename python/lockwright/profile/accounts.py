@@ -23,6 +23,9 @@ from lockwright.profile.watch import AliveThread, Samples
 _MOST = 64
 """Limit on the roles: the longest lived."""
 
+_UNNOTED_NS = 100_000_000
+"""The longest from the beginning of a thread until its library notes it, on busy processors."""
+
 _NUMBER = re.compile(r"[-_:#/. ]*\d+$")
 _STD_THREAD = re.compile(r"vtable for std::thread::_State_impl<.*?std::tuple<(.*?)> ?> ?>(?:\+.*)?")
 
@@ -62,9 +65,10 @@ def account_of(
     lives = buffer["lives"]
     routines = dict(zip(lives["tid"].tolist(), lives["routine"].tolist(), strict=True))
     for tid, thread in samples.alive.items():
-        if thread.is_noted and tid not in routines:
-            continue  # it has ended since
         is_main = tid == buffer.pid
+        is_new = thread.seen_ns - thread.begin_ns < _UNNOTED_NS and not is_main
+        if (thread.is_noted or is_new) and tid not in routines:
+            continue  # it has ended since
         name = "main" if is_main else _role(thread.name, routines.get(tid, 0), program, symbols)
         by_role[name].add(_alive(tid, thread, buffer, waits))
     roles = [Role(name, _times(sums)) for name, sums in by_role.items()]

@@ -82,24 +82,30 @@ def _plain(symbol: str) -> str:
 
 def library_of(frame: Frame) -> Library | None:
     """Return the library whose function a frame is in; None if it is another's."""
+    return _by_function(frame) or _by_file(frame)
+
+
+def _by_function(frame: Frame) -> Library | None:
     plain = _plain(frame.symbol)
-    for pattern, library in _LIBRARIES:
-        if pattern.fullmatch(plain):
-            return library
+    return next((library for pattern, library in _LIBRARIES if pattern.fullmatch(plain)), None)
+
+
+def _by_file(frame: Frame) -> Library | None:
     file = frame.module.rpartition("/")[2]
     return next((library for begin, library in _FILES if file.startswith(begin)), None)
 
 
 def of(frames: Iterable[Frame]) -> Library | None:
     """Return the library of the outermost of the innermost known functions, which is the one that
-    the program called; a function of unknown kind only where there is no other."""
+    the program called; a function of unknown kind, or known by its file alone, only where there is
+    no other."""
     found: Library | None = None
     for frame in frames:
         if (library := library_of(frame)) is None:
             if found is not None:
                 break
             continue
-        if found is None or library.kind != "futex":
+        if found is None or (library.kind != "futex" and _by_function(frame) is not None):
             found = library
     return found
 

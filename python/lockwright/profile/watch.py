@@ -209,7 +209,7 @@ class _ProcessSampler:
             )
             times.last_ns, times.last_cpu = samples.last_ns, cpu
         if running <= _TASKS or samples.count % _SELDOM == 1:
-            samples.alive = self._alive()
+            samples.alive = self._alive() or samples.alive
         with contextlib.suppress(OSError, IndexError):
             samples.own, samples.of_others = resource_use(process)
 
@@ -221,7 +221,7 @@ class _ProcessSampler:
         is_usual = self._samples.count % _SELDOM != 1
         begins = dict(zip(lives["tid"].tolist(), lives["begin_ns"].tolist(), strict=True))
         alive = {}
-        for task in (self._process / "task").iterdir():
+        for task in _folders(self._process / "task"):
             with contextlib.suppress(OSError, ValueError):
                 tid = self._threads.inside(int(task.name))
                 ran, ready, _ = map(int, (task / "schedstat").read_text().split())
@@ -235,6 +235,14 @@ class _ProcessSampler:
                     is_noted=tid in begins,
                 )
         return alive
+
+
+def _folders(parent: Path) -> list[Path]:
+    """Return what a folder of /proc has; nothing if its process has ended."""
+    try:
+        return list(parent.iterdir())
+    except OSError:
+        return []
 
 
 def _name(task: Path) -> str:
@@ -278,9 +286,7 @@ class _Tasks:
 def _tasks(process: Path, threads: ThreadNumbers, waiting: set[int]) -> _Tasks:
     """Return the counts. waiting: the threads that wait for a mutex, by the process's own numbers,
     as in `_Tasks.cpu`."""
-    tasks = []
-    with contextlib.suppress(OSError):
-        tasks = list((process / "task").iterdir())
+    tasks = _folders(process / "task")
     step = -(-len(tasks) // _TASKS) or 1
     running = wanting = realtime = 0
     processors: set[int] = set()
