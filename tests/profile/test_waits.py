@@ -148,6 +148,8 @@ def test_the_account_adds_up(both: tuple[dict[str, Any], Profile]) -> None:
         ("", "/usr/lib/libglib-2.0.so.0", ("GLib", "lock")),
         ("std::sys::sync::mutex::futex::Mutex::lock_contended", "p", ("Rust std", "lock")),
         ("std::sync::poison::mutex::Mutex<T>::lock", "p", ("Rust std", "lock")),
+        ("std::sync::mpmc::context::Context::wait_until", "p", ("Rust std", "futex")),
+        ("std::jthread::join()", "p", ("libstdc++", "futex")),
         ("parking_lot::condvar::Condvar::wait_until_internal", "p", ("parking_lot", "condition")),
         ("void std::__detail::__platform_wait<int>(int const*, int)", "p", ("libstdc++", "futex")),
         ("absl::lts_20220623::Mutex::LockSlowLoop(Waiter*, int)", "p", ("Abseil", "lock")),

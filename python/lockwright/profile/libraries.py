@@ -43,7 +43,12 @@ _TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
     ),
     (r"std::sync::(poison::)?(mutex|rwlock)::.*", "Rust std", "lock"),
     (r"std::sys::.*(futex_w|thread::).*|std::thread::.*[jJ]oin.*", "Rust std", "futex"),
-    (r"core::ptr::drop_in_place.*|core::(ops|option|result)::.*", "Rust std", "futex"),
+    (
+        r"std::sync::mp[ms]c::.*|std::thread::(scoped|local)::.*|alloc::sync::.*",
+        "Rust std",
+        "futex",
+    ),
+    (r"core::ptr::drop_in_place.*|core::(ops|option|result|mem|slice)::.*", "Rust std", "futex"),
     (r"absl::(\w+::)*CondVar::.*", "Abseil", "condition"),
     (r"absl::(\w+::)*\w*(Mutex|MutexLock|SpinLock)(Maybe)?::.*|AbslInternal\w+", "Abseil", "lock"),
     (r"absl::(\w+::)*(synchronization_internal|\w*Waiter).*", "Abseil", "lock"),
@@ -54,6 +59,11 @@ _TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
     (r"std::(__\w+::)*(barrier|latch|__tree_barrier)\b.*", "libstdc++", "barrier"),
     (
         r"std::(__\w+::)*(__(atomic_)?wait\w*|__platform_\w+|__atomic_\w+|atomic\b).*",
+        "libstdc++",
+        "futex",
+    ),
+    (
+        r"std::j?thread::(join|~jthread)|std::(destroy_at|_Destroy\w*(::\w+)?|vector::~vector)",
         "libstdc++",
         "futex",
     ),
