@@ -4,9 +4,11 @@ import dataclasses
 
 import pytest
 from lockwright.advise import Advice, Change, advise
-from lockwright.predict import advised, changes
+from lockwright.predict import advised, changes, choose
 from lockwright.predict.choose import Choice
 from lockwright.predict.derive import derive
+from lockwright.predict.estimate import Estimate
+from lockwright.predict.header import Header
 from lockwright.profile.record import Profile
 from lockwright.simulate import machine
 from lockwright.simulate.model import mean
@@ -84,7 +86,7 @@ def test_only_locks_that_gain_are_named(monkeypatch: pytest.MonkeyPatch, gains: 
     profile = contended()
     advice = advise(profile)
     assert advice.lock_may_gain
-    assert [each.lock for each in advice.shortlist] == ["adaptive", "futex"]
+    assert [each.lock for each in advice.shortlist] == ["adaptive"]
     named = with_gains(profile, advice)
     assert [(each.lock, each.gain, each.gain_crowded) for each in named.shortlist] == (
         [("futex", 1.3, 1.1)] if gains else []
@@ -92,3 +94,41 @@ def test_only_locks_that_gain_are_named(monkeypatch: pytest.MonkeyPatch, gains: 
     assert named.predicted is not None
     assert [gain.throughput for gain in named.predicted.gains] == ([1.3] if gains else [])
     assert ("keep the C library's mutex" in named.sentence) is not gains
+
+
+def header(profile: Profile, agreement: float | None) -> Header:
+    found = None if agreement is None else Estimate(agreement, agreement, agreement)
+    here = machine.load("xeon-8260x2")
+    return Header("program", here, derive(profile, None), found, profile.process)
+
+
+@pytest.mark.parametrize(
+    ("agreement", "fits"), [(None, True), (1.4, True), (1.6, False), (0.7, True), (0.6, False)]
+)
+def test_a_model_that_does_not_fit_names_no_lock(
+    monkeypatch: pytest.MonkeyPatch, agreement: float | None, fits: bool
+) -> None:
+    chosen = (Choice("futex", 1.3, 1.2, 1.4, 1.1),)
+    profile = contended()
+    monkeypatch.setattr(advised, "prepare", lambda *_: header(profile, agreement))
+    monkeypatch.setattr(choose, "_simulate", lambda *_: [])
+    monkeypatch.setattr(choose, "named", lambda *_: chosen)
+    monkeypatch.setattr(choose, "is_gain", lambda _: True)
+    monkeypatch.setattr(advised, "_of_changes", lambda *_: [])
+    advice = with_gains(profile, advise(profile))
+    assert ("does not fit" in advice.sentence) is not fits
+    assert advice.predicted is not None
+    assert any("wrong by more than a tenth" in each for each in advice.predicted.warnings) is (
+        agreement is not None
+    )
+
+
+def test_lacking_processors_are_a_warning_and_more_threads() -> None:
+    """Two threads that could run had half a processor together."""
+    lacking = header(examples.two_workers(cpu_user=0.5e9), 1.0)
+    assert (lacking.threads, lacking.crowded(1), lacking.crowded(2, 4)) == (8, 4, 32)
+    (warning,) = lacking.warnings
+    assert "had 0.50 together" in warning
+    assert warning.endswith("2 threads are simulated as 8.")
+    enough = header(examples.two_workers(cpu_user=1.7e9), 1.0)
+    assert (enough.threads, enough.warnings) == (2, [])

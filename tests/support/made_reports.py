@@ -10,7 +10,7 @@ from support.made_profile import made_profile
 from support.made_runs import made_run
 
 if TYPE_CHECKING:
-    from lockwright.predict.show import Header
+    from lockwright.predict.header import Header
 
 LOCKS = ("pthread", "ttas", "futex", "mcs-stp", "mcs-timepub", "malth-stp", "c-bo-mcs-stp")
 
@@ -93,12 +93,13 @@ def _predicted() -> "Header":
     """Return the header of predictions for two workers on A-64."""
     from lockwright.predict.derive import derive
     from lockwright.predict.estimate import Estimate
-    from lockwright.predict.show import Header
+    from lockwright.predict.header import Header
     from lockwright.simulate import machine
     from predict import examples
 
-    derived = derive(examples.two_workers(), None)
-    return Header("server", machine.load("a-64"), derived, Estimate(1.02, 0.97, 1.06))
+    profile = examples.two_workers()
+    derived, agreement = derive(profile, None), Estimate(1.02, 0.97, 1.06)
+    return Header("server", machine.load("a-64"), derived, agreement, profile.process)
 
 
 def prediction(folder: Path) -> Path:

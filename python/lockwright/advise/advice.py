@@ -113,13 +113,15 @@ class Gain:
 @dataclass(frozen=True)
 class Gains:
     """The predicted gains, the largest first. machine: title of the one that they are predicted
-    for; notes: on the agreement of the model with the profile. reason: why nothing is predicted,
-    else empty."""
+    for; notes: on the agreement of the model with the profile, the conditions of the profile, and
+    what the model lacks. reason: why nothing is predicted, else empty. warnings: those of the notes
+    that are reasons to doubt the gains."""
 
     gains: tuple[Gain, ...] = ()
     machine: str = ""
     notes: tuple[str, ...] = ()
     reason: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from lockwright.profile import long_holds
 from lockwright.profile.record import Profile
 from lockwright.profile.time_lost import OF_WHICH_TIME
 
-SAFE = ("futex",)
-"""Locks that are named after the default one where nothing was simulated: they park soon."""
+UNSIMULATED = "'lockwright calibrate --machine-file here' describes this machine for that"
+"""Why no lock was simulated, unless a reason is known."""
 
 
 def advise(
@@ -30,11 +30,14 @@ def advise(
     rwlocks: Mapping[str, RwLock] | None = None,
     size: int | None = None,
     chosen: Sequence[Candidate] | None = None,
+    refusal: str = "",
+    unsimulated: str = UNSIMULATED,
 ) -> Advice:
     """Return the advice on a profile. registry, rwlocks: the locks to choose from, by default those
-    of the build. chosen: the locks that gain in simulations, the best first; by default a few that
-    are safe. size: of the shortlist; the sentence names the first NAMED by default. Raises
-    LockwrightError without a registry."""
+    of the build. chosen: the locks that gain in simulations, the best first; by default the default
+    lock, if threads lose much. refusal: why simulations name none, if not because none gains;
+    unsimulated: why nothing was simulated, without `chosen`. size: of the shortlist; the sentence
+    names the first NAMED by default. Raises LockwrightError without a registry."""
     registered = list(registry or locks.registry())
     figures = ProfileFigures(profile)
     diagnoses = diagnose(figures)
@@ -50,13 +53,13 @@ def advise(
     can_gain = is_costly or (
         _can_be_relieved(figures, fired) and not _parking_suffices(figures, fired)
     )
-    named = _safe(usable) if chosen is None else tuple(chosen)
+    named = _safe(figures, usable) if chosen is None else tuple(chosen)
     candidates = named[:size] if can_gain else ()
     on_rwlocks = advise_on_rwlocks(figures, rwlocks)
     names = [lock.lock for lock in candidates[: size or NAMED]]
     rwlocks_first = bool(on_rwlocks.shortlist) and not can_gain and not profile.deadlock
     no_lock = "No lock for the mutexes" if rwlocks_first else "No lock"
-    outcome = _outcome(names, chosen is not None)
+    outcome = _unsimulated(names, unsimulated) if chosen is None else refusal or _simulated(names)
     sentences = [_sentence(figures, fired, can_gain, outcome, no_lock), on_rwlocks.sentence]
     if rwlocks_first:
         sentences.reverse()
@@ -78,23 +81,30 @@ def advise(
     )
 
 
-def _safe(usable: Sequence[locks.Lock]) -> tuple[Candidate, ...]:
-    """Return the locks to name where nothing was simulated, the default one first."""
-    safe = [lock for lock in usable if lock.is_default or lock.name in SAFE]
-    safe.sort(key=lambda lock: not lock.is_default)
+def _safe(figures: ProfileFigures, usable: Sequence[locks.Lock]) -> tuple[Candidate, ...]:
+    """Return the lock to name where nothing was simulated: the default one, if threads lose as much
+    as it may cost."""
+    if figures.lost_share < thresholds.LOST:
+        return ()
     return tuple(
         Candidate(lock.name, f"safe, not simulated: {lock.summary}", lock.survives_oversubscription)
-        for lock in safe
+        for lock in usable
+        if lock.is_default
     )
 
 
-def _outcome(names: Sequence[str], is_simulated: bool) -> str:
-    """Return what follows for the locks, as the end of a sentence."""
+def _simulated(names: Sequence[str]) -> str:
+    """Return what follows for the locks from simulations, as the end of a sentence."""
     if names:
         return f"try {wording.either(list(names))}"
-    if is_simulated:
-        return "no lock gains 5 % in simulations: keep the C library's mutex"
-    return "no lock is left to try"
+    return "no lock gains 5 % in simulations: keep the C library's mutex"
+
+
+def _unsimulated(names: Sequence[str], why: str) -> str:
+    """Return the same without simulations."""
+    if names:
+        return f"try {wording.either(list(names))}, which is safe but was not simulated ({why})"
+    return f"no lock is named, since nothing was simulated ({why})"
 
 
 COSTS_WITHOUT_WAITING = frozenset({"trylock", "uncontended"})

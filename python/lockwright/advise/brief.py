@@ -11,6 +11,7 @@ from lockwright.advise.advice import NAMED, Advice, Change, Evidence
 from lockwright.advise.show import (
     cautions,
     comparisons,
+    doubts,
     figure_text,
     gain_text,
     unpredicted,
@@ -58,7 +59,7 @@ def show(
             for index, each in enumerate(advice.changes[:_CHANGES])
         ),
     )
-    notes = [*unpredicted(advice), *cautions(advice, len(candidates))]
+    notes = [*unpredicted(advice), *doubts(profile, advice), *cautions(advice, len(candidates))]
     if profile.partial:
         notes.append(f"the profile is not of a whole run: {profile.partial}")
     _print_part(console, "note", notes)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from lockwright.advise.advice import Advice, Diagnosis, Evidence, Gain, Step
+from lockwright.advise.steps import lacking_text
 from lockwright.base import numbers
 from lockwright.base.numbers import with_short_unit, with_unit
 from lockwright.base.terminal import print_wrapped
@@ -79,13 +80,20 @@ def _times(gain: Gain) -> str:
 
 
 def unpredicted(advice: Advice) -> list[str]:
-    """Return a line that states why no gain is predicted; nothing if there are gains, or none were
-    asked for."""
+    """Return a line that states why no gain is predicted; nothing if there are gains, none were
+    asked for, or the sentence states it."""
     reason = advice.predicted.reason if advice.predicted is not None else ""
-    if not reason:
+    if not reason or reason in advice.sentence:
         return []
-    named = ", and the locks are only safe ones" if advice.shortlist else ""
-    return [f"no gain is predicted{named}: {reason}"]
+    return [f"no gain is predicted: {reason}"]
+
+
+def doubts(profile: Profile, advice: Advice) -> list[str]:
+    """Return the warnings of the predictions; without any, a line on lacking processors."""
+    if advice.predicted is not None and advice.predicted.warnings:
+        return list(advice.predicted.warnings)
+    lacking = lacking_text(profile.process)
+    return [f"It ran on {profile.process.processors} processors{lacking}."] if lacking else []
 
 
 def cautions(advice: Advice, size: int) -> list[str]:

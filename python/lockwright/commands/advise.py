@@ -39,17 +39,20 @@ def command(
     'lockwright compare' with these locks measures their effect, and 'lockwright tune' does all of
     it; 'lockwright what-if' predicts other changes.
     """
-    from lockwright.advise import advise, brief, show
+    from lockwright.advise import brief, show
     from lockwright.base import files
     from lockwright.base.terminal import output
     from lockwright.profile import record
 
     recorded = record.read(profile)
-    advice = advise(recorded, size=size)
     if predicts:
-        from lockwright.predict.advised import predict_gains
+        from lockwright.predict.advised import advise_here
 
-        advice = predict_gains(recorded, advice, size)
+        advice = advise_here(recorded, size)
+    else:
+        from lockwright.advise import advise
+
+        advice = advise(recorded, size=size)
     if json_file is not None:
         files.write(json_file, advice.to_json() + "\n", "--json")
     if json_file == files.STANDARD_OUTPUT:

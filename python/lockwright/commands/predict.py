@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @brief.command("predict")
 @grammar.locks("those that the simulator has")
 @grammar.threads(words="that of the profile")
-@shared_options
+@shared_options()
 @click.option(
     "--model",
     "model_file",

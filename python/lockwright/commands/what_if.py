@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     help="A reader-writer lock instead; SHARE of its sections only read, which no profile has.",
 )
 @grammar.threads("Other numbers of threads.")
-@shared_options
+@shared_options(is_quick=True)
 @grammar.json_file("the changes and the model")
 @grammar.csv_file("the table")
 @grammar.html_file()

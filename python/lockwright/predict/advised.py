@@ -11,21 +11,12 @@ from lockwright.calibrate import machine_file
 from lockwright.predict import changes as kinds
 from lockwright.predict import profiled_machine, what_if
 from lockwright.predict.changes import Change
-from lockwright.predict.choose import (
-    CROWDED,
-    STEPS,
-    TIMEOUT,
-    Choice,
-    models,
-    of_models,
-    plain_points,
-)
-from lockwright.predict.derive import Derived
-from lockwright.predict.show import Header
-from lockwright.predict.simulations import Progress, simulate
+from lockwright.predict.choose import CROWDED, TIMEOUT, Choice, of_models, quick
+from lockwright.predict.header import Header
+from lockwright.predict.prepare import prepare
+from lockwright.predict.simulations import Progress, Settings
 from lockwright.preload import locks
 from lockwright.profile.record import Profile
-from lockwright.simulate.figures import BASELINE
 from lockwright.simulate.machine import Machine, load
 from lockwright.simulate.progress import simulations
 from lockwright.simulate.run import program
@@ -53,11 +44,10 @@ class _Proposal:
     change: Change
 
 
-def predict_gains(
-    profile: Profile, advice: advise.Advice, size: int | None = None
-) -> advise.Advice:
+def advise_here(profile: Profile, size: int | None = None) -> advise.Advice:
     """Return the advice with the locks that gain on this machine and the predicted gain of each
-    change, or with the reason why nothing can be predicted."""
+    change, or with the reason why nothing can be predicted. size: most locks."""
+    advice = advise.advise(profile, size=size)
     if not advice.changes and not advice.lock_may_gain:
         return advice
     try:
@@ -70,9 +60,14 @@ def predict_gains(
             )
         machine = load(str(path))
     except LockwrightError as error:
-        return replace(advice, predicted=advise.Gains(reason=f"{error.what}; {error.todo}"))
+        return _unpredicted(profile, f"{error.what}; {error.todo}", size)
     is_own = profiled_machine.is_this(profile)
     return with_gains(profile, advice, machine, is_own, TIMEOUT, simulations, size)
+
+
+def _unpredicted(profile: Profile, why: str, size: int | None) -> advise.Advice:
+    advice = advise.advise(profile, size=size, unsimulated=why)
+    return replace(advice, predicted=advise.Gains(reason=why))
 
 
 def with_gains(
@@ -89,17 +84,18 @@ def with_gains(
     simulation; size: most locks.
 
     Where nothing can be predicted, the advice has the reason."""
+    settings = quick(timeout, progress)
     try:
-        derived, machine, agreement = models(profile, machine, is_own, timeout, progress)
+        header = prepare(profile, machine, machine if is_own else None, settings)
         if advice.lock_may_gain:
-            chosen = of_models(profile, derived, machine, timeout, progress)
-            advice = advise.advise(profile, size=size, chosen=[_candidate(each) for each in chosen])
-        gains = _of_changes(profile, advice, derived, machine, timeout, progress)
+            chosen = [_candidate(each) for each in of_models(profile, header, settings)]
+            advice = advise.advise(profile, size=size, chosen=chosen, refusal=header.misfit)
+        gains = _of_changes(profile, advice, header, settings)
     except LockwrightError as error:
-        return replace(advice, predicted=advise.Gains(reason=error.what))
+        return _unpredicted(profile, error.what, size)
     every = sorted([*_of_locks(advice), *gains], key=lambda each: -(each.throughput or 0.0))
-    notes = Header("", machine, derived, agreement).agreement_notes
-    return _sorted(advice, advise.Gains(tuple(every), machine.title, tuple(notes)))
+    notes, warnings = tuple(header.notes), tuple(header.warnings)
+    return _sorted(advice, advise.Gains(tuple(every), machine.title, notes, warnings=warnings))
 
 
 def _candidate(choice: Choice) -> advise.Candidate:
@@ -129,22 +125,14 @@ def _of_locks(advice: advise.Advice) -> list[advise.Gain]:
 
 
 def _of_changes(
-    profile: Profile,
-    advice: advise.Advice,
-    derived: Derived,
-    machine: Machine,
-    timeout: float,
-    progress: Progress,
+    profile: Profile, advice: advise.Advice, header: Header, settings: Settings
 ) -> list[advise.Gain]:
-    proposals, gains = _proposals(profile, advice, derived.indices)
+    proposals, gains = _proposals(profile, advice, header.derived.indices)
     if not proposals:
         return gains
-    at = plain_points(derived, machine, derived.model.threads)
-    of_changes = [proposal.change for proposal in proposals]
-    jobs = what_if.jobs(at, of_changes, derived.model.threads, BASELINE, None, STEPS)
-    outcomes = simulate(jobs, timeout, progress, lambda key: key[1])
-    effects = {each.change: each for each in what_if.effects(outcomes, at, of_changes)}
-    return [*gains, *(_gain(each, effects[each.change]) for each in proposals)]
+    effects = what_if.predict(header, [proposal.change for proposal in proposals], settings)
+    by_change = {each.change: each for each in effects}
+    return [*gains, *(_gain(each, by_change[each.change]) for each in proposals)]
 
 
 def _gain(proposal: _Proposal, effect: what_if.Effect) -> advise.Gain:

@@ -5,11 +5,20 @@ from dataclasses import dataclass
 
 from lockwright.advise import traits
 from lockwright.predict import profiled_machine, ranking
-from lockwright.predict.derive import Derived, derive
 from lockwright.predict.estimate import Estimate
-from lockwright.predict.fit import fit, unfitted
+from lockwright.predict.header import Header
+from lockwright.predict.prepare import prepare
 from lockwright.predict.ranking import Prediction
-from lockwright.predict.simulations import Point, Progress, job, points, simulate, unseen
+from lockwright.predict.simulations import (
+    QUICK_STEPS,
+    Point,
+    Progress,
+    Settings,
+    job,
+    points_for,
+    simulate,
+    unseen,
+)
 from lockwright.preload import locks
 from lockwright.profile.record import Profile
 from lockwright.simulate import run
@@ -26,23 +35,19 @@ HARMLESS = 0.95
 CROWDED = 4
 """Factor of the number of threads in the second condition: a program is seldom alone."""
 
-RUNS = 1
-"""Seeds of each simulation."""
-
-_CROWDED_RUNS = 2
-"""The same where threads outnumber processors: which of them run when differs much."""
-
-STEPS = 5_000
-"""Sections of each simulation."""
-
-TIMEOUT = 5.0
-"""Seconds of each simulation."""
+_CROWDED_POINTS = 2
+"""Points of each simulation with more threads."""
 
 _FINALISTS = 6
 """Most locks that are simulated with more threads."""
 
-_MOST_PRESSURE = 4.0
-"""Largest factor of the threads that stands for lacking processors."""
+TIMEOUT = 5.0
+"""Seconds of each simulation."""
+
+
+def quick(timeout: float = TIMEOUT, progress: Progress = unseen) -> Settings:
+    """Return the settings of predictions that take seconds: those of `what-if` by default."""
+    return Settings(1, 1, None, QUICK_STEPS, timeout, progress)
 
 
 @dataclass(frozen=True)
@@ -62,47 +67,25 @@ def choose(
     profile: Profile, machine: Machine, *, timeout: float = TIMEOUT, progress: Progress = unseen
 ) -> tuple[Choice, ...]:
     """Return the locks that gain on a machine, the best first; the default lock precedes those that
-    it is not told apart from. Raises LockwrightError if the profile does not suffice."""
-    is_own = profiled_machine.is_this(profile)
-    derived, machine, _ = models(profile, machine, is_own, timeout, progress)
-    return of_models(profile, derived, machine, timeout, progress)
+    it is not told apart from; none where the model does not fit the profile. Raises LockwrightError
+    if the profile does not suffice."""
+    own = machine if profiled_machine.is_this(profile) else None
+    settings = quick(timeout, progress)
+    return of_models(profile, prepare(profile, machine, own, settings), settings)
 
 
-def models(
-    profile: Profile, machine: Machine, is_own: bool, timeout: float, progress: Progress
-) -> tuple[Derived, Machine, Estimate | None]:
-    """Return the models of a profile, the machine to simulate them on, and their agreement with the
-    profile. is_own: the profile is from that machine."""
-    if not is_own:
-        return unfitted(derive(profile, None, needs_waiting=False)), machine, None
-    machine = profiled_machine.with_wakes(profile, machine)
-    derived = derive(profile, machine, needs_waiting=False)
-    fitted = fit(derived, machine, RUNS, 1, timeout, STEPS, progress)
-    return fitted.derived, machine, fitted.agreement
-
-
-def plain_points(derived: Derived, machine: Machine, threads: int) -> list[Point]:
-    """Return the points of a quick prediction: without the ends of the machine's ranges."""
-    runs = RUNS if threads <= machine.processors else _CROWDED_RUNS
-    return [each for each in points(derived.variants, machine, runs, 1) if each.machine is machine]
-
-
-def of_models(
-    profile: Profile, derived: Derived, machine: Machine, timeout: float, progress: Progress
-) -> tuple[Choice, ...]:
+def of_models(profile: Profile, header: Header, settings: Settings) -> tuple[Choice, ...]:
     """Return what choose() does for the models of a profile."""
-    pressure = min(_MOST_PRESSURE, profile.process.pressure)
-    threads = derived.model.times_the_threads(pressure)
-    crowded = derived.model.times_the_threads(pressure * CROWDED)
-    names = candidates(profile, machine.processors, crowded)
-    at = plain_points(derived, machine, threads)
-    found = _simulate(at, names, threads, timeout, progress)
+    if header.misfit:
+        return ()
+    crowded = header.crowded(header.derived.model.threads, CROWDED)
+    names = candidates(profile, header.machine.processors, crowded)
+    at = points_for(header.derived.variants, header.machine, header.threads, settings)
+    found = _simulate(at, names, header.threads, settings)
     gaining = [each for each in found if is_gain(each.ratio)][:_FINALISTS]
     if not gaining:
         return ()
-    again = _simulate(
-        at[:_CROWDED_RUNS], [each.lock for each in gaining], crowded, timeout, progress
-    )
+    again = _simulate(at[:_CROWDED_POINTS], [each.lock for each in gaining], crowded, settings)
     return named(found, again, locks.registry().default.name)
 
 
@@ -154,13 +137,13 @@ def _default_first(
 
 
 def _simulate(
-    at: Sequence[Point], names: Sequence[str], threads: int, timeout: float, progress: Progress
+    at: Sequence[Point], names: Sequence[str], threads: int, settings: Settings
 ) -> list[Prediction]:
     cells = [Cell(name, threads) for name in (BASELINE, *names)]
     jobs = {
-        (index, cell): job(point, point.variant.model, cell, None, STEPS)
+        (index, cell): job(point, point.variant.model, cell, settings.seconds, settings.steps)
         for index, point in enumerate(at)
         for cell in cells
     }
-    outcomes = simulate(jobs, timeout, progress, lambda key: key[1])
+    outcomes = simulate(jobs, settings.timeout, settings.progress, lambda key: key[1])
     return ranking.rank(outcomes, at, threads)

@@ -4,6 +4,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lockwright.base import numbers
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -19,3 +21,10 @@ def estimate(values: Sequence[float]) -> Estimate | None:
     if not values:
         return None
     return Estimate(statistics.median(values), min(values), max(values))
+
+
+def ranged(found: Estimate) -> str:
+    """Return a ratio with its range."""
+    return (
+        f"{numbers.ratio(found.value)} ({numbers.ratio(found.low)} to {numbers.ratio(found.high)})"
+    )

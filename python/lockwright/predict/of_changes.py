@@ -11,8 +11,8 @@ from lockwright.base.errors import LockwrightError
 from lockwright.predict import changes as kinds
 from lockwright.predict import page, show, what_if
 from lockwright.predict.changes import Change
+from lockwright.predict.header import Header
 from lockwright.predict.prepare import Request
-from lockwright.predict.show import Header
 from lockwright.predict.what_if import Effect
 from lockwright.profile import record
 from lockwright.simulate.figures import BASELINE
@@ -103,8 +103,5 @@ def predict(request: Request, wanted: Wanted) -> ChangePrediction:
     wanted.check()
     header = request.header()
     changes = wanted.changes(request.profile, header)
-    threads = header.derived.model.threads
-    points = request.points(header)
-    jobs = what_if.jobs(points, changes, threads, BASELINE, request.seconds)
-    outcomes = request.simulate(jobs, lambda key: key[1])
-    return ChangePrediction(header, what_if.effects(outcomes, points, changes), threads)
+    effects = what_if.predict(header, changes, request.settings)
+    return ChangePrediction(header, effects, header.derived.model.threads)

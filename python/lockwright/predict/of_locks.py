@@ -8,10 +8,10 @@ from rich.console import Console
 
 from lockwright.base import files
 from lockwright.predict import page, ranking, show
+from lockwright.predict.header import Header
 from lockwright.predict.prepare import Request
 from lockwright.predict.ranking import Prediction
 from lockwright.predict.reason import reason
-from lockwright.predict.show import Header
 from lockwright.predict.simulations import Outcomes
 from lockwright.simulate.run import Cell
 
@@ -49,7 +49,7 @@ def predict(
 ) -> LockPrediction:
     """Predict the rank of each lock for these numbers of threads; () for that of the profile."""
     derived = header.derived
-    counts = threads or [derived.model.threads]
+    counts = threads or [header.threads]
     points = request.points(header)
     jobs = ranking.jobs(points, locks, counts, request.seconds)
     outcomes = request.simulate(jobs, lambda key: key[1])

@@ -6,9 +6,10 @@ from typing import Any
 from lockwright.base import numbers
 from lockwright.page import templates
 from lockwright.page.rows import Row, number
-from lockwright.predict.estimate import Estimate
+from lockwright.predict.estimate import Estimate, ranged
+from lockwright.predict.header import Header
 from lockwright.predict.ranking import Prediction
-from lockwright.predict.show import Header, count_of_threads, range_of, ranged, ranks, tied
+from lockwright.predict.show import count_of_threads, range_of, ranks, tied
 from lockwright.predict.what_if import Effect
 from lockwright.simulate.figures import BASELINE
 from lockwright.simulate.sources import sources

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from rich.console import Console
 from rich.table import Table
@@ -12,55 +12,11 @@ from rich.table import Table
 from lockwright import version
 from lockwright.base import numbers
 from lockwright.base.terminal import empty_table
-from lockwright.predict.derive import Derived
 from lockwright.predict.estimate import Estimate
+from lockwright.predict.header import Header
 from lockwright.predict.ranking import Prediction
 from lockwright.predict.what_if import Effect
-from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import Model
-
-AGREEMENT = 0.1
-"""Deviation of the simulated from the profiled rate from which a prediction carries a warning."""
-
-
-@dataclass(frozen=True)
-class Header:
-    """What all forms of a prediction begin with. agreement: the simulated rate of the profile
-    itself, divided by the profiled one; None if its machine is not described."""
-
-    program: str
-    machine: Machine
-    derived: Derived
-    agreement: Estimate | None
-
-    @property
-    def title(self) -> str:
-        return f"Predicted, not measured: {self.program} on {self.machine.title}"
-
-    @property
-    def notes(self) -> list[str]:
-        """Lines on the agreement with the profile and on what the model lacks."""
-        return [
-            *self.agreement_notes,
-            *(f"Unknown: {x}." for x in self.derived.model.unknown),
-        ]
-
-    @property
-    def agreement_notes(self) -> list[str]:
-        """The lines on the agreement with the profile."""
-        return _agreement(self.agreement)
-
-
-def _agreement(found: Estimate | None) -> list[str]:
-    if found is None:
-        return [
-            "The model was not compared with the profile: that is from another machine, or this "
-            "one is not described ('lockwright calibrate --machine-file here' does it)."
-        ]
-    text = f"The simulated rate of the profile itself is {ranged(found)} of the profiled one"
-    if abs(found.value - 1) <= AGREEMENT:
-        return [f"{text}."]
-    return [f"{text}: the model is wrong by more than a tenth, so expect as much here."]
 
 
 def print_notes(console: Console, header: Header, failures: Sequence[str]) -> None:
@@ -69,13 +25,6 @@ def print_notes(console: Console, header: Header, failures: Sequence[str]) -> No
         console.print(note, style="dim", soft_wrap=True)
     for text in failures:
         console.print(f"FAILED: {text}", style="bold red", soft_wrap=True)
-
-
-def ranged(found: Estimate) -> str:
-    """Return a ratio with its range."""
-    return (
-        f"{numbers.ratio(found.value)} ({numbers.ratio(found.low)} to {numbers.ratio(found.high)})"
-    )
 
 
 def range_of(found: Estimate | None) -> str:

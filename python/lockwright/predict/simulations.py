@@ -14,6 +14,9 @@ from lockwright.simulate.run import MODEL, Cell, Job, Line, Setup, run_jobs
 STEPS = 20_000
 """Sections of all threads in a simulation, if these fit into its limits."""
 
+QUICK_STEPS = 5_000
+"""The same where an answer is wanted in seconds."""
+
 _SHORTEST, _LONGEST = 0.001, 2.0
 """Limits on the simulated seconds."""
 
@@ -46,6 +49,38 @@ class Outcomes(Generic[Key]):
 
     lines: dict[Key, Line] = field(default_factory=dict)
     failures: dict[Key, str] = field(default_factory=dict)
+
+
+Progress = Callable[[int], AbstractContextManager[Callable[[str], None]]]
+"""A display of the progress of so many simulations, whose function is called after each with its
+description."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The simulations of a prediction. runs: seeds of each, from `seed` on; seconds: simulated,
+    None for as many as `steps` sections take; timeout: seconds of each."""
+
+    runs: int
+    seed: int
+    seconds: float | None
+    steps: int
+    timeout: float
+    progress: Progress
+
+
+_CROWDED_RUNS = 2
+"""Least number of seeds where threads outnumber processors: which of them run when differs much."""
+
+
+def points_for(
+    variants: Sequence[Variant], machine: Machine, threads: int, settings: Settings
+) -> list[Point]:
+    """Return the points of simulations of so many threads."""
+    runs = settings.runs
+    if threads > machine.processors:
+        runs = max(runs, _CROWDED_RUNS)
+    return points(variants, machine, runs, settings.seed)
 
 
 def points(variants: Sequence[Variant], machine: Machine, runs: int, seed: int) -> list[Point]:
@@ -106,11 +141,6 @@ def job(point: Point, model: Model, cell: Cell, seconds: float | None, steps: in
     parameters = {"data-lines": str(point.variant.data_lines)}
     setup = Setup(point.machine, MODEL, parameters, simulated, point.seed % 2**53, model=model)
     return Job(setup, cell)
-
-
-Progress = Callable[[int], AbstractContextManager[Callable[[str], None]]]
-"""A display of the progress of so many simulations, whose function is called after each with its
-description."""
 
 
 @contextmanager

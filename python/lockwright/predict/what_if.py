@@ -6,8 +6,16 @@ from dataclasses import dataclass, replace
 from lockwright.predict import progress
 from lockwright.predict.changes import Change
 from lockwright.predict.estimate import Estimate, estimate
-from lockwright.predict.simulations import STEPS, Outcomes, Point, job
-from lockwright.simulate.figures import figures, integers
+from lockwright.predict.header import Header
+from lockwright.predict.simulations import (
+    Outcomes,
+    Point,
+    Settings,
+    job,
+    points_for,
+    simulate,
+)
+from lockwright.simulate.figures import BASELINE, figures, integers
 from lockwright.simulate.model import Model
 from lockwright.simulate.run import Cell, Job, Line
 
@@ -27,32 +35,36 @@ class Effect:
     failure: str = ""
 
 
-def jobs(
-    points: Sequence[Point],
-    changes: Sequence[Change],
-    threads: int,
-    lock: str,
-    seconds: float | None,
-    steps: int = STEPS,
+def predict(header: Header, changes: Sequence[Change], settings: Settings) -> list[Effect]:
+    """Simulate the program as it is and after each change alone, in the conditions of the profile
+    under the C library's mutex. Returns the effect of each, that with the largest throughput
+    first."""
+    at = points_for(header.derived.variants, header.machine, header.threads, settings)
+    jobs = _jobs(header, at, changes, settings)
+    outcomes = simulate(jobs, settings.timeout, settings.progress, lambda key: key[1])
+    return _effects(outcomes, at, changes)
+
+
+def _jobs(
+    header: Header, points: Sequence[Point], changes: Sequence[Change], settings: Settings
 ) -> dict[Key, Job]:
-    """Return the simulations of the program as it is, with these threads and lock, and after each
-    change. seconds, steps: of each, as in simulations.job()."""
     found = {}
     for index, point in enumerate(points):
-        model = point.variant.model
-        found[index, 0] = job(point, model, Cell(lock, threads), seconds, steps)
+        cell = Cell(BASELINE, header.threads)
+        found[index, 0] = job(point, point.variant.model, cell, settings.seconds, settings.steps)
         for number, change in enumerate(changes, 1):
             changed = replace(point, variant=change.applied(point.variant))
-            cell = Cell(change.lock or lock, change.threads or threads)
-            found[index, number] = job(changed, changed.variant.model, cell, seconds, steps)
+            threads = header.crowded(change.threads) if change.threads else header.threads
+            cell = Cell(change.lock or BASELINE, threads)
+            found[index, number] = job(
+                changed, changed.variant.model, cell, settings.seconds, settings.steps
+            )
     return found
 
 
-def effects(
+def _effects(
     outcomes: Outcomes[Key], points: Sequence[Point], changes: Sequence[Change]
 ) -> list[Effect]:
-    """Return the effect of each change, that with the largest throughput first. points, changes:
-    those of jobs()."""
     values = {}
     for (index, number), line in outcomes.lines.items():
         model = points[index].variant.model

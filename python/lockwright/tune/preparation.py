@@ -48,8 +48,8 @@ def from_profile(profile: Profile, known: Registry) -> Preparation:
 
     advice = advise(profile, registry=known)
     shortlist = [(candidate.lock, candidate.reason) for candidate in advice.shortlist]
-    sensitive = bool(shortlist or advice.rwlocks)
-    most = None if shortlist else candidates.DIVERSE
+    sensitive = advice.lock_may_gain or bool(advice.rwlocks)
+    most = None if advice.lock_may_gain else candidates.DIVERSE
     of_mutexes = candidates.advised_candidates(shortlist, known, most)
     of_rwlocks = candidates.rwlock_candidates(
         [(candidate.lock, candidate.reason) for candidate in advice.rwlocks], candidates.ADVISED

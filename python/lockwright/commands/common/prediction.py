@@ -1,7 +1,7 @@
 """Options of the commands that predict."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +13,28 @@ _HERE = "here"
 """The name of this machine."""
 
 
-def shared_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument for the profile and the options for the machine and the simulations, passed
-    to the command as `request`, of the type lockwright.predict.prepare.Request."""
+def shared_options(*, is_quick: bool = False) -> grammar.Decorator:
+    """Return the argument for the profile and the options for the machine and the simulations,
+    passed to the command as `request`, of the type lockwright.predict.prepare.Request. is_quick:
+    the simulations are those of `advise` by default."""
+    return partial(_with_options, is_quick)
 
+
+def _with_options(is_quick: bool, command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def with_request(**values: Any) -> Any:
         from lockwright.predict.prepare import Request
+        from lockwright.predict.simulations import QUICK_STEPS, STEPS
 
+        steps = QUICK_STEPS if is_quick else STEPS
         names = ("profile", "machine_name", "runs", "seconds", "seed", "timeout")
-        return command(request=Request(**{name: values.pop(name) for name in names}), **values)
+        of_request = {name: values.pop(name) for name in names}
+        return command(request=Request(**of_request, steps=steps), **values)
 
     options: list[grammar.Decorator] = [
         click.argument("profile", type=click.Path(path_type=Path, dir_okay=False)),
         grammar.machine(_HERE),
-        grammar.runs(2, of="each simulation, with different seeds"),
+        grammar.runs(1 if is_quick else 2, of="each simulation, with different seeds"),
         grammar.seconds(
             None, least=0.000001, of=" of simulated time", note="[default: by the model]"
         ),
