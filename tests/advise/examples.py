@@ -145,6 +145,7 @@ LOCKS = Registry(
         lock("pthread", "library", waiting="park", parking=True, realtime="by priority"),
         lock(
             "futex",
+            is_default=True,
             suits=suits(crowded=8, low_contention=2),
             **(PARKS | {"realtime": "by priority"}),
         ),

@@ -303,7 +303,7 @@ def test_real_time_threads_need_a_lock_that_serves_by_priority() -> None:
     """Waiters that poll would starve a holder of lower priority."""
     mutex = examples.mutex(held=1e6, contended=9, waited=SECOND, threads=2)
     advice = advised(examples.profile(mutex, realtime=3))
-    assert advice.shortlist == ()
+    assert [each.lock for each in advice.shortlist] == ["futex"]
     assert all(set(step.remaining) <= {"pthread", "futex"} for step in advice.steps)
     remark = next(remark for remark in advice.remarks if "priorities" in remark)
     assert remark.startswith("3 threads had real-time priorities")
@@ -333,11 +333,23 @@ def test_where_no_lock_gains_none_is_named() -> None:
     assert "no lock gains 5 % in simulations: keep the C library's mutex" in advice.sentence
 
 
+def test_without_simulations_only_a_costly_wait_names_the_default_lock() -> None:
+    """Failed trylocks cost without any waiting, and no lock is known to be safe against them."""
+    waits = advised(examples.profile(examples.mutex(contended=9, waited=0.3 * SECOND, threads=2)))
+    assert [each.lock for each in waits.shortlist] == ["futex"]
+    tries = advised(examples.profile(examples.mutex(entries=1000, failed_trylocks=300_000)))
+    assert tries.lock_may_gain
+    assert tries.shortlist == ()
+    for advice in (waits, tries):
+        assert "simulated ('lockwright calibrate --machine-file here'" in advice.sentence
+
+
 @pytest.mark.parametrize(("size", "number"), [(None, 2), (1, 1), (4, 2)])
 def test_the_sentence_names_the_locks_that_are_listed(size: int | None, number: int) -> None:
     shared = examples.mutex(contended=10, waited=SECOND, threads=30)
     profile = examples.profile(shared, threads_mean=30.0, threads_most=30)
-    advice = advise(profile, size=size)
+    chosen = [Candidate(name, "") for name in ("adaptive", "futex")]
+    advice = advise(profile, size=size, chosen=chosen)
     text = io.StringIO()
     brief.show(Console(file=text, width=200), profile, advice, Path("p.json"), size)
     (measured,) = re.findall("--locks pthread,([^ ]*) ", text.getvalue())

@@ -30,19 +30,29 @@ def _library_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--library", "The program finds the library there.  [default: where it is installed]"
         ),
         grammar.lock("Put this lock in place.  [default: adaptive]"),
+        grammar.shared(
+            "--profile",
+            "Instead, the lock that 'lockwright advise' names first for this profile.",
+            "profile_file",
+        ),
     ):
         function = option(function)
     return function
 
 
-def _library(lock: str | None, path: Path | None, *, here: bool) -> "Library":
-    """here: the program runs on this machine, so that its calibration applies."""
+def _library(lock: str | None, profile: Path | None, path: Path | None, *, here: bool) -> "Library":
+    """profile: names the lock; here: the program runs on this machine, so that its calibration
+    applies."""
     from lockwright.base.errors import LockwrightError
     from lockwright.emit.library import Library
     from lockwright.machine import calibration
     from lockwright.preload.locks import check_preloadable, registry
 
     locks = registry()
+    if profile is not None:
+        if lock is not None:
+            raise LockwrightError("--lock and --profile both name a lock", "give one of them")
+        lock = _advised(profile)
     name = lock or locks.default.name
     installed = locks.path_of(name)
     if path is not None:
@@ -56,19 +66,33 @@ def _library(lock: str | None, path: Path | None, *, here: bool) -> "Library":
     return Library(name, path or installed, settings)
 
 
+def _advised(path: Path) -> str:
+    """Return the lock that the advice on a profile names first. Raises LockwrightError if none."""
+    from lockwright.base.errors import LockwrightError
+    from lockwright.predict.advised import advise_here
+    from lockwright.profile import record
+
+    advice = advise_here(record.read(path))
+    if not advice.shortlist:
+        raise LockwrightError(
+            f"'lockwright advise {path}' names no lock", "keep the C library's, or give --lock"
+        )
+    return advice.shortlist[0].lock
+
+
 @command.command("sh")
 @_library_options
-def sh(lock: str | None, library: Path | None) -> None:
+def sh(lock: str | None, profile_file: Path | None, library: Path | None) -> None:
     """Print a shell script that starts its arguments under a lock."""
     from lockwright.emit import recipes
 
-    click.echo(recipes.wrapper(_library(lock, library, here=True)), nl=False)
+    click.echo(recipes.wrapper(_library(lock, profile_file, library, here=True)), nl=False)
 
 
 @command.command("systemd")
 @click.argument("unit")
 @_library_options
-def systemd(unit: str, lock: str | None, library: Path | None) -> None:
+def systemd(unit: str, lock: str | None, profile_file: Path | None, library: Path | None) -> None:
     """Print a drop-in for the service UNIT.
 
     If the unit sets LD_PRELOAD on this machine, the drop-in retains its libraries.
@@ -76,7 +100,7 @@ def systemd(unit: str, lock: str | None, library: Path | None) -> None:
     from lockwright.emit import recipes
 
     name = _service_name(unit)
-    found = _library(lock, library, here=True)
+    found = _library(lock, profile_file, library, here=True)
     click.echo(recipes.systemd(found, name, _preloaded_by(name, found.lock)), nl=False)
 
 
@@ -110,11 +134,13 @@ def _preloaded_by(unit: str, lock: str) -> str:
 
 @command.command("docker")
 @_library_options
-def docker(lock: str | None, library: Path | None) -> None:
+def docker(lock: str | None, profile_file: Path | None, library: Path | None) -> None:
     """Print lines for a Dockerfile."""
     from lockwright.emit import recipes
 
-    click.echo(recipes.docker(_readable(_library(lock, library, here=False))), nl=False)
+    click.echo(
+        recipes.docker(_readable(_library(lock, profile_file, library, here=False))), nl=False
+    )
 
 
 @command.command("kubernetes")
@@ -128,7 +154,9 @@ def docker(lock: str | None, library: Path | None) -> None:
     help="An image that has the library in /opt/lockwright, as after 'lockwright emit docker'.",
 )
 @_library_options
-def kubernetes(container: str, image: str, lock: str | None, library: Path | None) -> None:
+def kubernetes(
+    container: str, image: str, lock: str | None, profile_file: Path | None, library: Path | None
+) -> None:
     """Print a patch for a deployment: an init container copies the library into a volume."""
     from lockwright.base.errors import LockwrightError
     from lockwright.emit import recipes
@@ -141,7 +169,7 @@ def kubernetes(container: str, image: str, lock: str | None, library: Path | Non
         )
     if not re.fullmatch(r"[A-Za-z0-9][\w./:@-]*", image):
         raise LockwrightError(f"'{image}' is not an image", "give one such as registry/name:tag")
-    found = _readable(_library(lock, library, here=False))
+    found = _readable(_library(lock, profile_file, library, here=False))
     click.echo(recipes.kubernetes(found, container, image), nl=False)
 
 

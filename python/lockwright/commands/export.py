@@ -28,6 +28,8 @@ def command(profile: Path, output: Path, wanted: str | None) -> None:
     pprof    .pb.gz, .pprof        go tool pprof, https://www.speedscope.app
     folded   .folded, .collapsed   flamegraph.pl, https://www.speedscope.app
 
+    The html page has the advice of 'lockwright advise', with its simulations of some seconds.
+
     The stacks are those of waiting threads, weighted by the time waited, with the mutex as
     the innermost function; in pprof it is a label. firefox has the timeline, too.
 
@@ -37,5 +39,12 @@ def command(profile: Path, output: Path, wanted: str | None) -> None:
     from lockwright.profile import record
 
     name = wanted or formats.format_of(output)
-    formats.write(record.read(profile), output, name)
+    recorded = record.read(profile)
+    if name == "html":
+        from lockwright.export import page
+        from lockwright.predict.advised import advise_here
+
+        page.write(recorded, output, advice=advise_here(recorded))
+    else:
+        formats.write(recorded, output, name)
     click.echo(f"wrote {output}, for {formats.FORMATS[name].opened_by}", err=True)

@@ -113,11 +113,16 @@ def _write_outputs(profile: "Profile", paths: dict[str, Path]) -> None:
         outputs.callback(_show, profile)
         for option, path in paths.items():
             if option == "--html":
-                from lockwright.export import page
-
-                outputs.callback(page.write, profile, path, option)
+                outputs.callback(_write_page, profile, path, option)
             else:
                 outputs.callback(files.write, path, profile.to_json() + "\n", option)
+
+
+def _write_page(profile: "Profile", path: Path, option: str) -> None:
+    from lockwright.export import page
+    from lockwright.predict.advised import advise_here
+
+    page.write(profile, path, option, advise_here(profile))
 
 
 def _check_paths(paths: dict[str, Path]) -> None:

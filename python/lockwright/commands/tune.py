@@ -24,13 +24,11 @@ from lockwright.compare.request import Request
     "Reader-writer locks to try too, separated by commas, or 'all'; the best of them is also"
     " tried together with the best lock.  [default: those of the advice]",
 )
-@click.option(
+@grammar.shared(
     "--profile",
-    "profile_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Take the advice from this profile, which 'lockwright profile -o' wrote; the program is"
+    "Take the advice from this profile, which 'lockwright profile -o' wrote; the program is"
     " not profiled again.",
+    "profile_file",
 )
 @click.option(
     "--per-mutex",

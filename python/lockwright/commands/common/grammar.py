@@ -79,6 +79,7 @@ SHARED: Mapping[str, Shared] = {
     "--pid": Shared("PID", click.IntRange(min=1)),
     "--preload": Shared("NAME=PATH", multiple=True, not_as=("--library-path",)),
     "--prepare": Shared("SHELLCMD"),
+    "--profile": Shared("FILE", FILE),
     "--resume": Shared(None, not_as=("--continue",)),
     "--runs": Shared("N", click.IntRange(min=1), not_as=("--rounds", "--repeat")),
     "--rwlock": Shared("keep|mutex|NAME"),

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from lockwright.advise import advise, show
+from lockwright.advise import Advice, advise, show
 from lockwright.base import files, numbers, wording
 from lockwright.export.page import accounts, mutexes, process, rwlocks, script_data
 from lockwright.page import templates
@@ -17,20 +17,22 @@ from lockwright.profile import summary
 from lockwright.profile.record import Profile
 
 
-def write(profile: Profile, path: Path, option: str = "-o") -> None:
-    """Write the report to a file, which `option` named. Raises LockwrightError on failure."""
-    files.write(path, render(profile), option)
+def write(profile: Profile, path: Path, option: str = "-o", advice: Advice | None = None) -> None:
+    """Write the report to a file, which `option` named. advice: on the profile, as in render().
+    Raises LockwrightError on failure."""
+    files.write(path, render(profile, advice), option)
 
 
-def render(profile: Profile) -> str:
-    """Return the file as text. Raises LockwrightError if the registry of locks is missing."""
+def render(profile: Profile, advice: Advice | None = None) -> str:
+    """Return the file as text. advice: on the profile, by default without predictions. Raises
+    LockwrightError if the registry of locks is missing."""
     return templates.fill(
         "export/page/page.html",
         _data(profile),
         title=f"Profile of {Path(profile.command[0]).name}" if profile.command else "Profile",
         profile=profile,
         accounts=accounts,
-        advice=advise(profile),
+        advice=advice or advise(profile),
         provenance=_provenance(profile),
         mutexes=mutexes,
         process=process,
