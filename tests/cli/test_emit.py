@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from advise import examples
 
 from .conftest import Cli, Program
 
@@ -131,3 +132,14 @@ def test_the_patch_for_a_deployment(cli: Cli) -> None:
 def test_bad_input(cli: Cli, words: list[str], fault: str) -> None:
     """One line names the fault."""
     cli("emit", *words).refuses(fault)
+
+
+def test_the_lock_of_a_profile(cli: Cli, tmp_path: Path) -> None:
+    """Without a description of the machine it is the default lock, where threads wait."""
+    profile = tmp_path / "profile.json"
+    mutex = examples.mutex(held=1e6, contended=100, waited=0.5 * examples.SECOND, threads=2)
+    profile.write_text(examples.profile(mutex, lock_calls=1e5).to_json())
+    assert str(installed(cli, "adaptive")) in cli("emit", "sh", "--profile", profile).out
+    cli("emit", "sh", "--profile", profile, "--lock", "ttas").refuses("give one of them")
+    profile.write_text(examples.profile(examples.mutex(held=10, entries=9)).to_json())
+    cli("emit", "sh", "--profile", profile).refuses("names no lock", "keep the C library's")

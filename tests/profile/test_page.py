@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.advise import advise
+from lockwright.advise import Candidate, Gain, Gains, advise
 from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
 from lockwright.export import page
@@ -169,3 +169,16 @@ def test_a_page_has_a_limited_number_of_mutexes(profile: Profile) -> None:
 def test_a_path_that_cannot_be_written_is_named(profile: Profile, tmp_path: Path) -> None:
     with pytest.raises(LockwrightError, match="cannot write -o"):
         page.write(profile, tmp_path / "none" / "report.html")
+
+
+def test_the_page_has_the_advice_that_it_is_given(profile: Profile, text: str) -> None:
+    """With its predictions and their warnings, in place of the one without simulations."""
+    assert "was not simulated" in Page(text).words or "nothing was simulated" in Page(text).words
+    chosen = [Candidate("cna", "predicted 1.30 times", gain=1.3)]
+    advice = advise(profile, chosen=chosen)
+    gain = Gain(advice.changes[0].kind, 0, "with 8 mutexes", 2.5)
+    predicted = Gains((gain,), warnings=("The model is wrong.",))
+    words = Page(page.render(profile, replace(advice, predicted=predicted))).words
+    for each in ("cna predicted 1.30 times", "predicted 2.50 times with 8 mutexes: ", "is wrong."):
+        assert each in words
+    assert "not simulated" not in words

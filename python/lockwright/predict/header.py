@@ -50,7 +50,7 @@ class Header:
     def misfit(self) -> str:
         """Why the model names no locks; empty if it fits the profile."""
         found = self.agreement
-        if found is None or 1 / MISFIT <= found.value <= MISFIT:
+        if found is None or _fits(found):
             return ""
         return (
             "no lock is named, because the model of the program does not fit: its simulated rate is"
@@ -95,4 +95,10 @@ def _agreement(found: Estimate | None) -> list[str]:
     text = f"The simulated rate of the profile itself is {ranged(found)} of the profiled one"
     if abs(found.value - 1) <= AGREEMENT:
         return [f"{text}."]
-    return [f"{text}: the model is wrong by more than a tenth, so expect as much here."]
+    if _fits(found):
+        return [f"{text}: the model is wrong by more than a tenth, so expect as much here."]
+    return [f"{text}: the model does not fit the profile, so rely on none of these figures."]
+
+
+def _fits(found: Estimate) -> bool:
+    return 1 / MISFIT <= found.value <= MISFIT
