@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lockwright.advise import Advice, Candidate, advise, brief
+from lockwright.advise import Advice, Candidate, Change, Gain, Gains, advise, brief
 from lockwright.base.wording import either
 from lockwright.profile.record import Creation, Profile
 from lockwright.profile.summary import row as summary_row
@@ -356,3 +356,16 @@ def test_the_sentence_names_the_locks_that_are_listed(size: int | None, number: 
     names = measured.split(",")
     assert len(names) == number
     assert advice.sentence.endswith(f"; try {either(names)}.")
+
+
+@pytest.mark.parametrize(("gain", "is_shown"), [(1.2, True), (0.9, False), (None, True)])
+def test_a_change_that_is_predicted_to_harm_is_not_in_the_short_output(
+    gain: float | None, is_shown: bool
+) -> None:
+    profile = examples.profile(examples.mutex(contended=9, waited=0.3 * SECOND, threads=2))
+    change = Change("sharding", None, "Divide the data.", ())
+    predicted = Gains((Gain("sharding", 0, "with 8 mutexes", gain),))
+    advice = dataclasses.replace(advised(profile), changes=(change,), predicted=predicted)
+    text = io.StringIO()
+    brief.show(Console(file=text, width=200), profile, advice, Path("p.json"))
+    assert ("Divide the data." in text.getvalue()) is is_shown

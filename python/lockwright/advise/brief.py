@@ -55,8 +55,8 @@ def show(
         console,
         "change",
         (
-            gain_text(advice, index) + _change_text(profile, each)
-            for index, each in enumerate(advice.changes[:_CHANGES])
+            gain_text(advice, index) + _change_text(profile, advice.changes[index])
+            for index in _worth_it(advice)[:_CHANGES]
         ),
     )
     notes = [*unpredicted(advice), *doubts(profile, advice), *cautions(advice, len(candidates))]
@@ -67,6 +67,13 @@ def show(
         console.print(f"{'measure':<{_WIDTH}}{command}", soft_wrap=True)
     rest = shlex.join(["lockwright", "advise", "--all", str(path)])
     console.print(f"{'more':<{_WIDTH}}{rest}", style="dim", soft_wrap=True)
+
+
+def _worth_it(advice: Advice) -> list[int]:
+    """Return the indices of the changes that are not predicted to cost more than they gain."""
+    gains = advice.predicted.gains if advice.predicted is not None else ()
+    harmful = {each.change for each in gains if each.throughput is not None and each.throughput < 1}
+    return [index for index in range(len(advice.changes)) if index not in harmful]
 
 
 def _in_a_line(reason: str) -> str:

@@ -24,7 +24,7 @@ from lockwright.commands.common import brief, grammar
     "predicts",
     default=True,
     show_default=True,
-    help="Predict the gain of each change by simulations, in some seconds.",
+    help="Simulate locks and changes, in some seconds, and name those that gain.",
 )
 @grammar.json_file("the advice")
 def command(
@@ -33,11 +33,11 @@ def command(
     """Name the bottleneck, the locks to try, and what to change in the program.
 
     PROFILE is a file that 'lockwright profile -o' wrote. It is compared with the nine bottlenecks
-    of the papers on locks. Six questions then narrow down the locks, and the remaining ones are
-    ranked. Printed are the verdict, the figures that decided, the locks to try and the changes,
-    those with the largest predicted gain first; --all prints the rest. The program is not run:
-    'lockwright compare' with these locks measures their effect, and 'lockwright tune' does all of
-    it; 'lockwright what-if' predicts other changes.
+    of the papers on locks. The locks to try are those that gain in simulations of the program on
+    this machine. Printed are the verdict, the figures that decided, the locks to try and the
+    changes, those with the largest predicted gain first; --all prints the rest. The program is not
+    run: 'lockwright compare' with these locks measures their effect, and 'lockwright tune' does all
+    of it; 'lockwright what-if' predicts other changes.
     """
     from lockwright.advise import brief, show
     from lockwright.base import files
