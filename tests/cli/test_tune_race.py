@@ -6,7 +6,6 @@ import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 from lockwright.commands.common.limits import Duration
@@ -332,10 +331,10 @@ class Machine:
         return run(contender.name, number, taken)
 
 
-def run_race(machine: Machine, race_plan: Plan, registry: object) -> Runs:
+def run_race(machine: Machine, race_plan: Plan) -> Runs:
     """Run a race to its end on a made-up machine."""
     assert race_plan.budget is not None
-    rule = Race(race_plan, registry, race_plan.budget, lambda: machine.now)  # type: ignore[arg-type]
+    rule = Race(race_plan, race_plan.budget, lambda: machine.now)
     return carry_out(declare(race_plan, machine.measure, rule=rule))
 
 
@@ -343,7 +342,7 @@ def progress_lines(seconds: Mapping[str, float], capsys: pytest.CaptureFixture[s
     """Return the lines that a race of 100 s prints while it runs."""
     machine = Machine(seconds)
     race_plan = plan(*(lock for lock in seconds if lock != "pthread"), budget=100)
-    run_race(machine, race_plan, SimpleNamespace())
+    run_race(machine, race_plan)
     lines = capsys.readouterr().err.splitlines()
     return [line.partition("so far: ")[2] for line in lines if "so far: " in line]
 
@@ -358,40 +357,6 @@ def test_progress_states_the_standing(capsys: pytest.CaptureFixture[str]) -> Non
     assert bounds[-1] < bounds[0]
     leads = progress_lines({"pthread": 1.0, "ttas": 0.5, "futex": 0.5}, capsys)[-1]
     assert re.match(r"(ttas|futex) leads: (1\.9|2\.)", leads)
-
-
-FAMILIES = {"futex": "one", "mutexee": "one", "go-mutex": "one", "hmcs": "two", "clof": "two"}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "joined", "best"),
-    [
-        ({"futex": 0.8, "go-mutex": 0.6}, {"mutexee", "go-mutex"}, "go-mutex"),
-        ({"hmcs": 0.8, "go-mutex": 0.6}, {"clof"}, "hmcs"),
-        ({"go-mutex": 0.6, "futex": 1.4, "hmcs": 1.4}, set(), "pthread"),
-    ],
-)
-def test_the_family_of_the_leading_lock_joins(
-    seconds: dict[str, float], joined: set[str], best: str
-) -> None:
-    """No other family joins; none does if no lock is better than the baseline."""
-    machine = Machine(dict.fromkeys((*FAMILIES, "pthread"), 1.0) | {"clof": 1.0} | seconds)
-    reserves = ("mutexee", "go-mutex", "clof")
-    race_plan = replace(plan("futex", "hmcs", *reserves), reserves=reserves)
-    registry = SimpleNamespace(
-        find=lambda name: SimpleNamespace(
-            name=name, category=FAMILIES[name], parking=True, yields=False
-        ),
-    )
-    records = run_race(machine, race_plan, registry).all
-    assert {run.contender for run in records} & set(reserves) == joined
-    standing = RaceRuns(race_plan, 0, records).standing()
-    assert standing.best == best
-    rows = outcome(race_plan, records, 0, race.ONE_LEFT).rows
-    assert {row.contender for row in rows} == {"pthread", "futex", "hmcs", *joined}
-    if joined:
-        first = {run.contender: run.round for run in reversed(records)}
-        assert min(first[lock] for lock in joined) > race.LEAST_ROUNDS
 
 
 @pytest.mark.parametrize(
@@ -411,12 +376,7 @@ def test_the_best_lock_joins_with_the_best_reader_writer_lock(
     assert len(reserves) == 4
     machine = Machine(dict.fromkeys(("pthread", *first, *reserves), 1.0) | seconds)
     race_plan = replace(plan(*first, *reserves), reserves=reserves)
-    registry = SimpleNamespace(
-        find=lambda name: SimpleNamespace(
-            name=name, category=FAMILIES.get(name, "none"), parking=True, yields=False
-        ),
-    )
-    made = run_race(machine, race_plan, registry)
+    made = run_race(machine, race_plan)
     assert {run.contender for run in made} & set(reserves) == joined
 
 
@@ -437,10 +397,7 @@ def test_the_best_lock_joins_with_the_best_setting(
     assert reserves == ("futex+batch", "futex+huge", "pthread+batch+huge")
     slow = {"futex": 1.5} | dict.fromkeys(("pthread", *first[1:], *reserves), 1.0)
     race_plan = replace(plan(*first, *reserves), reserves=reserves)
-    registry = SimpleNamespace(
-        find=lambda name: SimpleNamespace(name=name, category=name, parking=True, yields=False)
-    )
-    made = run_race(Machine(slow | seconds), race_plan, registry)
+    made = run_race(Machine(slow | seconds), race_plan)
     assert {run.contender for run in made} & set(reserves) == joined
 
 

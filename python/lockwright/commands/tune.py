@@ -19,7 +19,7 @@ from lockwright.compare.request import Request
     metavar="P%",
     help="Ignore a smaller difference between locks.",
 )
-@grammar.locks("those of the advice", beside=" to try")
+@grammar.locks("all, those first from which most is expected", beside=" to try")
 @grammar.rwlocks(
     "Reader-writer locks to try too, separated by commas, or 'all'; the best of them is also"
     " tried together with the best lock.  [default: those of the advice]",
@@ -45,6 +45,14 @@ from lockwright.compare.request import Request
     help="Also try an allocator, processors to pin the program to, SCHED_BATCH and huge pages, each"
     " alone and with the best lock: some of allocator, pinning, scheduler, pages.",
 )
+@click.option(
+    "--prior-table",
+    "prior_files",
+    metavar="FILE",
+    help="Begin the search with these tables of how locks behaved in other programs, which"
+    " 'lockwright bench tune --write-prior' wrote, separated by commas.  [default: the published"
+    " programs]",
+)
 @comparison_options
 def command(
     budget: float | None,
@@ -54,17 +62,19 @@ def command(
     profile_file: Path | None,
     plan_file: Path | None,
     dimensions: str | None,
+    prior_files: str | None,
     options: Request,
 ) -> int:
     """Find the lock under which a program runs best, and confirm it.
 
-    A first run is profiled, as by 'lockwright profile', and the advice on the profile, as by
-    'lockwright advise', names the locks to try, with a few others in case it is wrong. Then it
-    runs the program in rounds, under each of some locks and the C library's mutex once per round.
-    A lock that is shown to be worse than another drops out, and a run is killed once it has taken
-    three times as long as the best lock's. It ends when one lock is left, when no other can be
-    better than the best by more than --margin, or when the budget is used up; and prints the gain
-    of the best lock with a confidence interval, or that there is none.
+    A first run is profiled, as by 'lockwright profile'. Then the program runs in rounds, each under
+    the C library's mutex and two of all locks: those from whose runs most is expected, by how locks
+    behaved in other programs, the advice and the runs so far. When a further run is not worth its
+    time, or after two thirds of the budget, the best two or three go on until one is left, until no
+    other can be better than the best by more than --margin, or until the budget is used up. With
+    --locks, all of these run in each round. A lock that is shown to be worse than another drops
+    out, and a run is killed once it has taken three times as long as the best lock's. The end is
+    the gain of the best lock with a confidence interval, or that there is none.
 
     The time starts with the first run. Placeholders, --metric, --prepare and the files are those of
     'lockwright compare'. Each run is saved when it ends: repeat the command with --resume if it was
@@ -75,5 +85,15 @@ def command(
     from lockwright.tune.conduct import Tuning, conduct
 
     return conduct(
-        Tuning(options, budget, margin, locks, rwlocks, profile_file, plan_file, dimensions)
+        Tuning(
+            options,
+            budget,
+            margin,
+            locks,
+            rwlocks,
+            profile_file,
+            plan_file,
+            dimensions,
+            prior_files,
+        )
     )

@@ -49,9 +49,9 @@ class Plan:
     locks: the compared locks, or pairs of a lock and a reader-writer lock, followed by the names of
     other_libraries, which are not Lockwright's; energy, counters: whether they are measured too.
     budget: seconds in which locks are tried and dropped, None if every lock makes all runs; margin:
-    the smallest difference that matters then. reserves: locks that join only if one of their family
-    leads. reference: the lock that ratios are relative to; kept: others that take part to the end;
-    dimensions: what is searched besides locks.
+    the smallest difference that matters then. reserves: locks that join only if a search chooses
+    them or their parts lead. reference: the lock that ratios are relative to; kept: others that
+    take part to the end; dimensions: what is searched besides locks.
     """
 
     command: tuple[str, ...]

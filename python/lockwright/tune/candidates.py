@@ -97,15 +97,9 @@ def advised_candidates(
     return (*advised, *others[:most])
 
 
-def other_family_members(locks: Iterable[str], registry: Registry) -> tuple[str, ...]:
-    """Return all other locks of the families of `locks`, which perform alike within some per
-    cent."""
-    chosen = {BASELINE, *(lock for lock, rwlock in map(parts_of, locks) if rwlock == KEEP)}
-    families = {family_of(registry.find(lock)) for lock in chosen}
+def other_locks(locks: Iterable[str], registry: Registry) -> tuple[str, ...]:
+    """Return all other locks that can be used."""
+    chosen = {BASELINE, *locks}
     return tuple(
-        name
-        for name in registry.names
-        if name not in chosen
-        and family_of(registry.find(name)) in families
-        and is_usable(name, registry)
+        name for name in registry.names if name not in chosen and is_usable(name, registry)
     )

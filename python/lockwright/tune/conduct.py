@@ -26,9 +26,11 @@ from lockwright.preload.locks import BASELINE, check_plan_replacements, preload,
 from lockwright.profile import record
 from lockwright.profile.record import Profile
 from lockwright.tune import budget as budgets
-from lockwright.tune import choices, first_run, per_mutex_race, preparation, show
+from lockwright.tune import choices, first_run, per_mutex_race, preparation, priors, show
 from lockwright.tune.preparation import Preparation
+from lockwright.tune.priors import Values
 from lockwright.tune.run import RaceRun, own_locks
+from lockwright.tune.search import Search
 
 MOST_ROUNDS = 100
 """Rounds after which a race ends in any case."""
@@ -39,7 +41,8 @@ class Tuning:
     """What `tune` is asked for. budget: in seconds, None for the default; margin: the smallest
     difference that matters; locks, rwlocks: lists with commas, or "all", None for those of the
     advice; profile_file: of the program; plan_file: for the best plan of a lock for each mutex;
-    dimensions: of settings of the program to try too, a list with commas."""
+    dimensions: of settings of the program to try too, a list with commas; prior_files: tables of
+    how locks behaved in other programs, a list with commas, None for the published one."""
 
     request: Request
     budget: float | None = None
@@ -49,17 +52,20 @@ class Tuning:
     profile_file: Path | None = None
     plan_file: Path | None = None
     dimensions: str | None = None
+    prior_files: str | None = None
 
 
 @dataclass
 class _Course:
     """A tuning that is carried out. seconds: the budget, if it was given; named: the locks that
-    the user named, None for those of the advice; profile: of the first run."""
+    the user named, None for those of the advice; values: of locks in other programs;
+    profile: of the first run."""
 
     wanted: Tuning
     prepared: Prepared
     seconds: float | None
     named: Preparation | None
+    values: list[Values]
     meters: Meters
     began: float
     profile: Profile | None = None
@@ -74,7 +80,9 @@ class _Course:
             stored, plan = self._first_run(store)
         self.prepared.print_notes()
         runs = Runs(store.runs(stored))
-        self.race = RaceRun(self.prepared, store, stored, plan, runs, self.reading)
+        expected = Preparation.from_facts(stored.facts).expected
+        search = Search.among(expected, self.values) if expected else None
+        self.race = RaceRun(self.prepared, store, stored, plan, runs, self.reading, search=search)
 
     @property
     def reading(self) -> Meters | None:
@@ -116,11 +124,14 @@ class _Course:
                 counts = probe(prepared.plan, prepared.registry, runner)
         chosen = self._choose()
         if not counts.get(FIXED_TIME):
-            print_line(f"trying {', '.join((BASELINE, *chosen.locks))}")
+            first = [lock for lock in chosen.locks if lock not in chosen.expected]
+            if chosen.expected:
+                first.append(f"the best of {len(chosen.expected) - 1} locks")
+            print_line(f"trying {', '.join((BASELINE, *first))}")
         race = prepared.with_locks(
             (BASELINE, *chosen.locks, *chosen.reserves),
             budget=self.seconds or budgets.default(chosen.sensitive),
-            reserves=chosen.reserves,
+            reserves=chosen.waiting,
         )
         return race.begin(store, counts, self.meters, chosen.as_facts()), race.plan
 
@@ -129,10 +140,10 @@ class _Course:
         if self.named is not None:
             chosen = self.named
         elif self.profile is not None:
-            chosen = preparation.from_profile(self.profile, self.prepared.registry)
+            chosen = preparation.from_profile(self.profile, self.prepared.registry, self.values)
         else:
-            print_line("no profile could be made, so one lock of each family is tried")
-            chosen = preparation.without_profile(self.prepared.registry)
+            print_line("no profile could be made, so all locks are searched")
+            chosen = preparation.without_profile(self.prepared.registry, self.values)
         if chosen.sentence:
             print_line(chosen.sentence)
         return self._with_settings(chosen)
@@ -242,8 +253,21 @@ def _prepare(wanted: Tuning) -> _Course:
         raise LockwrightError("--with and --per-mutex exclude each other", "leave out one")
     if wanted.plan_file is not None:
         _check_plan(wanted, prepared, named, wanted.plan_file)
+    values = _values(wanted, named)
     meters = Meters(energy=wanted.request.energy, counters=wanted.request.counters)
-    return _Course(wanted, prepared, seconds, named, meters, time.monotonic())
+    return _Course(wanted, prepared, seconds, named, values, meters, time.monotonic())
+
+
+def _values(wanted: Tuning, named: Preparation | None) -> list[Values]:
+    """Return the values of locks in other programs."""
+    if wanted.prior_files is None:
+        return priors.read(priors.PUBLISHED)
+    if named is not None:
+        option = "--locks" if wanted.locks is not None else "--rwlocks"
+        raise LockwrightError(
+            f"{option} and --prior-table exclude each other", "leave out one of them"
+        )
+    return [row for name in wanted.prior_files.split(",") for row in priors.read(Path(name))]
 
 
 def _named(wanted: Tuning, prepared: Prepared) -> Preparation | None:

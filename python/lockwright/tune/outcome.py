@@ -16,13 +16,15 @@ from lockwright.stats.inference import Ratio
 from lockwright.tune import race
 from lockwright.tune.preparation import Preparation
 from lockwright.tune.race import Exit, RaceRuns, Standing
+from lockwright.tune.search import Search
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The outcome at one number of threads. ending: of the race; rows: the best lock first; bound:
     the largest ratio to the reference that any lock may have, None where unknown. reference: the
-    lock that ratios are relative to."""
+    lock that ratios are relative to; aside: the number of locks that a search set aside, run or
+    not."""
 
     threads: int
     standing: Standing
@@ -30,6 +32,7 @@ class Outcome:
     rows: Sequence[Summary]
     bound: float | None = None
     reference: str = BASELINE
+    aside: int = 0
 
     @property
     def best(self) -> Summary | None:
@@ -40,18 +43,22 @@ class Outcome:
         return next(row for row in self.rows if row.contender == lock)
 
 
-def outcome(plan: Plan, runs: Iterable[Run], threads: int, ending: int) -> Outcome:
-    """Return the outcome of the race at that number of threads."""
+def outcome(
+    plan: Plan, runs: Iterable[Run], threads: int, ending: int, search: Search | None = None
+) -> Outcome:
+    """Return the outcome of the race at that number of threads. search: that chose its locks."""
     runs = list(runs)
     race_runs = RaceRuns(plan, threads, runs)
-    standing = race_runs.standing()
+    searched = () if search is None else search.locks
+    finalists = () if search is None else search.view(plan, threads, runs).finalists
+    standing = race_runs.standing(searched, finalists)
     rows = []
     for row in ranking(plan, runs, threads):
         if not race_runs.has_entered(row.contender):
             continue
         dropped_out = standing.dropped.get(row.contender)
         killed = race_runs.killed(row.contender)
-        complete = dropped_out is None or dropped_out.how in (race.WORSE, race.BEHIND, race.NO_GAIN)
+        complete = dropped_out is None or dropped_out.how not in (race.SLOW, race.FAILED)
         rows.append(
             replace(
                 row,
@@ -63,7 +70,8 @@ def outcome(plan: Plan, runs: Iterable[Run], threads: int, ending: int) -> Outco
         )
     ordered = _ranked(standing, ranked(rows, plan.lower_is_better, standing.best))
     bound = _bound(race_runs, standing, plan.reference)
-    return Outcome(threads, standing, ending, ordered, bound, plan.reference)
+    aside = len({*searched} - {*standing.remaining, *finalists, plan.reference})
+    return Outcome(threads, standing, ending, ordered, bound, plan.reference, aside)
 
 
 def _bound(race_runs: RaceRuns, standing: Standing, reference: str) -> float | None:
@@ -101,7 +109,9 @@ def _ranked(standing: Standing, rows: Sequence[Summary]) -> list[Summary]:
     """Return the remaining locks in their order, then the others. Those that were set aside have no
     mark, since their medians are of fewer rounds."""
     ranks = {lock: number for number, lock in enumerate(standing.remaining)}
-    aside = {lock for lock, out in standing.dropped.items() if out.how == race.BEHIND}
+    aside = {
+        lock for lock, out in standing.dropped.items() if out.how in (race.BEHIND, race.SEARCHED)
+    }
     ordered = sorted(rows, key=lambda row: ranks.get(row.contender, len(ranks)))
     return [replace(row, mark="") if row.contender in aside else row for row in ordered]
 
@@ -117,6 +127,8 @@ def _fate(plan: Plan, killed: Sequence[float], out: Exit | None) -> str:
             f"dropped after {out.after} rounds: shown to be no better than {plan.reference} by more"
             f" than {numbers.percent(plan.margin)}"
         )
+    if out is not None and out.how == race.SEARCHED:
+        return f"set aside by the search after {out.after} run{'' if out.after == 1 else 's'}"
     if out is not None and out.how == race.BEHIND:
         return "set aside for want of time: behind, though not shown to be worse"
     if out is not None and out.how == race.FAILED:
@@ -142,7 +154,7 @@ def interim_sentence(plan: Plan, result: Outcome) -> str:
             return f"{best.contender} leads, and {result.reference} finished no run"
         return f"{best.contender} leads: {verdict.measure(plan, best)}"
     if result.bound is not None:
-        rivals = sum(row.contender != result.reference for row in result.rows)
+        rivals = len(_proven(result))
         most = numbers.percent(result.bound - 1)
         return f"of {rivals} locks none is better than {result.reference} by more than {most}"
     return _few_runs_text(plan, result)
@@ -223,24 +235,38 @@ def _sentence(plan: Plan, result: Outcome, preparation: Preparation) -> str:
         else:
             text = f"{best.contender} is best{where}: {verdict.measure(plan, best)}"
         return text + _rivals(plan, result)
-    rivals = [row.contender for row in result.rows if row.contender != result.reference]
+    rivals = _proven(result)
     none = f"of {len(rivals)} locks none is" if len(rivals) > 1 else f"{' '.join(rivals)} is not"
     bound = result.bound
     by = "" if bound is None or bound < 1.0005 else f" by more than {_excess(result, bound)}"
     worse = verdict.worse(plan, result.rows)
     if no_gain(plan, result):
-        return f"no gain{where}: {none} better than {result.reference}{by}{worse}"
+        return f"no gain{where}: {none} better than {result.reference}{by}{worse}{_aside(result)}"
     if not preparation.sensitive and (few_runs := _few_runs_text(plan, result)):
         return few_runs + where
     text = f"no lock is shown to be better than {result.reference}{where}"
     if by:
         text += f", and {none} better{by}"
-    text += worse
+    text += worse + _aside(result)
     if _is_promising(plan, result, preparation):
         text += f"; the most promising is {best.contender}: {verdict.measure(plan, best)}"
     if result.ending in (race.TIME_UP, race.ROUNDS_UP):
         text += f"; {plan.precision_advice} can tell"
     return text
+
+
+def _proven(result: Outcome) -> list[str]:
+    """Return the locks other than the reference that a bound is about."""
+    aside = {k for k, out in result.standing.dropped.items() if out.how == race.SEARCHED}
+    names = [row.contender for row in result.rows]
+    return [lock for lock in names if lock != result.reference and lock not in aside]
+
+
+def _aside(result: Outcome) -> str:
+    """Return the part of the sentence on the locks that a search set aside."""
+    if not result.aside:
+        return ""
+    return f"; the search set the other {result.aside} aside, by what it expects of them"
 
 
 def _excess(result: Outcome, bound: float) -> str:

@@ -1,13 +1,16 @@
 """The preparation of a race: the advice on the program, and the locks that take part."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from lockwright.preload.locks import Registry
+from lockwright.preload.locks import BASELINE, Registry
+from lockwright.preload.rwlocks import KEEP, parts_of
 from lockwright.profile.record import Profile
 from lockwright.tune import candidates
 from lockwright.tune.candidates import Candidate
+from lockwright.tune.priors import Values
+from lockwright.tune.search import expected_values
 
 FACTS = "tune"
 """Key of the preparation among a comparison's facts."""
@@ -17,13 +20,21 @@ FACTS = "tune"
 class Preparation:
     """The locks of a race and the advice on them. sentence: of the advice, or empty without a
     profile. sensitive: whether another lock can change much, by the profile. changes: to the
-    program, as an alternative. reserves: locks that join if one of their family leads."""
+    program, as an alternative. reserves: locks that join if the search chooses them or their parts
+    lead. expected: the values that the search expects of its locks; empty if all take part."""
 
     candidates: tuple[Candidate, ...]
     sentence: str = ""
     sensitive: bool = True
     changes: tuple[str, ...] = ()
     reserves: tuple[str, ...] = ()
+    expected: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The locks that do not take part from the beginning."""
+        searched = [lock for lock in self.locks if lock in self.expected]
+        return (*searched, *self.reserves)
 
     @property
     def locks(self) -> tuple[str, ...]:
@@ -41,10 +52,11 @@ class Preparation:
         return cls(**values)
 
 
-def from_profile(profile: Profile, known: Registry) -> Preparation:
-    """Return the locks of the advice on a profile, and one of each other family; for a program that
-    is not lock-sensitive, a few locks of different families."""
+def from_profile(profile: Profile, known: Registry, values: Sequence[Values]) -> Preparation:
+    """Return the search of all locks, those of the advice on a profile first; for a program that
+    is not lock-sensitive, a few locks of different families. values: of locks in other programs."""
     from lockwright.advise import advise
+    from lockwright.advise.profile_figures import ProfileFigures
 
     advice = advise(profile, registry=known)
     shortlist = [(candidate.lock, candidate.reason) for candidate in advice.shortlist]
@@ -57,7 +69,9 @@ def from_profile(profile: Profile, known: Registry) -> Preparation:
     chosen = (*of_mutexes, *of_rwlocks) if profile.mutexes else of_rwlocks or of_mutexes
     changes = tuple(change.text for change in advice.changes)
     preparation = Preparation(chosen, advice.sentence, sensitive, changes)
-    return _with_reserves(preparation, known) if sensitive else preparation
+    if shortlist and profile.mutexes:
+        return _searched(preparation, known, values, ProfileFigures(profile).crowded)
+    return replace(preparation, reserves=candidates.pairs(preparation.locks))
 
 
 def named(locks: tuple[str, ...], rwlocks: tuple[str, ...]) -> Preparation:
@@ -77,20 +91,31 @@ def with_settings(preparation: Preparation, values: Mapping[str, Sequence[str]])
     """Return the preparation with settings of the program to try, and the combinations of locks and
     settings as reserves. values: by dimension."""
     settings = candidates.setting_candidates(values)
-    names = [*preparation.locks, *(each.lock for each in settings)]
+    names = [*preparation.expected, *preparation.locks, *(each.lock for each in settings)]
     return replace(
         preparation,
         candidates=(*preparation.candidates, *settings),
-        reserves=(*preparation.reserves, *candidates.combinations(names)),
+        reserves=(*preparation.reserves, *candidates.combinations(tuple(dict.fromkeys(names)))),
     )
 
 
-def without_profile(known: Registry) -> Preparation:
-    """Return one lock of each family, for a program without a profile."""
-    return _with_reserves(Preparation(candidates.advised_candidates((), known)), known)
+def without_profile(known: Registry, values: Sequence[Values]) -> Preparation:
+    """Return the search of all locks, for a program without a profile. values: of locks in other
+    programs."""
+    return _searched(Preparation(candidates.advised_candidates((), known)), known, values, False)
 
 
-def _with_reserves(preparation: Preparation, known: Registry) -> Preparation:
-    names = preparation.locks
-    family = candidates.other_family_members(names, known)
-    return replace(preparation, reserves=(*candidates.pairs(names), *family))
+def _searched(
+    preparation: Preparation, known: Registry, values: Sequence[Values], crowded: bool
+) -> Preparation:
+    """Return the preparation with a search of all locks. crowded: whether threads lack
+    processors."""
+    own = [lock for lock in preparation.locks if parts_of(lock)[1] == KEEP]
+    others = candidates.other_locks(own, known)
+    advised = [each.lock for each in preparation.candidates if each.why == candidates.ADVISED]
+    fragile = [lock.name for lock in known if crowded and not lock.survives_oversubscription]
+    return replace(
+        preparation,
+        reserves=(*others, *candidates.pairs((*preparation.locks, *others))),
+        expected=expected_values(values, (BASELINE, *own, *others), advised, fragile),
+    )

@@ -10,7 +10,7 @@ other lock, is wrong, so the chance of error is divided among these.
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,8 +35,10 @@ more than the margin, or none can gain; the budget is used up; the rounds are us
 left."""
 
 WORSE, SLOW, FAILED, BEHIND, NO_GAIN = "worse", "slow", "failed", "behind", "no gain"
+SEARCHED = "searched"
 """Reasons why a lock drops out: it is shown to be worse than another; its runs do not end in time;
-a run fails; it is set aside; or it is shown to beat the reference by no more than the margin."""
+a run fails; it is set aside; it is shown to beat the reference by no more than the margin; or the
+search for finalists set it aside."""
 
 CUTS = (1 / 3, 2 / 3)
 """Shares of the budget after which the worse half of the remaining locks is set aside, so that the
@@ -96,9 +98,11 @@ class RaceRuns:
         }
         self._waiting = {lock for lock in plan.reserves if not self._runs[lock]}
         self._reserves = frozenset(plan.reserves)
-        share = _RESERVES_SHARE if plan.reserves else 0.0
-        self._error = ERROR * (1 - share) / max(1, len(plan.locks) - len(plan.reserves) - 1)
-        self._error_of_reserves = ERROR * share / max(1, len(plan.reserves))
+        first = len(plan.locks) - len(plan.reserves) - 1
+        waiting = max(1, len(plan.reserves))
+        share = _RESERVES_SHARE if plan.reserves and first else 0.0
+        self._error = ERROR * (1 - share) / (first or waiting)
+        self._error_of_reserves = ERROR * share / waiting if first else self._error
         self._kept = frozenset((plan.reference, *plan.kept))
         others = [lock for lock in plan.locks if lock != plan.reference]
         self._shared_deviation = shared_deviation(
@@ -126,6 +130,13 @@ class RaceRuns:
         first, second = self._logs[lock], self._logs[other]
         return [first[number] - second[number] for number in sorted(first.keys() & second.keys())]
 
+    def relative(self, lock: str, reference: str) -> list[float]:
+        """Return the logarithms of a lock's rounds relative to the reference in the same round, or
+        to its mean where it has no value."""
+        level = self._logs[reference]
+        mean = statistics.fmean(level.values()) if level else 0.0
+        return [value - level.get(number, mean) for number, value in self._logs[lock].items()]
+
     def exit(self, lock: str) -> Exit | None:
         """Return the exit of a lock by its own runs; None if it remains."""
         runs = self._runs[lock]
@@ -142,8 +153,9 @@ class RaceRuns:
             return Exit(SLOW, unfinished[-1].round)
         return None
 
-    def standing(self) -> Standing:
-        """Return the remaining and the dropped locks."""
+    def standing(self, searched: Collection[str] = (), finalists: Collection[str] = ()) -> Standing:
+        """Return the remaining and the dropped locks. searched: locks of which only the finalists
+        remain; without any, the worse half is set aside from time to time."""
         entered = [lock for lock in self._plan.locks if lock not in self._waiting]
         dropped = {lock: out for lock in entered if (out := self.exit(lock)) is not None}
         running = [lock for lock in entered if lock not in dropped]
@@ -153,7 +165,11 @@ class RaceRuns:
             elif self._cannot_gain(lock):
                 dropped[lock] = Exit(NO_GAIN, self.rounds_of(lock))
         remaining = self._ranked([lock for lock in running if lock not in dropped])
-        for number in self.cuts():
+        for lock in [lock for lock in remaining if lock in searched and lock not in self._kept]:
+            if lock not in finalists:
+                dropped[lock] = Exit(SEARCHED, self.rounds_of(lock))
+                remaining.remove(lock)
+        for number in () if searched else self.cuts():
             ranked = self._ranked(remaining, number)
             rivals = [lock for lock in ranked if lock not in self._kept]
             for lock in rivals[max(2, math.ceil(len(rivals) / 2)) :]:
@@ -165,6 +181,10 @@ class RaceRuns:
     def has_entered(self, lock: str) -> bool:
         """Return whether the lock takes part: it is not a reserve, or it is one that has run."""
         return lock not in self._waiting
+
+    def spent(self) -> float:
+        """Return the seconds of all runs."""
+        return sum(run.wall for runs in self._runs.values() for run in runs)
 
     def cuts(self) -> list[int]:
         """Return the rounds at whose end a cut is due."""

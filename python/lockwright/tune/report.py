@@ -14,6 +14,7 @@ from lockwright.machine.meters import Meters
 from lockwright.tune import race
 from lockwright.tune.outcome import Outcome, decide, gained, no_gain, outcome
 from lockwright.tune.preparation import FACTS, Preparation
+from lockwright.tune.search import Search
 
 ENDINGS = {
     race.ONE_LEFT: "one lock is left",
@@ -31,11 +32,14 @@ def make_report(
     runs: Runs,
     endings: Mapping[int, int],
     meters: Meters | None = None,
+    search: Search | None = None,
 ) -> Report:
     """Return the report. endings: of the races, by the number of threads; a race without one was
-    stopped."""
+    stopped. search: that chose the locks."""
     begun = [count for count in plan.threads if any(r.cell == cell_name(count) for r in runs)]
-    outcomes = [outcome(plan, runs, count, endings.get(count, race.TIME_UP)) for count in begun]
+    outcomes = [
+        outcome(plan, runs, count, endings.get(count, race.TIME_UP), search) for count in begun
+    ]
     preparation = Preparation.from_facts(stored.facts)
     is_fixed = has_fixed_time(stored.facts)
     made = report_on(

@@ -10,12 +10,12 @@ from lockwright.compare.runner import VALUE
 from lockwright.experiment import Runs
 from lockwright.experiment.model import Slot
 from lockwright.experiment.rules import Rounds, shuffled
-from lockwright.preload.families import family_of
-from lockwright.preload.locks import BASELINE, Registry
+from lockwright.preload.locks import BASELINE
 from lockwright.preload.rwlocks import KEEP, parts_of
 from lockwright.run.settings import Settings
 from lockwright.tune.outcome import interim_sentence, outcome
 from lockwright.tune.race import ROUNDS_UP, TIME_UP, RaceRuns, Standing
+from lockwright.tune.search import Search, View
 
 _FIRST_REPORT = 10.0
 """Seconds after which the state is first reported; then each time they have doubled."""
@@ -28,14 +28,14 @@ class Race(Rounds):
     def __init__(
         self,
         plan: Plan,
-        registry: Registry,
         seconds: float,
         clock: Callable[[], float] = time.monotonic,
+        search: Search | None = None,
     ) -> None:
-        """Begin. seconds: for all runs."""
+        """Begin. seconds: for all runs; search: that chooses the locks, None if all take part."""
         super().__init__(VALUE, plan.runs)
         self._plan = plan
-        self._registry = registry
+        self._search = search
         self._clock = clock
         self._end = clock() + seconds
         self._threads = {cell_name(threads): threads for threads in plan.threads}
@@ -59,19 +59,29 @@ class Race(Rounds):
         if self.endings[threads] == TIME_UP:
             return ()
         race_runs = RaceRuns(self._plan, threads, runs, number - 1)
-        standing = race_runs.standing()
-        ended = race_runs.ended(standing)
-        joining = self._joining(race_runs, standing, ended)
+        view = self._view(threads, runs, number - 1)
+        searched = () if self._search is None else self._search.locks
+        standing = race_runs.standing(searched, view.finalists)
+        ended = None if view.picks else race_runs.ended(standing)
+        joining = () if view.picks else self._joining(race_runs, standing, ended)
         if ended is not None and not joining:
             self.endings[threads] = ended
             return ()
         if joining:
-            print_line(f"related to the leader, also trying {', '.join(joining)}")
+            print_line(f"with what leads, also trying {', '.join(joining)}")
         if number > 1 and self._clock() >= self._next_report:
             self._report_state(threads, runs)
             self._next_report = 2 * self._clock() - self._began
-        self._left = len(standing.remaining)
-        return self._order(cell, number, (*standing.remaining, *joining))
+        remaining = standing.remaining
+        if view.picks:
+            remaining = (*(lock for lock in remaining if lock not in searched), *view.picks)
+        self._left = len(remaining)
+        return self._order(cell, number, (*remaining, *joining))
+
+    def _view(self, threads: int, runs: Runs, rounds: int) -> View:
+        if self._search is None:
+            return View((), ())
+        return self._search.view(self._plan, threads, runs, rounds)
 
     def _begin(self, cell: str) -> None:
         """Give a race its share of the time when it begins."""
@@ -111,10 +121,11 @@ class Race(Rounds):
     def _joining(
         self, race_runs: RaceRuns, standing: Standing, ended: int | None
     ) -> tuple[str, ...]:
-        """Return the reserves that join: the best lock's family, and the best lock together with
-        the best reader-writer lock, if the leader is better than the baseline, once the race of the
-        others is decided or a first cut was made."""
-        reserves = self._plan.reserves
+        """Return the reserves that join: the best lock together with the best reader-writer lock or
+        setting, if the leader is better than the baseline, once the race of the others is decided,
+        a first cut was made or the search has ended."""
+        searched = () if self._search is None else self._search.locks
+        reserves = [lock for lock in self._plan.reserves if lock not in searched]
         best = next((lock for lock in standing.remaining if lock != BASELINE), None)
         if best is None or not reserves or any(map(race_runs.has_entered, reserves)):
             return ()
@@ -122,7 +133,8 @@ class Race(Rounds):
             return ()
         lead = race_runs.lead(best, BASELINE)
         decided = ended is not None and (BASELINE in standing.dropped or lead.low > 0)
-        if not (decided or (ended is None and race_runs.cuts() and lead.mean > 0)):
+        is_late = self._search is not None or race_runs.cuts()
+        if not (decided or (ended is None and is_late and lead.mean > 0)):
             return ()
         return (*self._related(standing.remaining), *self._combined(race_runs))
 
@@ -134,22 +146,15 @@ class Race(Rounds):
             if self._plan.other_library(name) is None and not number_of_settings(name)
         ]
         parts = [parts_of(name) for name in own]
-        leader = next((lock for lock, kept in parts if (lock, kept) != (BASELINE, KEEP)), BASELINE)
-        family = None if leader == BASELINE else family_of(self._registry.find(leader))
         rwlock = next((rwlock for _, rwlock in parts if rwlock != KEEP), KEEP)
         best_lock = next((lock for lock, _ in parts if lock != BASELINE), BASELINE)
-        related = []
-        for name in self._plan.reserves:
-            if number_of_settings(name):
-                continue
-            its_lock, its_rwlock = parts_of(name)
-            if its_rwlock != KEEP:
-                joins = (its_lock, its_rwlock) == (best_lock, rwlock)
-            else:
-                joins = family_of(self._registry.find(its_lock)) == family
-            if joins:
-                related.append(name)
-        return tuple(related)
+        return tuple(
+            name
+            for name in self._plan.reserves
+            if not number_of_settings(name)
+            and rwlock != KEEP
+            and parts_of(name) == (best_lock, rwlock)
+        )
 
     def _combined(self, race_runs: RaceRuns) -> list[str]:
         """Return the reserves with settings that join: the best lock with the best setting, also if
@@ -174,7 +179,7 @@ class Race(Rounds):
     def _report_state(self, threads: int, runs: Runs) -> None:
         """Print the result so far, since most programs are not lock-sensitive, and the user can
         then stop early."""
-        interim = outcome(self._plan, runs, threads, TIME_UP)
+        interim = outcome(self._plan, runs, threads, TIME_UP, self._search)
         if sentence := interim_sentence(self._plan, interim):
             print_line(f"so far{at_threads(threads)}: {sentence}")
 

@@ -15,11 +15,13 @@ from lockwright.experiment.store import Store, Stored
 from lockwright.machine.meters import Meters
 from lockwright.tune import report
 from lockwright.tune.rule import Race
+from lockwright.tune.search import Search
 
 
 @dataclass
 class RaceRun:
-    """A race that is carried out. variables: of single contenders, by name."""
+    """A race that is carried out. variables: of single contenders, by name; search:
+    that chooses the locks, None if all take part."""
 
     prepared: Prepared
     store: Store
@@ -29,11 +31,12 @@ class RaceRun:
     meters: Meters | None = None
     variables: dict[str, dict[str, str]] = field(default_factory=dict)
     rule: Race | None = None
+    search: Search | None = None
 
     def carry_out(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         """Make runs for at most these seconds."""
         known = self.prepared.registry
-        rule = self.rule = Race(self.plan, known, seconds, clock)
+        rule = self.rule = Race(self.plan, seconds, clock, self.search)
         libraries = {lock: self.plan.path_of(lock, known) for lock in self.plan.locks}
         settings = self.prepared.with_locks(own_locks(self.plan)).settings
         settings |= self.variables
@@ -50,7 +53,9 @@ class RaceRun:
     def report(self, title: str) -> Report:
         """Return the report on the runs so far."""
         endings = {} if self.rule is None else self.rule.endings
-        return report.make_report(self.stored, self.plan, title, self.runs, endings, self.meters)
+        return report.make_report(
+            self.stored, self.plan, title, self.runs, endings, self.meters, self.search
+        )
 
 
 def own_locks(plan: Plan) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from rich.console import Console
 from lockwright.base.terminal import print_terms, print_wrapped
 from lockwright.compare.arms import number_of_settings
 from lockwright.experiment.report import Report
+from lockwright.preload.rwlocks import KEEP, parts_of
 from lockwright.tune.preparation import Preparation
 
 
@@ -18,8 +19,12 @@ def preface(console: Console, report: Report) -> None:
         print_wrapped(console, "its profile: ", preparation.sentence, "")
         console.print()
     print_wrapped(console, "", "locks that were tried", "bold")
-    tried = [(lock.lock, lock.reason) for lock in preparation.candidates]
     ran = {run.contender for run in report.runs}
+    tried = [
+        (each.lock, each.reason)
+        for each in preparation.candidates
+        if each.lock in ran or each.lock not in preparation.expected
+    ]
     joined = [lock for lock in preparation.reserves if lock in ran]
     tried += [(lock, _why_joined(lock)) for lock in joined]
     print_terms(console, tried)
@@ -29,7 +34,9 @@ def preface(console: Console, report: Report) -> None:
 def _why_joined(name: str) -> str:
     if number_of_settings(name):
         return "the lock and the settings that led, together"
-    return "one of the family of the lock that led"
+    if parts_of(name)[1] != KEEP:
+        return "the lock and the reader-writer lock that led, together"
+    return "the search chose it"
 
 
 def alternatives(console: Console, report: Report) -> None:

@@ -89,7 +89,8 @@ def _help() -> str:
     type=grammar.FILE,
     metavar="FILE",
     callback=grammar.writable,
-    help="Write what is learnt from the files of --prior as a table for 'lockwright tune --prior'.",
+    help="Write what is learnt from the files of --prior as a table for"
+    " 'lockwright tune --prior-table'.",
 )
 @experiment_options
 def command(
