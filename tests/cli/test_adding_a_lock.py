@@ -165,7 +165,7 @@ def with_rwlock(tree: Path, libraries: Path) -> Path:
         ("check include/lockwright/rwlock/my_rw.hpp --scenario together", "Nothing fails"),
         ("torture my-rw --budget 1.2s", "Clean."),
         (
-            "bench rwlock --mutex my-lock --rwlocks my-rw --read-percent 90 --threads-per-core 1"
+            "bench rwlock --lock my-lock --rwlocks my-rw --set read-percent=90 --threads-per-core 1"
             " --runs 1 --seconds 0.02",
             "my-rw",
         ),

@@ -86,7 +86,7 @@ def test_the_command_runs(system: Path, tmp_path: Path) -> None:
     for line in (
         "list",
         "run --stats --lock mcs-stp -- true",
-        "bench park --runs 1 --trips 10",
+        "bench park --runs 1 --set trips=10",
         "profile -o profile.json -- true",
     ):
         words: list[str | Path] = [sys.executable, system / "usr/bin/lockwright", *line.split()]

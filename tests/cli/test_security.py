@@ -103,7 +103,7 @@ def test_results_have_the_permissions_of_the_umask(
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
 def test_the_metrics_port_accepts_reads_only(command: list[str], method: str) -> None:
-    with served(command, "--all") as (_, url):
+    with served(command) as (_, url):
         request = urllib.request.Request(url, data=b"x", method=method)
         with pytest.raises(urllib.error.HTTPError, match="501"):
             urllib.request.urlopen(request, timeout=30)
@@ -112,5 +112,5 @@ def test_the_metrics_port_accepts_reads_only(command: list[str], method: str) ->
 
 
 def test_the_metrics_port_shows_no_version_of_python(command: list[str]) -> None:
-    with served(command, "--all") as (_, url), urllib.request.urlopen(url, timeout=30) as answer:
+    with served(command) as (_, url), urllib.request.urlopen(url, timeout=30) as answer:
         assert answer.headers["Server"] == "lockwright"

@@ -32,7 +32,7 @@ def document(cli: Cli, tmp_path: Path) -> Any:
 
 def test_locks_that_do_not_end_are_dropped(document: Any) -> None:
     """They are dropped after two rounds; the plan still runs beside the others."""
-    words = ["--runs", "3", "--timeout", "0.001", "--set", "work=1"]
+    words = ["--runs", "3", "--timeout", "0.001", "--work", "1"]
     found = document("plan", "--locks", "ttas", *words)
     assert [run["lock"] for run in found["runs"]].count("ttas") == 2
 

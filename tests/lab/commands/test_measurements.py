@@ -30,7 +30,7 @@ QUICK = {
     "park": "--runs 1 --set trips=500",
     "interposition": "--locks pthread,ttas --settings empty --runs 5 --seconds 0.01 --warm-up 0",
     "mixed": "--locks pthread,ttas --settings empty,short-short --runs 2 --seconds 0.05",
-    "plan": "--locks pthread,ttas,mcs-stp,hmcs --runs 2 --set work=1 --set mutexes=1000 "
+    "plan": "--locks pthread,ttas,mcs-stp,hmcs --runs 2 --work 1 --set mutexes=1000 "
     "--set threads-per-processor=1 --set times=2000 --set crowd=pthread --set exchange=ttas",
     "profile-cost": "--runs 1 --seconds 0.02",
 }
