@@ -84,16 +84,5 @@ def command(
     """
     from lockwright.tune.conduct import Tuning, conduct
 
-    return conduct(
-        Tuning(
-            options,
-            budget,
-            margin,
-            locks,
-            rwlocks,
-            profile_file,
-            plan_file,
-            dimensions,
-            prior_files,
-        )
-    )
+    chosen = (locks, rwlocks, profile_file, plan_file, dimensions, prior_files)
+    return conduct(Tuning(options, budget, margin, *chosen))
