@@ -84,8 +84,16 @@ def study(folder: Path) -> Path:
                 lines += (f"{program},{lock},{threads},{100 * factor * x}" for x in (0.99, 1, 1.01))
     data = folder / "study.csv"
     data.write_text("\n".join(lines) + "\n")
-    words = ["study", "report", str(data), "-o", str(folder / "study"), "--figures", "none"]
-    assert cli.main([*words, "--metric", "throughput"]) == 0
+    words = [
+        "study",
+        "report",
+        str(data),
+        "--output-dir",
+        str(folder / "study"),
+        "--figures",
+        "none",
+    ]
+    assert cli.main([*words, "--columns", "throughput"]) == 0
     return folder / "study" / "report.html"
 
 
