@@ -61,7 +61,10 @@ class Advised:
 def advised(command: str, profile: Path) -> Advised:
     """Return the advice on a profile."""
     done = subprocess.run(
-        [command, "advise", str(profile), "--json", "-"], check=True, capture_output=True, timeout=120
+        [command, "advise", str(profile), "--json", "-"],
+        check=True,
+        capture_output=True,
+        timeout=120,
     )
     advice = json.loads(done.stdout)
     predicted = advice["predicted"] or {"gains": []}
