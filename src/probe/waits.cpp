@@ -106,8 +106,10 @@ profile_buffer* buffer_for_wait(thread_slot*& thread) {
 
 std::uint32_t kind_of(const profile_buffer& target, std::uint64_t object) {
   const std::uint64_t key = target.objects[object - 1].key.load(std::memory_order_relaxed);
-  return key != 0 ? static_cast<std::uint32_t>(key >> 56)
-                  : static_cast<std::uint32_t>(object - own_objects);
+  const std::uint64_t kind = key != 0 ? key >> 56 : object - own_objects;
+  // The program may have overwritten the records.
+  return kind >= 1 && kind <= wait_object::kinds ? static_cast<std::uint32_t>(kind)
+                                                 : wait_object::futex;
 }
 
 object_wait::object_wait(std::uint32_t kind, const void* object, std::uint64_t caller)
