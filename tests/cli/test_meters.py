@@ -169,8 +169,8 @@ def test_bench_shows_energy_by_operation(
 ) -> None:
     """Two readings make a run's energy 3 J, over a wrap-around too."""
     file = tmp_path / "o.json"
-    words = ["bench", "uncontended", "--locks", "ttas", "--runs", "2", "--batch", "1000"]
-    assert main([*words, "--batches", "3", "--energy", "--json", str(file)]) == 0
+    words = ["bench", "uncontended", "--locks", "ttas", "--runs", "2", "--set", "batch=1000"]
+    assert main([*words, "--set", "batches=3", "--energy", "--json", str(file)]) == 0
     document = json.loads(file.read_text())
     assert document["provenance"]["meters"]["idle"]["watts"]["package"] > 0
     assert_findings(document["provenance"]["findings"])
@@ -207,7 +207,8 @@ def test_bench_reports_the_energy_of_the_measurement(energy_machine: Path, tmp_p
         for line in run["lines"]
         if line["kind"] == "measured"
     )
-    assert expected[0] <= row["ops per J"] <= expected[-1]
+    # The meters' window is a little longer than that of the workload.
+    assert 0.999 * expected[0] <= row["ops per J"] <= 1.001 * expected[-1]
 
 
 def test_compare_shows_energy_by_figure(
@@ -257,7 +258,7 @@ def test_a_machine_without_energy_counters_is_reported(
 ) -> None:
     """There is no estimate, and the idle machine is not measured."""
     monkeypatch.setattr(meters, "TREE", machine.make(tmp_path / "none", {}))
-    words = ["bench", "uncontended", "--locks", "libc", "--runs", "1", "--batch", "1000"]
+    words = ["bench", "uncontended", "--locks", "libc", "--runs", "1", "--set", "batch=1000"]
     assert main([*words, "--energy"]) == 0
     output = capsys.readouterr().out
     assert "Not measurable here: energy (there is no /sys/class/powercap" in output

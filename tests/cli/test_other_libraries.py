@@ -13,7 +13,7 @@ from support.processes import shell_script
 
 from .conftest import PROGRAMS, Cli, Program, Result
 
-TTAS_ONCE = ["--locks", "ttas", "--runs", "1", "--batch", "1000"]
+TTAS_ONCE = ["--locks", "ttas", "--runs", "1", "--set", "batch=1000"]
 
 
 @pytest.fixture(scope="module")

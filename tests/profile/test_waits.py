@@ -76,7 +76,7 @@ def test_waits_that_an_exception_or_a_cancellation_ends(
     waits, waited = true[name]
     assert (found.waits, found.given_up, found.wakers) == (waits, 0, ())
     assert found.waited == pytest.approx(waited, rel=0.05)
-    assert times_of(profile, role).waiting[found.kind] == pytest.approx(waited / 1e9, rel=0.05)
+    check_waiting(times_of(profile, role), found.kind, waited)
 
 
 def test_ends_of_threads(both: tuple[dict[str, Any], Profile]) -> None:
@@ -90,6 +90,13 @@ def test_ends_of_threads(both: tuple[dict[str, Any], Profile]) -> None:
 def test_what_does_not_wait_is_no_wait(both: tuple[dict[str, Any], Profile]) -> None:
     _, profile = both
     assert "plenty" not in {each.name for each in profile.waits}
+
+
+def check_waiting(times: Times, kind: WaitKind, ns: float) -> None:
+    """Check a role's time by the program's own. What the thread was runnable at the ends of its
+    waits, beside other programs, is no waiting in the account."""
+    least, most = 0.95 * ns / 1e9 - times.runnable, 1.05 * ns / 1e9
+    assert least <= times.waiting[kind] <= most, kind
 
 
 def times_of(profile: Profile, name: str) -> Times:
@@ -109,7 +116,7 @@ def test_the_account_of_a_thread_that_waits(both: tuple[dict[str, Any], Profile]
         "once": true["once"][1],
     }
     for kind, ns in expected.items():
-        assert times.waiting[kind] == pytest.approx(ns / 1e9, rel=0.05), kind
+        check_waiting(times, kind, ns)
     assert sum(s for kind, s in times.waiting.items() if kind not in expected) < 0.01 * times.lived
     # Between its waits it only sleeps a little.
     assert times.running < 0.1 * times.lived

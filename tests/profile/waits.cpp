@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 
 constexpr int rounds = 30;
 constexpr int few_rounds = 12;
@@ -172,7 +173,7 @@ void throw_first() {
   if (++calls == 1) {
     is_initialising = true;
     sleep_ms(40);
-    throw 1;
+    throw std::runtime_error("first");
   }
   of_retried.waited += now();
   sleep_ms(40);
@@ -195,7 +196,7 @@ void leave_initialisation() {
   pthread_create(&thread, nullptr, retry_initialisation, nullptr);
   try {
     pthread_once(&retried, throw_first);
-  } catch (int) {
+  } catch (const std::runtime_error&) {
   }
   pthread_join(thread, nullptr);
 }

@@ -5,11 +5,12 @@ import signal
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lockwright.preload import loads
 from lockwright.profile import all_threads, working_set
 from lockwright.profile import buffer as buffers
-from lockwright.profile.buffer import Buffer
+from lockwright.profile.buffer import Buffer, Rows
 from lockwright.profile.distributions import weight_below
 from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.open_intervals import deadlock_cycle
@@ -112,7 +113,7 @@ def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: flo
         threads_mean=samples.threads / samples.count
         if samples.count
         else float(min(len(threads), 2)),
-        threads_seen=int(buffer["threads_used"]),
+        threads_seen=int(buffer["threads_used"]) - int((~_took_any(threads)).sum()),
         lock_calls=float(calls),
         rwlock_calls=int(threads["rwlock_calls"].sum()),
         spin_calls=int(threads["spin_calls"].sum()),
@@ -133,6 +134,15 @@ def _process(buffer: Buffer, run: ProfiledRun, duration: float, nanoseconds: flo
         realtime=samples.realtime if samples.count else None,
         creation=_creation(buffer, run, duration / nanoseconds),
     )
+
+
+def _took_any(threads: Rows) -> NDArray[np.bool_]:
+    """Return, for each thread, whether it took any lock, rather than only waiting for others."""
+    names = ("samples", "contended", "failed_trylocks", "created", "unprofiled", "rwlock_calls")
+    counts = [threads[name] for name in (*names, "spin_calls")]
+    counts += [threads[name]["samples"] for name in ("reads", "writes")]
+    took: NDArray[np.bool_] = np.any(np.array(counts) != 0, axis=0)
+    return took
 
 
 def _processors(samples: Counter[int]) -> int:
