@@ -15,6 +15,7 @@ from support.html import Page
 pytestmark = locate.native
 
 
+@pytest.mark.alone("other load keeps holders from running as long as a gate is closed")
 @pytest.mark.parametrize(
     ("case", "name", "reason"),
     [
@@ -30,7 +31,7 @@ pytestmark = locate.native
     ],
 )
 def test_why_threads_wait(case: str, name: str, reason: str | None, tmp_path: Path) -> None:
-    """In up to three runs: other load keeps holders from running as long as a gate is closed."""
+    """In up to three runs: other programs may disturb one."""
     for attempts_left in (2, 1, 0):
         try:
             examine(case, name, reason, tmp_path)
