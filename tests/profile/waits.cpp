@@ -194,11 +194,16 @@ void leave_initialisation() {
   is_initialising = false;
   pthread_t thread{};
   pthread_create(&thread, nullptr, retry_initialisation, nullptr);
+  bool is_left = false;
   try {
     pthread_once(&retried, throw_first);
   } catch (const std::runtime_error&) {
+    is_left = true;
   }
   pthread_join(thread, nullptr);
+  if (!is_left) {
+    std::abort();
+  }
 }
 
 void* wait_until_cancelled(void* /*unused*/) {
