@@ -102,7 +102,7 @@ def _profile(cell: Conditions, path: Path, places: Folders) -> None:
 
 
 def _ask(profile: Path) -> list[str]:
-    words = [*invocation.command_words(), "advise", str(profile), "--json"]
+    words = [*invocation.command_words(), "advise", str(profile), "--json", "-"]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_ADVISING, check=False)
     except subprocess.TimeoutExpired:
