@@ -68,8 +68,10 @@ def test_fault_is_found(fault: dict[str, Any], copy: Path) -> None:
 
 
 def test_every_fault_can_be_planted() -> None:
-    """Its text is there once; all parts have faults."""
+    """Its text is there once, and the files of its tests are; all parts have faults."""
     for fault in FAULTS:
+        for word in fault["tests"]:
+            assert not word.startswith("tests/") or (locate.ROOT / word.split("::")[0]).is_file()
         text = (locate.ROOT / fault["file"]).read_text()
         assert text.count(fault["old"]) == 1, fault["name"]
         assert fault["new"] != fault["old"]
