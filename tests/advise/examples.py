@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.preload.locks import Registry
+from lockwright.profile.frames import Frame
 from lockwright.profile.record import (
     OBJECT,
     Creation,
     Distribution,
-    Frame,
     Mutex,
     Place,
     Process,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from lockwright.preload.rwlocks import rwlocks
 from lockwright.profile import record
+from lockwright.profile.frames import Frame
 
 from .conftest import Cli, Program, Result
 
@@ -156,9 +157,7 @@ def test_the_rank_of_a_profile(cli: Cli, program: Program, plan: PlanFile, tmp_p
         (record.CREATED, _return_of_the_call_in(several, "make"), 1),
     )
     mutexes = tuple(
-        dataclasses.replace(
-            _mutex(), place=record.Place(kind, record.Frame(str(several), offset), n)
-        )
+        dataclasses.replace(_mutex(), place=record.Place(kind, Frame(str(several), offset), n))
         for kind, offset, n in places
     )
     document = record.Profile((), 1, "", "preload", record.Process(), mutexes)
@@ -182,7 +181,7 @@ def test_the_rank_of_a_reader_writer_lock(
     names = subprocess.run(["nm", several], capture_output=True, text=True, check=True).stdout
     address = re.search(r"^(\S+) D shown$", names.replace(" B ", " D "), re.M)
     assert address is not None
-    place = record.Place(record.OBJECT, record.Frame(str(several), int(address[1], 16)))
+    place = record.Place(record.OBJECT, Frame(str(several), int(address[1], 16)))
     rwlock = record.RwLock("", place, 0, 1, 2, _mutex(), _mutex())
     document = record.Profile((), 1, "", "preload", record.Process(), (), rwlocks=(rwlock,))
     (tmp_path / "p.json").write_text(document.to_json())
@@ -196,7 +195,7 @@ def test_the_rank_of_a_reader_writer_lock(
 
 def _mutex() -> record.Mutex:
     nothing = record.Distribution()
-    place = record.Place(record.OBJECT, record.Frame("", 0))
+    place = record.Place(record.OBJECT, Frame("", 0))
     return record.Mutex("", place, 0, "normal", 1, 0, nothing, nothing, nothing)
 
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from advise import examples
 from lockwright.preload.locks import Registry
-from lockwright.profile.record import OBJECT, Frame, Place
+from lockwright.profile.frames import Frame
+from lockwright.profile.record import OBJECT, Place
 from lockwright.tune.per_mutex import Layout, lock_of_other_mutexes, search_layout
 from support.processes import captured, shell_script, wait_until
 

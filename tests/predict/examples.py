@@ -4,10 +4,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lockwright.profile.frames import Frame
 from lockwright.profile.record import (
     OBJECT,
     Distribution,
-    Frame,
     Mutex,
     Place,
     Process,

@@ -3,8 +3,9 @@
 import dataclasses
 
 from lockwright.profile import summary
+from lockwright.profile.frames import Frame
 from lockwright.profile.mutex_lines import name_of
-from lockwright.profile.record import OBJECT, Frame, Place
+from lockwright.profile.record import OBJECT, Place
 from support.made_profile import made_profile
 
 

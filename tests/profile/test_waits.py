@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from lockwright.profile import libraries, record
-from lockwright.profile.record import Frame, Profile, Times, WaitKind, WaitObject
+from lockwright.profile.frames import Frame
+from lockwright.profile.record import Profile
+from lockwright.profile.waiting import Times, WaitKind, WaitObject
 from support import locate
 from support.processes import captured
 

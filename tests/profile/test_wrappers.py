@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 from lockwright.profile import wrappers
+from lockwright.profile.frames import Frame
 from lockwright.profile.function_names import brief
 from lockwright.profile.lock_functions import is_known
-from lockwright.profile.record import CREATED, FIRST_TAKEN, Frame, Profile
+from lockwright.profile.record import CREATED, FIRST_TAKEN, Profile
 from lockwright.profile.wrappers import Call
 from support import locate, profiling
 from support.profiling import profiled

@@ -3,6 +3,7 @@
 import math
 import random
 
+from lockwright.profile.frames import Frame
 from lockwright.profile.record import (
     CREATED,
     FIRST_TAKEN,
@@ -10,7 +11,6 @@ from lockwright.profile.record import (
     Block,
     Creation,
     Distribution,
-    Frame,
     Mutex,
     Place,
     Process,

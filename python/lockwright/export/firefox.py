@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from lockwright.export.labels import line_of, site_name, site_of, thread_name
-from lockwright.profile.record import Frame, Profile, Site, Span
+from lockwright.profile.frames import Frame
+from lockwright.profile.record import Profile, Site, Span
 
 _VERSION = 62
 """Version of the processed format, in which the tables of all threads are shared."""

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from lockwright.export.labels import line_of
 from lockwright.export.wire import message, repeated
-from lockwright.profile.record import Frame, Profile
+from lockwright.profile.frames import Frame
+from lockwright.profile.record import Profile
 
 _KINDS = (
     ("contentions", "count"),

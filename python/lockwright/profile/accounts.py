@@ -15,8 +15,8 @@ import numpy as np
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.function_names import brief
 from lockwright.profile.mutex_lines import short_name
-from lockwright.profile.record import Account, Role, Times, WaitKind, WaitObject
 from lockwright.profile.symbols import Symbols
+from lockwright.profile.waiting import Account, Role, Times, WaitKind, WaitObject
 from lockwright.profile.waits import KIND_NAMES
 from lockwright.profile.watch import AliveThread, Samples
 

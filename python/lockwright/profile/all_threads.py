@@ -9,8 +9,8 @@ from pathlib import PurePath
 from lockwright.preload import loads
 from lockwright.profile.accounts import account_of, total
 from lockwright.profile.buffer import Buffer
-from lockwright.profile.record import Account, ProcessUse, Role, Times, WaitObject, WaitSite
 from lockwright.profile.symbols import Symbols
+from lockwright.profile.waiting import Account, ProcessUse, Role, Times, WaitObject, WaitSite
 from lockwright.profile.waits import wait_objects
 from lockwright.profile.watch import Samples
 

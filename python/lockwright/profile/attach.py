@@ -8,17 +8,9 @@ from dataclasses import replace
 
 from lockwright.base.results import now
 from lockwright.profile.attached import PERIOD, Attached, Samples, Wait, place_of
+from lockwright.profile.frames import Frame
 from lockwright.profile.mutex_lines import name_of, taken_at
-from lockwright.profile.record import (
-    TYPES,
-    Distribution,
-    Frame,
-    Mutex,
-    Process,
-    Profile,
-    Site,
-    Span,
-)
+from lockwright.profile.record import TYPES, Distribution, Mutex, Process, Profile, Site, Span
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.watch import resource_use
 

@@ -21,8 +21,9 @@ from lockwright.base.errors import LockwrightError
 from lockwright.base.process_numbers import ThreadNumbers, is_running, stat_words
 from lockwright.elf.file import load
 from lockwright.preload.locks import registry
+from lockwright.profile.frames import Frame
 from lockwright.profile.mutex_lines import taken_at
-from lockwright.profile.record import FIRST_TAKEN, OBJECT, Frame, Holder, Place
+from lockwright.profile.record import FIRST_TAKEN, OBJECT, Holder, Place
 from lockwright.profile.symbols import Mapping, Symbols
 
 PERIOD = 0.01

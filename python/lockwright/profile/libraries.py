@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lockwright.profile.frames import Frame
 from lockwright.profile.function_names import function, without_arguments
 from lockwright.profile.lock_functions import is_known
-from lockwright.profile.record import Frame, WaitKind
+from lockwright.profile.waiting import WaitKind
 
 
 @dataclass(frozen=True)

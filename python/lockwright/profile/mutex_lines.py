@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lockwright.profile import wrappers
+from lockwright.profile.frames import Frame, via
 from lockwright.profile.function_names import brief
-from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, Frame, Mutex, Place, Site, via
+from lockwright.profile.record import CREATED, FIRST_TAKEN, OBJECT, Mutex, Place, Site
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.wrappers import Call
 

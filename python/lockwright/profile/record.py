@@ -8,16 +8,16 @@ samples, each of which stands for the acquisitions since the one before it; even
 import dataclasses
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
 from lockwright.base import documents
 from lockwright.base.errors import LockwrightError
-from lockwright.profile.function_names import brief, with_string
-from lockwright.profile.lock_functions import is_known
+from lockwright.profile.frames import Frame, stack_label
 from lockwright.profile.time_lost import lost_share
+from lockwright.profile.waiting import Account, ProcessUse, WaitObject
 
 FORMAT = "lockwright profile 1"
 _ANY_VERSION = r"lockwright profile \d+"
@@ -42,43 +42,6 @@ class Distribution:
     def mean(self) -> float:
         """The mean in ns; 0 if there are none."""
         return self.total / self.count if self.count else 0.0
-
-
-@dataclass(frozen=True)
-class Frame:
-    """An address in code or data: a loaded file, the offset in its address space, and its symbol
-    and source line where they are known."""
-
-    module: str
-    offset: int
-    symbol: str = ""
-    symbol_offset: int = 0
-    source: str = ""
-
-    @property
-    def label(self) -> str:
-        """The name: symbol and source, or module and offset."""
-        name = with_string(self.symbol) or f"{Path(self.module).name}+{self.offset:#x}"
-        return f"{name} ({self.source})" if self.source else name
-
-    @property
-    def short_label(self) -> str:
-        return replace(self, symbol=brief(self.symbol)).label
-
-
-def stack_label(stack: tuple[Frame, ...], wrappers: int) -> str:
-    """Return the label of the caller of a stack's wrappers; "" for an empty stack."""
-    if not stack:
-        return ""
-    if not 0 < wrappers < len(stack):
-        return stack[0].short_label
-    return stack[wrappers].short_label + via(stack, wrappers)
-
-
-def via(stack: tuple[Frame, ...], wrappers: int) -> str:
-    """Return the outermost wrapper, in parentheses, unless all wrappers are library functions."""
-    named = [frame for frame in stack[:wrappers] if not is_known(frame.symbol)]
-    return f" (via {replace(named[-1], source='').short_label})" if named else ""
 
 
 OBJECT: Final = "object"
@@ -282,64 +245,6 @@ def _most_likely(site: Site, shares: dict[str, list[float]], which: int) -> str:
     return site.stack[site.wrappers - 1].short_label
 
 
-WaitKind = Literal["condition", "semaphore", "barrier", "join", "once", "futex", "lock", "thread"]
-"""What a thread waits for besides mutexes and reader-writer locks: a condition variable, a
-semaphore, a barrier, the end of a thread, an initialisation by pthread_once; by a futex of another
-library: a lock, the parking of a thread, any of the others, or what its functions do not tell."""
-
-KINDS: Final[dict[WaitKind, str]] = {
-    "condition": "condition variable",
-    "semaphore": "semaphore",
-    "barrier": "barrier",
-    "join": "end of threads",
-    "once": "initialisation",
-    "futex": "futex",
-    "lock": "lock",
-    "thread": "parked thread",
-}
-"""What the kinds of objects are called."""
-
-
-@dataclass(frozen=True)
-class WaitSite:
-    """A stack from which threads waited for an object, or from which waits were ended: times of
-    them, and their time in ns. stack, wrappers: as in a Site."""
-
-    stack: tuple[Frame, ...]
-    times: int
-    waited: float
-    wrappers: int = 0
-
-    @property
-    def label(self) -> str:
-        """The caller of the library's functions."""
-        return self.stack[self.wrappers].short_label if self.stack else ""
-
-
-@dataclass(frozen=True)
-class WaitObject:
-    """An object other than a mutex or reader-writer lock for which threads waited, or all further
-    ones of a kind (address 0). library: whose futex it is; "" for an object of the C library;
-    is_futex: seen by its calls of `syscall`. waits: all, also those of threads that waited to the
-    end; waited: ns, summed over the threads; given_up: of the waits, those that a deadline ended;
-    resumed: of the waits, those whose waker is known; resuming: ns of these after the waker's call,
-    until the thread ran and, for a condition variable, had its mutex again. waiters, wakers: most
-    time first; a waker's times and time are those of the waits that it ended."""
-
-    kind: WaitKind
-    name: str
-    library: str
-    address: int
-    waits: int
-    waited: float
-    given_up: int = 0
-    resumed: int = 0
-    resuming: float = 0
-    is_futex: bool = False
-    waiters: tuple[WaitSite, ...] = ()
-    wakers: tuple[WaitSite, ...] = ()
-
-
 @dataclass(frozen=True)
 class Creation:
     """The creation of mutexes. created, destroyed: calls of pthread_mutex_init and _destroy.
@@ -470,48 +375,6 @@ class Span:
     begin: float
     end: float
     site: int = -1
-
-
-@dataclass(frozen=True)
-class Times:
-    """What threads did during their lives, in seconds summed over them. lived: `running` on a
-    processor, `runnable` without one, `waiting` by kind of object ("lock": mutexes and
-    reader-writer locks too), and `sleeping`: the rest, as in input and output or for a time."""
-
-    threads: int = 0
-    lived: float = 0
-    running: float = 0
-    runnable: float = 0
-    sleeping: float = 0
-    waiting: dict[WaitKind, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Role:
-    """The threads of one name, without the number at its end; where they have the program's name,
-    those that began in one function."""
-
-    name: str
-    times: Times
-
-
-@dataclass(frozen=True)
-class Account:
-    """What all threads of the process did, and those of each role, longest lives first."""
-
-    all: Times = field(default_factory=Times)
-    roles: tuple[Role, ...] = ()
-
-
-@dataclass(frozen=True)
-class ProcessUse:
-    """A process of the run. lost: ns waited for mutexes, summed over its threads; times: of all of
-    them."""
-
-    pid: int
-    program: str
-    lost: float
-    times: Times
 
 
 @dataclass(frozen=True)

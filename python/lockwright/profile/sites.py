@@ -7,7 +7,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from lockwright.profile.buffer import Buffer, total_of
-from lockwright.profile.record import Block, Frame, Site
+from lockwright.profile.frames import Frame
+from lockwright.profile.record import Block, Site
 from lockwright.profile.symbols import Symbols
 
 _STACKS = 8

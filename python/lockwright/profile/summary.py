@@ -12,17 +12,9 @@ from lockwright.base import numbers
 from lockwright.base.terminal import print_wrapped
 from lockwright.base.wording import counted
 from lockwright.profile import long_holds
-from lockwright.profile.record import (
-    KINDS,
-    Account,
-    Mutex,
-    Process,
-    Profile,
-    RwLock,
-    Times,
-    WaitObject,
-)
+from lockwright.profile.record import Mutex, Process, Profile, RwLock
 from lockwright.profile.time_lost import OF_WHICH_TIME
+from lockwright.profile.waiting import KINDS, Account, Times, WaitObject
 
 _ROWS = 5
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from lockwright.elf.debug_files import file_with_lines
 from lockwright.elf.lines import Line, lines_of
 from lockwright.elf.symbols import SymbolTable
+from lockwright.profile.frames import Frame
 from lockwright.profile.function_names import function
-from lockwright.profile.record import Frame
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from lockwright.profile import libraries
 from lockwright.profile.buffer import Buffer
+from lockwright.profile.frames import Frame
 from lockwright.profile.mutex_lines import variable_name
-from lockwright.profile.record import KINDS, Frame, WaitKind, WaitObject, WaitSite
 from lockwright.profile.symbols import Symbols
+from lockwright.profile.waiting import KINDS, WaitKind, WaitObject, WaitSite
 
 _INSIDE: Final = 15
 """Offsets of a futex in the object that has it: a lock of a library has one or two words before."""

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from lockwright.profile.frames import Frame
 from lockwright.profile.function_names import function
 from lockwright.profile.lock_functions import is_known
-from lockwright.profile.record import Frame
 
 Key = tuple[str, str]
 """A function: its file and its name."""

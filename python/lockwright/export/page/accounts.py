@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from lockwright.base import numbers
 from lockwright.page.rows import Row
-from lockwright.profile.record import KINDS, Profile, Times, WaitObject
+from lockwright.profile.record import Profile
+from lockwright.profile.waiting import KINDS, Times, WaitObject
 
 ROLES = 24
 OBJECTS = 100

@@ -6,13 +6,13 @@ from typing import TypeVar
 from lockwright.base import numbers
 from lockwright.base.wording import counted
 from lockwright.page.rows import Cell, Row
+from lockwright.profile.frames import Frame
 from lockwright.profile.record import (
     CREATED,
     FIRST_TAKEN,
     OBJECT,
     Block,
     Distribution,
-    Frame,
     Mutex,
     Profile,
     Site,

@@ -1,0 +1,105 @@
+"""What a profile has of waits for objects other than mutexes, and what all its threads did."""
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from lockwright.profile.frames import Frame
+
+WaitKind = Literal["condition", "semaphore", "barrier", "join", "once", "futex", "lock", "thread"]
+"""What a thread waits for besides mutexes and reader-writer locks: a condition variable, a
+semaphore, a barrier, the end of a thread, an initialisation by pthread_once; by a futex of another
+library: a lock, the parking of a thread, any of the others, or what its functions do not tell."""
+
+KINDS: Final[dict[WaitKind, str]] = {
+    "condition": "condition variable",
+    "semaphore": "semaphore",
+    "barrier": "barrier",
+    "join": "end of threads",
+    "once": "initialisation",
+    "futex": "futex",
+    "lock": "lock",
+    "thread": "parked thread",
+}
+"""What the kinds of objects are called."""
+
+
+@dataclass(frozen=True)
+class WaitSite:
+    """A stack from which threads waited for an object, or from which waits were ended: times of
+    them, and their time in ns. stack, wrappers: as in a Site."""
+
+    stack: tuple[Frame, ...]
+    times: int
+    waited: float
+    wrappers: int = 0
+
+    @property
+    def label(self) -> str:
+        """The caller of the library's functions."""
+        return self.stack[self.wrappers].short_label if self.stack else ""
+
+
+@dataclass(frozen=True)
+class WaitObject:
+    """An object other than a mutex or reader-writer lock for which threads waited, or all further
+    ones of a kind (address 0). library: whose futex it is; "" for an object of the C library;
+    is_futex: seen by its calls of `syscall`. waits: all, also those of threads that waited to the
+    end; waited: ns, summed over the threads; given_up: of the waits, those that a deadline ended;
+    resumed: of the waits, those whose waker is known; resuming: ns of these after the waker's call,
+    until the thread ran and, for a condition variable, had its mutex again. waiters, wakers: most
+    time first; a waker's times and time are those of the waits that it ended."""
+
+    kind: WaitKind
+    name: str
+    library: str
+    address: int
+    waits: int
+    waited: float
+    given_up: int = 0
+    resumed: int = 0
+    resuming: float = 0
+    is_futex: bool = False
+    waiters: tuple[WaitSite, ...] = ()
+    wakers: tuple[WaitSite, ...] = ()
+
+
+@dataclass(frozen=True)
+class Times:
+    """What threads did during their lives, in seconds summed over them. lived: `running` on a
+    processor, `runnable` without one, `waiting` by kind of object ("lock": mutexes and
+    reader-writer locks too), and `sleeping`: the rest, as in input and output or for a time."""
+
+    threads: int = 0
+    lived: float = 0
+    running: float = 0
+    runnable: float = 0
+    sleeping: float = 0
+    waiting: dict[WaitKind, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Role:
+    """The threads of one name, without the number at its end; where they have the program's name,
+    those that began in one function."""
+
+    name: str
+    times: Times
+
+
+@dataclass(frozen=True)
+class Account:
+    """What all threads of the process did, and those of each role, longest lives first."""
+
+    all: Times = field(default_factory=Times)
+    roles: tuple[Role, ...] = ()
+
+
+@dataclass(frozen=True)
+class ProcessUse:
+    """A process of the run. lost: ns waited for mutexes, summed over its threads; times: of all of
+    them."""
+
+    pid: int
+    program: str
+    lost: float
+    times: Times
