@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,13 @@ def locks_of(advised: Advised) -> list[str]:
     if advised.problem:
         return []
     wanted = dict.fromkeys([BASELINE, *advised.named[:2], *advised.former[:1], *OTHERS])
-    return [name for name in wanted if name in registry().names]
+    return [name for name in wanted if name in _known()]
+
+
+@cache
+def _known() -> frozenset[str]:
+    """The locks of the build; asked for each cell before each run."""
+    return frozenset(registry().names)
 
 
 def names_in(advice: dict[str, Any]) -> list[str]:
