@@ -96,6 +96,11 @@ void end_usage(const profile_buffer& target, record& entry, const thread_slot& t
   if (!get_usage(at_end)) {
     return;
   }
+  // A later thread may have the slot of the holder, and clocks of processors differ a little.
+  if (at_end.involuntary + 1 < entry.usage_begin || at_end.voluntary < entry.usage_voluntary ||
+      now < entry.hold_begin) {
+    return;
+  }
   const std::uint64_t preempted = at_end.involuntary + 1 - entry.usage_begin;
   const std::uint64_t slept = at_end.voluntary - entry.usage_voluntary;
   const std::uint64_t held = now - entry.hold_begin;
