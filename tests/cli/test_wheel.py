@@ -175,21 +175,6 @@ def test_the_files_do_not_depend_on_place_or_time(wheel: Path, contents: dict[st
         assert len({each.date_time for each in archive.infolist()}) == 1
 
 
-@pytest.mark.full("builds the wheel twice, for minutes")
-def test_two_builds_have_the_same_bytes(tmp_path: Path) -> None:
-    """The commit is built twice, in folders whose paths have different lengths."""
-    built: list[list[bytes]] = []
-    for place in ("first", "the second one"):
-        folder = tmp_path / place
-        subprocess.run(["git", "clone", "-q", locate.ROOT, folder], check=True, timeout=300)
-        result = captured(["./dev", "wheel"], cwd=folder, timeout=1800)
-        assert result.returncode == 0, result.stderr
-        wheels = sorted((folder / "build/wheel").glob("*.whl"))
-        built.append([each.read_bytes() for each in wheels])
-    assert len(built[0]) == 2
-    assert built[0] == built[1]
-
-
 def test_every_command_has_a_man_page(shared: dict[str, str]) -> None:
     pages = {name for name in shared if name.startswith("man/")}
     words = {" ".join(["lockwright", name][: 1 + bool(name)]) for name, _ in commands(root)}
