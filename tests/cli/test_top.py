@@ -1,4 +1,4 @@
-"""`lockwright top` shows the mutexes of a program while it runs, and redirects its output."""
+"""`lockwright top` shows what a program's threads wait for, and redirects the program's output."""
 
 import fcntl
 import os
@@ -9,6 +9,7 @@ import subprocess
 import termios
 from pathlib import Path
 
+from support import locate
 from support.processes import captured
 
 from .conftest import Cli, Program
@@ -31,6 +32,25 @@ def test_a_line_for_each_interval(cli: Cli, program: Program, tmp_path: Path) ->
     assert "queued_for" in result.err
     assert f"the program's output is in {log}" in result.err
     assert log.read_text() == "begins\nends\n"
+
+
+def test_other_objects(cli: Cli, tmp_path: Path) -> None:
+    """A line has those for which threads waited longest, with their kind and waiters."""
+    words = ["top", "--interval", "0.1", "-o", tmp_path / "log", "--"]
+    result = cli(*words, locate.program("profile", "waits"))
+    assert result.status == 0, result.err
+    shown = re.findall(r"(\w+) [0-9.]+ .?s/s \(([a-z ]+), [01] waiting\)", result.out)
+    # Threads wait as long for each of the first four, of which a line has two.
+    kinds = {
+        "condition": "condition variable",
+        "semaphore": "semaphore",
+        "barrier": "barrier",
+        "word": "futex",
+        "join_threads": "end of threads",
+    }
+    found = {name: kind for name, kind in shown if name in kinds}
+    assert found.items() <= kinds.items()
+    assert len(found) > 2
 
 
 def test_without_a_file_the_output_goes_to_a_named_log(cli: Cli, program: Program) -> None:

@@ -1,4 +1,4 @@
-"""`lockwright top`: the mutexes of a program while it runs."""
+"""`lockwright top`: what the threads of a program wait for, while it runs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 def command(
     interval: float, output: Path | None, pid: int | None, arguments: tuple[str, ...]
 ) -> int:
-    """Show the mutexes that a program's threads wait for, while it runs.
+    """Show what a program's threads wait for, while it runs.
 
     For each mutex: the time that threads lost to it per second of the last interval, summed over
     the threads; the number of waiters; the share of acquisitions that were contended; acquisitions
-    per second; and the call sites of the holders. The key q or Ctrl-C ends the program. Without a
-    terminal there is a line for each interval.
+    per second; and the call sites of the holders. For each condition variable, semaphore, barrier,
+    initialisation, futex of a library, and caller that joins threads: the time waited and the waits
+    per second, the number of waiters, and the call site that ended most waits. The key q or Ctrl-C
+    ends the program. Without a terminal there is a line for each interval.
 
-    The program is run as by 'lockwright profile', and its exit status is returned. A process of
-    --pid is not ended by q or Ctrl-C.
+    The program is run as by 'lockwright profile', and its exit status is returned. Of a process of
+    --pid, which q and Ctrl-C do not end, only mutexes are shown.
     """
     from lockwright.base.errors import LockwrightError
 

@@ -1,4 +1,5 @@
-"""The state of a running program's mutexes over the last interval, from its buffer."""
+"""The state of a running program's mutexes and other objects over the last interval, from its
+buffer."""
 
 import contextlib
 from collections.abc import Iterable
@@ -15,6 +16,8 @@ from lockwright.profile.convert import symbols_of
 from lockwright.profile.mutex_lines import taken_at
 from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.time_lost import lost_share
+from lockwright.profile.waiting import WaitObject
+from lockwright.profile.waits import open_waits, wait_objects
 from lockwright.profile.watch import no_samples, resource_use
 
 
@@ -36,10 +39,23 @@ class Row:
 
 
 @dataclass(frozen=True)
+class ObjectRow:
+    """An object other than a lock during the last interval. about: it, since the program began;
+    waited: ns per second, summed over threads; waiting: number of threads now; rate: ended waits
+    per second."""
+
+    about: WaitObject
+    waited: float
+    waiting: int
+    rate: float
+
+
+@dataclass(frozen=True)
 class State:
     """The program during the last interval. elapsed: ns since its first mutex; threads: their
-    number; lost: as in a Row, over all mutexes; lost_share: its share in the time in which threads
-    ran or waited, None if unknown; rows: in descending order of lost."""
+    number; waiting: those that wait for any object; lost: as in a Row, over all mutexes;
+    lost_share: its share in the time in which threads ran or waited, None if unknown; rows: in
+    descending order of lost; objects: in descending order of waited."""
 
     elapsed: float
     threads: int
@@ -47,12 +63,14 @@ class State:
     lost: float
     lost_share: float | None
     rows: tuple[Row, ...]
+    objects: tuple[ObjectRow, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Sums:
     """Sums since the start of the program, in the order of the records. now: ns, monotonic;
-    cpu: processor time in ns, None if unknown."""
+    cpu: processor time in ns, None if unknown. objects: rows of ns waited, ended waits and threads
+    that wait now, in the order of the other objects."""
 
     now: int
     cpu: float | None
@@ -60,6 +78,7 @@ class _Sums:
     acquisitions: NDArray[np.float64]
     contended: NDArray[np.float64]
     waiting: NDArray[np.int64]
+    objects: NDArray[np.float64]
 
 
 class Live:
@@ -75,8 +94,9 @@ class Live:
         self._renewal = 0
 
     def state(self, most: int) -> State:
-        """Return the last interval, with the `most` mutexes that cost most. Raises DamagedRecords
-        if the program has overwritten the records."""
+        """Return the last interval, with the `most` mutexes and other objects that cost most; at
+        most half of them, rounded up, are other objects. Raises DamagedRecords if the program has
+        overwritten the records."""
         damage.check(self.buffer)
         before, now = self._before, self._sums()
         self._before = now
@@ -84,13 +104,19 @@ class Live:
         lost = np.maximum(now.waited - before.waited, 0) / seconds
         rate = np.maximum(now.acquisitions - before.acquisitions, 0) / seconds
         contended = np.maximum(now.contended - before.contended, 0) / seconds
-        costliest = np.lexsort((-rate, -now.waiting, -lost))[:most]
+        change = np.maximum(now.objects - before.objects, 0) / seconds
+        longest = np.argsort(-change[0], kind="stable")[: (most + 1) // 2]
+        longest = longest[(change[0] + now.objects[2])[longest] > 0]
+        costliest = np.lexsort((-rate, -now.waiting, -lost))[: most - len(longest)]
         shown = [
             int(number)
             for number in costliest
             if lost[number] or rate[number] or now.waiting[number]
         ]
         self._refresh_names(shown, now.now)
+        about = wait_objects(
+            self.buffer, self._symbols, self.buffer.nanoseconds, now.now, longest.tolist()
+        )
         rows = tuple(
             Row(
                 name=self._names.get(number, ""),
@@ -110,10 +136,19 @@ class Live:
         return State(
             elapsed=float(now.now - begin) if begin else 0.0,
             threads=self._threads(),
-            waiting=int(now.waiting.sum()),
+            waiting=int(now.waiting.sum() + now.objects[2].sum()),
             lost=total,
             lost_share=share_of_interval(total * seconds, before.cpu, now.cpu),
             rows=rows,
+            objects=tuple(
+                ObjectRow(
+                    about=known,
+                    waited=float(change[0, number]),
+                    waiting=int(now.objects[2, number]),
+                    rate=float(change[1, number]),
+                )
+                for number, known in about.items()
+            ),
         )
 
     def _sums(self) -> _Sums:
@@ -140,7 +175,19 @@ class Live:
             np.where(used, records["acquisitions"], 0).astype(np.float64),
             np.where(used, records["contended"], 0).astype(np.float64),
             waiting,
+            self._sums_of_objects(now),
         )
+
+    def _sums_of_objects(self, now: int) -> NDArray[np.float64]:
+        rows = self.buffer["objects"]
+        sums = np.zeros((3, len(rows)))
+        sums[0], sums[1] = rows["waited"], rows["waits"]
+        for number, still in open_waits(self.buffer, now).items():
+            if number < len(rows):
+                sums[0, number] += sum(ticks for _, ticks in still)
+                sums[2, number] = len(still)
+        sums[0] *= self.buffer.nanoseconds
+        return sums
 
     def _threads(self) -> int:
         try:

@@ -1,4 +1,4 @@
-"""The mutexes of a program on the terminal, while it runs."""
+"""The mutexes of a program, and what else its threads wait for, on the terminal, while it runs."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,22 +24,25 @@ from lockwright.base.errors import LockwrightError
 from lockwright.base.terminal import secondary
 from lockwright.profile.attached_live import AttachedLive
 from lockwright.profile.buffer import Buffer
-from lockwright.profile.live import Live, Row, State
+from lockwright.profile.live import Live, ObjectRow, Row, State
 from lockwright.profile.time_lost import OF_WHICH_TIME
+from lockwright.profile.waiting import KINDS, WaitObject
 
 _COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
 
 _ATTACHED_COLUMNS = ("mutex", "lost", "waiting", "held by", "waited for at")
 """The columns for an attached process."""
 
-_TEXTS = ("mutex", "held at", "held by", "waited for at")
+_OBJECT_COLUMNS = ("other object", "kind", "waited", "waiting", "waits", "ended at")
+
+_TEXTS = ("mutex", "held at", "held by", "waited for at", "other object", "kind", "ended at")
 """The columns that are not figures."""
 
-_OTHER_LINES = 7
-"""Number of lines of the screen without a mutex."""
+_OTHER_LINES = 9
+"""Number of lines of the screen without a mutex or object."""
 
 _NAMED = 3
-"""Number of mutexes in a line of a file."""
+"""Number of mutexes and other objects in a line of a file."""
 
 
 @dataclass(frozen=True)
@@ -178,26 +181,32 @@ class Top:
         return os.read(self._keys, 1)
 
     def _drawn(self, state: State) -> Group:
-        table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
-        for name in self._columns:
-            is_text = name in _TEXTS
-            table.add_column(
-                name,
-                justify="left" if is_text else "right",
-                no_wrap=True,
-                overflow="ellipsis",
-                ratio=1 if is_text else None,
-            )
-        for row in state.rows:
-            table.add_row(*mutex_cells(row))
+        tables: list[Table | Text] = [_table(self._columns, map(mutex_cells, state.rows)), Text("")]
+        if state.objects:
+            tables += [_table(_OBJECT_COLUMNS, map(object_cells, state.objects)), Text("")]
         return Group(
             Text(self._title, style="bold", no_wrap=True, overflow="ellipsis"),
             Text(program_line(state)),
             Text(""),
-            table,
-            Text(""),
+            *tables,
             Text(self._hint if self._keys is not None else "", style="dim"),
         )
+
+
+def _table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    for name in columns:
+        is_text = name in _TEXTS
+        table.add_column(
+            name,
+            justify="left" if is_text else "right",
+            no_wrap=True,
+            overflow="ellipsis",
+            ratio=1 if is_text else None,
+        )
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def program_line(state: State) -> str:
@@ -219,10 +228,31 @@ def mutex_cells(row: Row) -> tuple[str, ...]:
     return (row.name, f"{numbers.time(row.lost)}/s", str(row.waiting), *details, row.holder)
 
 
+def object_cells(row: ObjectRow) -> tuple[str, ...]:
+    """Return another object as the cells of a row."""
+    about = row.about
+    return (
+        about.name,
+        _kind(about),
+        f"{numbers.time(row.waited)}/s",
+        str(row.waiting),
+        f"{numbers.count(round(row.rate))}/s",
+        about.wakers[0].label if about.wakers else "",
+    )
+
+
+def _kind(of: WaitObject) -> str:
+    return " ".join(filter(None, [of.library, KINDS[of.kind]]))
+
+
 def interval_line(state: State) -> str:
     """Return the last interval in one line."""
     mutexes = [_mutex_line(row) for row in state.rows if row.lost or row.waiting]
-    return "; ".join([program_line(state), *mutexes])
+    objects = [
+        f"{row.about.name} {numbers.time(row.waited)}/s ({_kind(row.about)}, {row.waiting} waiting)"
+        for row in state.objects
+    ]
+    return "; ".join([program_line(state), *mutexes, *objects])
 
 
 def _mutex_line(row: Row) -> str:

@@ -34,19 +34,23 @@ class _Sums:
 
 
 def wait_objects(
-    buffer: Buffer, symbols: Symbols, nanoseconds: float, last_ns: int
+    buffer: Buffer,
+    symbols: Symbols,
+    nanoseconds: float,
+    last_ns: int,
+    only: Iterable[int] | None = None,
 ) -> dict[int, WaitObject]:
     """Return the objects that threads waited for, by their numbers in the buffer.
 
     nanoseconds: of a tick; last_ns: of the monotonic clock at the process's last sample, until
-    which threads that wait to the end have waited.
+    which threads that wait to the end have waited. only: the numbers of some of them.
     """
     rows = buffer["objects"]
-    open_waits = _open_waits(buffer, last_ns)
+    waiting_now = open_waits(buffer, last_ns)
     stacks = _stacks(buffer)
     found = {}
-    for number, row in enumerate(rows):
-        still = open_waits.get(number, [])
+    for number in range(len(rows)) if only is None else only:
+        row, still = rows[number], waiting_now.get(number, [])
         if not row["waits"] and not still:
             continue
         kind: WaitKind = KIND_NAMES[buffer.kind_of_object(number) - 1]
@@ -85,7 +89,7 @@ def wait_objects(
     return found
 
 
-def _open_waits(buffer: Buffer, last_ns: int) -> dict[int, list[tuple[int, int]]]:
+def open_waits(buffer: Buffer, last_ns: int) -> dict[int, list[tuple[int, int]]]:
     """Return the callers and ticks of the waits that had not ended, by the number of the object."""
     if not buffer.is_claimed or not last_ns:
         return {}
