@@ -26,17 +26,22 @@ using interpose::real;
 
 /// What is known of a condition variable, by its address; a colliding entry replaces the old one. The
 /// counts of wake-ups are of waits that no deadline ended, and are changed under its mutex.
-struct known_cond {
+struct alignas(64) known_cond {
   std::atomic<std::uint64_t> address;
   std::atomic<std::uint32_t> record;   ///< of the mutex of the last wait
-  std::atomic<std::uint32_t> waiting;  ///< threads in a wait
+  std::atomic<std::uint32_t> waiting;  ///< threads in a wait; changed under its mutex
   std::atomic<std::uint32_t> pending;  ///< calls for which no thread has returned yet
   std::atomic<std::uint64_t> served;   ///< calls that wake, while a thread waited
   std::uint64_t woken;
   std::uint64_t futile;
   std::uint64_t doubtful;  ///< the thread waited again at once, but changed memory before
+  std::uint64_t looks;     ///< further wake-ups at which memory is looked at
 };
 constinit known_cond conds[1024]{};
+
+/// A look at memory reads some 300 words, and is of no use where threads do not wait again at once: it
+/// ends with so many wake-ups in a row, and begins with the next of the other kind.
+constexpr std::uint64_t most_looks = 64;
 
 known_cond& entry_of(const pthread_cond_t* cond) {
   const auto address = reinterpret_cast<std::uint64_t>(cond);
@@ -55,6 +60,7 @@ known_cond& claim(const pthread_cond_t* cond, std::uint32_t record) {
     entry.pending = 0;
     entry.served = 0;
     entry.woken = entry.futile = entry.doubtful = 0;
+    entry.looks = most_looks;
     entry.address = reinterpret_cast<std::uint64_t>(cond);
   }
   entry.record.store(record, std::memory_order_relaxed);
@@ -117,6 +123,7 @@ struct wakeup {
   std::uint64_t calls;
   std::uint64_t time;
   std::uint64_t memory;
+  bool has_looked;  ///< at memory
 };
 thread_local constinit wakeup last_wakeup{};
 
@@ -141,7 +148,6 @@ class observed_wait {
       : cond(on),
         mutex(with),
         caller(from),
-        began(ticks()),
         waited(wait_object::condition, on, from),
         words(mutex_words::of(with)),
         base(reinterpret_cast<std::uint64_t>(frame)) {
@@ -155,7 +161,8 @@ class observed_wait {
     ++entry->cond_waits;
     known_cond& known = claim(cond, number_of(*target, *entry));
     note_result(known);
-    known.waiting.fetch_add(1, std::memory_order_relaxed);
+    known.waiting.store(known.waiting.load(std::memory_order_relaxed) + 1,
+                        std::memory_order_relaxed);
     if ((words.site & is_timed) != 0) {
       weight = entry->hold_weight;
       site = entry->hold_site;
@@ -167,11 +174,11 @@ class observed_wait {
   }
 
   int end(int error) {
-    waited.end(error == ETIMEDOUT);
+    const std::uint64_t now = waited.end(error == ETIMEDOUT);
     if (target == nullptr) {
       return error;
     }
-    note_return(error == 0);
+    note_return(error == 0, now);
     if (is_simple(words)) {
       words.count = thread->tid;
     }
@@ -205,10 +212,11 @@ class observed_wait {
   void note_result(known_cond& known) {
     const wakeup before = std::exchange(last_wakeup, {});
     if (before.cond != cond || before.frame != base || before.calls != calls_of(*thread) ||
-        began - before.time > longest_look()) {
+        waited.called() - before.time > longest_look()) {
       return;
     }
-    if (before.memory == memory()) {
+    known.looks = most_looks;
+    if (before.has_looked && before.memory == memory()) {
       ++known.futile;
       ++entry->futile_wakeups;
     } else {
@@ -228,13 +236,18 @@ class observed_wait {
     }
   }
 
-  void note_return(bool is_woken) {
+  /// now: the time of the return.
+  void note_return(bool is_woken, std::uint64_t now) {
+    bool looks = is_woken;
     if (known_cond& known = entry_of(cond); is_of(known, cond)) {
-      if (known.waiting.load(std::memory_order_relaxed) > 0) {
-        known.waiting.fetch_sub(1, std::memory_order_relaxed);
+      if (const std::uint32_t waiting = known.waiting.load(std::memory_order_relaxed);
+          waiting > 0) {
+        known.waiting.store(waiting - 1, std::memory_order_relaxed);
       }
       if (is_woken) {
         ++known.woken;
+        looks = known.looks > 0;
+        known.looks -= looks ? 1 : 0;
         if (known.pending.load(std::memory_order_relaxed) > 0) {
           known.pending.fetch_sub(1, std::memory_order_relaxed);
         }
@@ -244,15 +257,18 @@ class observed_wait {
     last_wakeup = {.cond = is_woken ? cond : nullptr,
                    .frame = base,
                    .calls = calls_of(*thread),
-                   .time = 0,
-                   .memory = is_woken ? memory() : 0};
-    last_wakeup.time = ticks();
+                   .time = now,
+                   .memory = 0,
+                   .has_looked = looks};
+    if (looks) {
+      last_wakeup.memory = memory();
+      last_wakeup.time = ticks();
+    }
   }
 
   pthread_cond_t* cond;
   pthread_mutex_t* mutex;
   std::uint64_t caller;
-  std::uint64_t began;  ///< before the stack of the wait is walked
   object_wait waited;
   mutex_words& words;
   std::uint64_t base;

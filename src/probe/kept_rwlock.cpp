@@ -1,5 +1,6 @@
-// An acquisition that is neither sampled nor has to wait is the C library's function behind a
-// countdown and a look at the word which that function changes next.
+// A reader among readers is not seen here, see `reader`. Another acquisition that is neither sampled nor
+// has to wait is the C library's function behind a countdown and a look at the word which that
+// function changes next.
 #include "probe/kept_rwlock.hpp"
 
 #include <errno.h>
@@ -11,7 +12,27 @@
 #include "probe/rwlock_words.hpp"
 #include "probe/state.hpp"
 
-namespace lockwright::probe::kept {
+namespace lockwright::probe {
+
+void learn_readers() {
+  using interpose::real;
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  const auto after = [&lock](auto call) {
+    call(&lock);
+    return __atomic_load_n(&rwlock_words::of(&lock).state, __ATOMIC_RELAXED);
+  };
+  const bool counts_readers =
+      after(real.rwlock_rdlock) == one_reader && after(real.rwlock_rdlock) == 2 * one_reader &&
+      after(real.rwlock_unlock) == one_reader && after(real.rwlock_unlock) == 0;
+  const bool marks_writers = (after(real.rwlock_wrlock) & not_for_readers) != 0;
+  after(real.rwlock_unlock);
+  if (counts_readers && marks_writers) {
+    // The C library refuses more readers than twice as many.
+    most_readers.store(1U << 30, std::memory_order_relaxed);
+  }
+}
+
+namespace kept {
 namespace {
 
 using interpose::real;
@@ -247,4 +268,5 @@ int unlock(pthread_rwlock_t* lock, std::uint64_t caller) {
   return real.rwlock_unlock(lock);
 }
 
-}  // namespace lockwright::probe::kept
+}  // namespace kept
+}  // namespace lockwright::probe

@@ -201,7 +201,7 @@ void end_life() {
     for (awaited_object& each : thread.awaited) {
       const std::uint64_t object = std::exchange(each.object, 0);
       const std::uint64_t waited = std::exchange(each.waited, 0);
-      if (object != 0 && !note_awaited(role.awaited, object, waited)) {
+      if (object != 0 && !note_awaited(role.awaited, object, waited, false)) {
         role.objects[kind_of(*target, object) - 1].fetch_add(waited, std::memory_order_relaxed);
       }
     }

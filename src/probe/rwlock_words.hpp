@@ -13,11 +13,12 @@
 //         |                                      | reader; else 0
 //   48-51 | preference                           |
 //
-// The bits of the first word are no interface, so holds_up() is checked once before it is used.
+// The bits of the first word are no interface: learn_readers() looks once whether they are as here.
 #pragma once
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -59,6 +60,36 @@ inline bool holds_up(const rwlock_words& lock, bool writer) {
   constexpr std::uint32_t writing = 3;
   return (state & writing) == writing ||
          (lock.preference == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP && (state & 2) != 0);
+}
+
+/// In `state`: one reader; and what only the C library can deal with: a writer, or sleeping readers.
+inline constexpr std::uint32_t one_reader = 8;
+inline constexpr std::uint32_t not_for_readers = one_reader - 1;
+
+/// The state below which readers enter and leave by the functions below; 0 until learn_readers() has
+/// found that the C library counts them so.
+inline constinit std::atomic<std::uint32_t> most_readers{0};
+
+/// Looks at what the C library does with a lock, and sets `most_readers`.
+void learn_readers();
+
+inline bool change_readers(rwlock_words& lock, std::uint32_t from, std::uint32_t to, int order) {
+  return __atomic_compare_exchange_n(&lock.state, &from, to, false, order, __ATOMIC_RELAXED);
+}
+
+/// Enters as a reader. Returns false if it did not: the C library has to do it.
+inline bool try_enter(rwlock_words& lock) {
+  const std::uint32_t state = __atomic_load_n(&lock.state, __ATOMIC_RELAXED);
+  return (state & not_for_readers) == 0 && state < most_readers.load(std::memory_order_relaxed) &&
+         change_readers(lock, state, state + one_reader, __ATOMIC_ACQUIRE);
+}
+
+/// Leaves as a reader likewise.
+inline bool try_leave(rwlock_words& lock) {
+  const std::uint32_t state = __atomic_load_n(&lock.state, __ATOMIC_RELAXED);
+  const std::uint32_t left = state - one_reader;
+  return (state & not_for_readers) == 0 && left < most_readers.load(std::memory_order_relaxed) &&
+         change_readers(lock, state, left, __ATOMIC_RELEASE);
 }
 
 }  // namespace lockwright::probe

@@ -17,6 +17,7 @@
 #include "probe/buffer_files.hpp"
 #include "probe/lives.hpp"
 #include "probe/records.hpp"
+#include "probe/rwlock_words.hpp"
 #include "probe/waits.hpp"
 
 extern "C" void* __dso_handle;
@@ -355,6 +356,7 @@ void prepare() {
   }
   interpose::real.register_atfork(nullptr, nullptr, in_child, static_cast<void*>(&__dso_handle));
   at_load = both_clocks();
+  learn_readers();
   has_end_key = pthread_key_create(&end_key, end_thread) == 0 && end_key <= most_end_key;
 }
 

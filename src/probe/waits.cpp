@@ -57,9 +57,19 @@ std::uint32_t number_of(const profile_buffer& target, const wait_object& object)
   return static_cast<std::uint32_t>(&object - target.objects);
 }
 
+/// Adds to a count. is_alone: no other thread changes it at the same time.
+template <class Count>
+void add(std::atomic<Count>& count, Count value, bool is_alone) {
+  if (is_alone) {
+    count.store(count.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+  } else {
+    count.fetch_add(value, std::memory_order_relaxed);
+  }
+}
+
 /// Adds a wait to the entry of a caller, if there is room.
 void note_site(profile_buffer& target, wait_site (&sites)[wait_object::site_numbers],
-               std::uint64_t caller, std::uint64_t waited) {
+               std::uint64_t caller, std::uint64_t waited, bool is_alone) {
   for (wait_site& each : sites) {
     std::uint64_t present = each.caller.load(std::memory_order_relaxed);
     if (present == 0 && each.caller.compare_exchange_strong(present, caller)) {
@@ -67,8 +77,8 @@ void note_site(profile_buffer& target, wait_site (&sites)[wait_object::site_numb
       present = caller;
     }
     if (present == caller) {
-      each.times.fetch_add(1, std::memory_order_relaxed);
-      each.waited.fetch_add(waited, std::memory_order_relaxed);
+      add(each.times, std::uint64_t{1}, is_alone);
+      add(each.waited, waited, is_alone);
       return;
     }
   }
@@ -76,14 +86,14 @@ void note_site(profile_buffer& target, wait_site (&sites)[wait_object::site_numb
 
 /// Adds a wait to the sums of an object and of the thread.
 void note_wait(profile_buffer& target, thread_slot& thread, wait_object& object,
-               std::uint64_t caller, std::uint64_t waited) {
+               std::uint64_t caller, std::uint64_t waited, bool is_alone) {
   const std::uint32_t number = number_of(target, object) + 1;
-  object.waits.fetch_add(1, std::memory_order_relaxed);
-  object.waited.fetch_add(waited, std::memory_order_relaxed);
-  if (!note_awaited(thread.awaited, number, waited)) {
+  add(object.waits, std::uint64_t{1}, is_alone);
+  add(object.waited, waited, is_alone);
+  if (!note_awaited(thread.awaited, number, waited, true)) {
     thread.object_waited[kind_of(target, number) - 1] += waited;
   }
-  note_site(target, object.waiters, caller, waited);
+  note_site(target, object.waiters, caller, waited, is_alone);
 }
 
 /// Returns the buffer, which a process without one gets after some waits; null if there is none.
@@ -119,57 +129,63 @@ object_wait::object_wait(std::uint32_t kind, const void* object, std::uint64_t c
     return;
   }
   object_ = object_of(*target_, kind, object, true);
-  object_->waiting.fetch_add(1, std::memory_order_relaxed);
-  begin_ = ticks();
-  const std::uint32_t number = profile_buffer::record_numbers + number_of(*target_, *object_);
+  const std::uint32_t number = number_of(*target_, *object_);
+  // A wait for a condition variable begins and ends with its mutex held, and so needs no atomic
+  // instructions; one that is cancelled ends without, and a count may be lost.
+  is_alone_ = kind == wait_object::condition && number < own_objects;
+  add(object_->waiting, 1U, is_alone_);
+  called_ = begin_ = ticks();
   const bool is_rare = object_->waits.load(std::memory_order_relaxed) < always_walked;
-  stack_ = stack_if_due(*target_, *thread_, number, caller, begin_, is_rare);
+  stack_ = stack_if_due(*target_, *thread_, profile_buffer::record_numbers + number, caller, begin_,
+                        is_rare);
   begin_ = stack_ != 0 ? ticks() : begin_;
   thread_->object_since = begin_;
   thread_->object_caller = caller;
-  __atomic_store_n(&thread_->object, number_of(*target_, *object_) + 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&thread_->object, number + 1, __ATOMIC_RELEASE);
 }
 
 void object_wait::withdraw() {
   if (target_ != nullptr) {
     __atomic_store_n(&thread_->object, 0, __ATOMIC_RELEASE);
-    object_->waiting.fetch_sub(1, std::memory_order_relaxed);
+    add(object_->waiting, ~0U, is_alone_);
   }
 }
 
-void object_wait::end(bool given_up) {
+std::uint64_t object_wait::end(bool given_up) {
   profile_buffer* const target = target_;
   if (target == nullptr) {
-    return;
+    return 0;
   }
   const std::uint64_t now = ticks();
   withdraw();
   target_ = nullptr;
   const std::uint64_t waited = now - begin_;
   wait_object& object = *object_;
-  note_wait(*target, *thread_, object, caller_, waited);
+  note_wait(*target, *thread_, object, caller_, waited, is_alone_);
   if (stack_ != 0) {
     stack& walked = target->stacks[stack_ - 1];
     walked.waits.fetch_add(1, std::memory_order_relaxed);
     walked.waited.fetch_add(waited, std::memory_order_relaxed);
   }
   if (given_up) {
-    object.given_up.fetch_add(1, std::memory_order_relaxed);
-    return;
+    add(object.given_up, std::uint64_t{1}, is_alone_);
+    return now;
   }
   const std::uint64_t woken = object.last_wake.load(std::memory_order_acquire);
   if (woken >= begin_ && woken <= now) {
-    note_site(*target, object.wakers, object.last_waker.load(std::memory_order_relaxed), waited);
-    object.resumed.fetch_add(1, std::memory_order_relaxed);
-    object.resuming.fetch_add(now - woken, std::memory_order_relaxed);
+    note_site(*target, object.wakers, object.last_waker.load(std::memory_order_relaxed), waited,
+              is_alone_);
+    add(object.resumed, std::uint64_t{1}, is_alone_);
+    add(object.resuming, now - woken, is_alone_);
   }
+  return now;
 }
 
 void end_cancelled_wait(profile_buffer& target, thread_slot& thread) {
   if (const std::uint32_t number = std::exchange(thread.object, 0); number != 0) {
     wait_object& object = target.objects[number - 1];
     object.waiting.fetch_sub(1, std::memory_order_relaxed);
-    note_wait(target, thread, object, thread.object_caller, ticks() - thread.object_since);
+    note_wait(target, thread, object, thread.object_caller, ticks() - thread.object_since, false);
   }
 }
 

@@ -7,6 +7,8 @@ checked in the disassembly up to their first call.
 
 A reader of a reader-writer lock has one atomic instruction to enter and one to leave, as in the C
 library. Its algorithm is chosen by comparisons: no call, and no jump to an address from memory.
+
+The profiler's library has such paths, too, for acquisitions that it does not sample.
 """
 
 import os
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lockwright.profile import buffer, collect
 from support import harness, locate
 from support.disassembly import Function, function_of, instructions_of
 
@@ -51,10 +54,11 @@ MUTEX_CALLS = [f"pthread_mutex_{name}" for name in ("lock", "unlock", "trylock",
 READ_CALLS = [f"pthread_rwlock_{name}" for name in ("rdlock", "unlock", "tryrdlock", "unlock")]
 
 
-def paths_through(library: Path, rwlock: str | None = None) -> list[CallPath]:
-    """Return the path of each call for a mutex, or for a reader under `rwlock`."""
+def paths_through(library: Path, rwlock: str | None = None, **variables: str) -> list[CallPath]:
+    """Return the path of each call for a mutex, or for a reader under `rwlock`. variables: further
+    ones of the environment."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
-    env["LD_PRELOAD"] = str(library)
+    env |= {"LD_PRELOAD": str(library), **variables}
     argv: list[str | Path] = [locate.program("posix", "steps")]
     if rwlock is not None:
         env["LOCKWRIGHT_RWLOCK"] = rwlock
@@ -110,6 +114,23 @@ def test_no_call_and_as_many_atomics_as_needed(lock: str) -> None:
 def test_a_reader_has_one_atomic_and_no_call(rwlock: str) -> None:
     library = locate.preload(THE_C_LIBRARY)
     for path in paths_through(library, rwlock):
+        steps = [instructions_of(library)[step] for step in path.steps]
+        assert [each.text for each in steps if each.is_call or each.is_indirect] == [], path.call
+        assert sum(each.is_atomic for each in steps) == 1, path.call
+
+
+@pytest.mark.parametrize("rwlock", [None, "keep"])
+def test_the_profiler_adds_no_atomic_and_no_call(rwlock: str | None) -> None:
+    library = collect.probe_path()
+    found: dict[int, list[CallPath]] = {}
+    # A sample, which takes many more instructions, may fall on any call.
+    for _ in range(3):
+        with buffer.new() as file:
+            for call, path in enumerate(
+                paths_through(library, rwlock, **{buffer.VARIABLE: str(file)})
+            ):
+                found.setdefault(call, []).append(path)
+    for path in (min(paths, key=lambda path: len(path.steps)) for paths in found.values()):
         steps = [instructions_of(library)[step] for step in path.steps]
         assert [each.text for each in steps if each.is_call or each.is_indirect] == [], path.call
         assert sum(each.is_atomic for each in steps) == 1, path.call
