@@ -83,7 +83,9 @@ def measure(call: runs.Call) -> Outcome:
             made = call.under(contender).run()
         finally:
             watcher.stop()
-        if made.finished and not process_buffers.first.records["samples"].any():
+        first = process_buffers.first
+        seen = first.records["samples"].any() or first["objects"]["waits"].any()
+        if made.finished and not seen:
             raise LockwrightError(
                 "the profiler was loaded and recorded nothing", "build or install Lockwright again"
             )
@@ -95,13 +97,15 @@ def _run(call: runs.Call) -> Outcome:
     options = dict(call.options)
     compared, setting = comparisons()[str(options.pop("cost"))], call.contender.subject
     seconds = float(str(options.pop("seconds")))
-    if setting.of_rwlocks and PROFILED not in (each.name for each in compared.values()):
+    if not setting.of_mutexes and PROFILED not in (each.name for each in compared.values()):
         return Outcome(LEFT_OUT)
     if setting.batches:
         # A pair takes some nanoseconds.
         options = {**setting.options, "batches": max(1, round(seconds * setting.batches))}
     else:
-        known = options if setting.workload == "lockbench" else {}
+        if setting.one_core:
+            options["pin"] = str(options.get("pin", "")).partition(";")[0]
+        known = options if setting.workload == "lockbench" or setting.one_core else {}
         options = {**setting.having_threads(), "seconds": seconds, **known}
     call = replace(call, workload=setting.workload, options=options)
     made = runs.in_pair(

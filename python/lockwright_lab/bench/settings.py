@@ -21,19 +21,20 @@ class Setting(Table, frozen=True, kw_only=True):
     """A workload with its options.
 
     per_core: threads per processor; 0 for one thread, whose rate shows the cost of the lock rather
-    than its effect on a program; batches: per second of a run, of a workload that is not timed.
-    value: what is measured, as of `runs.field`; is_time: lower is better. of_rwlocks: the locks are
-    reader-writer locks.
+    than its effect on a program; one_core: all threads run on one processor; batches: per second of
+    a run, of a workload that is not timed. value: what is measured, as of `runs.field`; is_time:
+    lower is better. of_mutexes: threads take mutexes.
     """
 
     workload: str
     meaning: str
     per_core: int = 0
+    one_core: bool = False
     batches: int = 0
     options: dict[str, str | int | float] = {}  # noqa: RUF012
     value: str = "measured: operations_per_second"
     is_time: bool = False
-    of_rwlocks: bool = False
+    of_mutexes: bool = True
 
     def having_threads(self) -> dict[str, str | int | float]:
         """Return the options of the measuring program, with the number of threads."""

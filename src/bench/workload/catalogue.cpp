@@ -99,6 +99,7 @@ const std::vector<const description*>& catalogue() {
       &footprint,
       &handover,
       &herd,
+      &object_wait,
       &oversubscribe,
       &quiet_and_hot,
       &regimes,

@@ -17,6 +17,7 @@ extern const description hash_set;
 extern const description herd;
 extern const description lazy_list_set;
 extern const description malloc_stress;
+extern const description object_wait;
 extern const description oversubscribe;
 extern const description quiet_and_hot;
 extern const description regimes;

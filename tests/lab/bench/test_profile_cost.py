@@ -26,10 +26,11 @@ def _measured(monkeypatch: pytest.MonkeyPatch, broken: Outcome) -> Runs:
                 return broken
         time = 11.0 if is_profiled else 10.0
         fields = {"operations_per_second": 1e9 / time, "reads_per_second": 1e9 / time}
-        fields |= {"median_ns_per_pair": time}
+        fields |= dict.fromkeys(
+            ("median_ns_per_pair", "read_pair_ns", "write_pair_ns", "trip_ns"), time
+        )
+        fields |= {"seconds": 1e-9 * time, "operations": 1}
         kind = "result" if call.workload == "uncontended" else "measured"
-        if call.options.get("read-percent") == 100:
-            fields["read_pair_ns"] = time
         return Outcome(details={"lines": [{"kind": kind, **fields}], "others": None})
 
     monkeypatch.setattr(profile_cost, "measure", outcome_of)
