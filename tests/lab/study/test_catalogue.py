@@ -27,7 +27,8 @@ def test_every_place_can_be_filled() -> None:
         commands += [server.command, server.load, server.ready_command] if server else []
         words = [word for command in commands if command for word in places.words(command)]
         words += [places.fill(text) for text in program.files.values()]
-        left = [word for word in words if re.search(r"\{(=|(threads|work|data)\})", word)]
+        named = "|".join(["threads", "work", "data", *program.words])
+        left = [word for word in words if re.search(rf"\{{(=|({named})\}})", word)]
         assert not left, program.name
 
 

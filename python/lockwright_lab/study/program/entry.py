@@ -153,7 +153,8 @@ class Program(Table, frozen=True):
     default the server if there is one. least, most: numbers of threads. timeout: seconds of the
     measured command; seconds: typical duration of a run, 0 if unknown. memory: whether its files
     should be in memory. without: locks to leave out, with the reasons. files: texts written into
-    {work} before each run. before, after: commands around each run.
+    {work} before each run. words: by the names of placeholders of its own. before, after: commands
+    around each run.
     """
 
     name: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9._-]*$")]
@@ -176,6 +177,7 @@ class Program(Table, frozen=True):
     without: Mapping[str, str] = {}
     inputs: tuple[Input, ...] = field(default=(), name="input")
     files: Mapping[str, str] = {}
+    words: Mapping[str, str] = {}
     before: Command = ()
     after: Command = ()
     server: Server | None = None

@@ -109,6 +109,7 @@ class Placeholders:
         """Return a text with its placeholders filled. quoted: for the shell."""
         quote = shlex.quote if quoted else str
         values = {
+            **self.program.words,
             "threads": str(self.threads),
             "scale": f"{self.scale:g}",
             "data": quote(str(self.data)),
