@@ -148,13 +148,13 @@ class Program(Table, frozen=True):
     """One program with one workload.
 
     packages: of Debian; install: a hint where these are not enough; needs: required commands, files
-    or patterns of files; version: a command whose first line is stored. environment, preload:
-    variables and further libraries of the process under the lock; under: which process that is, by
-    default the server if there is one. least, most: numbers of threads. timeout: seconds of the
-    measured command; seconds: typical duration of a run, 0 if unknown. memory: whether its files
-    should be in memory. without: locks to leave out, with the reasons. files: texts written into
-    {work} before each run. words: by the names of placeholders of its own. before, after: commands
-    around each run.
+    or patterns of files, by default the program of the command; version: a command whose first line
+    is stored. environment, preload: variables and further libraries of the process under the lock;
+    under: which process that is, by default the server if there is one. least, most: numbers of
+    threads. timeout: seconds of the measured command; seconds: typical duration of a run, 0 if
+    unknown. memory: whether its files should be in memory. without: locks to leave out, with the
+    reasons. files: texts written into {work} before each run. words: texts for placeholders of its
+    own. before, after: commands around each run.
     """
 
     name: Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9._-]*$")]
@@ -194,6 +194,8 @@ class Program(Table, frozen=True):
                     f"command: '{command.strip()[:60]}' does not say which of its programs is under"
                     " the lock; put {lock} before its name, or write the command as a list"
                 )
+        if not self.needs and isinstance(self.command, tuple) and "{" not in self.command[0]:
+            force_setattr(self, "needs", self.command[:1])
         if self.least > self.most:
             raise ValueError("least_threads is above most_threads; correct one of them")
         if len({each.name for each in self.inputs}) < len(self.inputs):
