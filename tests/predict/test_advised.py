@@ -113,7 +113,7 @@ def test_a_model_that_does_not_fit_names_no_lock(
     monkeypatch.setattr(advised, "prepare", lambda *_: header(profile, agreement))
     monkeypatch.setattr(choose, "_simulate", lambda *_: [])
     monkeypatch.setattr(choose, "named", lambda *_: chosen)
-    monkeypatch.setattr(choose, "is_gain", lambda _: True)
+    monkeypatch.setattr(choose, "is_gain", lambda *_: True)
     monkeypatch.setattr(advised, "_of_changes", lambda *_: [])
     advice = with_gains(profile, advise(profile))
     assert ("does not fit" in advice.sentence) is not fits
@@ -121,6 +121,16 @@ def test_a_model_that_does_not_fit_names_no_lock(
     (warning,) = advice.predicted.warnings
     expected = "wrong by more than a tenth" if fits else "rely on none of these figures"
     assert (expected if agreement is not None else "was not compared") in warning
+
+
+def test_a_misfit_matters_where_time_is_lost_waiting() -> None:
+    """Where hardly any is, locks differ in the time of their calls."""
+    of = header(contended(), 3.0)
+    assert of.derived.lost_share >= 0.05
+    assert of.misfit
+    assert not dataclasses.replace(
+        of, derived=dataclasses.replace(of.derived, lost_share=0.04)
+    ).misfit
 
 
 def test_lacking_processors_are_a_warning_and_more_threads() -> None:

@@ -32,6 +32,12 @@ def test_a_lock_that_loses_in_a_simulation_is_not_named() -> None:
     assert names(found, found) == []
 
 
+def test_the_default_lock_may_lose_a_little_in_a_simulation() -> None:
+    for low, expected in ((0.9, ["adaptive"]), (0.89, [])):
+        found = [predicted("adaptive", 1.1, 1, 2, low=low)]
+        assert names(found, found) == expected
+
+
 def test_the_default_lock_is_first_unless_the_best_is_told_apart_from_it() -> None:
     best = predicted("futex", 1.3, 1, 2)
     near = [best, predicted("adaptive", 1.25, 1, 2)]

@@ -29,6 +29,10 @@ from lockwright.simulate.run import Cell
 GAIN = 1.05
 """Least predicted gain of a lock that is named: up to 5 % two locks count as equal."""
 
+DEFAULT_LOW = 0.9
+"""Least gain of the default lock in any simulation, where other locks need 1: simulations of a
+preempted holder vary by more than its measured throughput does."""
+
 HARMLESS = 0.95
 """Least predicted gain with CROWDED times the threads."""
 
@@ -82,11 +86,13 @@ def of_models(profile: Profile, header: Header, settings: Settings) -> tuple[Cho
     names = candidates(profile, header.machine.processors, crowded)
     at = points_for(header.derived.variants, header.machine, header.threads, settings)
     found = _simulate(at, names, header.threads, settings)
-    gaining = [each for each in found if is_gain(each.ratio)][:_FINALISTS]
-    if not gaining:
+    default = locks.registry().default.name
+    gaining = [each.lock for each in found if _gains(each, default)]
+    finalists = [lock for lock in gaining if lock == default or lock in gaining[:_FINALISTS]]
+    if not finalists:
         return ()
-    again = _simulate(at[:_CROWDED_POINTS], [each.lock for each in gaining], crowded, settings)
-    return named(found, again, locks.registry().default.name)
+    again = _simulate(at[:_CROWDED_POINTS], finalists, crowded, settings)
+    return named(found, again, default)
 
 
 def candidates(profile: Profile, processors: int, crowded: int) -> list[str]:
@@ -104,9 +110,13 @@ def candidates(profile: Profile, processors: int, crowded: int) -> list[str]:
     ]
 
 
-def is_gain(ratio: Estimate | None) -> bool:
-    """Return whether the throughput is GAIN or more, and lower than before in no simulation."""
-    return ratio is not None and ratio.value >= GAIN and ratio.low >= 1.0
+def is_gain(ratio: Estimate | None, low: float = 1.0) -> bool:
+    """Return whether the throughput is GAIN or more, and `low` or more in every simulation."""
+    return ratio is not None and ratio.value >= GAIN and ratio.low >= low
+
+
+def _gains(prediction: Prediction, default: str) -> bool:
+    return is_gain(prediction.ratio, DEFAULT_LOW if prediction.lock == default else 1.0)
 
 
 def named(
@@ -118,7 +128,7 @@ def named(
     chosen = [
         Choice(each.lock, each.ratio.value, each.ratio.low, each.ratio.high, after[each.lock])
         for each in found
-        if each.ratio is not None and is_gain(each.ratio)
+        if each.ratio is not None and _gains(each, default)
         if after.get(each.lock, 0.0) >= HARMLESS
     ]
     return tuple(_default_first(chosen, {each.lock: each for each in found}, default))

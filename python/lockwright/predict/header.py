@@ -4,6 +4,7 @@ conditions that it was taken in."""
 from dataclasses import dataclass
 
 from lockwright.advise.steps import lacking_text
+from lockwright.advise.thresholds import LOST
 from lockwright.predict.derive import Derived
 from lockwright.predict.estimate import Estimate, ranged
 from lockwright.profile.record import Process
@@ -48,9 +49,10 @@ class Header:
 
     @property
     def misfit(self) -> str:
-        """Why the model names no locks; empty if it fits the profile."""
+        """Why the model names no locks; empty if it fits the profile, or if next to no time is lost
+        waiting: what locks differ in is then the time of their calls, which no fit changes."""
         found = self.agreement
-        if found is None or _fits(found):
+        if found is None or _fits(found) or self.derived.lost_share < LOST:
             return ""
         return (
             "no lock is named, because the model of the program does not fit: its simulated rate is"
