@@ -340,9 +340,11 @@ struct alignas(64) wait_object {
   static constexpr std::uint32_t kinds = 6;
   static constexpr unsigned site_numbers = 10;
 
+  static constexpr unsigned waking_numbers = 12;
+
   counter key;  ///< the address; the kind is in the eight highest bits
   std::atomic<std::uint32_t> waiting;
-  std::uint32_t unused;
+  std::atomic<std::uint32_t> last_thread;  ///< number of the thread of last_wake, plus one
   counter waits;
   counter waited;
   counter given_up;    ///< of the waits, at a deadline
@@ -350,13 +352,14 @@ struct alignas(64) wait_object {
   counter resuming;    ///< of their time, that after the waker's call
   counter last_wake;   ///< time of the last call that may end waits
   counter last_waker;  ///< its caller
-  std::uint64_t unused_words[6];
+  /// Numbers, plus one, of threads that called so, each at the place of its remainder.
+  std::atomic<std::uint32_t> waking[waking_numbers];
   wait_site waiters[site_numbers];
   wait_site wakers[site_numbers];
 };
 static_assert(sizeof(wait_object) == 640);
-LOCKWRIGHT_LAYOUT(wait_object, key, waiting, unused, waits, waited, given_up, resumed, resuming,
-                  last_wake, last_waker, unused_words, waiters, wakers);
+LOCKWRIGHT_LAYOUT(wait_object, key, waiting, last_thread, waits, waited, given_up, resumed,
+                  resuming, last_wake, last_waker, waking, waiters, wakers);
 
 /// A part of the timeline.
 struct span {

@@ -96,6 +96,16 @@ void note_wait(profile_buffer& target, thread_slot& thread, wait_object& object,
   note_site(target, object.waiters, caller, waited, is_alone);
 }
 
+/// Stores the thread of a call that may end waits: that of the last one, and one of those that do.
+void note_waking(wait_object& object, const thread_slot& thread) {
+  const std::uint32_t number = thread.number + 1;
+  for (auto* each : {&object.last_thread, &object.waking[number % wait_object::waking_numbers]}) {
+    if (each->load(std::memory_order_relaxed) != number) {
+      each->store(number, std::memory_order_relaxed);
+    }
+  }
+}
+
 /// Returns the buffer, which a process without one gets after some waits; null if there is none.
 /// thread: a slot of the buffer, but where an acquisition has to take it, for the counts that it
 /// moves.
@@ -200,7 +210,11 @@ void note_wake(std::uint32_t kind, const void* object, std::uint64_t caller, boo
   }
   thread_slot& thread = *this_slot;
   std::uint64_t now = ticks();
-  if (can_walk && thread.number != no_number && &thread != &unassigned_slot) {
+  const bool is_known = thread.number != no_number && &thread != &unassigned_slot;
+  if (is_known) {
+    note_waking(*known, thread);
+  }
+  if (can_walk && is_known) {
     constexpr std::uint32_t of_wakers =
         profile_buffer::record_numbers + profile_buffer::object_numbers;
     const std::uint32_t number = of_wakers + number_of(*target, *known);

@@ -71,6 +71,8 @@ int main() {
   EMIT(record::of_readers);
   EMIT(record::of_writers);
   EMIT(wait_counts::least_bits);
+  EMIT(wait_object::condition);
+  EMIT(wait_object::join);
   EMIT(wait_object::kinds);
   std::printf("  \"stats_page::words\": %u},\n \"structs\": {\n", stats_page::words);
   emit_struct<lockwright::interpose::layout_stamp>();

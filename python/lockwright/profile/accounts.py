@@ -58,10 +58,12 @@ def account_of(
     if not buffer.is_claimed:
         return Account()
     by_role: defaultdict[str, _Sums] = defaultdict(_Sums)
-    program = samples.alive[buffer.pid].name if buffer.pid in samples.alive else ""
+    program = program_name(buffer, samples)
     for row in buffer["roles"][buffer["roles"]["threads"] != 0]:
         name = bytes(row["name"]).split(b"\0")[0].decode(errors="replace")
-        by_role[_role(name, int(row["routine"]), program, symbols)].add(_ended(row, buffer, waits))
+        by_role[role_name(name, int(row["routine"]), program, symbols)].add(
+            _ended(row, buffer, waits)
+        )
     lives = buffer["lives"]
     routines = dict(zip(lives["tid"].tolist(), lives["routine"].tolist(), strict=True))
     for tid, thread in samples.alive.items():
@@ -69,14 +71,22 @@ def account_of(
         is_new = thread.seen_ns - thread.begin_ns < _UNNOTED_NS and not is_main
         if (thread.is_noted or is_new) and tid not in routines:
             continue  # it has ended since
-        name = "main" if is_main else _role(thread.name, routines.get(tid, 0), program, symbols)
+        name = "main" if is_main else role_name(thread.name, routines.get(tid, 0), program, symbols)
         by_role[name].add(_alive(tid, thread, buffer, waits))
     roles = [Role(name, _times(sums)) for name, sums in by_role.items()]
     roles.sort(key=lambda role: -role.times.lived)
     return Account(total([role.times for role in roles]), tuple(roles[:_MOST]))
 
 
-def _role(name: str, routine: int, program: str, symbols: Symbols) -> str:
+def program_name(buffer: Buffer, samples: Samples) -> str:
+    """Return the name of a process's first thread, which others have unless they were given one; ""
+    if it had ended."""
+    return samples.alive[buffer.pid].name if buffer.pid in samples.alive else ""
+
+
+def role_name(name: str, routine: int, program: str, symbols: Symbols) -> str:
+    """Return the role of a thread that is not the first. name: its own; routine: address of the
+    function in which it began, 0 if unknown; program: the name of the first thread."""
     if name and name != program:
         return _NUMBER.sub("", name) or name
     if not routine:

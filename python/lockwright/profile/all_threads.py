@@ -2,7 +2,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -20,17 +20,20 @@ _SITES = 16
 
 @dataclass(frozen=True)
 class AllThreads:
-    """As in a Profile; the waits and roles of one name are merged over the processes."""
+    """As in a Profile; the waits and roles of one name are merged over the processes. objects: of
+    the profiled process, by their numbers."""
 
     account: Account
     waits: tuple[WaitObject, ...]
     processes: tuple[ProcessUse, ...]
+    objects: Mapping[int, WaitObject]
 
 
 def of_processes(processes: Sequence[tuple[Buffer, Symbols, Samples]]) -> AllThreads:
     """Return what the threads of processes did, of which the profiled one is the first. Roles and
     objects of another program than that one's have its name in front of theirs."""
     uses, roles, waits = [], [], []
+    of_first: Mapping[int, WaitObject] = {}
     first = _program(processes[0][0])
     for buffer, symbols, samples in processes:
         if not buffer.is_claimed:
@@ -38,6 +41,7 @@ def of_processes(processes: Sequence[tuple[Buffer, Symbols, Samples]]) -> AllThr
         program = _program(buffer)
         prefix = "" if program == first else f"{program}: "
         objects = wait_objects(buffer, symbols, buffer.nanoseconds, samples.last_ns)
+        of_first = objects if buffer is processes[0][0] else of_first
         account = account_of(buffer, symbols, samples, objects)
         lost = buffer.waited * buffer.nanoseconds
         uses.append(ProcessUse(buffer.pid, program, lost, account.all))
@@ -48,6 +52,7 @@ def of_processes(processes: Sequence[tuple[Buffer, Symbols, Samples]]) -> AllThr
         account=Account(total([use.times for use in uses]), merged),
         waits=_merged_waits(waits),
         processes=tuple(sorted(uses, key=lambda use: -use.times.lived)),
+        objects=of_first,
     )
 
 

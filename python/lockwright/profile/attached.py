@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Self
 
 from lockwright.base.errors import LockwrightError
-from lockwright.base.process_numbers import ThreadNumbers, is_running, stat_words
+from lockwright.base.process_numbers import ThreadNumbers, is_running
 from lockwright.elf.file import load
 from lockwright.preload.locks import registry
+from lockwright.profile import thread_states
 from lockwright.profile.frames import Frame
 from lockwright.profile.mutex_lines import taken_at
 from lockwright.profile.record import FIRST_TAKEN, OBJECT, Holder, Place
@@ -37,27 +38,6 @@ _SLEEPERS = 2
 _STACK = 2048
 """Bytes of the stack that are searched for the caller of the lock function."""
 _OWN_LIBRARY = "liblockwright-"
-_SLEEPS = {
-    "x86_64": {
-        0: "read", 1: "write", 7: "poll", 17: "pread64", 18: "pwrite64", 19: "readv", 20: "writev",
-        23: "select", 34: "pause", 35: "nanosleep", 42: "connect", 43: "accept", 44: "sendto",
-        45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4", 72: "fcntl", 73: "flock",
-        74: "fsync", 75: "fdatasync", 128: "rt_sigtimedwait", 202: "futex",
-        230: "clock_nanosleep", 232: "epoll_wait", 247: "waitid", 257: "openat", 270: "pselect6",
-        271: "ppoll", 281: "epoll_pwait", 288: "accept4", 426: "io_uring_enter",
-    },
-    "aarch64": {
-        22: "epoll_pwait", 25: "fcntl", 32: "flock", 56: "openat", 63: "read", 64: "write",
-        65: "readv", 66: "writev", 67: "pread64", 68: "pwrite64", 72: "pselect6", 73: "ppoll",
-        82: "fsync", 83: "fdatasync", 95: "waitid", 98: "futex", 101: "nanosleep",
-        115: "clock_nanosleep", 137: "rt_sigtimedwait", 202: "accept", 203: "connect",
-        206: "sendto", 207: "recvfrom", 211: "sendmsg", 212: "recvmsg", 242: "accept4",
-        260: "wait4", 426: "io_uring_enter",
-    },
-}  # fmt: skip
-"""The system calls in which threads commonly sleep, by their numbers."""
-_STATES = {"R": "running or ready to run", "D": "in the kernel", "T": "stopped", "t": "stopped"}
-"""What a thread does that is not asleep, by its state in /proc."""
 _LIBRARIES = ("libc.so", "libpthread", "ld-linux", "libc-2", _OWN_LIBRARY)
 
 
@@ -266,18 +246,7 @@ class Attached:
         """Return what a thread does, in a few words."""
         if tid in asleep:
             return "waiting for a mutex itself"
-        task = self.process / "task" / str(tid)
-        try:
-            state = stat_words(task)[0]
-            words = (task / "syscall").read_text().split()
-        except OSError:
-            return "unknown"
-        if state != "S" and state in _STATES:
-            return _STATES[state]
-        if not words[0].isdigit():
-            return "asleep"
-        call = _SLEEPS[platform.machine()].get(int(words[0]))
-        return f"asleep in {call}" if call else f"asleep in system call {words[0]}"
+        return thread_states.words(self.process / "task" / str(tid))
 
 
 def place_of(address: int, caller: int, symbols: Symbols) -> Place:

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,15 @@ from numpy.typing import NDArray
 from lockwright.preload import loads
 from lockwright.profile import all_threads, working_set
 from lockwright.profile import buffer as buffers
+from lockwright.profile.accounts import program_name
 from lockwright.profile.buffer import Buffer, Rows
+from lockwright.profile.chains import ChainNames, chains_of
 from lockwright.profile.distributions import weight_below
+from lockwright.profile.mutex_lines import taken_at
 from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.open_intervals import deadlock_cycle
 from lockwright.profile.profiled_run import ProfiledRun
-from lockwright.profile.record import Creation, Process, Profile, Span
+from lockwright.profile.record import Creation, Mutex, Process, Profile, Span
 from lockwright.profile.symbols import Mapping, Symbols
 from lockwright.profile.thread_uses import thread_uses
 
@@ -31,7 +35,7 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
     symbols = symbols_of(buffer, run.program, ask_servers=True)
     duration = _duration(buffer, run)
     mutexes = Mutexes(buffer, symbols, run.samples, nanoseconds, duration)
-    all_mutexes = tuple(mutexes.all_mutexes())
+    all_mutexes, all_rwlocks = tuple(mutexes.all_mutexes()), tuple(mutexes.all_rwlocks())
     names = {number: name for number, name in run.samples.names.items() if name}
     timeline = _timeline(buffer, mutexes, nanoseconds)
     all_waits = all_threads.of_processes(
@@ -45,10 +49,23 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         mechanism="preload",
         process=_process(buffer, run, duration, nanoseconds),
         mutexes=all_mutexes,
-        rwlocks=tuple(mutexes.all_rwlocks()),
+        rwlocks=all_rwlocks,
         waits=all_waits.waits,
         account=all_waits.account,
         processes=all_waits.processes,
+        chains=chains_of(
+            run.samples,
+            ChainNames(
+                buffer=buffer,
+                symbols=symbols,
+                program=program_name(buffer, run.samples),
+                locks=mutexes.names(all_mutexes, all_rwlocks),
+                objects=all_waits.objects,
+                lock_site=lambda record, caller: _lock_site(
+                    mutexes, all_mutexes, symbols, record, caller
+                ),
+            ),
+        ),
         timeline=timeline,
         thread_names={
             str(number): names.get(number) or f"thread {number}"
@@ -65,6 +82,18 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
         provenance=provenance.machine(),
         threads=thread_uses(buffer, run.samples, nanoseconds),
     )
+
+
+def _lock_site(
+    mutexes: Mutexes, listed: Sequence[Mutex], symbols: Symbols, record: int, caller: int
+) -> str:
+    """Return the label of a caller that locked the mutex of a record."""
+    index = mutexes.index_of(record)
+    if index is not None:
+        label = listed[index].taken_at(mutexes.site_of(record, caller), True)
+        if label:
+            return label
+    return taken_at(symbols, caller).label
 
 
 def symbols_of(buffer: Buffer, program: str, *, ask_servers: bool = False) -> Symbols:

@@ -88,6 +88,8 @@ def _checks(buffer: Buffer) -> Iterator[tuple[str, bool]]:
         ("holder", edges["holder"], sites.shape[-1]),
         ("waiter", edges["waiter"], sites.shape[-1]),
         ("kind", objects["key"] >> np.uint64(56), constant("wait_object::kinds")),
+        ("last_thread", objects["last_thread"], len(buffer["threads"])),
+        ("waking", objects["waking"], len(buffer["threads"])),
         ("object", buffer.threads["object"], len(objects)),
         ("awaited", buffer.threads["awaited"]["object"], len(objects)),
         ("awaited", buffer["roles"]["awaited"]["object"], len(objects)),

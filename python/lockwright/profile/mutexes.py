@@ -1,6 +1,7 @@
 """The mutexes and reader-writer locks of a profile, from the records of a buffer."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -106,12 +107,16 @@ class Mutexes:
         """Return the index of a caller among a mutex's sites, or -1."""
         return self._sites.number(self._index.get(record, -1), caller)
 
-    def names(self) -> dict[int, str]:
-        """Return the name of each record's mutex, or of its reader-writer lock with the side."""
-        mutexes = self.all_mutexes()
+    def names(
+        self, mutexes: Sequence[Mutex] | None = None, rwlocks: Sequence[RwLock] | None = None
+    ) -> dict[int, str]:
+        """Return the name of each record's mutex, or of its reader-writer lock with the side.
+        mutexes, rwlocks: all of them, if they are known already."""
+        mutexes = self.all_mutexes() if mutexes is None else mutexes
+        rwlocks = self.all_rwlocks() if rwlocks is None else rwlocks
         names = {record: mutexes[index].name for record, index in self._index.items()}
         groups = self._groups(has(self._buffer.records, "of_writers"), 2)
-        for rwlock, group in zip(self.all_rwlocks(), groups, strict=True):
+        for rwlock, group in zip(rwlocks, groups, strict=True):
             for record in group:
                 names[record] = f"{rwlock.name} ({WRITERS})"
                 names[record + 1] = f"{rwlock.name} ({READERS})"

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, Self
 
 from lockwright.base import documents
 from lockwright.base.errors import LockwrightError
+from lockwright.profile.chain import Chain
 from lockwright.profile.frames import Frame, stack_label
 from lockwright.profile.time_lost import lost_share
 from lockwright.profile.waiting import Account, ProcessUse, WaitObject
@@ -408,6 +409,7 @@ class Profile:
     waits: tuple[WaitObject, ...] = ()
     account: Account = field(default_factory=Account)
     processes: tuple[ProcessUse, ...] = ()
+    chains: tuple[Chain, ...] = ()
 
     @property
     def is_preloaded(self) -> bool:

@@ -11,12 +11,15 @@ from rich.text import Text
 from lockwright.base import numbers
 from lockwright.base.terminal import print_wrapped
 from lockwright.base.wording import counted
-from lockwright.profile import long_holds
+from lockwright.profile import chain_lines, long_holds
 from lockwright.profile.record import Mutex, Process, Profile, RwLock
 from lockwright.profile.time_lost import OF_WHICH_TIME
 from lockwright.profile.waiting import KINDS, Account, Times, WaitObject
 
 _ROWS = 5
+
+_ENDS = 3
+"""Limit on the places where waiting ends."""
 
 _WIDE = 140
 """Least columns of a terminal at which the table has the call sites; else they are below it."""
@@ -42,7 +45,7 @@ _SITES: tuple[_Column, ...] = (("waits most in", "left"), ("while held by", "lef
 
 def show(console: Console, profile: Profile) -> None:
     """Print what the threads did, a line about the process, tables of mutexes and of other objects,
-    and why the profile is partial."""
+    where waiting ends, and why the profile is partial."""
     if profile.account.all.lived:
         console.print(f"lockwright: {account_sentence(profile.account.all)}", soft_wrap=True)
         console.print(_account_table(profile.account))
@@ -61,6 +64,8 @@ def show(console: Console, profile: Profile) -> None:
         for each in profile.waits[:_ROWS]:
             if place := wait_place(each):
                 print_wrapped(console, "  ", f"{each.name}: {place}", "default")
+    for text in chain_lines.sentences(profile, _ENDS):
+        console.print(f"lockwright: {text}", soft_wrap=True, markup=False)
     for index in range(min(_ROWS, len(profile.mutexes))):
         if long_holds.reason(profile, index) is not None:
             text = long_holds.sentence(profile, index)

@@ -137,7 +137,7 @@ def _sites(
         for pcs, sums in walked:
             share = sums.waits / all_times if all_times else 1 / len(walked)
             of_time = sums.waited / all_waited if all_waited else share
-            stack = _with_inlined(pcs, symbols)
+            stack = with_inlined(pcs, symbols)
             sites.append(
                 WaitSite(
                     stack=stack,
@@ -149,7 +149,8 @@ def _sites(
     return tuple(sorted(sites, key=lambda site: (-site.waited, -site.times)))
 
 
-def _with_inlined(pcs: Iterable[int], symbols: Symbols) -> tuple[Frame, ...]:
+def with_inlined(pcs: Iterable[int], symbols: Symbols) -> tuple[Frame, ...]:
+    """Return the frames of calls that return to addresses, with those of inlined functions."""
     frames = [symbols.caller(pc) for pc in pcs]
     lines = symbols.with_lines(frames)
     return tuple(part for frame in frames for part in lines.get(frame, (frame,)))

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import threading
 import time
 from collections import Counter
@@ -15,11 +16,19 @@ from numpy.typing import NDArray
 from lockwright.base import clock
 from lockwright.base.process_numbers import ThreadNumbers, stat_words
 from lockwright.profile.buffer import Buffer, Buffers
+from lockwright.profile.chain_samples import ChainSampler, ChainSums
 from lockwright.profile.damage import DamagedRecords
+from lockwright.profile.wait_graph import SampledChain
 from lockwright.profile.working_set import TouchSampler
 
 _PERIOD = 0.04
 """Seconds between two samples, each of which takes some tenths of a millisecond."""
+
+_CHAIN_PERIOD = 0.01
+"""Mean of the seconds between two samples of the chains of waits, which are at random times."""
+
+_CHAIN_COST = 50
+"""The least mean, by the processor time of such a sample."""
 
 _TASKS = 64
 """Limit on the threads whose state a sample reads, at some ten microseconds each; with more
@@ -76,7 +85,7 @@ class Samples:
     policy in one sample. processors: number of samples by the number of processors that the threads
     could use. tasks: the times of each thread, by its kernel number; alive: those at the last
     sample that looked at all. own: resources used by the process at the last sample, of_others: by
-    its reaped children; empty without a sample.
+    its reaped children; empty without a sample. chains: of waits, with the time of each.
     """
 
     count: int = 0
@@ -96,6 +105,7 @@ class Samples:
     alive: dict[int, AliveThread] = field(default_factory=dict)
     own: dict[str, float] = field(default_factory=dict)
     of_others: dict[str, float] = field(default_factory=dict)
+    chains: dict[SampledChain, ChainSums] = field(default_factory=dict)
     last_ns: int = 0
 
 
@@ -133,20 +143,33 @@ class Watcher:
         )
 
     def _watch(self) -> None:
-        while not self._ended.wait(_PERIOD):
-            for buffer in self._buffers.all():
-                if buffer.is_claimed and buffer.pid:
-                    if id(buffer) not in self._samplers:
-                        self._samplers[id(buffer)] = _ProcessSampler(buffer)
-                    self._samplers[id(buffer)].sample()
-            if self._on_sample is not None:
-                try:
-                    self._on_sample(self._buffers.busiest())
-                except DamagedRecords:
-                    # They are checked again when the program has ended.
-                    self._on_sample = None
-        for sampler in self._samplers.values():
-            sampler.stop()
+        period = _CHAIN_PERIOD
+        next_sample, next_chains = time.monotonic() + _PERIOD, time.monotonic() + period
+        while not self._ended.wait(max(0.0, min(next_sample, next_chains) - time.monotonic())):
+            if time.monotonic() >= next_chains:
+                begin = time.thread_time()
+                for sampler in self._samplers.values():
+                    sampler.sample_chains(period)
+                period = max(_CHAIN_PERIOD, _CHAIN_COST * (time.thread_time() - begin))
+                next_chains = time.monotonic() + random.uniform(0, 2 * period)
+            if time.monotonic() >= next_sample:
+                self._sample()
+                next_sample = time.monotonic() + _PERIOD
+        for each in self._samplers.values():
+            each.stop()
+
+    def _sample(self) -> None:
+        for buffer in self._buffers.all():
+            if buffer.is_claimed and buffer.pid:
+                if id(buffer) not in self._samplers:
+                    self._samplers[id(buffer)] = _ProcessSampler(buffer)
+                self._samplers[id(buffer)].sample()
+        if self._on_sample is not None:
+            try:
+                self._on_sample(self._buffers.busiest())
+            except DamagedRecords:
+                # They are checked again when the program has ended.
+                self._on_sample = None
 
 
 def no_samples(buffer: Buffer) -> Samples:
@@ -163,12 +186,31 @@ class _ProcessSampler:
         self._process = Path(f"/proc/{buffer.pid}")
         self._threads = ThreadNumbers(self._process)
         self._touch_sampler: TouchSampler | None = TouchSampler(buffer.pid)
+        self._chains = ChainSampler(buffer, self._process, self._threads)
+        self._samples.chains = self._chains.sums
+        self._before: dict[int, AliveThread] = {}
 
     def stop(self) -> Samples:
+        self._chains.close()
         if self._touch_sampler is not None:
             self._samples.touched = self._touch_sampler.stop()
             self._touch_sampler = None
         return self._samples
+
+    def sample_chains(self, seconds: float) -> None:
+        """Add a sample of the chains of waits, which stands for so many seconds."""
+        self._chains.sample(seconds, self._running_share)
+
+    def _running_share(self, tid: int) -> float:
+        """Return the share of processor time in the time in which a thread was running or ready to
+        in the last interval. It has run for less than a tick, which the kernel has not added, or
+        still waits for a processor, if both are 0."""
+        if (now := self._samples.alive.get(tid)) is None:
+            return 1.0
+        before = self._before.get(tid)
+        ran = now.ran - (before.ran if before is not None else 0)
+        ready = now.ready - (before.ready if before is not None else 0)
+        return max(0.0, min(1.0, ran / (ran + ready))) if ran + ready > 0 else 0.0
 
     def sample(self) -> None:
         samples, buffer, process = self._samples, self._buffer, self._process
@@ -208,8 +250,9 @@ class _ProcessSampler:
                 tid, TaskTimes(samples.last_ns, cpu, samples.last_ns, cpu)
             )
             times.last_ns, times.last_cpu = samples.last_ns, cpu
-        if running <= _TASKS or samples.count % _SELDOM == 1:
-            samples.alive = self._alive() or samples.alive
+        is_due = running <= _TASKS or samples.count % _SELDOM == 1
+        if is_due and (present := self._alive()):
+            self._before, samples.alive = samples.alive, present
         with contextlib.suppress(OSError, IndexError):
             samples.own, samples.of_others = resource_use(process)
 

@@ -4,11 +4,16 @@ from collections.abc import Iterator
 
 from lockwright.base import numbers
 from lockwright.page.rows import Row
+from lockwright.profile import chain_lines
+from lockwright.profile.chain import Chain
 from lockwright.profile.record import Profile
 from lockwright.profile.waiting import KINDS, Times, WaitObject
 
 ROLES = 24
 OBJECTS = 100
+CHAINS = 24
+
+CHAIN_COLUMNS = ("through", "share of waiting", "ends in", "role", "which")
 
 OBJECT_COLUMNS = (
     "object",
@@ -55,6 +60,17 @@ def role_rows(profile: Profile) -> list[Row]:
             )
         )
     return rows
+
+
+def chain_rows(profile: Profile) -> list[Row]:
+    """Return a row for each chain of waits."""
+    return [_chain_row(each) for each in profile.chains[:CHAINS]]
+
+
+def _chain_row(of: Chain) -> Row:
+    words = [chain_lines.path(of), of.site, of.role, chain_lines.state(of)]
+    cells = [(word, word) for word in words]
+    return Row([cells[0], (numbers.share(of.share), repr(of.share)), *cells[1:]])
 
 
 def object_rows(profile: Profile) -> list[Row]:
