@@ -17,7 +17,7 @@ std::atomic<bool> is_written{false};
 
 namespace {
 
-constexpr int rounds = 20;
+constexpr int rounds = 60;
 using function = void* (*)(void*);
 
 void compute() {

@@ -16,6 +16,7 @@ RUNS: set[EndState] = {"running", "runnable"}
 THREE = (("mutex", "first"), ("mutex", "second"), ("mutex", "third"))
 
 
+@pytest.mark.alone
 @locate.native
 @pytest.mark.parametrize(
     ("case", "role", "states", "call", "path"),
