@@ -16,7 +16,7 @@ RUNS: set[EndState] = {"running", "runnable"}
 THREE = (("mutex", "first"), ("mutex", "second"), ("mutex", "third"))
 
 
-@pytest.mark.alone
+@pytest.mark.alone("a sampled end of a chain needs a processor when it is sampled")
 @locate.native
 @pytest.mark.parametrize(
     ("case", "role", "states", "call", "path"),
