@@ -5,10 +5,11 @@ import json
 from typing import Any
 
 import pytest
-from lockwright.profile import libraries, record
+from lockwright.profile import libraries, record, waits
 from lockwright.profile.frames import Frame
 from lockwright.profile.record import Profile
-from lockwright.profile.waiting import Times, WaitKind, WaitObject
+from lockwright.profile.symbols import Symbols
+from lockwright.profile.waiting import Times, WaitKind, WaitObject, WaitSite
 from support import locate
 from support.processes import captured
 
@@ -165,6 +166,10 @@ def test_the_account_adds_up(both: tuple[dict[str, Any], Profile]) -> None:
         ("absl::debian3::MutexLock::~MutexLock()", "p", ("Abseil", "lock")),
         ("QBasicMutex::lockInternal()", "p", ("Qt", "lock")),
         ("QMutexLocker::unlock()", "p", ("Qt", "lock")),
+        ("<parking_lot::raw::A<T> as lock_api::B>::lock", "p", ("parking_lot", "lock")),
+        ("take_gil", "p", ("CPython", "lock")),
+        ("LWLockAcquireOrWait", "p", ("PostgreSQL", "lock")),
+        ("Unsafe_Park", "/usr/lib/libjvm.so", ("Java", "thread")),
         ("my::Mutex::lock()", "program", None),
     ],
 )
@@ -180,3 +185,19 @@ def test_a_function_that_is_known_tells_the_kind() -> None:
     assert found == libraries.Library("GLib", "condition")
     found = libraries.of([Frame(file, 1, ""), stack[1]])
     assert found == libraries.Library("GLib", "lock")
+
+
+def test_a_word_on_which_a_thread_parks_is_one_object_for_each_place() -> None:
+    def site(caller: str, function: str, times: int) -> WaitSite:
+        stack = (Frame("p", 1, function), Frame("p", 2, caller))
+        return WaitSite(stack, times, times * 10.0, libraries.wrapper_count(stack))
+
+    places = (
+        site("get", "parking_lot::raw_mutex::RawMutex::lock_slow", 6),
+        site("take", "parking_lot::condvar::Condvar::wait_until_internal", 2),
+    )
+    whole = WaitObject("futex", "", "", 64, 8, 80.0, is_futex=True, waiters=places)
+    one, other = waits._named(whole, Symbols([], "p"))
+    assert (one.name, one.kind, one.waits, one.waited) == ("lock waited for in get", "lock", 6, 60)
+    assert (other.name, other.library) == ("condition variable waited for in take", "parking_lot")
+    assert (other.waits, other.waited, other.waiters) == (2, 20, places[1:])

@@ -52,9 +52,9 @@ class _Sums:
 
 
 def account_of(
-    buffer: Buffer, symbols: Symbols, samples: Samples, waits: Mapping[int, WaitObject]
+    buffer: Buffer, symbols: Symbols, samples: Samples, waits: Mapping[int, Sequence[WaitObject]]
 ) -> Account:
-    """Return the account of all threads. waits: the objects by their numbers."""
+    """Return the account of all threads. waits: the objects, or their parts, by their numbers."""
     if not buffer.is_claimed:
         return Account()
     by_role: defaultdict[str, _Sums] = defaultdict(_Sums)
@@ -98,14 +98,16 @@ def role_name(name: str, routine: int, program: str, symbols: Symbols) -> str:
     return f"std::thread of {found.group(1)}" if "(*)" in found.group(1) else brief(found.group(1))
 
 
-def _ended(row: np.void, buffer: Buffer, waits: Mapping[int, WaitObject]) -> _Sums:
+def _ended(row: np.void, buffer: Buffer, waits: Mapping[int, Sequence[WaitObject]]) -> _Sums:
     sums = _Sums(int(row["threads"]), int(row["lived"]), int(row["ran"]), int(row["ready"]))
     sums.waited["lock"] += int(row["locks"]) * buffer.nanoseconds
     _add_objects(sums, row["awaited"], row["objects"], buffer, waits)
     return sums
 
 
-def _alive(tid: int, thread: AliveThread, buffer: Buffer, waits: Mapping[int, WaitObject]) -> _Sums:
+def _alive(
+    tid: int, thread: AliveThread, buffer: Buffer, waits: Mapping[int, Sequence[WaitObject]]
+) -> _Sums:
     sums = _Sums(1, thread.seen_ns - thread.begin_ns, thread.ran, thread.ready)
     end = buffer.ticks_at(thread.seen_ns)
     slots = buffer.threads
@@ -119,20 +121,30 @@ def _alive(tid: int, thread: AliveThread, buffer: Buffer, waits: Mapping[int, Wa
         number = int(slot["object"]) - 1
         if number in waits:
             ticks = max(0, end - int(slot["object_since"]))
-            sums.waited[waits[number].kind] += ticks * buffer.nanoseconds
+            _add_wait(sums, waits[number], ticks * buffer.nanoseconds)
     return sums
 
 
 def _add_objects(
-    sums: _Sums, table: Any, others: Any, buffer: Buffer, waits: Mapping[int, WaitObject]
+    sums: _Sums, table: Any, others: Any, buffer: Buffer, waits: Mapping[int, Sequence[WaitObject]]
 ) -> None:
     """Add the waits of a table of objects, and of others by their kinds."""
     for row in table[table["object"] != 0]:
-        if (of := waits.get(int(row["object"]) - 1)) is not None:
-            before_wake = 1 - min(1.0, of.resuming / of.waited) if of.waited else 0.0
-            sums.waited[of.kind] += int(row["waited"]) * buffer.nanoseconds * before_wake
+        if (parts := waits.get(int(row["object"]) - 1)) is not None:
+            waited = sum(part.waited for part in parts)
+            resuming = sum(part.resuming for part in parts)
+            before_wake = 1 - min(1.0, resuming / waited) if waited else 0.0
+            _add_wait(sums, parts, int(row["waited"]) * buffer.nanoseconds * before_wake)
     for kind, ticks in zip(KIND_NAMES, others, strict=False):
         sums.waited[kind] += int(ticks) * buffer.nanoseconds
+
+
+def _add_wait(sums: _Sums, parts: Sequence[WaitObject], ns: float) -> None:
+    """Add a wait for an object, divided among its parts as all waits for it are."""
+    waited = sum(part.waited for part in parts)
+    for part in parts:
+        share = part.waited / waited if waited else 1 / len(parts)
+        sums.waited[part.kind] += ns * share
 
 
 def _times(sums: _Sums) -> Times:

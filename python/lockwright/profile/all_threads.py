@@ -41,12 +41,15 @@ def of_processes(processes: Sequence[tuple[Buffer, Symbols, Samples]]) -> AllThr
         program = _program(buffer)
         prefix = "" if program == first else f"{program}: "
         objects = wait_objects(buffer, symbols, buffer.nanoseconds, samples.last_ns)
-        of_first = objects if buffer is processes[0][0] else of_first
+        if buffer is processes[0][0]:
+            of_first = {number: parts[0] for number, parts in objects.items()}
         account = account_of(buffer, symbols, samples, objects)
         lost = buffer.waited * buffer.nanoseconds
         uses.append(ProcessUse(buffer.pid, program, lost, account.all))
         roles += [replace(role, name=prefix + role.name) for role in account.roles]
-        waits += [replace(each, name=prefix + each.name) for each in objects.values()]
+        waits += [
+            replace(each, name=prefix + each.name) for parts in objects.values() for each in parts
+        ]
     merged = _merged_roles(roles)
     return AllThreads(
         account=Account(total([use.times for use in uses]), merged),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from lockwright.profile.frames import Frame
-from lockwright.profile.function_names import function, without_arguments
+from lockwright.profile.function_names import brief, function, without_arguments
 from lockwright.profile.lock_functions import is_known
 from lockwright.profile.waiting import WaitKind
 
@@ -17,6 +17,23 @@ class Library:
 
     name: str
     kind: WaitKind
+
+    @property
+    def parks_threads(self) -> bool:
+        """Whether a thread waits on a word or object of its own, whatever it waits for."""
+        return self.kind == "thread" or self.name in _PARKING
+
+
+_PARKING: Final = (
+    "parking_lot",
+    "Abseil",
+    "gRPC",
+    "CPython",
+    "Java",
+    "PostgreSQL",
+    "oneTBB",
+    "libstdc++",
+)
 
 
 _TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
@@ -30,6 +47,7 @@ _TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
         "Qt",
         "lock",
     ),
+    (r"QThread::wait|QThreadPool::waitForDone", "Qt", "join"),
     (r"QtFutex\w*::.*|QFutex\w*::.*", "Qt", "futex"),
     (r"parking_lot::condvar::.*", "parking_lot", "condition"),
     (r"parking_lot::once::.*", "parking_lot", "once"),
@@ -50,11 +68,18 @@ _TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
         "futex",
     ),
     (r"core::ptr::drop_in_place.*|core::(ops|option|result|mem|slice)::.*", "Rust std", "futex"),
+    (r"crossbeam_\w+::.*", "crossbeam", "futex"),
+    (r"rayon_core::.*", "Rayon", "futex"),
+    (r"tokio::.*", "Tokio", "futex"),
     (r"absl::(\w+::)*CondVar::.*", "Abseil", "condition"),
     (r"absl::(\w+::)*\w*(Mutex|MutexLock|SpinLock)(Maybe)?::.*|AbslInternal\w+", "Abseil", "lock"),
     (r"absl::(\w+::)*(synchronization_internal|\w*Waiter).*", "Abseil", "lock"),
+    (r"gpr_cv_\w+", "gRPC", "condition"),
+    (r"gpr_mu_\w+", "gRPC", "lock"),
     (r"folly::.*(Mutex|Lock).*", "Folly", "lock"),
     (r"folly::.*(Baton|Semaphore|Futex).*", "Folly", "semaphore"),
+    (r"tbb::(\w+::)*\w*mutex\w*(::.*)?", "oneTBB", "lock"),
+    (r"tbb::(\w+::)*concurrent_\w*queue\w*::.*", "oneTBB", "condition"),
     (r"tbb::.*|rml::.*", "oneTBB", "futex"),
     (r"std::(__\w+::)*(counting_semaphore|__atomic_semaphore)\b.*", "libstdc++", "semaphore"),
     (r"std::(__\w+::)*(barrier|latch|__tree_barrier)\b.*", "libstdc++", "barrier"),
@@ -69,7 +94,17 @@ _TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
         "futex",
     ),
     (r"__cxa_guard_acquire", "libstdc++", "once"),
-    (r"_?PyMutex_\w+|_PyRWMutex_\w+|_?PyParkingLot_\w+|_PySemaphore_\w+", "CPython", "lock"),
+    (
+        r"_?PyMutex_\w+|_PyRWMutex_\w+|_?PyParkingLot_\w+|_PySemaphore_\w+|mutex_lock_\w+"
+        r"|(take|drop)_gil|PyCOND_\w+|PyEval_(Restore|Acquire)Thread|PyGILState_Ensure"
+        r"|PyThread_acquire_lock\w*|(acquire|rlock|lock)_(timed|PyThread_\w+|acquire)",
+        "CPython",
+        "lock",
+    ),
+    (r"ObjectMonitor::wait\b.*", "Java", "condition"),
+    (r"ObjectMonitor::.*|ObjectSynchronizer::.*", "Java", "lock"),
+    (r"Parker::park|Unsafe_Park", "Java", "thread"),
+    (r"PGSemaphoreLock|LWLock\w+", "PostgreSQL", "lock"),
     (r"je_\w+|malloc_mutex_\w+", "jemalloc", "lock"),
 )
 _LIBRARIES = [(re.compile(pattern), Library(name, kind)) for pattern, name, kind in _TABLE]
@@ -81,13 +116,19 @@ _FILES: Final[tuple[tuple[str, Library], ...]] = (
     ("libtbb", Library("oneTBB", "futex")),
     ("libabsl_", Library("Abseil", "lock")),
     ("libjemalloc.", Library("jemalloc", "lock")),
+    ("libjvm.", Library("Java", "futex")),
 )
 """What a function without a known name is, by the beginning of its file's name."""
 
+_TRAIT: Final = re.compile(r"<([\w:]+)[^ ]* as .*>(?=::)")
+
 
 def _plain(symbol: str) -> str:
-    """Return a function's name without parameters and template arguments."""
-    words = without_arguments(function(symbol)).split()
+    """Return a function's name without parameters and template arguments; that of a trait of Rust
+    begins with the type."""
+    of_trait = _TRAIT.match(symbol)
+    name = of_trait[1] + symbol[of_trait.end() :] if of_trait else function(symbol)
+    words = without_arguments(name).split()
     return words[-1] if words else ""
 
 
@@ -129,3 +170,11 @@ def wrapper_count(stack: Sequence[Frame]) -> int:
             break
         count += 1
     return count
+
+
+def via(wrappers: Sequence[Frame]) -> str:
+    """Return the outermost of a library's functions in parentheses, if it is another than those of
+    the lock or condition that it waits for, as one of a queue; else ""."""
+    if not wrappers or not wrappers[-1].symbol or library_of(wrappers[-1]) in (None, of(wrappers)):
+        return ""
+    return f" (via {brief(wrappers[-1].symbol)})"

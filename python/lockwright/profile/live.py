@@ -142,12 +142,12 @@ class Live:
             rows=rows,
             objects=tuple(
                 ObjectRow(
-                    about=known,
+                    about=parts[0],
                     waited=float(change[0, number]),
                     waiting=int(now.objects[2, number]),
                     rate=float(change[1, number]),
                 )
-                for number, known in about.items()
+                for number, parts in about.items()
             ),
         )
 

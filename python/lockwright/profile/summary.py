@@ -44,26 +44,20 @@ _SITES: tuple[_Column, ...] = (("waits most in", "left"), ("while held by", "lef
 
 
 def show(console: Console, profile: Profile) -> None:
-    """Print what the threads did, a line about the process, tables of mutexes and of other objects,
-    where waiting ends, and why the profile is partial."""
+    """Print what the threads did, a line about the process, tables of mutexes, reader-writer locks
+    and other objects, that with the longest waiting first, where waiting ends, and why the profile
+    is partial."""
     if profile.account.all.lived:
         console.print(f"lockwright: {account_sentence(profile.account.all)}", soft_wrap=True)
         console.print(_account_table(profile.account))
     console.print(f"lockwright: {sentence(profile)}", soft_wrap=True)
-    if profile.mutexes:
-        is_wide = console.width >= _WIDE
-        console.print(_table(profile, is_wide))
-        for line in () if is_wide else _places(profile):
-            print_wrapped(console, "  ", line, "default")
-    if profile.rwlocks:
-        console.print(_rwlock_table(profile.rwlocks[:_ROWS]))
-        for line in _rwlock_places(profile.rwlocks[:_ROWS]):
-            print_wrapped(console, "  ", line, "default")
-    if profile.waits:
-        console.print(_waits_table(profile.waits[:_ROWS]))
-        for each in profile.waits[:_ROWS]:
-            if place := wait_place(each):
-                print_wrapped(console, "  ", f"{each.name}: {place}", "default")
+    tables = (
+        (_show_mutexes, max((each.lost for each in profile.mutexes), default=0.0)),
+        (_show_rwlocks, max((each.lost for each in profile.rwlocks), default=0.0)),
+        (_show_waits, max((each.waited for each in profile.waits), default=0.0)),
+    )
+    for show_table, _ in sorted(tables, key=lambda table: -table[1]):
+        show_table(console, profile)
     for text in chain_lines.sentences(profile, _ENDS):
         console.print(f"lockwright: {text}", soft_wrap=True, markup=False)
     for index in range(min(_ROWS, len(profile.mutexes))):
@@ -72,6 +66,29 @@ def show(console: Console, profile: Profile) -> None:
             console.print(f"lockwright: {text}", soft_wrap=True, markup=False)
     if profile.partial:
         console.print(f"lockwright: {profile.partial}", soft_wrap=True)
+
+
+def _show_mutexes(console: Console, profile: Profile) -> None:
+    if profile.mutexes:
+        is_wide = console.width >= _WIDE
+        console.print(_table(profile, is_wide))
+        for line in () if is_wide else _places(profile):
+            print_wrapped(console, "  ", line, "default")
+
+
+def _show_rwlocks(console: Console, profile: Profile) -> None:
+    if profile.rwlocks:
+        console.print(_rwlock_table(profile.rwlocks[:_ROWS]))
+        for line in _rwlock_places(profile.rwlocks[:_ROWS]):
+            print_wrapped(console, "  ", line, "default")
+
+
+def _show_waits(console: Console, profile: Profile) -> None:
+    if profile.waits:
+        console.print(_waits_table(profile.waits[:_ROWS]))
+        for each in profile.waits[:_ROWS]:
+            if place := wait_place(each):
+                print_wrapped(console, "  ", f"{each.name}: {place}", "default")
 
 
 def account_sentence(times: Times) -> str:

@@ -2,18 +2,25 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from lockwright.profile import libraries
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.frames import Frame
+from lockwright.profile.libraries import Library
 from lockwright.profile.mutex_lines import variable_name
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.waiting import KINDS, WaitKind, WaitObject, WaitSite
 
 _INSIDE: Final = 15
 """Offsets of a futex in the object that has it: a lock of a library has one or two words before."""
+
+_POOL: Final = "__waiter_pool"
+"""The variable with the words of all objects of libstdc++ that are no words themselves."""
+
+_DONE: Final[dict[WaitKind, str]] = {"join": "threads joined", "thread": "threads parked"}
+"""What is done at the place of a kind, where that is not called waiting."""
 
 _ADDRESS: Final = (1 << 56) - 1
 KIND_NAMES: Final[tuple[WaitKind, ...]] = (
@@ -39,8 +46,10 @@ def wait_objects(
     nanoseconds: float,
     last_ns: int,
     only: Iterable[int] | None = None,
-) -> dict[int, WaitObject]:
-    """Return the objects that threads waited for, by their numbers in the buffer.
+) -> dict[int, tuple[WaitObject, ...]]:
+    """Return the objects that threads waited for, by their numbers in the buffer: for a word on
+    which a thread parks whatever it waits for, one for each place where it did, the longest waiting
+    first.
 
     nanoseconds: of a tick; last_ns: of the monotonic clock at the process's last sample, until
     which threads that wait to the end have waited. only: the numbers of some of them.
@@ -54,7 +63,6 @@ def wait_objects(
         if not row["waits"] and not still:
             continue
         kind: WaitKind = KIND_NAMES[buffer.kind_of_object(number) - 1]
-        address = int(row["key"]) & _ADDRESS
         waiters = _callers(row["waiters"])
         for caller, ticks in still:
             sums = waiters.setdefault(caller, _Sums())
@@ -68,16 +76,12 @@ def wait_objects(
             symbols,
             nanoseconds,
         )
-        library = libraries.of(frame for site in waiting for frame in site.stack)
-        is_futex = kind == "futex"
-        if library is not None and is_futex:
-            kind = library.kind
-        found[number] = WaitObject(
+        whole = WaitObject(
             kind=kind,
-            name=_name(kind, address, waiting, symbols, _INSIDE if is_futex else 0),
-            library=library.name if library is not None and is_futex else "",
-            address=address,
-            is_futex=is_futex,
+            name="",
+            library="",
+            address=int(row["key"]) & _ADDRESS,
+            is_futex=kind == "futex",
             waits=int(row["waits"]) + len(still),
             waited=(int(row["waited"]) + sum(ticks for _, ticks in still)) * nanoseconds,
             given_up=int(row["given_up"]),
@@ -86,7 +90,61 @@ def wait_objects(
             waiters=waiting,
             wakers=waking,
         )
+        found[number] = _named(whole, symbols)
     return found
+
+
+def _named(of: WaitObject, symbols: Symbols) -> tuple[WaitObject, ...]:
+    """Return an object with its kind, library and name, or its parts, if it is the word on which a
+    thread parks for all that it waits for."""
+    library = _library(of, of.waiters)
+    named = _of_library(of, library)
+    variable = _variable(named, symbols)
+    if variable or library is None or not library.parks_threads:
+        return (replace(named, name=variable or _place(named)),)
+    places: defaultdict[tuple[str, Library | None], list[WaitSite]] = defaultdict(list)
+    for site in of.waiters:
+        places[site.label, _library(of, [site])].append(site)
+    parts = (_part(_of_library(of, each), sites) for (_, each), sites in places.items())
+    named_parts = (replace(part, name=_place(part)) for part in parts)
+    return tuple(sorted(named_parts, key=lambda part: -part.waited))
+
+
+def _library(of: WaitObject, sites: Iterable[WaitSite]) -> Library | None:
+    """Return the library that waits at the sites of an object. Where it does by the C library's
+    objects, its functions are the innermost ones."""
+    if of.is_futex:
+        return libraries.of(frame for site in sites for frame in site.stack)
+    if of.kind not in ("condition", "semaphore"):
+        return None
+    return libraries.of(frame for site in sites for frame in site.stack[: site.wrappers])
+
+
+def _of_library(of: WaitObject, library: Library | None) -> WaitObject:
+    if library is None:
+        return of
+    kind = library.kind if of.is_futex or library.kind != "futex" else of.kind
+    return replace(of, kind=kind, library=library.name)
+
+
+def _part(of: WaitObject, sites: Sequence[WaitSite]) -> WaitObject:
+    """Return what an object has of some of its waiters. Who ended their waits is not known."""
+    times = sum(site.times for site in sites) / (sum(site.times for site in of.waiters) or 1)
+    time = sum(site.waited for site in sites) / (sum(site.waited for site in of.waiters) or 1)
+    return replace(
+        of,
+        address=0,
+        waits=max(1, round(of.waits * times)),
+        waited=of.waited * time,
+        given_up=round(of.given_up * times),
+        resumed=round(of.resumed * times),
+        resuming=of.resuming * time,
+        waiters=tuple(sites),
+        wakers=tuple(
+            replace(each, times=round(each.times * times), waited=each.waited * time)
+            for each in of.wakers
+        ),
+    )
 
 
 def open_waits(buffer: Buffer, last_ns: int) -> dict[int, list[tuple[int, int]]]:
@@ -156,14 +214,20 @@ def with_inlined(pcs: Iterable[int], symbols: Symbols) -> tuple[Frame, ...]:
     return tuple(part for frame in frames for part in lines.get(frame, (frame,)))
 
 
-def _name(
-    kind: WaitKind, address: int, sites: Sequence[WaitSite], symbols: Symbols, inside: int
-) -> str:
-    """Return the variable that is the object or has it, else where most threads waited for it.
-    inside: bytes from the beginning of an object that are not told apart."""
-    if kind != "join" and address and symbols.mapping(address) is not None:
-        frame = symbols.place(address)
-        if frame.symbol:
-            return variable_name(frame, inside)
-    what = "threads joined" if kind == "join" else f"{KINDS[kind]} waited for"
-    return f"{what} in {sites[0].label if sites else 'unknown code'}"
+def _variable(of: WaitObject, symbols: Symbols) -> str:
+    """Return the variable that is the object or has it; "" if that is not known."""
+    if of.kind == "join" or not of.address or symbols.mapping(of.address) is None:
+        return ""
+    frame = symbols.place(of.address)
+    if not frame.symbol or _POOL in frame.symbol:
+        return ""
+    return variable_name(frame, _INSIDE if of.is_futex else 0)
+
+
+def _place(of: WaitObject) -> str:
+    """Return where most threads waited for an object."""
+    what = _DONE.get(of.kind) or f"{KINDS[of.kind]} waited for"
+    if not of.waiters:
+        return f"{what} in unknown code"
+    site = of.waiters[0]
+    return f"{what} in {site.label}{libraries.via(site.stack[: site.wrappers])}"
