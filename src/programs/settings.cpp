@@ -1,6 +1,9 @@
 #include "settings.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -11,6 +14,11 @@ namespace lockwright::programs {
 namespace {
 
 [[noreturn]] void end_with(int status, const std::string& what) {
+  // Several threads may find the same fault; the first one ends the process.
+  static std::atomic_flag has_begun;
+  while (has_begun.test_and_set()) {
+    pause();
+  }
   std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, what.c_str());
   std::fflush(nullptr);
   // Not exit: other threads may be inside the lock under test.
