@@ -56,7 +56,7 @@ def in_gdb(program: Path, lock: str, *commands: str) -> str:
     environment = harness.environment(Setting(lock))
     if lock != harness.LIBC:
         words += ["-ex", f"set environment LD_PRELOAD {environment.pop('LD_PRELOAD')}"]
-    for command in ("set startup-with-shell off", "break look", "run", *commands):
+    for command in ("set startup-with-shell off", "break -qualified look", "run", *commands):
         words += ["-ex", command]
     result = captured([*words, str(program)], env=environment, stdin=subprocess.DEVNULL)
     if "ptrace" in result.stderr.lower() or "permitted" in result.stderr.lower():
