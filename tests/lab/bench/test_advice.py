@@ -136,6 +136,14 @@ def test_a_decided_cell_has_no_further_rounds(carried_out: Any) -> None:
     assert len(found.runs.of(CELL.name, "ttas")) == 2
 
 
+def test_the_best_lock_and_a_named_one_run_until_this_is_near(carried_out: Any) -> None:
+    """After two rounds the gain of `futex` is open, after three whether `ttas` is near it."""
+    rates = {"ttas": (1.2, 1.21), "futex": (1.25, 1.31), "mcs-stp": (1.1, 1.11)}
+    found = carried_out(Advised(("ttas", "mcs-stp")), rates)
+    counts = {name: len(found.runs.of(CELL.name, name)) for name in (*rates, "pthread")}
+    assert counts == {"ttas": 3, "futex": 4, "mcs-stp": 2, "pthread": 4}
+
+
 def test_a_cell_without_a_profile_is_named(carried_out: Any) -> None:
     found = carried_out(Advised(problem="no profile was written"), {})
     assert not found.runs.all

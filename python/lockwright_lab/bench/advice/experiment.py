@@ -23,7 +23,7 @@ from lockwright_lab.bench.advice import report
 from lockwright_lab.bench.advice.advised import OTHERS, advise_all, advised_in, locks_of
 from lockwright_lab.bench.advice.busy import busy_processors
 from lockwright_lab.bench.advice.subjects import Conditions
-from lockwright_lab.bench.advice.verdict import HARMLESS, OPEN, against, ratio_of
+from lockwright_lab.bench.advice.verdict import verdict
 from lockwright_lab.bench.installed import RATE, Installed
 from lockwright_lab.study.campaign.local_machine import Folders
 
@@ -33,8 +33,8 @@ _BEFORE = 8.0
 
 @dataclass(frozen=True)
 class Lengths:
-    """rounds, most: of each lock, and of the first named one where its interval leaves open whether
-    it harms; seconds: of a run, about; timeout: of a run in seconds."""
+    """rounds, most: of each lock, and of those whose intervals leave open whether the first named
+    one harms, or is near the best; seconds: of a run, about; timeout: of a run in seconds."""
 
     rounds: int
     most: int
@@ -50,8 +50,8 @@ class Lengths:
 
 @dataclass
 class UntilDecided(Rounds):
-    """All locks of a cell run in the first rounds; then BASELINE and the first named lock do, while
-    it is open whether this harms. known: as of `advised_in`."""
+    """All locks of a cell run in the first rounds; then those do that leave open whether the first
+    named lock harms, or whether a named one is near the best. known: as of `advised_in`."""
 
     known: Mapping[str, Any] = field(default_factory=dict)
 
@@ -61,12 +61,10 @@ class UntilDecided(Rounds):
         advised = advised_in(self.known, cell)
         if number <= self.least:
             return shuffled(locks_of(advised), cell, number)
-        if not advised.named or advised.problem:
+        found = verdict(runs, cell, locks_of(advised), advised.named, advised.former)
+        if advised.problem or found is None:
             return ()
-        first = advised.named[0]
-        if against(ratio_of(runs, cell, first), HARMLESS) != OPEN or first == BASELINE:
-            return ()
-        return shuffled([BASELINE, first], cell, number)
+        return shuffled(sorted(found.undecided(runs)), cell, number)
 
     def wanted(self, slot: Slot, runs: Runs) -> bool:
         return True

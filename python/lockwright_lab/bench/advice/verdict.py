@@ -27,13 +27,13 @@ def against(ratio: Ratio | None, bound: float) -> str:
     return BELOW if ratio.high < bound else SHOWN if ratio.low >= bound else OPEN
 
 
-def ratio_of(runs: Runs, cell: str, lock: str) -> Ratio | None:
-    """Return the ratio of a lock's rate to BASELINE's, over the rounds that have both; 1 for
-    BASELINE itself. A run that was ended at its limit counts with the rate that it has at most."""
-    if lock == BASELINE:
+def ratio_of(runs: Runs, cell: str, lock: str, other: str = BASELINE) -> Ratio | None:
+    """Return the ratio of a lock's rate to another's, over the rounds that have both; 1 for the
+    other itself. A run that was ended at its limit counts with the rate that it has at most."""
+    if lock == other:
         return _UNIT
     base = {
-        run.round: run for run in runs.of(cell, BASELINE, counted=True) if RATE.name in run.figures
+        run.round: run for run in runs.of(cell, other, counted=True) if RATE.name in run.figures
     }
     rates = {
         run.round: rate
@@ -81,11 +81,29 @@ class Verdict:
         best = self.ratios[self.best]
         return best.value >= GAIN and best.low is not None and best.low > 1
 
+    def nearest(self, *, former: bool = False) -> str:
+        """The better one of the first two named locks; BASELINE where none is named."""
+        names = (self.former if former else self.named)[:2]
+        known = [name for name in names if name in self.ratios]
+        return max(known, key=lambda lock: self.ratios[lock].value, default=BASELINE)
+
     def is_near(self, *, former: bool = False) -> bool:
         """Return whether one of the first two named locks is near the best."""
-        names = (self.former if former else self.named)[:2] or [BASELINE]
-        values = [self.ratios[name].value for name in names if name in self.ratios]
-        return max(values, default=0.0) >= NEAR * self.ratios[self.best].value
+        nearest = self.ratios.get(self.nearest(former=former), _UNIT)
+        return nearest.value >= NEAR * self.ratios[self.best].value
+
+    def undecided(self, runs: Runs) -> set[str]:
+        """Return the locks to run again: those whose runs leave open whether the first named lock
+        harms, whether the best one gains, or whether a named one is near it."""
+        again: set[str] = set()
+        if self.first() != BASELINE and against(self.of_first(), HARMLESS) == OPEN:
+            again |= {BASELINE, self.first()}
+        if self.ratios[self.best].value >= GAIN:
+            if against(self.ratios[self.best], 1.0) == OPEN:
+                again |= {BASELINE, self.best}
+            elif against(ratio_of(runs, self.cell, self.nearest(), self.best), NEAR) == OPEN:
+                again |= {BASELINE, self.best, self.nearest()}
+        return again
 
 
 def verdict(
