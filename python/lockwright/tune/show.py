@@ -18,7 +18,6 @@ def preface(console: Console, report: Report) -> None:
     if preparation.sentence and preparation.sensitive:
         print_wrapped(console, "its profile: ", preparation.sentence, "")
         console.print()
-    print_wrapped(console, "", "locks that were tried", "bold")
     ran = {run.contender for run in report.runs}
     tried = [
         (each.lock, each.reason)
@@ -27,8 +26,10 @@ def preface(console: Console, report: Report) -> None:
     ]
     joined = [lock for lock in preparation.reserves if lock in ran]
     tried += [(lock, _why_joined(lock)) for lock in joined]
-    print_terms(console, tried)
-    console.print()
+    if tried:
+        print_wrapped(console, "", "locks that were tried", "bold")
+        print_terms(console, tried)
+        console.print()
 
 
 def _why_joined(name: str) -> str:
