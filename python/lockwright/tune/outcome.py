@@ -162,7 +162,9 @@ def interim_sentence(plan: Plan, result: Outcome) -> str:
 
 def decide(plan: Plan, outcomes: Sequence[Outcome], preparation: Preparation) -> Verdict:
     """Return the verdict on all numbers of threads. preparation: of the race, with the advice."""
-    texts = [_sentence(plan, result, preparation) for result in outcomes]
+    texts = [_sentence(plan, result, preparation) for result in outcomes] or [
+        f"the budget ended before the first run; {plan.precision_advice} can tell"
+    ]
     if not preparation.sensitive:
         texts.insert(0, preparation.sentence.rstrip("."))
     gains = [result for result in outcomes if gained(result)]
