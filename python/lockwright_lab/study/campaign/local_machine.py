@@ -178,7 +178,7 @@ class LocalMachine:
         )
         if made.finished and not taken and not uncounted:
             made = replace(made, ended=record.FAILED, note="took no lock: it was not interposed")
-        meters = {**made.details.get("meters", {}), "acquisitions": taken}
+        meters = {**(made.details.get("meters") or {}), "acquisitions": taken}
         return replace(made, details={**made.details, "meters": meters})
 
     def _taken(self, counts: Counts) -> int:
