@@ -6,11 +6,10 @@ from urllib.parse import quote
 from lockwright.page.rows import Row
 from markupsafe import Markup
 
-from lockwright_lab.study.report.plots import LOCK, PROGRAM
 from lockwright_lab.study.result_table import Table
 
-STUDY, MACHINE = "study", "machine"
-"""Pages about one machine and metric, and about one machine."""
+STUDY, MACHINE, PROGRAM, LOCK = "study", "machine", "program", "lock"
+"""The kinds of pages: about one machine and metric, one machine, one program, and one lock."""
 
 
 def target(kind: str, name: str) -> str:

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from lockwright.base import numbers
 from lockwright.page.rows import Row, number
 
-from lockwright_lab.study.report import links
+from lockwright_lab.study.report import links, plots
+from lockwright_lab.study.report.links import PROGRAM
 from lockwright_lab.study.report.metric_figures import WORDS
-from lockwright_lab.study.report.plots import PROGRAM, Dots, Figure, series
+from lockwright_lab.study.report.plots import Figure
 from lockwright_lab.study.report.verdicts import BEST, HARMFUL, KIND, MetricView
 
 
@@ -31,7 +32,7 @@ def figure(view: MetricView, lock: str) -> Figure | None:
         " logarithmic scale; 1: it is the best itself.",
         f"At {WORDS['max']}, for half of the applications the best lock is"
         f" {numbers.ratio(1 + middle)} times as good or more.",
-        Dots(list(losses.index), series(both), "best lock / this lock", True, 1.0, PROGRAM),
+        plots.dots(both, "best lock / this lock", logarithmic=True, line=1.0, of_rows=PROGRAM),
     )
 
 

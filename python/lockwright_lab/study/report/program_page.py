@@ -12,10 +12,10 @@ from markupsafe import Markup
 from lockwright_lab.study.cells import POINTS
 from lockwright_lab.study.dataset import COUNT
 from lockwright_lab.study.machine_metric import MachineMetric
-from lockwright_lab.study.report import common_traits, links
+from lockwright_lab.study.report import common_traits, links, plots
+from lockwright_lab.study.report.links import LOCK, PROGRAM
 from lockwright_lab.study.report.metric_figures import WORDS
-from lockwright_lab.study.report.plots import LOCK, PROGRAM, Dots, Figure, Lines, Series
-from lockwright_lab.study.report.plots import numbers as to_numbers
+from lockwright_lab.study.report.plots import Figure
 from lockwright_lab.study.report.verdicts import BEST, HARMFUL, KIND, MetricView, Verdicts
 
 _UNSTEADY = 0.20
@@ -36,7 +36,7 @@ def figure(part: MachineMetric, application: str) -> Figure:
             title,
             "Mean of the runs of each lock.",
             f"{line.index[0]} has the highest mean.",
-            Dots(list(line.index), [Series("mean", to_numbers(line))], unit, of_rows=LOCK),
+            plots.dots({"mean": line}, unit, of_rows=LOCK),
         )
     last = means.iloc[-1].dropna()
     wide = bool(means.max().max() > 8 * means.min().min())
@@ -47,13 +47,7 @@ def figure(part: MachineMetric, application: str) -> Figure:
         + (" Logarithmic scale." if wide else ""),
         f"At {means.index[-1]} {counted}, {last.idxmax()} has the highest mean and"
         f" {last.idxmin()} the lowest.",
-        Lines(
-            [float(count) for count in means.index],
-            [Series(str(lock), to_numbers(means[lock])) for lock in means],
-            counted,
-            unit,
-            logarithmic=wide,
-        ),
+        plots.lines(means, counted, unit, logarithmic=wide),
     )
 
 
