@@ -50,7 +50,7 @@ def test_what_the_runs_do_not_show_is_no_answer() -> None:
     harmless = pd.DataFrame({"max": [0.0, 0.5, 0.5], "opt": [0.0, 0.5, 0.5]}, index=LOCKS)
     begins = {}
     for shown, rule in ((False, Margin()), (True, Shown())):
-        same = [[0, 0.5, 1], [0, 0, 1], [0, 0, 0]]
+        same: list[list[float]] = [[0, 0.5, 1], [0, 0, 1], [0, 0, 0]]
         given = part(same, best=always, harmful=harmless, rule=rule)
         begins[shown] = [each.text.split(":")[0] for each in answers.answers(given)][1:]
     assert begins[False] == ["Yes", "Yes", "No"]

@@ -68,7 +68,7 @@ def _save(plot: Plot, path: Path) -> None:
     for which in "xy":
         _axis(axes, which, layout[f"{which}axis"])
     for line in layout.get("shapes", ()):
-        guide = {"color": "0.5", "linewidth": 0.7, "linestyle": ":"}
+        guide: dict[str, Any] = {"color": "0.5", "linewidth": 0.7, "linestyle": ":"}
         if line.get("yref") == "paper":
             axes.axvline(line["x0"], **guide)
         else:
@@ -76,8 +76,12 @@ def _save(plot: Plot, path: Path) -> None:
     if layout.get("showlegend"):
         above = "orientation" in layout.get("legend", {})
         columns = len(plot["data"]) if above else 1 + len(plot["data"]) // 26
-        place, anchor = ("lower left", (0, 1)) if above else ("center left", (1.01, 0.5))
-        axes.legend(loc=place, bbox_to_anchor=anchor, ncols=columns, handlelength=3)
+        if above:
+            axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, handlelength=3)
+        else:
+            axes.legend(
+                loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=columns, handlelength=3
+            )
     metadata = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None}
     try:
         drawing.savefig(path, bbox_inches="tight", pad_inches=0.03, metadata=metadata)
