@@ -264,6 +264,12 @@ def test_a_running_process(tmp_path: Path, lock: str | None) -> None:
     assert (holder.number, holder.name) == (sleepers.pid, "sleepers")
     assert holder.doing == "asleep in read"
     assert holder.label in done.stderr.replace("\n  ", " ")
+    (word,) = (each for each in profiled.waits if each.name.endswith("::foreign"))
+    assert (word.kind, word.waits, word.holders) == ("futex", 1, ())
+    assert word.waited == pytest.approx(profiled.process.duration, rel=0.5)
+    waiting = profiled.account.all.waiting
+    assert waiting["lock"] == pytest.approx(mutex.lost / 1e9, rel=0.5)
+    assert waiting["futex"] == pytest.approx(word.waited / 1e9, rel=0.1)
     assert "not known" in profiled.partial
     assert "acquisitions," not in done.stderr
     row = next(line for line in done.stderr.splitlines() if "::wanted" in line)

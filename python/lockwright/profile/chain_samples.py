@@ -7,7 +7,9 @@ from pathlib import Path
 
 from lockwright.base.process_numbers import ThreadNumbers
 from lockwright.profile.buffer import Buffer
-from lockwright.profile.wait_graph import Kinds, ProcessMemory, SampledChain, WaitGraph
+from lockwright.profile.outside.memory import Memory
+from lockwright.profile.thread_states import TaskFiles
+from lockwright.profile.wait_graph import Kinds, SampledChain, WaitGraph
 
 _MOST = 16
 """Limit on the waiting threads that a sample follows, drawn from all."""
@@ -28,11 +30,13 @@ class ChainSums:
 class ChainSampler:
     """The samples of one process. sums: of each chain."""
 
-    def __init__(self, buffer: Buffer, process: Path, threads: ThreadNumbers) -> None:
+    def __init__(
+        self, buffer: Buffer, process: Path, threads: ThreadNumbers, files: TaskFiles
+    ) -> None:
         """process: its directory in /proc."""
         self.sums: dict[SampledChain, ChainSums] = {}
-        self._buffer, self._process, self._threads = buffer, process, threads
-        self._memory = ProcessMemory(process)
+        self._buffer, self._files, self._threads = buffer, files, threads
+        self._memory = Memory(process)
         self._kinds = Kinds()
         self._random = random.Random()
 
@@ -44,7 +48,7 @@ class ChainSampler:
         """Follow the chains of the threads that wait. seconds: for which the sample stands;
         running_share: the share of processor time in the time in which a thread was running or
         ready to, by its number inside the process."""
-        graph = WaitGraph(self._buffer, self._process, self._threads, self._memory, self._kinds)
+        graph = WaitGraph(self._buffer, self._files, self._threads, self._memory, self._kinds)
         waiting = graph.waiting
         chosen = waiting if len(waiting) <= _MOST else self._random.sample(waiting, _MOST)
         for slot in chosen:

@@ -106,6 +106,12 @@ _TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
     (r"Parker::park|Unsafe_Park", "Java", "thread"),
     (r"PGSemaphoreLock|LWLock\w+", "PostgreSQL", "lock"),
     (r"je_\w+|malloc_mutex_\w+", "jemalloc", "lock"),
+    (r"runtime\.(lock2?|lockWithRank\w*)(\.\w+)?", "Go", "lock"),
+    (r"runtime\.(note\w+|mPark|stopm|gcstopm|stoplockedm|sysmon)(\.\w+)?", "Go", "thread"),
+    (r"runtime\.(futex|mcall|systemstack)\w*(\.\w+)?", "Go", "futex"),
+    (r"(GOMP|gomp)_\w*(critical|mutex|atomic)\w*|g?omp_\w*set_\w*lock\w*", "libgomp", "lock"),
+    (r"(GOMP|gomp)_\w*barrier\w*", "libgomp", "barrier"),
+    (r"(GOMP|gomp)_\w+", "libgomp", "futex"),
 )
 _LIBRARIES = [(re.compile(pattern), Library(name, kind)) for pattern, name, kind in _TABLE]
 
@@ -117,6 +123,7 @@ _FILES: Final[tuple[tuple[str, Library], ...]] = (
     ("libabsl_", Library("Abseil", "lock")),
     ("libjemalloc.", Library("jemalloc", "lock")),
     ("libjvm.", Library("Java", "futex")),
+    ("libgomp.", Library("libgomp", "futex")),
 )
 """What a function without a known name is, by the beginning of its file's name."""
 

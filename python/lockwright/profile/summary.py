@@ -172,7 +172,7 @@ def _waits_table(waits: Sequence[WaitObject]) -> Table:
     for each in waits:
         cells = [
             each.name,
-            " ".join(filter(None, [each.library, KINDS[each.kind]])),
+            each.kind_label,
             numbers.time(each.waited),
             numbers.count(each.waits),
             _time(each.waited / each.waits),
@@ -187,6 +187,7 @@ def wait_place(of: WaitObject) -> str:
     waiter = of.waiters[0].label if of.waiters else ""
     parts = [f"waits most in {waiter}"] if waiter and waiter not in of.name else []
     parts += [f"ended in {of.wakers[0].label}"] if of.wakers else []
+    parts += [f"held by {of.holders[0].label}"] if of.holders else []
     return ", ".join(parts)
 
 

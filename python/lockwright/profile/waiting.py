@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from lockwright.base.wording import counted
 from lockwright.profile.frames import Frame
 
 WaitKind = Literal["condition", "semaphore", "barrier", "join", "once", "futex", "lock", "thread"]
@@ -40,14 +41,31 @@ class WaitSite:
 
 
 @dataclass(frozen=True)
+class Holder:
+    """A thread that had an object while others slept for it. number: the kernel's; doing: what it
+    did, in a few words; samples: the number of those that found it so."""
+
+    number: int
+    name: str
+    doing: str
+    samples: int
+
+    @property
+    def label(self) -> str:
+        return f"{self.name or 'a thread'} (thread {self.number}), {self.doing}"
+
+
+@dataclass(frozen=True)
 class WaitObject:
     """An object other than a mutex or reader-writer lock for which threads waited, or all further
-    ones of a kind (address 0). library: whose futex it is; "" for an object of the C library;
-    is_futex: seen by its calls of `syscall`. waits: all, also those of threads that waited to the
+    ones of a kind (address 0). library: whose futex it is; "" for an object of the C library's
+    functions; is_futex: seen by futex calls. waits: all, also those of threads that waited to the
     end; waited: ns, summed over the threads; given_up: of the waits, those that a deadline ended;
     resumed: of the waits, those whose waker is known; resuming: ns of these after the waker's call,
     until the thread ran and, for a condition variable, had its mutex again. waiters, wakers: most
-    time first; a waker's times and time are those of the waits that it ended."""
+    time first; a waker's times and time are those of the waits that it ended. samples: of
+    waiting threads, where nothing else is known: then `waits` are those that any found, and
+    `holders` are known, most frequent first, where the object's memory tells them."""
 
     kind: WaitKind
     name: str
@@ -61,6 +79,14 @@ class WaitObject:
     is_futex: bool = False
     waiters: tuple[WaitSite, ...] = ()
     wakers: tuple[WaitSite, ...] = ()
+    samples: int = 0
+    holders: tuple[Holder, ...] = ()
+
+    @property
+    def kind_label(self) -> str:
+        """The library, the kind, and whether the figures are from samples."""
+        kind = " ".join(filter(None, [self.library, KINDS[self.kind]]))
+        return f"{kind} ({counted(self.samples, 'sample')})" if self.samples else kind
 
 
 @dataclass(frozen=True)
@@ -97,9 +123,10 @@ class Account:
 @dataclass(frozen=True)
 class ProcessUse:
     """A process of the run. lost: ns waited for mutexes, summed over its threads; times: of all of
-    them."""
+    them. is_sampled: whether nothing but samples is known of it."""
 
     pid: int
     program: str
     lost: float
     times: Times
+    is_sampled: bool = False
