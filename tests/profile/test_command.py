@@ -1,13 +1,11 @@
 """Tests of `lockwright profile`: bad input, the program's status and output, running processes."""
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -210,27 +208,6 @@ def test_signals_after_the_end_of_the_program() -> None:
     done = profile("--", sys.executable, "-c", code)
     assert done.returncode == 5
     assert "acquisitions" in done.stderr
-
-
-def test_bench_profile_cost(tmp_path: Path) -> None:
-    """Every setting is run with and without the profiler, and those with mutexes with and without
-    metrics."""
-    path = tmp_path / "cost.json"
-    options = ["--runs", "2", "--seconds", "0.3", "--json", str(path)]
-    done = captured([locate.lockwright(), "bench", "profile-cost", *options])
-    assert done.returncode == 0, done.stderr
-    document = json.loads(path.read_text())
-    lock = next(name for name in locate.lock_names() if locate.traits(name)["is_default"])
-    costs = {"Cost of profiling": 13, f"Cost of --metrics with {lock}": 5}
-    for cost, settings in costs.items():
-        runs = [run for run in document["runs"] if run["cost"] == cost]
-        made = Counter(run["setting"] for run in runs if run["outcome"] != "left out")
-        assert list(made.values()) == [2] * settings, made
-        assert all(setting in done.stdout for setting in made)
-        for run in runs:
-            # A thread that gets no processor for 0.3 s has no operation; none may hang.
-            assert run["outcome"] in ("finished", "left out"), run
-            assert {"plain", "measured"} <= run.keys() or run["outcome"] == "left out"
 
 
 @pytest.mark.parametrize("lock", [None, "futex", "adaptive", "mcs-stp", "parking-lot"])
