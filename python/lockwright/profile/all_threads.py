@@ -54,7 +54,9 @@ def of_processes(
             continue
         program = _program(buffer)
         prefix = "" if program == first else f"{program}: "
-        objects = wait_objects(buffer, symbols, buffer.nanoseconds, samples.last_ns)
+        objects = wait_objects(
+            buffer, symbols, buffer.nanoseconds, samples.last_ns, python=samples.python
+        )
         if buffer is processes[0][0]:
             of_first = {number: parts[0] for number, parts in objects.items()}
         account = account_of(buffer, symbols, samples, objects)

@@ -1,5 +1,6 @@
 """What a profile has of waits for objects other than mutexes, and what all its threads did."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -24,6 +25,10 @@ KINDS: Final[dict[WaitKind, str]] = {
 """What the kinds of objects are called."""
 
 
+INTERPRETER: Final = re.compile(r"(.*/)?(lib)?python3[^/]*|.*/lib-dynload/[^/]*")
+"""The files of the interpreter of Python and of the standard library written in C."""
+
+
 @dataclass(frozen=True)
 class WaitSite:
     """A stack from which threads waited for an object, or from which waits were ended: times of
@@ -37,7 +42,16 @@ class WaitSite:
     @property
     def label(self) -> str:
         """The caller of the library's functions."""
-        return self.stack[self.wrappers].short_label if self.stack else ""
+        if not self.stack:
+            return ""
+        frame = self.stack[self.wrappers]
+        return frame.short_label if frame.module else "generated code"
+
+    @property
+    def is_python(self) -> bool:
+        """Whether the interpreter of Python is the caller, so that only the Python function tells
+        what waits."""
+        return bool(self.stack and INTERPRETER.fullmatch(self.stack[self.wrappers].module))
 
 
 @dataclass(frozen=True)
@@ -87,6 +101,20 @@ class WaitObject:
         """The library, the kind, and whether the figures are from samples."""
         kind = " ".join(filter(None, [self.library, KINDS[self.kind]]))
         return f"{kind} ({counted(self.samples, 'sample')})" if self.samples else kind
+
+    @property
+    def waiter(self) -> str:
+        """The caller with most of the waiting; "" if unknown or in the interpreter of Python."""
+        return _first_label(self.waiters)
+
+    @property
+    def waker(self) -> str:
+        """The same of those that ended the waits."""
+        return _first_label(self.wakers)
+
+
+def _first_label(sites: tuple[WaitSite, ...]) -> str:
+    return next((site.label for site in sites if not site.is_python), "")
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,8 @@ class Samples:
     policy in one sample. processors: number of samples by the number of processors that the threads
     could use. tasks: the times of each thread, by its kernel number; alive: those at the last
     sample that looked at all. own: resources used by the process at the last sample, of_others: by
-    its reaped children; empty without a sample. chains: of waits, with the time of each.
+    its reaped children; empty without a sample. chains: of waits, with the time of each;
+    python: as in a ChainSampler.
     """
 
     count: int = 0
@@ -112,6 +113,7 @@ class Samples:
     own: dict[str, float] = field(default_factory=dict)
     of_others: dict[str, float] = field(default_factory=dict)
     chains: dict[SampledChain, ChainSums] = field(default_factory=dict)
+    python: dict[int, Counter[str]] = field(default_factory=dict)
     last_ns: int = 0
 
 
@@ -212,7 +214,7 @@ class _ProcessSampler:
         self._touch_sampler: TouchSampler | None = TouchSampler(buffer.pid)
         self._files = TaskFiles(self._process)
         self._chains = ChainSampler(buffer, self._process, self._threads, self._files)
-        self._samples.chains = self._chains.sums
+        self._samples.chains, self._samples.python = self._chains.sums, self._chains.python
         self._before: dict[int, AliveThread] = {}
 
     def stop(self) -> Samples:

@@ -79,8 +79,7 @@ def object_rows(profile: Profile) -> list[Row]:
 
 
 def _row(of: WaitObject) -> Row:
-    waiter = of.waiters[0].label if of.waiters else ""
-    waker = of.wakers[0].label if of.wakers else ""
+    waiter, waker = of.waiter, of.waker
     if of.holders:
         waker = f"held by {of.holders[0].label}"
     mean = of.waited / of.waits
