@@ -15,21 +15,25 @@ constexpr bool thread_sanitizer = true;
 constexpr bool thread_sanitizer = false;
 #endif
 
-class Lifetime : public row_test {
+template <class Row>
+class Lifetime : public lock_test {
  protected:
+  using lock_type = typename Row::template lock<observed>;
+
   void SetUp() override {
-    row_test::SetUp();
+    lock_test::SetUp();
     bound = 100'000;
     declared_nodes = nodes_of_this_run();
   }
 };
-LOCKWRIGHT_EACH_ROW(Lifetime);
+TYPED_TEST_SUITE(Lifetime, all_rows, row_name);
 
-TEST_P(Lifetime, unlocked_by_another_thread) {
-  if (thread_sanitizer && traits().category == lockwright::category::library) {
+TYPED_TEST(Lifetime, unlocked_by_another_thread) {
+  if (thread_sanitizer &&
+      TestFixture::lock_type::traits.category == lockwright::category::library) {
     GTEST_SKIP() << "ThreadSanitizer reports it as an error of the C library's mutex";
   }
-  lock_type lock;
+  typename TestFixture::lock_type lock;
   for (int i = 0; i < 20; ++i) {
     lock.lock();
     test_thread waiter{[&] { lock.lock(); }};
@@ -43,8 +47,9 @@ TEST_P(Lifetime, unlocked_by_another_thread) {
 
 // A million acquisitions by short-lived threads, some released by other threads, use no more
 // distinct nodes than the threads may cache.
-TEST_P(Lifetime, queue_nodes_are_recycled) {
-  if (thread_sanitizer && traits().category == lockwright::category::library) {
+TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
+  if (thread_sanitizer &&
+      TestFixture::lock_type::traits.category == lockwright::category::library) {
     GTEST_SKIP() << "ThreadSanitizer reports it as an error of the C library's mutex";
   }
   {
@@ -52,11 +57,11 @@ TEST_P(Lifetime, queue_nodes_are_recycled) {
     addresses.clear();
   }
   struct slot {
-    lock_type lock;
+    typename TestFixture::lock_type lock;
     std::atomic<bool> full{false};
   };
   std::array<slot, 16> handed_over;
-  lock_type private_lock;
+  typename TestFixture::lock_type private_lock;
   constexpr std::size_t repetitions = 40;
   constexpr std::size_t rounds = 250;
   for (std::size_t repetition = 0; repetition < repetitions; ++repetition) {

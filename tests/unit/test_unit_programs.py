@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import pytest
-from support import harness, locate, tiers
+from support import harness, locate
 
 ROWS = locate.registry_rows()
 
@@ -43,17 +43,10 @@ def shards() -> list[tuple[str, str, str]]:
     return found
 
 
-#: The machine with most nodes, where there are several.
-SHORT = list({each[:2]: each for each in shards()}.values())
-
-
-@pytest.mark.parametrize(
-    ("name", "shard", "nodes"),
-    tiers.short(shards(), SHORT, "the machine with most nodes leads through the same code"),
-)
+@pytest.mark.parametrize(("name", "shard", "nodes"), shards())
 def test_unit_program(name: str, shard: str, nodes: str) -> None:
     program = locate.program("unit", EACH_LOCK if SOURCES[name] else name)
-    only = f"Each/{suite_of(name)}.*/{shard}" if SOURCES[name] else "*"
+    only = f"{suite_of(name)}/{shard}.*" if SOURCES[name] else "*"
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
     env["LOCKWRIGHT_TOPOLOGY"] = nodes
     env["LOCKWRIGHT_TEST_NODES"] = str(harness.NODES[nodes])

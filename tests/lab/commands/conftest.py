@@ -3,7 +3,6 @@
 from cli.conftest import (
     Cli,
     Program,
-    Refuses,
     Result,
     cli,
     command,
@@ -11,13 +10,11 @@ from cli.conftest import (
     environment,
     on_a_terminal,
     program,
-    refuses,
 )
 
 __all__ = [
     "Cli",
     "Program",
-    "Refuses",
     "Result",
     "cli",
     "command",
@@ -25,5 +22,4 @@ __all__ = [
     "environment",
     "on_a_terminal",
     "program",
-    "refuses",
 ]

@@ -9,10 +9,10 @@ import numpy as np
 from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import Display
-from lockwright.experiment.report import Grid, text_grid
 from lockwright.tune import knowledge, priors
 from lockwright.tune.knowledge import Array
 from lockwright.tune.priors import Values
+from rich.table import Table
 
 from lockwright_lab.bench.replay.records import (
     Recorded,
@@ -101,9 +101,12 @@ def _prior(program: Recorded, known: Sequence[Values]) -> knowledge.Prior:
         raise LockwrightError(f"{error}, besides {program.program}", "add --prior files") from error
 
 
-def table(replayed: Replayed) -> Grid:
+def table(replayed: Replayed) -> Table:
     """Return the shares and the losses of each search."""
-    lines = []
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    made.add_column("search")
+    for heading in ("90 % after", *(f"{runs} runs" for runs in SHOWN)):
+        made.add_column(heading, justify="right", no_wrap=True)
     for search in replayed.losses:
         success, loss = replayed.success(search), replayed.mean_loss(search)
         needed = replayed.runs_needed(search)
@@ -111,14 +114,8 @@ def table(replayed: Replayed) -> Grid:
             f"{numbers.share(success[runs - 1])} ({numbers.share(loss[runs - 1])})"
             for runs in SHOWN
         ]
-        lines.append([search, str(needed) if needed else f"> {MOST}", *cells])
-    headings = ["search", "90 % after", *(f"{runs} runs" for runs in SHOWN)]
-    return text_grid(
-        f"{replayed.machine}: {len(replayed.programs)} lock-sensitive programs, {replayed.seeds}"
-        " seeds; shares within 5 % of the best lock, and mean losses",
-        headings,
-        lines,
-    )
+        made.add_row(search, str(needed) if needed else f"> {MOST}", *cells)
+    return made
 
 
 def as_json(replayed: Replayed) -> dict[str, Any]:

@@ -1,1 +1,0 @@
-"""Samples of processes from outside, from the kernel's data on their threads."""
