@@ -7,7 +7,10 @@ import pytest
 from lockwright.profile.record import CREATED, Profile, RwLock
 from support import locate, profiling
 
-pytestmark = locate.native
+pytestmark = [
+    locate.native,
+    pytest.mark.alone("a thread without a processor waits longer than the program sees"),
+]
 
 
 @pytest.fixture(scope="module")
