@@ -1,6 +1,9 @@
 # Defines the target `lockwright-tests`, which builds the C++ tests only.
 
+# Adds a directory of tests. They are mostly programs of one source; LOCKWRIGHT_UNITY_BUILD is for others.
 function(lockwright_tests directory)
+  set(LOCKWRIGHT_UNITY_BUILD ${CMAKE_UNITY_BUILD})
+  set(CMAKE_UNITY_BUILD OFF)
   set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${directory})
   set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${directory})
   add_subdirectory(${PROJECT_SOURCE_DIR}/${directory} ${CMAKE_BINARY_DIR}/${directory})

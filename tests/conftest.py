@@ -48,7 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests that are not in the chosen tier."""
+    """Deselect the tests that are not in the chosen tier. Those that run alone come last: each of
+    them would keep the other workers waiting."""
+    items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
     if locate.all_tests():
         return
     revision = config.getoption("--slice-of")

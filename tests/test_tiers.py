@@ -38,6 +38,15 @@ def test_each_test_is_in_one_of_successive_slices() -> None:
     assert all(50 < len(each) < 150 for each in slices)
 
 
+def test_values_that_the_short_run_leaves_out_are_marked() -> None:
+    """Also where a value is a tuple of the values of several parameters."""
+    one, other = tiers.short([1, 2], [1], "long")
+    assert one == 1
+    assert (other.values, [mark.args for mark in other.marks]) == ((2,), [("long",)])
+    [pair] = tiers.short([("a", 3)], [], "long")
+    assert pair.values == ("a", 3)
+
+
 def test_left_out_tests_are_counted_by_reason() -> None:
     left_out = [(item("a.py::test[1]"), "long"), (item("a.py::test[2]"), "long")]
     assert tiers.table(left_out) == ["    2 a.py::test: long"]

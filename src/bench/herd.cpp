@@ -70,7 +70,7 @@ void* wait_for_broadcasts(void* at) {
 
 constexpr std::uint64_t poll_ns = 1000000;
 // Long enough for the last thread that announced its sleep to be asleep.
-constexpr std::uint64_t settle_ns = 3000000;
+constexpr std::uint64_t pause_ns = 3000000;
 
 // Returns when every waiter is inside pthread_cond_wait: it counts itself under the mutex, and
 // the wait releases the mutex only once the waiter can be woken.
@@ -84,7 +84,7 @@ void await_waiters(herd_state& h) {
     }
     sleep_ns(poll_ns);
   }
-  sleep_ns(settle_ns);
+  sleep_ns(pause_ns);
 }
 
 void measure_broadcast(herd_state& h, std::uint64_t round, bool unlocked) {
@@ -113,7 +113,7 @@ void measure_broadcast(herd_state& h, std::uint64_t round, bool unlocked) {
     while (h.resting.load() < h.waiters) {
       sleep_ns(poll_ns);
     }
-    sleep_ns(settle_ns);
+    sleep_ns(pause_ns);
   } else if (round < h.rounds) {
     await_waiters(h);
   }
@@ -142,10 +142,10 @@ int measure_herd(const description& /*about*/, const settings& given) {
 
   // A thousand default stacks would reserve 8 GB of address space, which a container may not
   // grant; a waiter uses a few hundred bytes and a preloaded library's thread-local data.
-  constexpr std::size_t stack_bytes = 262144;
+  constexpr std::size_t stack_size = 262144;
   pthread_attr_t small;
   must(pthread_attr_init(&small), "pthread_attr_init");
-  must(pthread_attr_setstacksize(&small, stack_bytes), "pthread_attr_setstacksize");
+  must(pthread_attr_setstacksize(&small, stack_size), "pthread_attr_setstacksize");
   std::vector<pthread_t> threads(h.waiters);
   for (pthread_t& t : threads) {
     must(pthread_create(&t, &small, wait_for_broadcasts, &h), "pthread_create");

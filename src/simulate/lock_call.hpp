@@ -1,9 +1,14 @@
 // The least time of a call of a lock's function.
 #pragma once
 
+#include <cstddef>
+
 #include "simulation.hpp"
 
 namespace lockwright::simulate {
+
+/// Bytes that the processor fetches together, which locks and data are apart.
+inline constexpr std::size_t cache_line_pair = 128;
 
 /// A call by the calling thread, from its construction to the end of its scope: with its instructions
 /// beside accesses to shared memory, which are not simulated, it takes at least the machine's `call`.

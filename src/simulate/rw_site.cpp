@@ -8,7 +8,6 @@
 namespace lockwright::simulate {
 namespace {
 
-constexpr std::size_t cache_line_pair = 128;
 constexpr std::size_t words_per_pair = cache_line_pair / sizeof(std::uint64_t);
 
 }  // namespace

@@ -6,11 +6,6 @@
 #include "lock_call.hpp"
 
 namespace lockwright::simulate {
-namespace {
-
-constexpr std::size_t cache_line_pair = 128;
-
-}  // namespace
 
 site::site(simulation& in, const lock_entry& lock, std::uint64_t data_lines, record& all,
            trace* shown)

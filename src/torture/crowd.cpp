@@ -9,12 +9,12 @@ namespace torture {
 namespace {
 
 // With more polling threads than this, the holders of the mutex would hardly ever run.
-constexpr std::uint64_t max_polling = 4;
+constexpr std::uint64_t few_threads = 4;
 
 void write(worker& me) {
   while (!me.run.over()) {
     guarded& it = me.run.any_mutex(me);
-    if (me.run.plan.threads <= max_polling && me.draw.one_in(8)) {
+    if (me.run.plan.threads <= few_threads && me.draw.one_in(8)) {
       it.lock_polling(me);
     } else {
       it.lock(me);

@@ -26,8 +26,8 @@ constexpr int types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_
 
 // With more polling threads than processors, a queue hands the lock to threads that are not
 // running; with more than this number per processor there would be little progress.
-constexpr std::uint64_t max_polling = 2;
-constexpr std::uint64_t max_sleeping = 64;
+constexpr std::uint64_t polling_per_processor = 2;
+constexpr std::uint64_t sleeping_per_processor = 64;
 
 // Few as often as many: the number of digits is drawn.
 std::uint64_t crowd_size(dice& draw, std::uint64_t most) {
@@ -111,7 +111,8 @@ phase plan::at(std::uint64_t number) const {
   drawn.kind = kinds[number % kinds.size()];
   dice draw(settings_.seed ^ ((number + 1) * 0xA24BAED4963EE407u));
   drawn.seed = draw.next();
-  drawn.threads = crowd_size(draw, processors() * (settings_.parks ? max_sleeping : max_polling));
+  drawn.threads = crowd_size(
+      draw, processors() * (settings_.parks ? sleeping_per_processor : polling_per_processor));
   drawn.mutexes = draw.between(1, 3);
   drawn.type = types[draw.below(std::size(types))];
   if (drawn.kind == "forks" && drawn.type != PTHREAD_MUTEX_ADAPTIVE_NP) {

@@ -119,13 +119,13 @@ class shared {
     readers_.fetch_sub(1);
   }
 
-  void check_no_writer(const worker& me, const char* doing) {
+  void check_no_writer(const worker& me, const char* action) {
     const std::uint32_t other = writer_.load(std::memory_order_relaxed);
     compiler_barrier();
     const std::uint64_t left = left_;
     compiler_barrier();
     if (other != 0 || left != right_) {
-      fail("exclusion", "thread " + std::to_string(me.number) + " was " + doing +
+      fail("exclusion", "thread " + std::to_string(me.number) + " was " + action +
                             " while a writer was inside, or did not see all of its section");
     }
   }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Page
-from support import made_reports
+from support import made_reports, tiers
 
 DRAWN = {
     "profile": (
@@ -28,12 +28,18 @@ ANCHORS = {"study": ("", "#study/study.throughput", "#programs", "#locks", "#loc
 Open = Callable[..., Page]
 
 
-@pytest.mark.parametrize("width", [1280, 420])
-@pytest.mark.parametrize("name", made_reports.REPORTS)
+OPENED = [(name, width) for name in made_reports.REPORTS for width in (1280, 420)]
+SHORT = [each for each in OPENED if each[1] == 1280 or each[0] in ("comparison", "study")]
+
+
+@pytest.mark.parametrize(
+    ("name", "width"), tiers.short(OPENED, SHORT, "two narrow reports show that it matters")
+)
 def test_everything_is_drawn_within_its_container(opened: Open, name: str, width: int) -> None:
     """The light and the dark page are tested; neither is wider than the window."""
     page = opened(name, width)
     check_drawn(page, name)
+    check_first_line(page)
     colour = "getComputedStyle(document.body).backgroundColor"
     before = page.evaluate(colour)
     page.locator("#theme").click()
@@ -41,10 +47,8 @@ def test_everything_is_drawn_within_its_container(opened: Open, name: str, width
     check_drawn(page, name)
 
 
-@pytest.mark.parametrize("name", made_reports.REPORTS)
-def test_the_first_line_says_what_to_remember(opened: Open, name: str) -> None:
+def check_first_line(page: Page) -> None:
     """After the title, and the command where the page has one, a sentence has the result."""
-    page = opened(name)
     lines = page.locator(".verdict").first.evaluate(
         """(verdict) => {
           const before = [];

@@ -10,11 +10,12 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lockwright import cli as main_module
 from support.processes import assert_refused, captured
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -34,6 +35,7 @@ class Result:
 
 
 Cli = Callable[..., Result]
+Refuses = Callable[..., None]
 Program = Callable[..., Path]
 
 
@@ -86,18 +88,22 @@ def command() -> list[str]:
     return [str(beside)] if beside.exists() else [sys.executable, "-m", "lockwright"]
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    """Return an environment whose results and settings are in a directory of the test."""
+def environment_in(folder: Path) -> dict[str, str]:
+    """Return an environment whose results and settings are in a folder."""
     variables = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
     return variables | {
-        "XDG_STATE_HOME": str(tmp_path / "state"),
-        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
     }
 
 
 @pytest.fixture
-def cli(command: list[str], environment: dict[str, str]) -> Cli:
+def environment(tmp_path: Path) -> dict[str, str]:
+    """Return an environment whose results and settings are in a directory of the test."""
+    return environment_in(tmp_path)
+
+
+def runner(command: list[str], environment: dict[str, str]) -> Cli:
     """Return a function that runs the command to its end, with pipes for all three streams."""
 
     def run(
@@ -113,6 +119,35 @@ def cli(command: list[str], environment: dict[str, str]) -> Cli:
             env=environment | dict(env or {}),
         )
         return Result(result.returncode, result.stdout, result.stderr)
+
+    return run
+
+
+@pytest.fixture
+def cli(command: list[str], environment: dict[str, str]) -> Cli:
+    """Return a function that runs the command, with settings of the test."""
+    return runner(command, environment)
+
+
+@pytest.fixture(scope="module")
+def shared_cli(command: list[str], tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """Return the same for what several tests read."""
+    return runner(command, environment_in(tmp_path_factory.mktemp("shared")))
+
+
+@pytest.fixture
+def refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Refuses:
+    """Return a function that runs the command's words in this process, and asserts that they are
+    refused by one line that has all of `parts`."""
+    for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path / variable))
+
+    def run(words: Sequence[str | Path], *parts: str) -> None:
+        status = main_module.main([str(word) for word in words])
+        out, err = capfd.readouterr()
+        assert_refused(status, out, err, *parts)
 
     return run
 

@@ -30,6 +30,9 @@ def commands_below(title: str) -> list[str]:
     return [line.removeprefix("$ ") for line in block[1].splitlines()]
 
 
+COMPILES = pytest.mark.full("compiles the libraries and the programs again, for minutes")
+
+
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copy the sources of a build, and add the lock of the page."""
@@ -72,6 +75,7 @@ def libraries(tree: Path) -> Path:
     return tree / "build/release/lib"
 
 
+@COMPILES
 def test_the_lock_of_the_page(tree: Path, libraries: Path) -> None:
     """The commands of the page list and explain it, run a program under it, and torture and measure
     it."""
@@ -101,6 +105,7 @@ def test_the_lock_of_the_page(tree: Path, libraries: Path) -> None:
     assert outcome.status == 0, outcome.describe()
 
 
+@COMPILES
 def test_the_lock_of_the_page_is_found_by_advise_and_tune(tree: Path, libraries: Path) -> None:
     """The questions leave it where its traits match."""
     rows = [row for row in registry(libraries).rows if row["name"] == "my-lock"]
@@ -157,6 +162,7 @@ def with_rwlock(tree: Path, libraries: Path) -> Path:
     return libraries
 
 
+@COMPILES
 @pytest.mark.parametrize(
     ("command", "finding"),
     [
@@ -180,6 +186,7 @@ def test_commands_take_a_reader_writer_lock_from_its_row(
     assert finding in result.stdout, result.stdout
 
 
+@COMPILES
 def test_a_reader_writer_lock_is_found_by_advise(with_rwlock: Path) -> None:
     """It is recommended only in the case that it states."""
     known = rwlocks(with_rwlock)
@@ -198,6 +205,7 @@ def test_a_reader_writer_lock_is_found_by_advise(with_rwlock: Path) -> None:
     assert "my-rw" not in advised(1e6)
 
 
+@COMPILES
 def test_a_program_runs_under_a_reader_writer_lock_of_a_header_and_a_row(
     tree: Path, with_rwlock: Path
 ) -> None:

@@ -33,11 +33,14 @@ def table_rows(out: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def compared(cli: Cli, program: Program, tmp_path: Path) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def compared(
+    shared_cli: Cli, program: Program, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
     """Make a comparison at two numbers of threads, with every kind of file."""
-    files = {kind: tmp_path / f"result.{kind}" for kind in ("json", "csv", "html", "sqlite")}
-    result = cli(
+    folder = tmp_path_factory.mktemp("compared")
+    files = {kind: folder / f"result.{kind}" for kind in ("json", "csv", "html", "sqlite")}
+    result = shared_cli(
         *["compare", *FEW, "--threads", "2,1", "--metric", r"rate: ([0-9.]+)", "--unit", "ops"],
         *["--json", files["json"], "--csv", files["csv"], "--html", files["html"]],
         *["--db", files["sqlite"], "--"],

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support import tiers
 from support.processes import running, wait_until
 
 from .conftest import Cli, Program
@@ -73,7 +74,12 @@ def interrupted(
     return Interrupted(command, environment, program("worker"), tmp_path / "results.sqlite")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize(
+    "number", tiers.short(SIGNALS, [signal.SIGTERM], "one function handles all three")
+)
 def test_an_interruption_prints_how_to_resume(
     cli: Cli, command: list[str], interrupted: Interrupted, number: signal.Signals
 ) -> None:

@@ -122,6 +122,7 @@ def test_removal_leaves_nothing(packages: list[Path], tmp_path: Path) -> None:
     assert list(root.glob("usr/**/*")) == []
 
 
+@pytest.mark.full("makes the packages once more")
 def test_the_same_wheel_gives_the_same_bytes(
     packages: list[Path],
     tmp_path: Path,

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import locate
+from support import locate, tiers
 from support.processes import captured, shell_script
 
 from .conftest import Program
@@ -62,9 +62,14 @@ def test_each_reason_belongs_to_a_command() -> None:
         assert any(command.startswith(start) for command in found), start
 
 
+RUN = [page for page in PAGES if any(map(is_run, commands(page)))]
+
+
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if any(map(is_run, commands(page)))],
+    tiers.short(
+        RUN, [page for page in RUN if page.parent.name != "lab"], "takes long; of the laboratory"
+    ),
     ids=lambda page: str(page.relative_to(locate.ROOT)),
 )
 def test_the_commands_of_a_page_work(page: Path, program: Program, tmp_path: Path) -> None:

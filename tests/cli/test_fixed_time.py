@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support import tiers
 
 from .conftest import Cli, Program, Result
 
@@ -48,7 +49,7 @@ def test_tune_ends_at_once(cli: Cli, program: Program, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "o.json").read_text())["runs"] == []
 
 
-@pytest.mark.parametrize("mode", ["naps", "later"])
+@pytest.mark.parametrize("mode", tiers.short(["naps", "later"], ["later"], "the same in the end"))
 def test_a_program_that_sleeps_has_no_fixed_time(cli: Cli, program: Program, mode: str) -> None:
     """Its work is the same in each run, though its wall time is, too."""
     result = cli(

@@ -9,15 +9,19 @@ from pathlib import Path
 import pytest
 from lockwright import cli
 from lockwright.elf.file import load
-from support import file_fuzzing
+from support import file_fuzzing, locate
 from support.made_profile import made_profile
+
+#: More files by `./dev fuzz-files`, from other seeds.
+NUMBER = os.environ.get("LOCKWRIGHT_FUZZ_FILES")
+SEEDS = range(1000, 1000 + int(NUMBER)) if NUMBER else range(40 if locate.all_tests() else 8)
 
 
 @pytest.mark.parametrize("reader", file_fuzzing.READERS, ids=lambda reader: reader.name)
 def test_file_with_faults(reader: file_fuzzing.Reader, tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
-    assert file_fuzzing.problems_of(reader, folder, range(40)) == {}
+    assert file_fuzzing.problems_of(reader, folder, SEEDS) == {}
 
 
 def test_a_number_for_the_name_of_a_thread(tmp_path: Path) -> None:

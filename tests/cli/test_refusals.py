@@ -4,10 +4,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from lockwright import cli
-from support.processes import assert_refused, shell_script
+from support.processes import shell_script
 
-from .conftest import Program
+from .conftest import Program, Refuses
 
 #: Command, options, and parts of the line. {marks}: a program that leaves a mark.
 REFUSED: dict[str, list[tuple[str, list[str]]]] = {
@@ -130,16 +129,11 @@ def test_the_line_names_what_is_wrong(
     program: Program,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    refuses: Refuses,
 ) -> None:
     """Nothing has run before."""
     mark = tmp_path / "mark"
     marks = shell_script(tmp_path / "marks", f"touch {mark}\nexec {program('worker')} 1 10")
     monkeypatch.chdir(tmp_path)
-    for variable in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(variable, str(tmp_path / variable))
-    words = [str(marks) if word == "{marks}" else word for word in shlex.split(line)]
-    status = cli.main(words)
-    out, err = capfd.readouterr()
-    assert_refused(status, out, err, *parts)
+    refuses([marks if word == "{marks}" else word for word in shlex.split(line)], *parts)
     assert not mark.exists()

@@ -220,6 +220,7 @@ def test_a_library_that_was_not_loaded_is_reported(
     assert "never loaded" in result.err
 
 
+@pytest.mark.full("each lock runs programs of tests/posix")
 def test_every_lock_runs_a_program_to_the_right_result(cli: Cli, program: Program) -> None:
     """The program's critical sections increment a counter."""
     for row in json.loads(cli("list", "--json", "-").out):

@@ -11,7 +11,7 @@ from lockwright.preload.rwlocks import rwlocks
 from lockwright.profile import record
 from lockwright.profile.frames import Frame
 
-from .conftest import Cli, Program, Result
+from .conftest import Cli, Program, Refuses, Result
 
 PlanFile = Callable[[str], Path]
 
@@ -239,10 +239,12 @@ BAD_PLANS = {
 
 
 @pytest.mark.parametrize("text", BAD_PLANS, ids=range(len(BAD_PLANS)))
-def test_a_bad_plan_is_refused(cli: Cli, program: Program, plan: PlanFile, text: str) -> None:
+def test_a_bad_plan_is_refused(
+    refuses: Refuses, program: Program, plan: PlanFile, text: str
+) -> None:
     """The line states the error and the advice; nothing is run."""
-    result = cli("run", "--plan", plan(text), "--", program("several", "-g"), "1")
-    result.refuses(*BAD_PLANS[text])
+    words = ["run", "--plan", plan(text), "--", program("several", "-g"), "1"]
+    refuses(words, *BAD_PLANS[text])
 
 
 @pytest.mark.parametrize(

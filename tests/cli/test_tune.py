@@ -279,7 +279,7 @@ def test_an_insensitive_program_is_reported(cli: Cli, picky: Picky, tmp_path: Pa
 def test_a_budget_that_ends_before_the_second_run(
     cli: Cli, picky: Picky, tmp_path: Path, waited: float
 ) -> None:
-    words = ["--budget", "0.01s", "--profile", profile(tmp_path, waited)]
+    words = ["--budget", "0.2s", "--profile", profile(tmp_path, waited)]
     result = cli("tune", *words, *RATE, "--", picky("*) n=1; sleep 0.3;;"))
     assert result.status == 0, result.err
     assert "The budget ended before " in result.out

@@ -90,14 +90,13 @@ def test_the_laboratory_adds_its_commands(
         return captured([folder / "bin/python", "-m", "lockwright", *words], timeout=120)
 
     assert "laboratory" not in lockwright("--help").stdout
-    for name in ("bench", "study", "torture", "check", "simulate"):
-        refusal = lockwright(name, "--help").stderr
-        assert refusal.startswith(f"lockwright: no command is named '{name}'")
+    refusal = lockwright("bench", "--help").stderr
+    assert refusal.startswith("lockwright: no command is named 'bench'")
     pip(folder, "install", "--no-index", "--no-deps", laboratory)
     assert "Commands of the laboratory:\n  bench" in lockwright("--help").stdout
     for line in (
         "torture mcs-stp --budget 1.2s",
-        "bench uncontended --locks mcs-stp --runs 2",
+        "bench uncontended --locks mcs-stp --runs 2 --set batch=1000 --set batches=2",
         "study catalogue xz",
     ):
         result = lockwright(*line.split())

@@ -36,7 +36,7 @@ OTHERS = [
 LOCKS = [*(name for name in locate.lock_names() if name != "pthread"), *OTHERS]
 
 #: Seconds for one search.
-BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.5")
+BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.5" if locate.all_tests() else "0.1")
 
 #: Locks whose mutants are caught so quickly that every run tries them; a larger budget tries all.
 LIGHT = [

@@ -23,6 +23,7 @@ PROGRAMS = ["exclusion", "cond_wake", "reuse"]
 EMULATOR = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]
 
 pytestmark = [
+    pytest.mark.full("compiles the libraries with another compiler, for minutes"),
     pytest.mark.skipif(platform.machine() == "aarch64", reason="all other tests cover it"),
     pytest.mark.skipif(
         not Path("/usr/src/googletest").exists()

@@ -4,14 +4,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import harness, locate
+from support import harness, locate, tiers
 from support.harness import RunUnder
 
 #: The C library's mutex, a lock whose waiters can give up, and one whose waiters cannot.
 LOCKS = [lock for lock in ("pthread", "futex", "mcs-stp") if lock in locate.lock_names()]
 ORDERS = ["before", "after"]
 #: Days ahead, and the rate of the clock.
-TIMES = [(400, 1), (-400, 1), (400, 2)]
+TIMES = tiers.short(
+    [(400, 1), (-400, 1), (400, 2)], [(-400, 1)], "other times lead through the same code"
+)
 #: Variables that select the implementation of reader-writer locks and semaphores.
 SETTINGS = [
     {},
@@ -73,7 +75,7 @@ def test_libfaketime(lock: str, order: str, days: int, rate: int) -> None:
     check(run(lock, order, libfaketime(), days, rate, {}), days)
 
 
-@pytest.mark.parametrize("days", [400, -400])
+@pytest.mark.parametrize("days", tiers.short([400, -400], [-400], "likewise"))
 @pytest.mark.parametrize("first", ["lockwright", "faketime", "preload"])
 @pytest.mark.parametrize("lock", LOCKS)
 def test_the_commands(lock: str, first: str, days: int) -> None:

@@ -6,13 +6,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support import harness, locate
+from support import harness, locate, tiers
 from support.harness import RunUnder, Setting
 from support.processes import captured
 
 #: The C library's mutex, and one lock of each category, the default among them.
 CATEGORIES = ["pthread", "futex", "mcs-stp", "c-bo-mcs-stp", "adaptive"]
 LOCKS = [lock for lock in CATEGORIES if lock in locate.lock_names()]
+FEW = "the other library calls no lock of another category otherwise"
 #: The position of the other library in LD_PRELOAD.
 ORDERS = ["before", "after"]
 
@@ -82,7 +83,7 @@ def test_the_wrapper_alone_counts(run_under: RunUnder, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", tiers.short(LOCKS, ["pthread", "adaptive"], FEW))
 def test_a_library_that_locks_in_malloc(run_under: RunUnder, lock: str, order: str) -> None:
     env = preload(lock, locate.program("posix", "locking_malloc.so"), order)
     assert "locking_malloc.so" in mapped(run_under, lock, env)
@@ -92,7 +93,7 @@ def test_a_library_that_locks_in_malloc(run_under: RunUnder, lock: str, order: s
         assert outcome.stderr == "", outcome.describe()
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", tiers.short(LOCKS, ["pthread", "adaptive"], FEW))
 def test_a_c_library_with_the_thread_number_elsewhere(run_under: RunUnder, lock: str) -> None:
     # The owner is then the kernel's number, which works unless a program corrects it.
     other = locate.program("posix", "misplaced_number.so")
@@ -115,7 +116,7 @@ def installed(allocator: str) -> Path:
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", tiers.short(LOCKS, ["pthread", "adaptive"], FEW))
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 def test_an_allocator(run_under: RunUnder, allocator: str, lock: str, order: str) -> None:
     library = installed(allocator)

@@ -63,6 +63,7 @@ ON_EACH_MACHINE = {
 #: algorithm, or what the unit tests show of it.
 UNDER_EVERY_LOCK = {"exclusion", "timedlock"}
 SAMPLED = pytest.mark.sampled("the preload library is the same for locks of the same traits")
+FEWER_NODES = pytest.mark.full("the machine with most nodes leads through the same code")
 
 
 #: Each lock on the declared machine with most nodes.
@@ -83,7 +84,11 @@ def runs() -> Iterator[tuple[harness.Setting, str]]:
             setting,
             name,
             id=f"{setting.label}-{name}",
-            marks=[] if name in UNDER_EVERY_LOCK and setting in MOST_NODES else SAMPLED,
+            marks=FEWER_NODES
+            if setting not in MOST_NODES
+            else ()
+            if name in UNDER_EVERY_LOCK
+            else SAMPLED,
         )
         for setting, name in runs()
     ],

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.preload import binary
-from support import harness, locate
+from support import harness, locate, tiers
 from support.harness import RunUnder
 from support.processes import captured, compiled
 
@@ -30,6 +30,8 @@ CASES = [
     *((lock, OURS) for lock in ("futex", "mcs-stp") if lock in BUILT),
 ]
 NAMES = [" ".join([lock, *others.values()]) for lock, others in CASES]
+IN_SHORT = [each for each in CASES if each[0] in ("pthread", "adaptive") or each[1] == OURS]
+CASES = tiers.short(CASES, IN_SHORT, "the tools know the calls, not the algorithms")
 
 
 #: The program, which includes headers beside it.

@@ -4,7 +4,7 @@ import json
 from functools import cache
 
 import pytest
-from support import harness, locate
+from support import harness, locate, tiers
 from support.harness import RunUnder
 
 VARIABLE = "LOCKWRIGHT_RWLOCK"
@@ -42,7 +42,15 @@ def environment(value: str) -> dict[str, str]:
     )
 
 
-@pytest.mark.parametrize(("lock", "value"), SETTINGS)
+#: The mutexes are tested as such; three of them also as reader-writer locks.
+SOME = [
+    each for each in SETTINGS if each[1] != "mutex" or each[0] in ("pthread", "ttas", "mcs-stp")
+]
+
+
+@pytest.mark.parametrize(
+    ("lock", "value"), tiers.short(SETTINGS, SOME, "each lock runs the programs of mutexes")
+)
 def test_program(run_under: RunUnder, lock: str, value: str) -> None:
     if lock != harness.LIBC and lock not in locate.lock_names():
         pytest.skip(f"{lock} is not built")

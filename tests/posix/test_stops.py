@@ -24,6 +24,7 @@ def stop_under(library: Path, limit: float) -> harness.Outcome:
     return harness.run([locate.program("posix", "stops"), str(limit)], env)
 
 
+@pytest.mark.full("takes a minute; the model checker stops the same threads anywhere")
 @pytest.mark.parametrize(
     "lock", [name for name in locate.lock_names() if locate.traits(name)["is_default"]]
 )

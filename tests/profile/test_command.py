@@ -1,13 +1,11 @@
 """Tests of `lockwright profile`: bad input, the program's status and output, running processes."""
 
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -212,27 +210,6 @@ def test_signals_after_the_end_of_the_program() -> None:
     assert "acquisitions" in done.stderr
 
 
-def test_bench_profile_cost(tmp_path: Path) -> None:
-    """Every setting is run with and without the profiler, and those with mutexes with and without
-    metrics."""
-    path = tmp_path / "cost.json"
-    options = ["--runs", "2", "--seconds", "0.3", "--json", str(path)]
-    done = captured([locate.lockwright(), "bench", "profile-cost", *options])
-    assert done.returncode == 0, done.stderr
-    document = json.loads(path.read_text())
-    lock = next(name for name in locate.lock_names() if locate.traits(name)["is_default"])
-    costs = {"Cost of profiling": 13, f"Cost of --metrics with {lock}": 5}
-    for cost, settings in costs.items():
-        runs = [run for run in document["runs"] if run["cost"] == cost]
-        made = Counter(run["setting"] for run in runs if run["outcome"] != "left out")
-        assert list(made.values()) == [2] * settings, made
-        assert all(setting in done.stdout for setting in made)
-        for run in runs:
-            # A thread that gets no processor for 0.3 s has no operation; none may hang.
-            assert run["outcome"] in ("finished", "left out"), run
-            assert {"plain", "measured"} <= run.keys() or run["outcome"] == "left out"
-
-
 @pytest.mark.parametrize("lock", [None, "futex", "adaptive", "mcs-stp", "parking-lot"])
 def test_a_running_process(tmp_path: Path, lock: str | None) -> None:
     """Also with its mutexes replaced, when the word that a thread sleeps on is not the mutex's."""
@@ -264,6 +241,12 @@ def test_a_running_process(tmp_path: Path, lock: str | None) -> None:
     assert (holder.number, holder.name) == (sleepers.pid, "sleepers")
     assert holder.doing == "asleep in read"
     assert holder.label in done.stderr.replace("\n  ", " ")
+    (word,) = (each for each in profiled.waits if each.name.endswith("::foreign"))
+    assert (word.kind, word.waits, word.holders) == ("futex", 1, ())
+    assert word.waited == pytest.approx(profiled.process.duration, rel=0.5)
+    waiting = profiled.account.all.waiting
+    assert waiting["lock"] == pytest.approx(mutex.lost / 1e9, rel=0.5)
+    assert waiting["futex"] == pytest.approx(word.waited / 1e9, rel=0.1)
     assert "not known" in profiled.partial
     assert "acquisitions," not in done.stderr
     row = next(line for line in done.stderr.splitlines() if "::wanted" in line)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.base.process_numbers import ThreadNumbers
+from lockwright.profile.thread_states import TaskFiles
 from lockwright.profile.watch import _tasks
 
 
@@ -23,11 +24,11 @@ def test_threads_with_a_real_time_policy_are_counted(policy: int) -> None:
         started.set()
         may_end.wait()
 
-    before = _tasks(own, ThreadNumbers(own), set()).realtime
+    before = _tasks(TaskFiles(own), ThreadNumbers(own), set()).realtime
     thread = threading.Thread(target=sleep_under_the_policy)
     thread.start()
     started.wait()
-    during = _tasks(own, ThreadNumbers(own), set()).realtime
+    during = _tasks(TaskFiles(own), ThreadNumbers(own), set()).realtime
     may_end.set()
     thread.join()
     if refused:

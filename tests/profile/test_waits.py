@@ -187,6 +187,19 @@ def test_a_function_that_is_known_tells_the_kind() -> None:
     assert found == libraries.Library("GLib", "lock")
 
 
+def test_a_library_is_passed_to_the_program_and_in_its_own_threads_to_its_function() -> None:
+    def stack(*functions: str) -> list[Frame]:
+        files = {"serve": "program", "start_thread": "/lib/libc.so.6"}
+        return [Frame(files.get(name, "libgrpc.so.29"), 1, name) for name in functions]
+
+    inner = ("gpr_cv_wait", "", "grpc::CompletionQueue::Next")
+    assert libraries.wrapper_count(stack(*inner, "serve", "start_thread")) == 3
+    own = stack("gpr_cv_wait", "grpc_core::Executor::ThreadMain", "", "start_thread", "clone3")
+    assert libraries.wrapper_count(own) == 1
+    assert libraries.wrapper_count(stack("gpr_cv_wait", "", "", "start_thread", "clone3")) == 1
+    assert libraries.wrapper_count(stack("", "gpr_cv_wait", "", "start_thread", "clone3")) == 2
+
+
 def test_a_word_on_which_a_thread_parks_is_one_object_for_each_place() -> None:
     def site(caller: str, function: str, times: int) -> WaitSite:
         stack = (Frame("p", 1, function), Frame("p", 2, caller))

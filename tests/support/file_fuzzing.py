@@ -32,7 +32,7 @@ from lockwright.elf import file as elf
 from lockwright.elf.debug_files import build_id, debug_file
 from lockwright.elf.lines import addresses_of
 from lockwright.elf.symbols import SymbolTable
-from lockwright.experiment import Runs
+from lockwright.experiment import Outcome, Runs
 from lockwright.experiment.schedule import Schedule
 from lockwright.experiment.session import difference, seconds_left
 from lockwright.experiment.store import Store
@@ -57,7 +57,6 @@ from lockwright_lab.study.campaign.experiment import (
 )
 from lockwright_lab.study.campaign.results import StudyFile
 from lockwright_lab.study.campaign.session import bad_endings, summary
-from lockwright_lab.study.program.trial import Result
 from predict import examples
 
 from support import buffer_reader
@@ -155,12 +154,12 @@ def _write_database(path: Path) -> None:
     file.begin()
     file.join("box", {})
     for setting in dict.fromkeys(each.setting for each in plan.configurations()):
-        result = Result("finished", elapsed=1.0, sums={"x": "y"})
-        file.add(run_of(slot_of(setting, 0), "box", "", result, counts={"mutexes": 2}))
+        made = Outcome(wall=1.0, details={"sums": {"x": "y"}})
+        file.add(run_of(slot_of(setting, 0), "box", "", made, counts={"mutexes": 2}))
     for number, configuration in enumerate(plan.configurations()):
         for turn in (1, 2):
-            result = Result("finished", value=100.0 + number, wall=1.0, elapsed=1.5)
-            file.add(run_of(slot_of(configuration, turn), "box", "", result))
+            made = Outcome(wall=1.5, figures={"value": 100.0 + number})
+            file.add(run_of(slot_of(configuration, turn), "box", "", made))
     file.finish()
     file.close()
 

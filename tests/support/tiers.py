@@ -10,6 +10,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,17 @@ def representatives() -> frozenset[str]:
     for name in names:
         first.setdefault(_traits(name), name)
     return frozenset(first.values())
+
+
+def short(values: Iterable[Any], chosen: Iterable[Any], reason: str) -> list[Any]:
+    """Return the values of a parameter, marked so that the short run has the chosen ones only."""
+    kept, mark = list(chosen), pytest.mark.full(reason)
+    return [
+        each
+        if each in kept
+        else pytest.param(*(each if isinstance(each, tuple) else (each,)), marks=mark)
+        for each in values
+    ]
 
 
 def _lock_of(item: pytest.Item) -> str:

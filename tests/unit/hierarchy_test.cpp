@@ -1,6 +1,4 @@
 // Tests of the NUMA-aware algorithms, on declared nodes.
-#include <string_view>
-
 #include "observed.hpp"
 #include "rows.hpp"
 
@@ -9,26 +7,25 @@ namespace {
 using namespace testing_locks;
 using namespace std::chrono_literals;
 
-template <class Row>
-class Hierarchy : public lock_test {
+class Hierarchy : public row_test {
  protected:
-  using lock_type = typename Row::template lock<observed>;
   /// A light lock records nothing of its holder, so its batches consist of waiters only.
-  static constexpr bool hierarchical =
-      lock_type::traits.category == lockwright::category::hierarchical && !lock_type::traits.light;
+  static bool hierarchical() {
+    return traits().category == lockwright::category::hierarchical && !traits().light;
+  }
 
   void SetUp() override {
-    lock_test::SetUp();
+    row_test::SetUp();
     declared_nodes = 2;
   }
 };
-TYPED_TEST_SUITE(Hierarchy, all_rows, row_name);
+LOCKWRIGHT_EACH_ROW(Hierarchy);
 
-TYPED_TEST(Hierarchy, stays_on_a_node_while_others_wait) {
-  if (!TestFixture::hierarchical) {
+TEST_P(Hierarchy, stays_on_a_node_while_others_wait) {
+  if (!hierarchical()) {
     GTEST_SKIP() << "not hierarchical";
   }
-  typename TestFixture::lock_type lock;
+  lock_type lock;
   lock.lock();  // on node 0
   waiting_line waiters{lock};
   for (int i = 0; i < 5; ++i) {
@@ -38,31 +35,17 @@ TYPED_TEST(Hierarchy, stays_on_a_node_while_others_wait) {
   EXPECT_EQ(waiters.admit(), (std::vector<std::uint32_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
 }
 
-/// Returns the bound that the lock states; 0 if it states none.
-template <class L>
-std::size_t batch_of() {
-  if constexpr (requires { L::tunables; }) {
-    for (const lockwright::tunable* tunable : L::tunables) {
-      if (std::string_view{tunable->name} == "batch") {
-        return tunable->default_value;
-      }
-    }
-  }
-  return 0;
-}
-
 // No more than `batch` admissions in a row on one node while a thread of the other one waits, and
 // no fewer.
-TYPED_TEST(Hierarchy, leaves_a_node_after_a_bound) {
-  using L = typename TestFixture::lock_type;
-  const std::size_t batch = batch_of<L>();
-  if (!TestFixture::hierarchical || batch == 0) {
+TEST_P(Hierarchy, leaves_a_node_after_a_bound) {
+  const std::size_t batch = row().default_of("batch");
+  if (!hierarchical() || batch == 0) {
     GTEST_SKIP() << "not hierarchical, or without a bound";
   }
-  if (!lockwright::fair_between_nodes<L>()) {
+  if (!row().fair_between_nodes) {
     GTEST_SKIP() << "nodes race for the lock; cohort_test tests the bound";
   }
-  L lock;
+  lock_type lock;
   lock.lock();  // on node 0: the first of its batch
   waiting_line waiters{lock};
   waiters.add(1);
@@ -76,8 +59,8 @@ TYPED_TEST(Hierarchy, leaves_a_node_after_a_bound) {
   EXPECT_LE(remote, static_cast<std::ptrdiff_t>(batch));
 }
 
-TYPED_TEST(Hierarchy, exclusion_across_nodes) {
-  typename TestFixture::lock_type lock;
+TEST_P(Hierarchy, exclusion_across_nodes) {
+  lock_type lock;
   long counter = 0;
   std::atomic<long> entered{0};
   const budget time{150ms};
@@ -105,8 +88,8 @@ TYPED_TEST(Hierarchy, exclusion_across_nodes) {
 }
 
 // Held from one node, refused on the other, and free again for both.
-TYPED_TEST(Hierarchy, trylock_across_nodes) {
-  typename TestFixture::lock_type lock;
+TEST_P(Hierarchy, trylock_across_nodes) {
+  lock_type lock;
   for (std::uint32_t holder : {0u, 1u}) {
     for (std::uint32_t caller : {0u, 1u}) {
       my_node = holder;
@@ -130,10 +113,9 @@ TYPED_TEST(Hierarchy, trylock_across_nodes) {
 
 // The last user, on the same node as the previous one or on another, destroys the lock at once: the
 // previous user may still be in unlock(), and the memory that it accesses must not be reused yet.
-TYPED_TEST(Hierarchy, destroyed_by_the_last_user) {
-  using L = typename TypeParam::template lock<perturbed>;
+TEST_P(Hierarchy, destroyed_by_the_last_user) {
   struct object {
-    L lock;
+    perturbed_lock lock;
     int users = 2;
   };
   std::atomic<bool> stop{false};

@@ -15,25 +15,21 @@ constexpr bool thread_sanitizer = true;
 constexpr bool thread_sanitizer = false;
 #endif
 
-template <class Row>
-class Lifetime : public lock_test {
+class Lifetime : public row_test {
  protected:
-  using lock_type = typename Row::template lock<observed>;
-
   void SetUp() override {
-    lock_test::SetUp();
+    row_test::SetUp();
     bound = 100'000;
     declared_nodes = nodes_of_this_run();
   }
 };
-TYPED_TEST_SUITE(Lifetime, all_rows, row_name);
+LOCKWRIGHT_EACH_ROW(Lifetime);
 
-TYPED_TEST(Lifetime, unlocked_by_another_thread) {
-  if (thread_sanitizer &&
-      TestFixture::lock_type::traits.category == lockwright::category::library) {
+TEST_P(Lifetime, unlocked_by_another_thread) {
+  if (thread_sanitizer && traits().category == lockwright::category::library) {
     GTEST_SKIP() << "ThreadSanitizer reports it as an error of the C library's mutex";
   }
-  typename TestFixture::lock_type lock;
+  lock_type lock;
   for (int i = 0; i < 20; ++i) {
     lock.lock();
     test_thread waiter{[&] { lock.lock(); }};
@@ -47,9 +43,8 @@ TYPED_TEST(Lifetime, unlocked_by_another_thread) {
 
 // A million acquisitions by short-lived threads, some released by other threads, use no more
 // distinct nodes than the threads may cache.
-TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
-  if (thread_sanitizer &&
-      TestFixture::lock_type::traits.category == lockwright::category::library) {
+TEST_P(Lifetime, queue_nodes_are_recycled) {
+  if (thread_sanitizer && traits().category == lockwright::category::library) {
     GTEST_SKIP() << "ThreadSanitizer reports it as an error of the C library's mutex";
   }
   {
@@ -57,11 +52,11 @@ TYPED_TEST(Lifetime, queue_nodes_are_recycled) {
     addresses.clear();
   }
   struct slot {
-    typename TestFixture::lock_type lock;
+    lock_type lock;
     std::atomic<bool> full{false};
   };
   std::array<slot, 16> handed_over;
-  typename TestFixture::lock_type private_lock;
+  lock_type private_lock;
   constexpr std::size_t repetitions = 40;
   constexpr std::size_t rounds = 250;
   for (std::size_t repetition = 0; repetition < repetitions; ++repetition) {

@@ -1,5 +1,4 @@
 // Every algorithm of the registry, used directly from C++.
-#include <cstring>
 #include <random>
 
 #include "observed.hpp"
@@ -11,36 +10,15 @@ using namespace testing_locks;
 using namespace std::chrono_literals;
 using lockwright::arrival;
 
-template <class Row>
-class Locks : public lock_test {
+class Locks : public row_test {
  protected:
-  using native_lock = typename Row::template lock<lockwright::native>;
-  using lock_type = typename Row::template lock<observed>;
-
   void SetUp() override {
-    lock_test::SetUp();
+    row_test::SetUp();
     bound = 100'000;
     declared_nodes = nodes_of_this_run();
   }
 };
-TYPED_TEST_SUITE(Locks, all_rows, row_name);
-
-template <class L>
-constinit L at_start{};
-
-/// A lock on memory without a constructor call.
-template <class L>
-class zeroed {
- public:
-  zeroed() { std::memset(bytes_, 0, sizeof bytes_); }
-  zeroed(const zeroed&) = delete;
-  zeroed& operator=(const zeroed&) = delete;
-  ~zeroed() { get().~L(); }
-  L& get() { return *reinterpret_cast<L*>(bytes_); }
-
- private:
-  alignas(64) unsigned char bytes_[sizeof(L)];
-};
+LOCKWRIGHT_EACH_ROW(Locks);
 
 /// Returns true if another thread cannot acquire the lock.
 template <class L>
@@ -55,35 +33,30 @@ bool is_held(L& lock) {
   return held;
 }
 
-TYPED_TEST(Locks, states_its_traits) {
-  using L = typename TestFixture::native_lock;
-  static_assert(lockwright::TryLock<L>);
-  static_assert(
-      L::traits.category == lockwright::category::library || (sizeof(L) <= 16 && alignof(L) <= 8),
-      "the state fits behind the words of the POSIX layer");
-  EXPECT_NE(L::traits.reference, nullptr);
-  EXPECT_NE(L::traits.summary, nullptr);
+TEST_P(Locks, states_its_traits) {
+  EXPECT_NE(traits().reference, nullptr);
+  EXPECT_NE(traits().summary, nullptr);
 }
 
-TYPED_TEST(Locks, zeroed_memory_is_unlocked) {
-  zeroed<typename TestFixture::lock_type> memory;
-  EXPECT_FALSE(is_held(memory.get()));
-  EXPECT_EQ(memory.get().lock(), arrival::uncontended);
-  EXPECT_TRUE(is_held(memory.get()));
-  memory.get().unlock();
-  EXPECT_FALSE(is_held(memory.get()));
+TEST_P(Locks, zeroed_memory_is_unlocked) {
+  const auto lock = row().on_zeroed_memory();
+  EXPECT_FALSE(is_held(*lock));
+  EXPECT_EQ(lock->lock(), arrival::uncontended);
+  EXPECT_TRUE(is_held(*lock));
+  lock->unlock();
+  EXPECT_FALSE(is_held(*lock));
 }
 
-TYPED_TEST(Locks, constant_initialisation) {
-  auto& lock = at_start<typename TestFixture::lock_type>;
-  EXPECT_TRUE(lock.try_lock());
-  lock.unlock();
+TEST_P(Locks, constant_initialisation) {
+  const auto lock = row().at_start();
+  EXPECT_TRUE(lock->try_lock());
+  lock->unlock();
 }
 
 // std::scoped_lock backs off by trylock: opposite orders must not deadlock.
-TYPED_TEST(Locks, opposite_orders) {
-  typename TestFixture::lock_type a;
-  typename TestFixture::lock_type b;
+TEST_P(Locks, opposite_orders) {
+  lock_type a;
+  lock_type b;
   int together = 0;
   in_parallel(2, [&](int i) {
     for (int n = 0; n < 300; ++n) {
@@ -99,8 +72,8 @@ TYPED_TEST(Locks, opposite_orders) {
   EXPECT_EQ(together, 600);
 }
 
-TYPED_TEST(Locks, reports_contention) {
-  typename TestFixture::lock_type lock;
+TEST_P(Locks, reports_contention) {
+  lock_type lock;
   EXPECT_EQ(lock.lock(), arrival::uncontended);
   arrival found = arrival::uncontended;
   test_thread other{[&] {
@@ -115,8 +88,8 @@ TYPED_TEST(Locks, reports_contention) {
   lock.unlock();
 }
 
-TYPED_TEST(Locks, trylock) {
-  typename TestFixture::lock_type lock;
+TEST_P(Locks, trylock) {
+  lock_type lock;
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(lock.try_lock());
     ASSERT_FALSE(lock.try_lock());
@@ -130,8 +103,8 @@ TYPED_TEST(Locks, trylock) {
 }
 
 // A refused trylock neither polls nor sleeps: a fixed number of steps.
-TYPED_TEST(Locks, trylock_never_waits) {
-  typename TestFixture::lock_type lock;
+TEST_P(Locks, trylock_never_waits) {
+  lock_type lock;
   lock.lock();
   waiting_line waiter{lock};
   waiter.add(0);
@@ -149,8 +122,8 @@ TYPED_TEST(Locks, trylock_never_waits) {
 }
 
 // Trylocks by the holder and by other threads: each queued thread still acquires, once.
-TYPED_TEST(Locks, trylock_leaves_the_queue_unchanged) {
-  typename TestFixture::lock_type lock;
+TEST_P(Locks, trylock_leaves_the_queue_unchanged) {
+  lock_type lock;
   lock.lock();
   waiting_line waiters{lock};
   for (int i = 0; i < 4; ++i) {
@@ -202,33 +175,33 @@ void contend(L& lock, int threads, std::chrono::milliseconds length) {
 }
 
 // The native environment, with no more threads than CPUs, so that spinning is useful.
-TYPED_TEST(Locks, mutual_exclusion) {
-  typename TestFixture::native_lock lock;
+TEST_P(Locks, mutual_exclusion) {
+  native_lock lock;
   contend(lock, static_cast<int>(std::max(2u, std::thread::hardware_concurrency())), 150ms);
 }
 
-TYPED_TEST(Locks, mutual_exclusion_over_subscribed) {
+TEST_P(Locks, mutual_exclusion_over_subscribed) {
   for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{30'000}}) {
     bound = spinning;
-    typename TestFixture::lock_type lock;
+    lock_type lock;
     contend(lock, 8, 100ms);
   }
 }
 
 // Threads are delayed at random between the steps of the algorithm.
-TYPED_TEST(Locks, mutual_exclusion_with_random_delays) {
+TEST_P(Locks, mutual_exclusion_with_random_delays) {
   for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{30'000}}) {
     bound = spinning;
-    typename TypeParam::template lock<perturbed> lock;
+    perturbed_lock lock;
     contend(lock, 4, 100ms);
   }
 }
 
-TYPED_TEST(Locks, nesting_with_release_in_any_order) {
+TEST_P(Locks, nesting_with_release_in_any_order) {
   constexpr std::size_t depth = 16;
-  std::vector<std::unique_ptr<typename TestFixture::lock_type>> locks;
+  std::vector<std::unique_ptr<lock_type>> locks;
   for (std::size_t i = 0; i < depth; ++i) {
-    locks.push_back(std::make_unique<typename TestFixture::lock_type>());
+    locks.push_back(std::make_unique<lock_type>());
   }
   std::vector<long> counters(depth);
   std::atomic<long> nests{0};

@@ -16,137 +16,124 @@ constexpr std::uint64_t long_time = 600'000 * millisecond;
   return observed::now() + nanoseconds;
 }
 
-template <class Row>
-class Timed : public lock_test {
+class Timed : public row_test {
  protected:
-  using lock_type = typename Row::template lock<observed>;
-  static constexpr bool timed = lockwright::TimedLock<lock_type>;
-
   void SetUp() override {
-    lock_test::SetUp();
+    row_test::SetUp();
     bound = 100'000;
     declared_nodes = nodes_of_this_run();
   }
 };
-TYPED_TEST_SUITE(Timed, all_rows, row_name);
+LOCKWRIGHT_EACH_ROW(Timed);
 
 // The tests below use another environment than the registry, which must give the same traits.
-TYPED_TEST(Timed, is_timed_in_the_library_too) {
-  using native_lock = typename TypeParam::template lock<lockwright::native>;
-  EXPECT_EQ(lockwright::TimedLock<native_lock>, TestFixture::timed);
-}
+TEST_P(Timed, is_timed_in_the_library_too) { EXPECT_EQ(row().timed_in_library, row().timed); }
 
-TYPED_TEST(Timed, takes_a_free_lock_whatever_the_time) {
-  if constexpr (TestFixture::timed) {
-    typename TestFixture::lock_type lock;
-    for (const std::uint64_t deadline : {std::uint64_t{0}, after(0), after(long_time)}) {
-      ASSERT_TRUE(lock.try_lock_until(deadline));
-      EXPECT_FALSE(lock.try_lock());
-      lock.unlock();
-    }
-  } else {
+TEST_P(Timed, takes_a_free_lock_whatever_the_time) {
+  if (!row().timed) {
     GTEST_SKIP() << "has no waiters that give up";
+  }
+  lock_type lock;
+  for (const std::uint64_t deadline : {std::uint64_t{0}, after(0), after(long_time)}) {
+    ASSERT_TRUE(lock.try_lock_until(deadline));
+    EXPECT_FALSE(lock.try_lock());
+    lock.unlock();
   }
 }
 
-TYPED_TEST(Timed, gives_up_while_the_lock_is_held) {
-  if constexpr (TestFixture::timed) {
-    for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
-      bound = spinning;
-      typename TestFixture::lock_type lock;
-      lock.lock();
-      test_thread{[&] {
-        EXPECT_FALSE(lock.try_lock_until(0));
-        const std::uint64_t deadline = after(2 * millisecond);
-        EXPECT_FALSE(lock.try_lock_until(deadline));
-        EXPECT_GE(observed::now(), deadline);
-      }}.join();
-      lock.unlock();
-      EXPECT_TRUE(lock.try_lock());
-      lock.unlock();
-    }
-  } else {
+TEST_P(Timed, gives_up_while_the_lock_is_held) {
+  if (!row().timed) {
     GTEST_SKIP() << "has no waiters that give up";
+  }
+  for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
+    bound = spinning;
+    lock_type lock;
+    lock.lock();
+    test_thread{[&] {
+      EXPECT_FALSE(lock.try_lock_until(0));
+      const std::uint64_t deadline = after(2 * millisecond);
+      EXPECT_FALSE(lock.try_lock_until(deadline));
+      EXPECT_GE(observed::now(), deadline);
+    }}.join();
+    lock.unlock();
+    EXPECT_TRUE(lock.try_lock());
+    lock.unlock();
   }
 }
 
-TYPED_TEST(Timed, gets_a_lock_that_is_released_in_time) {
-  if constexpr (TestFixture::timed) {
-    using L = typename TestFixture::lock_type;
-    for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
-      bound = spinning;
-      L lock;
-      lock.lock();
-      test_threads waiters;
-      std::atomic<int> admitted{0};
-      for (int i = 0; i < 3; ++i) {
-        waiters.push_back(std::make_unique<test_thread>([&] {
-          ASSERT_TRUE(lock.try_lock_until(after(long_time)));
-          ++admitted;
-          lock.unlock();
-        }));
-        // Where nodes race for the lock, the first waiter of a node never sleeps.
-        if (L::traits.parks() && lockwright::fair_between_nodes<L>() && spinning == 0) {
-          waiters.back()->wait_until_asleep();
-        } else {
-          waiters.back()->wait_until_polling();
-        }
+TEST_P(Timed, gets_a_lock_that_is_released_in_time) {
+  if (!row().timed) {
+    GTEST_SKIP() << "has no waiters that give up";
+  }
+  for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
+    bound = spinning;
+    lock_type lock;
+    lock.lock();
+    test_threads waiters;
+    std::atomic<int> admitted{0};
+    for (int i = 0; i < 3; ++i) {
+      waiters.push_back(std::make_unique<test_thread>([&] {
+        ASSERT_TRUE(lock.try_lock_until(after(long_time)));
+        ++admitted;
+        lock.unlock();
+      }));
+      // Where nodes race for the lock, the first waiter of a node never sleeps.
+      if (traits().parks() && row().fair_between_nodes && spinning == 0) {
+        waiters.back()->wait_until_asleep();
+      } else {
+        waiters.back()->wait_until_polling();
       }
-      EXPECT_EQ(admitted.load(), 0);
-      lock.unlock();
-      waiters.clear();
-      EXPECT_EQ(admitted.load(), 3);
     }
-  } else {
-    GTEST_SKIP() << "has no waiters that give up";
+    EXPECT_EQ(admitted.load(), 0);
+    lock.unlock();
+    waiters.clear();
+    EXPECT_EQ(admitted.load(), 3);
   }
 }
 
 // Waiters before and behind those that give up still acquire, in order if the lock is FIFO.
-TYPED_TEST(Timed, giving_up_leaves_the_queue_intact) {
-  if constexpr (TestFixture::timed) {
-    using L = typename TestFixture::lock_type;
-    for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
-      bound = spinning;
-      L lock;
-      std::atomic<int> gave_up{0};
-      lock.lock();
-      waiting_line stay{lock};
-      test_threads leave;
-      // All arrive before the deadline.
-      stopped_clock = observed::now();
-      const std::uint64_t deadline = after(5 * millisecond);
-      auto impatient = [&] {
-        leave.push_back(std::make_unique<test_thread>([&] {
-          EXPECT_FALSE(lock.try_lock_until(deadline));
-          ++gave_up;
-        }));
-        leave.back()->wait_until_polling();
-      };
-      impatient();
-      for (std::uint32_t i = 0; i < 4; ++i) {
-        stay.add(next_node(), i);
-        impatient();
-        if (i % 2 == 0) {
-          impatient();
-        }
-      }
-      EXPECT_EQ(gave_up.load(), 0);
-      stopped_clock = deadline;
-      leave.clear();
-      stopped_clock = 0;
-      EXPECT_EQ(gave_up.load(), 7);
-      EXPECT_TRUE(stay.admitted().empty());
-      const std::vector<std::uint32_t>& order = stay.admit();
-      ASSERT_EQ(order.size(), 4u);
-      if (L::traits.fifo) {
-        EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
-      }
-      EXPECT_TRUE(lock.try_lock());
-      lock.unlock();
-    }
-  } else {
+TEST_P(Timed, giving_up_leaves_the_queue_intact) {
+  if (!row().timed) {
     GTEST_SKIP() << "has no waiters that give up";
+  }
+  for (const std::uint64_t spinning : {std::uint64_t{0}, 20'000 * millisecond}) {
+    bound = spinning;
+    lock_type lock;
+    std::atomic<int> gave_up{0};
+    lock.lock();
+    waiting_line stay{lock};
+    test_threads leave;
+    // All arrive before the deadline.
+    stopped_clock = observed::now();
+    const std::uint64_t deadline = after(5 * millisecond);
+    auto impatient = [&] {
+      leave.push_back(std::make_unique<test_thread>([&] {
+        EXPECT_FALSE(lock.try_lock_until(deadline));
+        ++gave_up;
+      }));
+      leave.back()->wait_until_polling();
+    };
+    impatient();
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      stay.add(next_node(), i);
+      impatient();
+      if (i % 2 == 0) {
+        impatient();
+      }
+    }
+    EXPECT_EQ(gave_up.load(), 0);
+    stopped_clock = deadline;
+    leave.clear();
+    stopped_clock = 0;
+    EXPECT_EQ(gave_up.load(), 7);
+    EXPECT_TRUE(stay.admitted().empty());
+    const std::vector<std::uint32_t>& order = stay.admit();
+    ASSERT_EQ(order.size(), 4u);
+    if (traits().fifo) {
+      EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+    }
+    EXPECT_TRUE(lock.try_lock());
+    lock.unlock();
   }
 }
 
@@ -184,19 +171,18 @@ void race(L& lock, int threads, std::chrono::milliseconds length) {
   lock.unlock();
 }
 
-TYPED_TEST(Timed, deadlines_race_with_the_release) {
-  if constexpr (TestFixture::timed) {
-    for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{50'000}}) {
-      bound = spinning;
-      {
-        typename TestFixture::lock_type lock;
-        race(lock, 6, 100ms);
-      }
-      typename TypeParam::template lock<perturbed> lock;
-      race(lock, 4, 100ms);
-    }
-  } else {
+TEST_P(Timed, deadlines_race_with_the_release) {
+  if (!row().timed) {
     GTEST_SKIP() << "has no waiters that give up";
+  }
+  for (const std::uint64_t spinning : {std::uint64_t{0}, std::uint64_t{50'000}}) {
+    bound = spinning;
+    {
+      lock_type lock;
+      race(lock, 6, 100ms);
+    }
+    perturbed_lock lock;
+    race(lock, 4, 100ms);
   }
 }
 

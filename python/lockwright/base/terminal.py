@@ -5,9 +5,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import IO
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from lockwright.base import streams
 
@@ -74,10 +72,3 @@ def print_terms(console: Console, terms: Iterable[tuple[str, str]]) -> None:
     width = max(len(term) for term, _ in terms)
     for term, meaning in terms:
         print_wrapped(console, f"{term:<{width}}  ", meaning, "dim")
-
-
-def empty_table(title: str, first_column: str) -> Table:
-    """Return a table with its title and its left-aligned first column."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column(first_column, no_wrap=True)
-    return table

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from lockwright.metrics.segment import Segment
-from lockwright.profile.attached import mappings_of
 from lockwright.profile.mutex_lines import taken_at
+from lockwright.profile.outside.memory import mappings_of
 from lockwright.profile.symbols import Symbols
 
 OTHER = "other"

@@ -92,10 +92,10 @@ function durationText(ns) {
   return `${Number(ns.toPrecision(3))} ns`;
 }
 
-function draw(element, traces, options) {
+function draw(element, traces, options, config = { displayModeBar: false }) {
   // Plots are not resized before a page is printed.
   const size = root.classList.contains("paper") ? { width: element.clientWidth } : {};
-  Plotly.react(element, traces, layout({ ...options, ...size }), { displayModeBar: false, responsive: true });
+  Plotly.react(element, traces, layout({ ...options, ...size }), { ...config, responsive: true });
 }
 
 // Creates all panels of a row at once, because their width depends on their number.

@@ -2,18 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from rich.console import Console
-
-from lockwright.base import files
 from lockwright.base.errors import LockwrightError
 from lockwright.predict import changes as kinds
 from lockwright.predict import page, show, what_if
 from lockwright.predict.changes import Change
 from lockwright.predict.header import Header
 from lockwright.predict.prepare import Request
-from lockwright.predict.what_if import Effect
+from lockwright.predict.show import Shown
 from lockwright.profile import record
 from lockwright.simulate.figures import BASELINE
 from lockwright.simulate.run import choose_locks
@@ -69,39 +67,19 @@ class Wanted:
         return changes
 
 
-@dataclass(frozen=True)
-class ChangePrediction:
-    """effects: of each change, the largest throughput first; threads: those of the profile."""
-
-    header: Header
-    effects: Sequence[Effect]
-    threads: int
-
-    @property
-    def failures(self) -> list[str]:
-        """A line for each change whose simulation failed."""
-        return [f"{each.change.text}: {each.failure}" for each in self.effects if each.failure]
-
-    def show(self, console: Console) -> None:
-        console.print(self.header.title, style="bold", soft_wrap=True)
-        console.print(show.effects_table(self.effects, BASELINE, self.threads))
-        show.print_notes(console, self.header, self.failures)
-
-    def write(self, json_file: Path | None, csv_file: Path | None, html_file: Path | None) -> None:
-        header, effects, threads = self.header, self.effects, self.threads
-        if json_file is not None:
-            text = show.effects_json(header, effects, BASELINE, threads)
-            files.write(json_file, text, "--json")
-        if csv_file is not None:
-            files.write(csv_file, show.effects_csv(header, effects), "--csv")
-        if html_file is not None:
-            files.write(html_file, page.effects_page(header, effects, BASELINE, threads), "--html")
-
-
-def predict(request: Request, wanted: Wanted) -> ChangePrediction:
+def predict(request: Request, wanted: Wanted) -> Shown:
     """Predict the effect of each change alone."""
     wanted.check()
     header = request.header()
     changes = wanted.changes(request.profile, header)
     effects = what_if.predict(header, changes, request.settings)
-    return ChangePrediction(header, effects, header.derived.model.threads)
+    threads = header.derived.model.threads
+    title = f"Predicted change from {threads} threads under {BASELINE}; tail: p99 of an acquisition"
+    return Shown(
+        header,
+        [(show.effects_grid(title, effects), "")],
+        show.effect_rows(effects),
+        {"lock": BASELINE, "threads": threads},
+        partial(page.effects_page, header, effects, BASELINE, threads),
+        [f"{each.change.text}: {each.failure}" for each in effects if each.failure],
+    )

@@ -3,18 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lockwright.base import numbers
 from lockwright.page import templates
-from lockwright.page.rows import Row, number
 from lockwright.predict.estimate import Estimate, ranged
 from lockwright.predict.header import Header
 from lockwright.predict.ranking import Prediction
-from lockwright.predict.show import count_of_threads, range_of, ranks, tied
+from lockwright.predict.show import count_of_threads, effects_grid, ranking_grid, tied
 from lockwright.predict.what_if import Effect
 from lockwright.simulate.figures import BASELINE
 from lockwright.simulate.sources import sources
-
-_NAN = float("nan")
 
 
 def ranking_page(
@@ -35,21 +31,6 @@ def ranking_page(
         ]
         for lock in locks
     }
-    rows = [
-        Row(
-            [
-                (each.lock, each.lock),
-                (str(each.threads), str(each.threads)),
-                (ranks(each), str(each.first)),
-                _ratio(each.ratio),
-                (range_of(each.ratio), ""),
-                number(each.rate.value, numbers.count(each.rate.value)),
-                (f"{numbers.count(each.rate.low)} to {numbers.count(each.rate.high)}", ""),
-                number(each.wait.value, numbers.time(each.wait.value)),
-            ]
-        )
-        for each in ranked
-    ]
     return _page(
         header,
         {
@@ -63,8 +44,7 @@ def ranking_page(
         heading=f"Ratio to {BASELINE} with {counts[-1] if counts else 0} threads",
         verdict=_best(at_most),
         has_rates=len(counts) > 1,
-        columns=["Lock", "threads", "rank", "ratio", "range", "sections/s", "range", "p99 wait"],
-        rows=rows,
+        table=ranking_grid("", ranked),
         reasons={f"{threads} threads": text for threads, text in reasons.items()},
         failures=failures,
     )
@@ -72,18 +52,6 @@ def ranking_page(
 
 def effects_page(header: Header, effects: Sequence[Effect], lock: str, threads: int) -> str:
     """Return the page of changes. lock, threads: those of the program without the change."""
-    rows = [
-        Row(
-            [
-                (each.change.text, each.change.text),
-                _ratio(each.throughput),
-                (range_of(each.throughput), ""),
-                _ratio(each.tail),
-                (range_of(each.tail), ""),
-            ]
-        )
-        for each in effects
-    ]
     changes = {each.change.text: each.throughput for each in effects if each.throughput}
     return _page(
         header,
@@ -96,8 +64,7 @@ def effects_page(header: Header, effects: Sequence[Effect], lock: str, threads: 
         heading=f"Change from {threads} threads under {lock}",
         verdict=_largest(effects),
         has_rates=False,
-        columns=["Change", "throughput", "range", "tail", "range"],
-        rows=rows,
+        table=effects_grid("", effects),
         reasons={},
         failures=[f"{each.change.text}: {each.failure}" for each in effects if each.failure],
     )
@@ -143,9 +110,3 @@ def _largest(effects: Sequence[Effect]) -> str:
 
 def _triple(found: Estimate) -> list[float]:
     return [found.value, found.low, found.high]
-
-
-def _ratio(found: Estimate | None) -> tuple[str, str]:
-    return number(
-        _NAN if found is None else found.value, numbers.ratio(found.value) if found else ""
-    )

@@ -23,6 +23,10 @@ _GO_SECTIONS = {".go.buildinfo", ".note.go.buildid"}
 """Sections that Go's linker writes, and that stripping retains."""
 
 
+class NotPreloadable(LockwrightError):
+    """A program that runs, but into which nothing can be preloaded."""
+
+
 def find(command: str) -> Path:
     """Return the absolute path of the program that `command` names, looked up as execvp does.
     Raises LockwrightError if there is none, or if it cannot be executed."""
@@ -191,18 +195,18 @@ def _check_elf(program: Path, named: Path, native: Header) -> None:
             f"{name} is built for {header.architecture}, this Lockwright for {native.architecture}",
             "use a program and a Lockwright of the same architecture",
         )
-    if _is_go(program) and (header.interpreter is None or not _calls_mutexes(program)):
-        raise LockwrightError(
+    if is_go(program) and (header.interpreter is None or not _calls_mutexes(program)):
+        raise NotPreloadable(
             f"{name} is a Go program, whose locks are Go's own and not the C library's",
             "see 'lockwright info go-mutex' for that lock under other programs",
         )
     if header.interpreter is None:
-        raise LockwrightError(
+        raise NotPreloadable(
             f"{name} is statically linked, so no lock can be preloaded",
             "link it dynamically (without -static)",
         )
     if Path(header.interpreter).name.startswith("ld-musl"):
-        raise LockwrightError(
+        raise NotPreloadable(
             f"{name} is linked against musl, and the locks need the GNU C library",
             "use a build of it for glibc",
         )
@@ -213,7 +217,8 @@ def _check_elf(program: Path, named: Path, native: Header) -> None:
         )
 
 
-def _is_go(program: Path) -> bool:
+def is_go(program: Path) -> bool:
+    """Return whether a program was linked by Go."""
     return not _GO_SECTIONS.isdisjoint(load(program).sections)
 
 
@@ -224,7 +229,7 @@ def _calls_mutexes(program: Path) -> bool:
 
 def _reason_to_doubt(program: Path, named: Path) -> str | None:
     """Return the reason why the program's mutexes may not be the C library's, or None."""
-    if _is_go(program):
+    if is_go(program):
         return (
             f"{_label(program, named)} is a Go program: Go's own locks stay as they are, and only"
             " those of C code in it are the C library's"

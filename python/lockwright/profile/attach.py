@@ -5,13 +5,25 @@ import os
 import time
 from collections import defaultdict
 from dataclasses import replace
+from pathlib import Path
 
 from lockwright.base.results import now
-from lockwright.profile.attached import PERIOD, Attached, Samples, Wait, place_of
+from lockwright.profile.all_threads import merged_waits
+from lockwright.profile.attached import (
+    PERIOD,
+    Attached,
+    Samples,
+    Wait,
+    examination_error,
+    place_of,
+)
 from lockwright.profile.frames import Frame
 from lockwright.profile.mutex_lines import name_of, taken_at
+from lockwright.profile.outside.process import SampledProcess
 from lockwright.profile.record import TYPES, Distribution, Mutex, Process, Profile, Site, Span
+from lockwright.profile.sampled_waits import account_of, waits_of
 from lockwright.profile.symbols import Symbols
+from lockwright.profile.waiting import ProcessUse
 from lockwright.profile.watch import resource_use
 
 MECHANISM = "attached: 100 samples a second of /proc"
@@ -26,10 +38,15 @@ def profile_process(pid: int, seconds: float) -> Profile:
     """Sample a process for `seconds`, or until it ends. Raises LockwrightError if permission is
     denied or there is no such process."""
     with Attached(pid) as target:
-        return _profile(target, seconds)
+        try:
+            sampled = SampledProcess(pid, is_running=True)
+        except OSError as error:
+            raise examination_error(pid, error) from error
+        with contextlib.closing(sampled):
+            return _profile(target, sampled, seconds)
 
 
-def _profile(target: Attached, seconds: float) -> Profile:
+def _profile(target: Attached, sampled: SampledProcess, seconds: float) -> Profile:
     started, before = now(), resource_use(target.process)[0]
     partial = "; ".join(filter(None, (_LIMITS, target.remark)))
     after = before
@@ -39,13 +56,18 @@ def _profile(target: Attached, seconds: float) -> Profile:
                 partial += "; the process ended meanwhile"
                 break
             with contextlib.suppress(OSError):
+                sampled.look()
+                sampled.sample()
                 after = resource_use(target.process)[0]
             time.sleep(PERIOD)
     except KeyboardInterrupt:
         pass
     duration, samples = target.elapsed, target.samples
     samples.waits += target.asleep.items()
-    mutexes, timeline = _mutexes(samples, target.symbols(), duration)
+    symbols = target.symbols()
+    mutexes, timeline = _mutexes(samples, symbols, duration)
+    waits = waits_of(sampled, symbols, {mutex.address for mutex in mutexes})
+    account, listed = account_of(sampled, symbols, waits)
     return Profile(
         command=target.command,
         pid=int(target.process.name),
@@ -62,6 +84,17 @@ def _profile(target: Attached, seconds: float) -> Profile:
         mutexes=mutexes,
         timeline=timeline,
         thread_names={str(tid): name for tid, name in samples.names.items()},
+        waits=merged_waits(listed),
+        account=account,
+        processes=(
+            ProcessUse(
+                sampled.pid,
+                Path(sampled.program).name,
+                sum(mutex.lost for mutex in mutexes),
+                account.all,
+                is_sampled=True,
+            ),
+        ),
         partial=partial,
     )
 

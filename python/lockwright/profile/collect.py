@@ -52,18 +52,32 @@ def profile_command(
 
     program = binary.find(command[0])
     probe = probe_path()
-    doubt = binary.check(program, probe, command[1:])
-    if doubt is not None:
-        warn(doubt)
+    is_preloaded = _is_preloaded(program, probe, command[1:], on_sample is not None)
     with buffers.new() as path:
-        variables = locks.preload(
-            probe, os.environ if environment is None else environment, program
-        )
+        variables = dict(os.environ if environment is None else environment)
+        if is_preloaded:
+            variables = locks.preload(probe, variables, program)
         variables[buffers.VARIABLE] = str(path)
         run_buffers = Buffers(path)
         buffer, run = _run(program, command, variables, run_buffers, on_sample)
+        run = replace(run, is_preloaded=is_preloaded)
         profile = replace(to_profile(buffer, run), rwlock=variables.get(locks.RWLOCK) or "keep")
         return Profiled(profile, run.status)
+
+
+def _is_preloaded(program: Path, probe: Path, arguments: list[str], must: bool) -> bool:
+    """Return whether the profiler's library can be loaded into a program; else it is sampled from
+    outside only. Raises LockwrightError if it cannot be profiled at all, or else if it `must`."""
+    try:
+        doubt = binary.check(program, probe, arguments)
+    except binary.NotPreloadable as error:
+        if must:
+            raise
+        warn(f"{error.what}: it is sampled from outside")
+        return False
+    if doubt is not None:
+        warn(doubt)
+    return True
 
 
 def _run(
@@ -79,7 +93,7 @@ def _run(
     def started(pid: int) -> None:
         nonlocal child
         child = pid
-        watcher.start()
+        watcher.start(pid)
 
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     began = now()
@@ -114,6 +128,7 @@ def _run(
         bool(run_buffers.first.loaded),
         None if buffer.took_any else unseen.found() or _unreported(run_buffers, ending.process),
         watcher.others(buffer),
+        watcher.sampled(),
     )
     return buffer, run
 

@@ -20,6 +20,7 @@ from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.open_intervals import deadlock_cycle
 from lockwright.profile.profiled_run import ProfiledRun
 from lockwright.profile.record import Creation, Mutex, Process, Profile, Span
+from lockwright.profile.sampled_waits import known_from_samples
 from lockwright.profile.symbols import Mapping, Symbols
 from lockwright.profile.thread_uses import thread_uses
 
@@ -40,7 +41,8 @@ def to_profile(buffer: Buffer, run: ProfiledRun) -> Profile:
     timeline = _timeline(buffer, mutexes, nanoseconds)
     all_waits = all_threads.of_processes(
         [(buffer, symbols, run.samples)]
-        + [(each, symbols_of(each, run.program), samples) for each, samples in run.beside]
+        + [(each, symbols_of(each, run.program), samples) for each, samples in run.beside],
+        run.sampled,
     )
     return Profile(
         command=run.command,
@@ -262,15 +264,16 @@ def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
         reasons.append(
             f"it describes process {_number(buffer)} ({program}), which spent most time on mutexes"
         )
-    if not run.was_loaded:
-        reasons.append(f"the profiler's library was never loaded; {loads.ADVICE}")
-    elif run.became and not (run.unseen is not None and run.unseen.has_library):
-        reasons.append(
-            f"the program became '{run.became}', which did not load the profiler's library or could"
-            f" not open the file for the profile; {loads.ADVICE}"
+    recorded = {each.pid for each in (buffer, *(each for each, _ in run.beside))}
+    sampled = Counter(each.name for each in known_from_samples(run.sampled, recorded))
+    if sampled:
+        names = ", ".join(
+            f"'{name}'" + (f" ({count} processes)" if count > 1 else "")
+            for name, count in sorted(sampled.items())
         )
-    elif run.unseen is not None:
-        reasons.append(f"{run.unseen.fault}; {run.unseen.advice}")
+        reasons.append(f"known from samples from outside only: {names}")
+    if run.is_preloaded:
+        reasons += _not_loaded(run)
     reasons += run.others.descriptions
     if sharing := int(buffer["threads_sharing"]):
         most = buffers.table_size("threads")
@@ -280,3 +283,15 @@ def _partial(buffer: Buffer, run: ProfiledRun, mutexes: Mutexes) -> str:
     if int(buffer["images"]) > 1:
         reasons.append("the process executed another program; the one before is not included")
     return "; ".join(reasons)
+
+
+def _not_loaded(run: ProfiledRun) -> list[str]:
+    """Return why a program could not report what it did, in a sentence, or nothing."""
+    if not run.was_loaded:
+        return [f"the profiler's library was never loaded; {loads.ADVICE}"]
+    if run.became and not (run.unseen is not None and run.unseen.has_library):
+        return [
+            f"the program became '{run.became}', which did not load the profiler's library or could"
+            f" not open the file for the profile; {loads.ADVICE}"
+        ]
+    return [f"{run.unseen.fault}; {run.unseen.advice}"] if run.unseen is not None else []

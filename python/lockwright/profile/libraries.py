@@ -76,6 +76,7 @@ _TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
     (r"absl::(\w+::)*(synchronization_internal|\w*Waiter).*", "Abseil", "lock"),
     (r"gpr_cv_\w+", "gRPC", "condition"),
     (r"gpr_mu_\w+", "gRPC", "lock"),
+    (r"grpc::.*", "gRPC", "futex"),
     (r"folly::.*(Mutex|Lock).*", "Folly", "lock"),
     (r"folly::.*(Baton|Semaphore|Futex).*", "Folly", "semaphore"),
     (r"tbb::(\w+::)*\w*mutex\w*(::.*)?", "oneTBB", "lock"),
@@ -102,10 +103,18 @@ _TABLE: Final[tuple[tuple[str, str, WaitKind], ...]] = (
         "lock",
     ),
     (r"ObjectMonitor::wait\b.*", "Java", "condition"),
+    (r"os::PlatformMonitor::.*|Monitor::wait_without\w+|MonitorLocker::.*", "Java", "futex"),
+    (r"PosixSemaphore::.*", "Java", "futex"),
     (r"ObjectMonitor::.*|ObjectSynchronizer::.*", "Java", "lock"),
     (r"Parker::park|Unsafe_Park", "Java", "thread"),
     (r"PGSemaphoreLock|LWLock\w+", "PostgreSQL", "lock"),
     (r"je_\w+|malloc_mutex_\w+", "jemalloc", "lock"),
+    (r"runtime\.(lock2?|lockWithRank\w*)(\.\w+)?", "Go", "lock"),
+    (r"runtime\.(note\w+|mPark|stopm|gcstopm|stoplockedm|sysmon)(\.\w+)?", "Go", "thread"),
+    (r"runtime\.(futex|mcall|systemstack)\w*(\.\w+)?", "Go", "futex"),
+    (r"(GOMP|gomp)_\w*(critical|mutex|atomic)\w*|g?omp_\w*set_\w*lock\w*", "libgomp", "lock"),
+    (r"(GOMP|gomp)_\w*barrier\w*", "libgomp", "barrier"),
+    (r"(GOMP|gomp)_\w+", "libgomp", "futex"),
 )
 _LIBRARIES = [(re.compile(pattern), Library(name, kind)) for pattern, name, kind in _TABLE]
 
@@ -116,7 +125,10 @@ _FILES: Final[tuple[tuple[str, Library], ...]] = (
     ("libtbb", Library("oneTBB", "futex")),
     ("libabsl_", Library("Abseil", "lock")),
     ("libjemalloc.", Library("jemalloc", "lock")),
+    ("libgpr.", Library("gRPC", "futex")),
+    ("libgrpc", Library("gRPC", "futex")),
     ("libjvm.", Library("Java", "futex")),
+    ("libgomp.", Library("libgomp", "futex")),
 )
 """What a function without a known name is, by the beginning of its file's name."""
 
@@ -163,13 +175,25 @@ def of(frames: Iterable[Frame]) -> Library | None:
 
 
 def wrapper_count(stack: Sequence[Frame]) -> int:
-    """Return the number of innermost frames that are of libraries; the last of a stack never is."""
-    count = 0
-    for frame in stack[:-1]:
-        if not is_known(frame.symbol) and library_of(frame) is None:
-            break
-        count += 1
-    return count
+    """Return the number of innermost frames that are of libraries; the last of a stack never is.
+    In a thread of a library's own, only those up to the last function of a lock or condition are,
+    or up to the first that has another name, so that the caller tells which thread it is."""
+    inner = enumerate(stack[:-1])
+    outside = (i for i, x in inner if not is_known(x.symbol) and library_of(x) is None)
+    count = next(outside, len(stack) - 1)
+    if not _begins_thread(stack[count]):
+        return count
+    others = [
+        i for i in range(count) if not is_known(stack[i].symbol) and not _by_function(stack[i])
+    ]
+    named = [i for i in others if stack[i].symbol]
+    ends = [i for i in range(count) if i not in others]
+    return named[0] if named else min(ends[-1] + 1 if ends else 0, max(count - 1, 0))
+
+
+def _begins_thread(frame: Frame) -> bool:
+    """Return whether a frame is of the C library, which calls what a thread does."""
+    return frame.module.rpartition("/")[2].startswith(("libc.so.", "libpthread"))
 
 
 def via(wrappers: Sequence[Frame]) -> str:

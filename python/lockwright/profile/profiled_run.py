@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lockwright.preload.loads import Unseen
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.other_processes import OtherProcesses
+from lockwright.profile.outside.process import SampledProcess
 from lockwright.profile.watch import Samples
 
 
@@ -15,7 +16,8 @@ class ProfiledRun:
     of the program and the children that it waited for; became: the last program of the process, if
     that did not load the profiler and no mutex was recorded; was_loaded: whether the profiler was
     loaded at all; unseen: a program that could not report, if no mutex was recorded; beside: the
-    other processes with a buffer."""
+    other processes with a buffer; sampled: the processes that were also sampled from outside;
+    is_preloaded: whether the library was to be loaded, not only the samples taken."""
 
     command: tuple[str, ...]
     program: str
@@ -30,3 +32,5 @@ class ProfiledRun:
     was_loaded: bool
     unseen: Unseen | None = None
     beside: tuple[tuple[Buffer, Samples], ...] = ()
+    sampled: tuple[SampledProcess, ...] = ()
+    is_preloaded: bool = True

@@ -18,7 +18,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.profile.chain import Chain
 from lockwright.profile.frames import Frame, stack_label
 from lockwright.profile.time_lost import lost_share
-from lockwright.profile.waiting import Account, ProcessUse, WaitObject
+from lockwright.profile.waiting import Account, Holder, ProcessUse, WaitObject
 
 FORMAT = "lockwright profile 1"
 _ANY_VERSION = r"lockwright profile \d+"
@@ -101,21 +101,6 @@ class Block:
     waiter: int
     times: int
     waited: float
-
-
-@dataclass(frozen=True)
-class Holder:
-    """A thread that held a mutex while others slept for it. number: the kernel's; doing: what it
-    did, in a few words; samples: the number of those that found it so."""
-
-    number: int
-    name: str
-    doing: str
-    samples: int
-
-    @property
-    def label(self) -> str:
-        return f"{self.name or 'a thread'} (thread {self.number}), {self.doing}"
 
 
 @dataclass(frozen=True)

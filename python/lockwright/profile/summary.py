@@ -172,7 +172,7 @@ def _waits_table(waits: Sequence[WaitObject]) -> Table:
     for each in waits:
         cells = [
             each.name,
-            " ".join(filter(None, [each.library, KINDS[each.kind]])),
+            each.kind_label,
             numbers.time(each.waited),
             numbers.count(each.waits),
             _time(each.waited / each.waits),
@@ -184,9 +184,10 @@ def _waits_table(waits: Sequence[WaitObject]) -> Table:
 
 def wait_place(of: WaitObject) -> str:
     """Return where threads waited most for an object, and whose calls ended most of the waits."""
-    waiter = of.waiters[0].label if of.waiters else ""
+    waiter, waker = of.waiter, of.waker
     parts = [f"waits most in {waiter}"] if waiter and waiter not in of.name else []
-    parts += [f"ended in {of.wakers[0].label}"] if of.wakers else []
+    parts += [f"ended in {waker}"] if waker else []
+    parts += [f"held by {of.holders[0].label}"] if of.holders else []
     return ", ".join(parts)
 
 

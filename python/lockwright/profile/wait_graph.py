@@ -7,19 +7,17 @@ it. A wait for any other object is taken to be ended by the thread that did so l
 """
 
 import contextlib
-import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from lockwright.base.process_numbers import ThreadNumbers
-from lockwright.profile import thread_states
 from lockwright.profile.buffer import Buffer, constant
 from lockwright.profile.chain import EndState
-from lockwright.profile.thread_states import SystemCall
+from lockwright.profile.outside.memory import Memory
+from lockwright.profile.thread_states import SystemCall, TaskFiles
 
 _LONGEST = 12
 """Limit on the objects of a chain."""
@@ -58,38 +56,16 @@ class SampledChain:
 
 
 class Kinds:
-    """The numbers of kinds and the flags of records, which take long to look up."""
+    """The numbers of kinds and the flags of records, which take long to look up. threads: those
+    found before, by their numbers."""
 
     def __init__(self) -> None:
+        self.threads: dict[int, EndThread] = {}
         self.condition = constant("wait_object::condition")
         self.join = constant("wait_object::join")
         self.all = constant("wait_object::kinds")
         self.of_rwlock = constant("record::of_readers") | constant("record::of_writers")
         self.unknown = constant("record::is_void") | constant("record::is_shared")
-
-
-class ProcessMemory:
-    """The memory of a process, as far as it may be read."""
-
-    def __init__(self, process: Path) -> None:
-        """process: its directory in /proc."""
-        self._path, self._file = process / "mem", -1
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def read(self, form: struct.Struct, address: int) -> tuple[int, ...] | None:
-        """Return the words at an address; None if they cannot be read."""
-        try:
-            if self._file < 0:
-                self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            return form.unpack(os.pread(self._file, form.size, address))
-        except (OSError, OverflowError, struct.error):
-            self.close()  # the process may have become another program
-            return None
 
 
 class WaitGraph:
@@ -98,19 +74,26 @@ class WaitGraph:
     def __init__(
         self,
         buffer: Buffer,
-        process: Path,
+        files: TaskFiles,
         threads: ThreadNumbers,
-        memory: ProcessMemory,
+        memory: Memory,
         kinds: Kinds,
     ) -> None:
-        """Read the slots. process: the directory in /proc."""
+        """Read the slots."""
         self._kinds, self._objects, self._records = kinds, buffer["objects"], buffer.records
-        self._buffer, self._process, self._memory = buffer, process, memory
+        self._buffer, self._files, self._memory = buffer, files, memory
         self._numbers = threads
         rows = buffer.threads
         self._rows = rows
-        is_waiting = ((rows["waiting_for"] | rows["object"]) != 0) & (rows["has_ended"] == 0)
-        self.waiting: list[int] = np.flatnonzero(is_waiting).tolist()
+        # A field of one row takes longer to read than those of a hundred rows as a list.
+        self._waiting_for: list[int] = rows["waiting_for"].tolist()
+        self._object: list[int] = rows["object"].tolist()
+        self._tids: list[int] = rows["tid"].tolist()
+        ended = rows["has_ended"].tolist()
+        self._slots = {tid: slot for slot, tid in enumerate(self._tids) if not ended[slot]}
+        self.waiting = [
+            slot for slot in self._slots.values() if self._waiting_for[slot] or self._object[slot]
+        ]
         self._states: dict[int, tuple[str, str]] = {}
         self._calls: dict[int, SystemCall | None] = {}
         self._known: dict[int, tuple[int, ...] | None] = {}
@@ -122,7 +105,7 @@ class WaitGraph:
         """Return the chain of a thread, by its slot, with the number of the last thread inside the
         process, 0 if that is unknown; None if the thread no longer waits."""
         self._seen, self._deepest = set(), ()
-        found = self._follow(int(self._rows["tid"][slot]), (), 0)
+        found = self._follow(self._tids[slot], (), 0)
         if found is not None:
             return found if found[0].path else None
         return (SampledChain(self._deepest, "unknown"), 0) if self._deepest else None
@@ -131,7 +114,7 @@ class WaitGraph:
         self, tid: int, path: tuple[int, ...], site: int
     ) -> tuple[SampledChain, int] | None:
         """Return the rest of a chain from a thread on; None if it ends nowhere, as in a circle."""
-        slot = self._slot_of(tid)
+        slot = self._slots.get(tid)
         number = self._awaited(slot, tid) if slot is not None else None
         if slot is None or number is None:
             return self._end(tid, path, site)
@@ -162,21 +145,16 @@ class WaitGraph:
         name = call.name if call is not None else ""
         return SampledChain(path, "sleeping", self._thread(tid), site, name), tid
 
-    def _slot_of(self, tid: int) -> int | None:
-        found = np.flatnonzero((self._rows["tid"] == tid) & (self._rows["has_ended"] == 0))
-        return int(found[-1]) if len(found) else None
-
     def _awaited(self, slot: int, tid: int) -> int | None:
         """Return the number of the object that a thread waits for; None if it waits for none."""
-        row, records = self._rows[slot], self._records
-        if 0 < (record := int(row["waiting_for"])) <= len(records):
+        if 0 < (record := self._waiting_for[slot]) <= len(self._records):
             return record - 1
-        if not 0 < (number := int(row["object"])) <= len(self._objects):
+        if not 0 < (number := self._object[slot]) <= len(self._objects):
             return None
         is_condition = self._kind(number - 1) == self._kinds.condition
         if is_condition and self._is_called(number - 1, slot) and (call := self._call(tid)):
             # The C library waits for the mutex inside the wait for the condition variable.
-            at = np.flatnonzero(records["address"] == call.arguments[0])
+            at = np.flatnonzero(self._records["address"] == call.arguments[0])
             if call.name == "futex" and call.arguments[0] and len(at):
                 return int(at[0])
         return len(self._records) + number - 1
@@ -215,9 +193,9 @@ class WaitGraph:
         last = int(row["last_thread"])
         slots = dict.fromkeys([last, *row["waking"].tolist()])
         for slot in slots:
-            if 0 < slot <= len(self._rows) and not self._rows["has_ended"][slot - 1]:
+            if 0 < slot <= len(self._rows) and self._slots.get(self._tids[slot - 1]) == slot - 1:
                 caller = int(row["last_waker"]) if slot == last else 0
-                yield int(self._rows["tid"][slot - 1]), caller
+                yield self._tids[slot - 1], caller
 
     def _holders(self, number: int) -> Iterator[tuple[int, int]]:
         record, words = self._records[number], self._words(number)
@@ -233,7 +211,7 @@ class WaitGraph:
             return
         locks = self._rows["sections"]["lock"] == record["address"]
         for slot in np.flatnonzero(locks.any(axis=1) & (self._rows["has_ended"] == 0)):
-            yield int(self._rows["tid"][slot]), 0
+            yield self._tids[slot], 0
 
     def _words(self, number: int) -> tuple[int, ...] | None:
         if number not in self._known:
@@ -241,11 +219,8 @@ class WaitGraph:
             form = _MUTEX if self._is_mutex(record) else _RWLOCK
             address = int(record["address"])
             is_known = address and not int(record["kind"]) & self._kinds.unknown
-            self._known[number] = self._memory.read(form, address) if is_known else None
+            self._known[number] = self._memory.words(form, address) if is_known else None
         return self._known[number]
-
-    def _task(self, tid: int) -> str:
-        return f"{self._process}/task/{self._numbers.here(tid)}"
 
     def _state(self, tid: int) -> str:
         return self._name_and_state(tid)[1]
@@ -254,22 +229,27 @@ class WaitGraph:
         if tid not in self._states:
             self._states[tid] = "", "X"
             with contextlib.suppress(OSError):
-                self._states[tid] = thread_states.name_and_state(self._task(tid))
+                name, words = self._files.stat(self._numbers.here(tid))
+                self._states[tid] = name, words[0]
         return self._states[tid]
 
     def _call(self, tid: int) -> SystemCall | None:
         if tid not in self._calls:
             self._calls[tid] = None
             with contextlib.suppress(OSError):
-                self._calls[tid] = thread_states.system_call(Path(self._task(tid)))
+                self._calls[tid] = self._files.call(self._numbers.here(tid))
         return self._calls[tid]
 
     def _thread(self, tid: int) -> EndThread:
-        lives = self._buffer["lives"]
-        routines = lives["routine"][lives["tid"] == tid]
         name, _ = self._name_and_state(tid)
-        is_main = tid == self._buffer.process.pid
-        return EndThread(name, int(routines[0]) if len(routines) else 0, is_main)
+        if (known := self._kinds.threads.get(tid)) is None or known.name != name:
+            lives = self._buffer["lives"]
+            routines = lives["routine"][lives["tid"] == tid]
+            is_main = tid == self._buffer.process.pid
+            known = EndThread(name, int(routines[0]) if len(routines) else 0, is_main)
+            if known.routine or is_main:
+                self._kinds.threads[tid] = known
+        return known
 
     def _is_mutex(self, record: np.void) -> bool:
         return not int(record["kind"]) & self._kinds.of_rwlock

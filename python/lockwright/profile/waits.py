@@ -1,9 +1,11 @@
 """Waits for objects other than locks, from the table of a buffer."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
+
+import numpy as np
 
 from lockwright.profile import libraries
 from lockwright.profile.buffer import Buffer
@@ -46,19 +48,23 @@ def wait_objects(
     nanoseconds: float,
     last_ns: int,
     only: Iterable[int] | None = None,
+    python: Mapping[int, Counter[str]] | None = None,
 ) -> dict[int, tuple[WaitObject, ...]]:
     """Return the objects that threads waited for, by their numbers in the buffer: for a word on
     which a thread parks whatever it waits for, one for each place where it did, the longest waiting
     first.
 
     nanoseconds: of a tick; last_ns: of the monotonic clock at the process's last sample, until
-    which threads that wait to the end have waited. only: the numbers of some of them.
+    which threads that wait to the end have waited. only: the numbers of some of them; python: as in
+    a ChainSampler.
     """
     rows = buffer["objects"]
     waiting_now = open_waits(buffer, last_ns)
     stacks = _stacks(buffer)
+    numbers = range(len(rows)) if only is None else tuple(only)
+    _read_lines(buffer, numbers, stacks, symbols)
     found = {}
-    for number in range(len(rows)) if only is None else only:
+    for number in numbers:
         row, still = rows[number], waiting_now.get(number, [])
         if not row["waits"] and not still:
             continue
@@ -90,16 +96,40 @@ def wait_objects(
             waiters=waiting,
             wakers=waking,
         )
-        found[number] = _named(whole, symbols)
+        of_python = (python or {}).get(number, Counter()).most_common(1)
+        found[number] = _named(whole, symbols, of_python[0][0] if of_python else "")
     return found
 
 
-def _named(of: WaitObject, symbols: Symbols) -> tuple[WaitObject, ...]:
+def _read_lines(
+    buffer: Buffer,
+    numbers: Iterable[int],
+    stacks: dict[tuple[int, int], list[tuple[tuple[int, ...], _Sums]]],
+    symbols: Symbols,
+) -> None:
+    """Read the source lines of all callers of some objects at once, since the reader takes seconds
+    for each call where the debug information is large, as that of Java."""
+    objects, wanted = buffer["objects"], list(numbers)
+    rows = objects[wanted]
+    callers = np.concatenate([rows[side]["caller"].ravel() for side in ("waiters", "wakers")])
+    pcs = {int(pc) for pc in np.unique(callers) if pc}
+    chosen = set(wanted)
+    for (record, _), walked in stacks.items():
+        if (record - buffer.first_object) % len(objects) in chosen:
+            pcs.update(pc for stack, _ in walked for pc in stack)
+    symbols.with_lines([symbols.caller(pc) for pc in pcs])
+
+
+def _named(of: WaitObject, symbols: Symbols, python: str = "") -> tuple[WaitObject, ...]:
     """Return an object with its kind, library and name, or its parts, if it is the word on which a
-    thread parks for all that it waits for."""
+    thread parks for all that it waits for. python: the Python function in which it was waited for;
+    "" if unknown."""
     library = _library(of, of.waiters)
     named = _of_library(of, library)
     variable = _variable(named, symbols)
+    if not variable and of.waiters and of.waiters[0].is_python:
+        where = python or "a Python program"
+        return (replace(named, name=f"{_what(named)} in {where}"),)
     if variable or library is None or not library.parks_threads:
         return (replace(named, name=variable or _place(named)),)
     places: defaultdict[tuple[str, Library | None], list[WaitSite]] = defaultdict(list)
@@ -226,8 +256,11 @@ def _variable(of: WaitObject, symbols: Symbols) -> str:
 
 def _place(of: WaitObject) -> str:
     """Return where most threads waited for an object."""
-    what = _DONE.get(of.kind) or f"{KINDS[of.kind]} waited for"
     if not of.waiters:
-        return f"{what} in unknown code"
+        return f"{_what(of)} in unknown code"
     site = of.waiters[0]
-    return f"{what} in {site.label}{libraries.via(site.stack[: site.wrappers])}"
+    return f"{_what(of)} in {site.label}{libraries.via(site.stack[: site.wrappers])}"
+
+
+def _what(of: WaitObject) -> str:
+    return _DONE.get(of.kind) or f"{KINDS[of.kind]} waited for"

@@ -18,6 +18,9 @@ from lockwright.base.process_numbers import ThreadNumbers, stat_words
 from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.chain_samples import ChainSampler, ChainSums
 from lockwright.profile.damage import DamagedRecords
+from lockwright.profile.outside.beside import BesideSampler
+from lockwright.profile.outside.process import SampledProcess
+from lockwright.profile.thread_states import FUTEX, TaskFiles
 from lockwright.profile.wait_graph import SampledChain
 from lockwright.profile.working_set import TouchSampler
 
@@ -25,10 +28,16 @@ _PERIOD = 0.04
 """Seconds between two samples, each of which takes some tenths of a millisecond."""
 
 _CHAIN_PERIOD = 0.01
-"""Mean of the seconds between two samples of the chains of waits, which are at random times."""
+"""Mean of the seconds between two samples of what threads wait for, which are at random times."""
 
 _CHAIN_COST = 50
 """The least mean, by the processor time of such a sample."""
+
+_OUTSIDE_COST = 20
+"""The same while threads wait for what their process's library does not record."""
+
+_RECENT = 50
+"""Samples for which this is remembered."""
 
 _TASKS = 64
 """Limit on the threads whose state a sample reads, at some ten microseconds each; with more
@@ -37,11 +46,8 @@ threads, it reads every n-th."""
 _SELDOM = 10
 """With more threads, one of so many samples looks at all for their account."""
 
-_BEGAN = 19
-"""Index of the time at which a thread began in its `stat`, counted as _POLICY."""
-
 _POLICY = 38
-"""Index of the scheduling policy in a thread's `stat`, counted from the word after the name."""
+"""Index of the scheduling policy in a thread's `stat`, counted from its state."""
 
 _CPU = slice(11, 13)
 """Indices of the user and the system time in the same words."""
@@ -85,7 +91,8 @@ class Samples:
     policy in one sample. processors: number of samples by the number of processors that the threads
     could use. tasks: the times of each thread, by its kernel number; alive: those at the last
     sample that looked at all. own: resources used by the process at the last sample, of_others: by
-    its reaped children; empty without a sample. chains: of waits, with the time of each.
+    its reaped children; empty without a sample. chains: of waits, with the time of each;
+    python: as in a ChainSampler.
     """
 
     count: int = 0
@@ -106,6 +113,7 @@ class Samples:
     own: dict[str, float] = field(default_factory=dict)
     of_others: dict[str, float] = field(default_factory=dict)
     chains: dict[SampledChain, ChainSums] = field(default_factory=dict)
+    python: dict[int, Counter[str]] = field(default_factory=dict)
     last_ns: int = 0
 
 
@@ -120,9 +128,12 @@ class Watcher:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._samplers: dict[int, _ProcessSampler] = {}
+        self._unrecorded = 0
 
-    def start(self) -> None:
-        """Start the thread; the caller has blocked the signals that it must not receive."""
+    def start(self, pid: int = 0) -> None:
+        """Start the thread; the caller has blocked the signals that it must not receive. pid: of
+        the command's process; 0 if only processes with a buffer are sampled."""
+        self._beside = BesideSampler(pid, self._buffers) if FUTEX is not None else None
         self._thread.start()
 
     def stop(self) -> tuple[Buffer, Samples]:
@@ -142,21 +153,36 @@ class Watcher:
             if buffer is not profiled and id(buffer) in self._samplers
         )
 
+    def sampled(self) -> tuple[SampledProcess, ...]:
+        """Return the processes as sampled from outside; after stop()."""
+        return self._beside.stop() if self._beside is not None else ()
+
     def _watch(self) -> None:
-        period = _CHAIN_PERIOD
-        next_sample, next_chains = time.monotonic() + _PERIOD, time.monotonic() + period
+        next_sample, next_chains = time.monotonic() + _PERIOD, time.monotonic() + _CHAIN_PERIOD / 4
+        mean, period = _CHAIN_PERIOD / _CHAIN_COST, _CHAIN_PERIOD
         while not self._ended.wait(max(0.0, min(next_sample, next_chains) - time.monotonic())):
             if time.monotonic() >= next_chains:
                 begin = time.thread_time()
-                for sampler in self._samplers.values():
-                    sampler.sample_chains(period)
-                period = max(_CHAIN_PERIOD, _CHAIN_COST * (time.thread_time() - begin))
-                next_chains = time.monotonic() + random.uniform(0, 2 * period)
+                factor = self._sample_waits(period)
+                cost = time.thread_time() - begin
+                # The first sample of a process takes long.
+                mean += (min(cost, 4 * mean) - mean) / 8
+                period = max(_CHAIN_PERIOD, factor * mean)
+                next_chains = time.monotonic() + period * random.uniform(0.5, 1.5)
             if time.monotonic() >= next_sample:
                 self._sample()
                 next_sample = time.monotonic() + _PERIOD
         for each in self._samplers.values():
             each.stop()
+
+    def _sample_waits(self, period: float) -> int:
+        """Sample what threads wait for; return by what of its cost the next sample may follow."""
+        self._unrecorded -= 1
+        if self._beside is not None and self._beside.sample():
+            self._unrecorded = _RECENT
+        for sampler in self._samplers.values():
+            sampler.sample_chains(period)
+        return _OUTSIDE_COST if self._unrecorded > 0 else _CHAIN_COST
 
     def _sample(self) -> None:
         for buffer in self._buffers.all():
@@ -186,12 +212,14 @@ class _ProcessSampler:
         self._process = Path(f"/proc/{buffer.pid}")
         self._threads = ThreadNumbers(self._process)
         self._touch_sampler: TouchSampler | None = TouchSampler(buffer.pid)
-        self._chains = ChainSampler(buffer, self._process, self._threads)
-        self._samples.chains = self._chains.sums
+        self._files = TaskFiles(self._process)
+        self._chains = ChainSampler(buffer, self._process, self._threads, self._files)
+        self._samples.chains, self._samples.python = self._chains.sums, self._chains.python
         self._before: dict[int, AliveThread] = {}
 
     def stop(self) -> Samples:
         self._chains.close()
+        self._files.close()
         if self._touch_sampler is not None:
             self._samples.touched = self._touch_sampler.stop()
             self._touch_sampler = None
@@ -235,12 +263,11 @@ class _ProcessSampler:
         alive = int(threads["created"].sum()) - int(threads["destroyed"].sum())
         samples.alive_most = max(samples.alive_most, alive)
         for number in range(len(samples.names), len(threads)):
-            tid = self._threads.here(int(threads["tid"][number]))
-            task = process / "task" / str(tid)
             samples.names[number] = ""
             with contextlib.suppress(OSError):
-                samples.names[number] = _name(task)
-        tasks = _tasks(process, self._threads, {int(tid) for tid in threads["tid"][wait]})
+                tid = self._threads.here(int(threads["tid"][number]))
+                samples.names[number] = self._files.stat(tid)[0]
+        tasks = _tasks(self._files, self._threads, {int(tid) for tid in threads["tid"][wait]})
         samples.runnable += tasks.running
         samples.wanting += tasks.wanting
         samples.realtime = max(samples.realtime, tasks.realtime)
@@ -258,44 +285,26 @@ class _ProcessSampler:
 
     def _alive(self) -> dict[int, AliveThread]:
         """Return all present threads by their numbers inside the process."""
-        before, now = self._samples.alive, clock.monotonic_ns()
+        before, now, files = self._samples.alive, clock.monotonic_ns(), self._files
         lives = self._buffer["lives"]
         lives = lives[lives["tid"] != 0]
         is_usual = self._samples.count % _SELDOM != 1
         begins = dict(zip(lives["tid"].tolist(), lives["begin_ns"].tolist(), strict=True))
         alive = {}
-        for task in _folders(self._process / "task"):
-            with contextlib.suppress(OSError, ValueError):
-                tid = self._threads.inside(int(task.name))
-                ran, ready, _ = map(int, (task / "schedstat").read_text().split())
+        for number in files.numbers():
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                tid = self._threads.inside(number)
+                ran, ready, _ = files.scheduled(number)
                 begin = begins.get(tid) or (before[tid].begin_ns if tid in before else 0)
                 alive[tid] = AliveThread(
-                    name=before[tid].name if is_usual and tid in before else _name(task),
-                    begin_ns=begin or max(now - _age_ns(task), 0),
+                    name=before[tid].name if is_usual and tid in before else files.stat(number)[0],
+                    begin_ns=begin or max(now - files.age_ns(number), 0),
                     seen_ns=now,
                     ran=ran,
                     ready=ready,
                     is_noted=tid in begins,
                 )
         return alive
-
-
-def _folders(parent: Path) -> list[Path]:
-    """Return what a folder of /proc has; nothing if its process has ended."""
-    try:
-        return list(parent.iterdir())
-    except OSError:
-        return []
-
-
-def _name(task: Path) -> str:
-    return (task / "comm").read_text(errors="replace").rstrip("\n")
-
-
-def _age_ns(task: Path) -> int:
-    """Return the ns since a thread began, to a tick of 10 ms. Raises OSError if it has ended."""
-    ticks = int((task / "stat").read_text().rpartition(")")[2].split()[_BEGAN])
-    return int(time.clock_gettime_ns(time.CLOCK_BOOTTIME) - ticks * _TICK)
 
 
 def resource_use(process: Path) -> tuple[dict[str, float], dict[str, float]]:
@@ -326,24 +335,24 @@ class _Tasks:
     cpu: dict[int, float]
 
 
-def _tasks(process: Path, threads: ThreadNumbers, waiting: set[int]) -> _Tasks:
+def _tasks(files: TaskFiles, threads: ThreadNumbers, waiting: set[int]) -> _Tasks:
     """Return the counts. waiting: the threads that wait for a mutex, by the process's own numbers,
     as in `_Tasks.cpu`."""
-    tasks = _folders(process / "task")
+    tasks = files.numbers()
     step = -(-len(tasks) // _TASKS) or 1
     running = wanting = realtime = 0
     processors: set[int] = set()
     cpu: dict[int, float] = {}
-    for task in tasks[::step]:
+    for number in tasks[::step]:
         with contextlib.suppress(OSError):
-            words = stat_words(task)
+            _, words = files.stat(number)
             runs = words[0] == "R"
-            tid = threads.inside(int(task.name))
+            tid = threads.inside(number)
             cpu[tid] = sum(map(int, words[_CPU])) * _TICK
             realtime += int(words[_POLICY]) in _REALTIME_POLICIES
             running += runs
             wanting += runs or tid in waiting
-            processors |= os.sched_getaffinity(int(task.name))
+            processors |= os.sched_getaffinity(number)
     return _Tasks(float(running * step), float(wanting * step), realtime * step, processors, cpu)
 
 

@@ -1,10 +1,9 @@
 """The cases of the measuring program: a workload under a lock, with its options."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from lockwright.experiment import FINISHED, TIMEOUT, Runs
-from lockwright.experiment.rules import Rounds, shuffled
 
 from lockwright_lab.bench.catalogue import catalogue
 from lockwright_lab.bench.runs import Value, processors
@@ -69,19 +68,6 @@ def timing(workload: str, seconds: float, warm_up: float) -> dict[str, object]:
     if known is None:
         return {}
     return {"seconds": seconds, "warm-up": warm_up} if known.uses_lock else {"seconds": seconds}
-
-
-@dataclass
-class OnlySome(Rounds):
-    """The rule of an experiment in which each cell has its own contenders. some: their names, by
-    cell."""
-
-    some: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def entrants(
-        self, cell: str, number: int, contenders: Sequence[str], runs: Runs
-    ) -> Sequence[str]:
-        return shuffled(self.some[cell], cell, number)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from lockwright.run.process_runner import Process, ProcessRunner, last_lines
 from lockwright.stats.inference import Ratio
 
 from lockwright_lab.bench.alternation import PairRatio, alternate
-from lockwright_lab.bench.cases import OnlySome
+from lockwright_lab.bench.parts import Parts
 from lockwright_lab.bench.real_program import RealProgram, real_program
 from lockwright_lab.bench.runs import processors
 from lockwright_lab.study.campaign.local_machine import Folders
@@ -250,8 +250,10 @@ def tuning(
             TableOf(AGAINST, rows=lambda row: row.cell == COMPARED and bool(row.runs)),
             TableOf(ALONE, rows=lambda row: row.cell == ONLY_TUNED and bool(row.runs)),
         ],
-        rule=OnlySome(
-            TUNE.name, 1, some={name: [each.name for each in by_cell[name]] for name in by_cell}
+        rule=Parts(
+            TUNE.name,
+            1,
+            rounds={name: {each.name: 1 for each in found} for name, found in by_cell.items()},
         ),
         what="program",
         help="lockwright bench tune --help",

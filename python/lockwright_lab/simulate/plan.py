@@ -8,6 +8,7 @@ from pathlib import Path
 from lockwright.base import terminal
 from lockwright.base.errors import LockwrightError
 from lockwright.calibrate.machines import load_machine
+from lockwright.experiment.terminal import print_grid
 from lockwright.simulate import machine as machines
 from lockwright.simulate import model
 from lockwright.simulate import run as runs
@@ -109,7 +110,7 @@ def examine_sensitivity(planned: Plan) -> None:
         effects = sensitivity.examine(
             setup, cells, planned.timeout, lambda cell: advance(cell.text)
         )
-    terminal.output().print(sensitivity.table(setup, effects))
+    print_grid(terminal.output(), sensitivity.table(setup, effects))
 
 
 def show_list(console: Console) -> None:

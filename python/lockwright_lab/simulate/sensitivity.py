@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lockwright.base.errors import LockwrightError
-from lockwright.base.terminal import empty_table
+from lockwright.experiment.report import Grid, text_grid
 from lockwright.simulate.figures import figures
 from lockwright.simulate.run import Cell, Results, Setup, run
-from rich.table import Table
 
 from lockwright_lab.simulate.experiment import heading
 
@@ -79,13 +78,10 @@ def _tau(base: dict[Cell, float], varied: dict[Cell, float]) -> float:
     return float(tau)
 
 
-def table(setup: Setup, effects: Sequence[Effect]) -> Table:
+def table(setup: Setup, effects: Sequence[Effect]) -> Grid:
     """Return a table with a line for each figure."""
     title = f"{heading(setup)}: Kendall's tau with the ranking as it is"
-    lines = empty_table(title, "Figure")
-    for column in ("value", "at half", "at twice"):
-        lines.add_column(column, justify="right")
-    for effect in effects:
-        taus = (f"{tau:.2f}" for tau in effect.taus)
-        lines.add_row(effect.figure, f"{effect.value:g}", *taus)
-    return lines
+    lines = [
+        [each.figure, f"{each.value:g}", *(f"{tau:.2f}" for tau in each.taus)] for each in effects
+    ]
+    return text_grid(title, ["Figure", "value", "at half", "at twice"], lines)

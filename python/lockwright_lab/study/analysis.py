@@ -9,7 +9,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.preload.locks import BASELINE
 
 from lockwright_lab.study import answers, cells, cross_tables, metric_tables
-from lockwright_lab.study.answers import Answer, Facts
+from lockwright_lab.study.answers import Answer
 from lockwright_lab.study.cells import Cells
 from lockwright_lab.study.dataset import DataSet, Sample
 from lockwright_lab.study.machine_metric import MachineMetric
@@ -65,7 +65,7 @@ def analyse(data: DataSet, choices: Choices | None = None) -> Analysis:
     if not tables:
         raise LockwrightError("the data hold nothing to compare", "give runs of several locks")
     rules = tuple((part.sample.title, part.rule.meaning) for part in parts)
-    answered = [answer for part in parts for answer in _answers(part)]
+    answered = [answer for part in parts for answer in answers.answers(part)]
     for table in tables:
         machine, _, kind = table.name.rpartition(".")
         if kind == "pcc":
@@ -142,20 +142,3 @@ def _rule(sample: Sample, all_cells: Cells, chosen: Rule | None, notes: list[str
             " nothing can be shown"
         )
     return chosen or Shown()
-
-
-def _answers(part: MachineMetric) -> Iterator[Answer]:
-    has_sensitive = bool(part.sensitive.applications)
-    empty = pd.DataFrame()
-    facts = Facts(
-        part.sample.title,
-        part.effect,
-        part.best if has_sensitive else empty,
-        part.harmful if has_sensitive else empty,
-        part.matrices["max"].drop(columns="average") if has_sensitive else empty,
-        part.changes if has_sensitive else None,
-        part.sample.counted,
-        part.rule.intervals,
-        part.unfinished,
-    )
-    return answers.answers(facts)

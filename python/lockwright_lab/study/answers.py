@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 from lockwright.stats.near import TOLERANCE, is_near
 
+from lockwright_lab.study.machine_metric import MachineMetric
+
 CLOSE = 0.9
 """The least correlation at which one quantity counts as following the other."""
 
@@ -20,40 +22,22 @@ class Answer:
     text: str
 
 
-@dataclass(frozen=True)
-class Facts:
-    """The tables for the answers on one machine and metric. best, harmful, better (each lock
-    against each at max): empty, and changes None, where no application is lock-sensitive. shown:
-    whether the rule uses intervals, so that differences may exist that the runs do not show.
-    unfinished: None where all runs have a figure."""
-
-    about: str
-    effect: pd.DataFrame
-    best: pd.DataFrame
-    harmful: pd.DataFrame
-    better: pd.DataFrame
-    changes: pd.DataFrame | None
-    counted: str
-    shown: bool = False
-    unfinished: pd.DataFrame | None = None
-
-
-def answers(facts: Facts) -> Iterator[Answer]:
-    """Yield the answers on the effect of locks, on locks that are always best, better than others
-    or harmful, and on the stability of their order."""
-    yield Answer(facts.about, "How much do locks matter?", _how_much(facts.effect))
-    if facts.best.empty:
+def answers(part: MachineMetric) -> Iterator[Answer]:
+    """Yield the answers of one machine and metric on the effect of locks, on locks that are always
+    best, better than others or harmful, and on the stability of their order."""
+    about, shown = part.sample.title, part.rule.intervals
+    yield Answer(about, "How much do locks matter?", _how_much(part.effect))
+    if not part.effect.sensitive.any():
         return
-    best = _always_best(facts.best, facts.shown)
-    yield Answer(facts.about, "Is one lock always best?", best)
-    if facts.effect.sensitive.sum() > 1:
-        hierarchy = _hierarchy(facts.better, facts.shown)
-        yield Answer(facts.about, "Is there a hierarchy of locks?", hierarchy)
-    harmful = _harm_sentence(facts.harmful, facts.shown) + _unfinished(facts.unfinished)
-    yield Answer(facts.about, "Is every lock harmful?", harmful)
-    if facts.changes is not None and facts.changes.iloc[:, -2].notna().any():
-        text = _stability(facts.changes, facts.counted)
-        yield Answer(facts.about, "Is the order of the locks stable?", text)
+    yield Answer(about, "Is one lock always best?", _always_best(part.best, shown))
+    if part.effect.sensitive.sum() > 1:
+        better = part.matrices["max"].drop(columns="average")
+        yield Answer(about, "Is there a hierarchy of locks?", _hierarchy(better, shown))
+    harmful = _harm_sentence(part.harmful, shown) + _unfinished(part.unfinished)
+    yield Answer(about, "Is every lock harmful?", harmful)
+    if part.changes is not None and part.changes.iloc[:, -2].notna().any():
+        text = _stability(part.changes, part.sample.counted)
+        yield Answer(about, "Is the order of the locks stable?", text)
 
 
 def energy_answers(machine: str, correlation: pd.Series) -> Iterator[Answer]:
@@ -173,8 +157,8 @@ def _harm_sentence(harmful: pd.DataFrame, shown: bool) -> str:
     )
 
 
-def _unfinished(unfinished: pd.DataFrame | None) -> str:
-    if unfinished is None or unfinished.empty:
+def _unfinished(unfinished: pd.DataFrame) -> str:
+    if unfinished.empty:
         return ""
     by_lock = unfinished.groupby("lock").application.agg(
         lambda names: ", ".join(dict.fromkeys(names))

@@ -19,7 +19,7 @@ def tables_of_part(part: MachineMetric) -> Iterator[Table]:
     yield Table(
         f"{name}.effect",
         f"{title}: effect of the lock",
-        part.effect.assign(sensitive=_marks(part.effect)).drop(columns="undecided"),
+        part.effect.assign(sensitive=marks(part.effect)).drop(columns="undecided"),
         "gain: best lock / worst lock - 1; rdev: standard deviation / mean over the locks; both in"
         " %, at the smallest and the largest count and at each lock's best. Lock-sensitive: rdev at"
         " the largest count above 10 %",
@@ -130,7 +130,7 @@ def _applications(part: MachineMetric) -> Table:
             "; less noise: rdev without the noise of the runs, and its 95 % interval, which decides"
             " sensitive"
         )
-    frame["sensitive"] = _marks(effect)
+    frame["sensitive"] = marks(effect)
     means = part.cells.at("max").mean
     frame["best_at_max"] = descriptive.best_locks(part.among_best("max"), means)
     return Table(
@@ -202,7 +202,8 @@ def _variability(part: MachineMetric) -> Table:
     )
 
 
-def _marks(table: pd.DataFrame) -> list[str]:
+def marks(table: pd.DataFrame) -> list[str]:
+    """Return for each application whether it is lock-sensitive."""
     return [
         "yes" if sure else "undecided" if open_ else "no"
         for sure, open_ in zip(table.sensitive, table.undecided, strict=True)

@@ -1,12 +1,11 @@
 """Tables of a study as files: JSON in full precision, CSV and LaTeX rounded as in the papers."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import pandas as pd
 from lockwright import version
 from lockwright.base import files
 
@@ -61,31 +60,19 @@ def to_json(analysis: Analysis, files: Sequence[str]) -> str:
 
 def to_csv(table: Table) -> str:
     """Return one table, rounded as in the papers."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns())
-    writer.writerows(table.rows())
-    return text.getvalue()
+    text: str = _as_printed(table).to_csv(index=False)
+    return text
 
 
 def to_latex(table: Table) -> str:
     """Return one table for \\input, with the rules of the package booktabs."""
-    columns = table.columns()
-    lines = [
-        f"% {table.title}: {table.meaning}",
-        f"\\begin{{tabular}}{{l{'r' * (len(columns) - 1)}}}",
-        "\\toprule",
-        " & ".join(map(_escaped, columns)) + " \\\\",
-        "\\midrule",
-        *(" & ".join(map(_escaped, row)) + " \\\\" for row in table.rows()),
-        "\\bottomrule",
-        "\\end{tabular}",
-    ]
-    return "\n".join(lines) + "\n"
+    printed = _as_printed(table).replace(MISSING, "--")
+    styled = printed.style.hide(axis="index").format(escape="latex")
+    styled = styled.format_index(escape="latex", axis="columns")
+    shape = "l" + "r" * (len(printed.columns) - 1)
+    rows: str = styled.to_latex(hrules=True, column_format=shape)
+    return f"% {table.title}: {table.meaning}\n{rows}"
 
 
-def _escaped(text: str) -> str:
-    if text == MISSING:
-        return "--"
-    special = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-    return "".join(f"\\{c}" if c in "&%$#_{}" else special.get(c, c) for c in text)
+def _as_printed(table: Table) -> pd.DataFrame:
+    return pd.DataFrame(table.rows(), columns=table.columns())

@@ -2,11 +2,9 @@
 
 import csv
 import io
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from lockwright.base.errors import LockwrightError
@@ -65,7 +63,8 @@ def _machine_of(stem: str, stems: Sequence[str]) -> str:
 
 
 class _File:
-    """The rows of one CSV file, with the line number of each for messages."""
+    """One CSV file. texts: a row for each line, whose number is the index, and a column for each
+    heading."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -78,37 +77,34 @@ class _File:
         first = text.lstrip().partition("\n")[0]
         separator = max(",;\t", key=first.count)
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-        self.rows: list[list[str]] = []
-        self.lines: list[int] = []
+        rows: list[list[str]] = []
+        lines: list[int] = []
         try:
             for row in reader:
                 if any(cell.strip() for cell in row):
-                    self.rows.append([cell.strip() for cell in row])
-                    self.lines.append(reader.line_num)
+                    rows.append([cell.strip() for cell in row])
+                    lines.append(reader.line_num)
         except csv.Error as error:
             raise self.complaint(reader.line_num, f"is not CSV ({error})") from error
-        self.heading = self.rows.pop(0)
-        self.heading_line = self.lines.pop(0)
-        for row, line in zip(self.rows, self.lines, strict=True):
+        self.heading, self.heading_line = rows.pop(0), lines.pop(0)
+        for row, line in zip(rows, lines, strict=True):
             if len(row) != len(self.heading):
                 raise self.complaint(
                     line, f"has {len(row)} fields where the heading has {len(self.heading)}"
                 )
         self.disturbance = None
         if comparison.is_comparison(self.heading):
-            self.disturbance = comparison.disturbance(self.heading, self.rows)
-            self.heading, self.rows = comparison.as_runs(
-                self.heading, self.rows, path.resolve().parent.name, path.stem, self.heading_error
+            self.disturbance = comparison.disturbance(self.heading, rows)
+            self.heading, rows = comparison.as_runs(
+                self.heading, rows, path.resolve().parent.name, path.stem, self.heading_error
             )
+        self.texts = pd.DataFrame(rows, lines, range(len(self.heading)))
 
     def complaint(self, line: int, what: str, todo: str = "correct the file") -> LockwrightError:
         return LockwrightError(f"{self.path}:{line}: {what}", todo)
 
     def heading_error(self, what: str, todo: str = _TODO) -> LockwrightError:
         return self.complaint(self.heading_line, what, todo)
-
-    def column(self, index: int) -> list[str]:
-        return [row[index] for row in self.rows]
 
 
 def _read(path: Path, machine: str, better: dict[str, str], notes: list[str]) -> Source:
@@ -117,25 +113,41 @@ def _read(path: Path, machine: str, better: dict[str, str], notes: list[str]) ->
         notes.append(f"{path.name}: {file.disturbance}")
     indices = _dimensions(file)
     metrics = _metrics(file, better)
-    if not file.rows:
+    if file.texts.empty:
         raise file.heading_error("has no lines below its heading")
-    finished = _counted_lines(file, indices, notes)
-    columns: dict[str, list[Any]] = {}
-    for name in (schema.MACHINE, schema.APPLICATION, schema.LOCK, schema.VARIANT):
-        columns[name] = _column_texts(file, name, indices.get(name), machine)
-    if not set(columns[schema.VARIANT]) <= set(schema.VARIANTS):
+    texts = {
+        name: file.texts[indices[name]] if name in indices else pd.Series("", file.texts.index)
+        for name in schema.DIMENSIONS
+    }
+    outcomes, variants = (texts[name].str.lower() for name in (schema.OUTCOME, schema.VARIANT))
+    finished = outcomes.isin(schema.FINISHED)
+    if lost := int((~finished).sum()):
         notes.append(
-            f"{path.name}: the column '{file.heading[indices[schema.VARIANT]]}' is not used"
+            f"{path.name}: {lost} runs that did not finish or were to warm up are left out"
         )
-        columns[schema.VARIANT] = [""] * len(file.rows)
-    columns[schema.VARIANT] = [schema.VARIANTS[word] for word in columns[schema.VARIANT]]
-    counted, columns[COUNT] = _counts(file, indices, columns[schema.MACHINE])
+    for name in (schema.MACHINE, schema.APPLICATION, schema.LOCK):
+        if name in indices and (empty := texts[name] == "").any():
+            raise file.complaint(empty.idxmax(), f"the {name} is empty")
+    if not variants.isin(list(schema.VARIANTS)).all():
+        unused = file.heading[indices[schema.VARIANT]]
+        notes.append(f"{path.name}: the column '{unused}' is not used")
+        variants = pd.Series("", variants.index)
+    frame = pd.DataFrame(
+        {
+            schema.MACHINE: texts[schema.MACHINE] if schema.MACHINE in indices else machine,
+            schema.APPLICATION: texts[schema.APPLICATION],
+            schema.LOCK: texts[schema.LOCK].map(lock_names.project_name),
+            schema.VARIANT: variants.map(schema.VARIANTS),
+        }
+    )
+    counted, frame[COUNT] = _counts(file, indices, frame[schema.MACHINE])
     for name, (index, factor) in metrics.items():
-        columns[name] = _numbers(file, index, factor, finished)
-    frame = pd.DataFrame(columns)
+        frame[name] = _numbers(file, index, finished) * factor
     if schema.RUN in indices:
-        _check_once(file, frame, file.column(indices[schema.RUN]))
-    unfinished = _unfinished(file, indices, frame)
+        _check_once(file, frame, texts[schema.RUN])
+    of_programs = frame.assign(outcome=outcomes)[frame[schema.VARIANT] == ""]
+    lost_runs = ~of_programs.outcome.isin([*schema.FINISHED, comparison.WARM_UP])
+    unfinished = of_programs.loc[lost_runs, list(UNFINISHED)]
     frame = frame[finished].reset_index(drop=True)
     if frame.empty:
         raise file.heading_error("has no run that finished")
@@ -197,89 +209,49 @@ def _metrics(file: _File, better: dict[str, str]) -> dict[str, tuple[int, float]
     return metrics
 
 
-def _counted_lines(file: _File, indices: Mapping[str, int], notes: list[str]) -> list[bool]:
-    """Return which rows are runs that finished and count."""
-    counted = [True] * len(file.rows)
-    if schema.OUTCOME in indices:
-        outcomes = [text.lower() for text in file.column(indices[schema.OUTCOME])]
-        counted = [text in schema.FINISHED for text in outcomes]
-        if lost := counted.count(False):
-            what = "runs that did not finish or were to warm up"
-            notes.append(f"{file.path.name}: {lost} {what} are left out")
-    return counted
-
-
-def _unfinished(file: _File, indices: Mapping[str, int], frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of runs without a figure; warm-up runs are left out."""
-    outcomes = [""] * len(file.rows)
-    if schema.OUTCOME in indices:
-        outcomes = [text.lower() for text in file.column(indices[schema.OUTCOME])]
-    unfinished = frame.assign(outcome=outcomes)[list(UNFINISHED)][frame[schema.VARIANT] == ""]
-    return unfinished[~unfinished.outcome.isin([*schema.FINISHED, "", comparison.WARM_UP])]
-
-
-def _column_texts(file: _File, name: str, index: int | None, machine: str) -> list[str]:
-    if index is None:
-        return [machine if name == schema.MACHINE else ""] * len(file.rows)
-    words = file.column(index)
-    for word, line in zip(words, file.lines, strict=True):
-        if not word and name != schema.VARIANT:
-            raise file.complaint(line, f"the {name} is empty")
-    if name == schema.LOCK:
-        return [lock_names.project_name(word) for word in words]
-    return [word.lower() for word in words] if name == schema.VARIANT else words
-
-
-def _counts(
-    file: _File, indices: Mapping[str, int], machines: Sequence[str]
-) -> tuple[str, list[int]]:
+def _counts(file: _File, indices: Mapping[str, int], machines: pd.Series) -> tuple[str, pd.Series]:
     """Return the unit of the counts and the counts: threads, or NUMA nodes where thread counts are
     missing or distinguish fewer runs."""
-    columns = {n: file.column(indices[n]) for n in (schema.THREADS, schema.NODES) if n in indices}
-    if len(columns) == 2:
-        distinct = {name: len(set(zip(machines, columns[name], strict=True))) for name in columns}
-        if len(set(zip(machines, *columns.values(), strict=True))) > max(distinct.values()):
+    names = [name for name in (schema.THREADS, schema.NODES) if name in indices]
+    columns = {name: file.texts[indices[name]] for name in names}
+    if len(names) == 2:
+        both = pd.DataFrame(columns).assign(machine=machines)
+        distinct = {name: len(both[["machine", name]].drop_duplicates()) for name in names}
+        if len(both.drop_duplicates()) > max(distinct.values()):
             raise file.heading_error("threads and nodes vary independently", "use a file for each")
-        most = max(distinct, key=lambda name: distinct[name])
-        columns = {most: columns[most]}
-    for name, texts in columns.items():
-        counts = []
-        for text, line in zip(texts, file.lines, strict=True):
-            if not (text.isascii() and text.isdigit() and 0 < int(text[:10]) < 10**9):
-                raise file.complaint(line, f"'{text}' is not a number of {name}")
-            counts.append(int(text))
-        return name, counts
-    return "", [0] * len(file.rows)
+        names = [max(names, key=lambda name: distinct[name])]
+    for name in names:
+        texts = columns[name]
+        good = texts.str.fullmatch("0*[1-9][0-9]{0,8}")
+        if not good.all():
+            line = (~good).idxmax()
+            raise file.complaint(line, f"'{texts[line]}' is not a number of {name}")
+        return name, texts.astype(int)
+    return "", pd.Series(0, machines.index)
 
 
-def _numbers(file: _File, index: int, factor: float, counted: Sequence[bool]) -> list[float]:
-    heading = file.heading[index]
-    numbers = []
-    for text, line, counts in zip(file.column(index), file.lines, counted, strict=True):
-        try:
-            number = float(text)
-        except ValueError:
-            number = math.nan
-        if counts and not 1 / schema.MOST < number < schema.MOST:
-            quoted = f"'{text}'" if text else "nothing"
-            what = "above 0" if not number >= schema.MOST else f"below {schema.MOST:g}"
-            raise file.complaint(line, f"{heading} is {quoted}, not a number {what}")
-        numbers.append(number * factor)
+def _numbers(file: _File, index: int, counted: pd.Series) -> pd.Series:
+    """Return the figures of a column. Raises LockwrightError for a run that counts without one."""
+    heading, texts = file.heading[index], file.texts[index]
+    numbers = pd.to_numeric(texts, errors="coerce")
+    wrong = counted & ~numbers.between(1 / schema.MOST, schema.MOST, inclusive="neither")
+    if wrong.any():
+        line = wrong.idxmax()
+        quoted = f"'{texts[line]}'" if texts[line] else "nothing"
+        what = "above 0" if not numbers[line] >= schema.MOST else f"below {schema.MOST:g}"
+        raise file.complaint(line, f"{heading} is {quoted}, not a number {what}")
     return numbers
 
 
-def _check_once(file: _File, frame: pd.DataFrame, runs: Sequence[str]) -> None:
+def _check_once(file: _File, frame: pd.DataFrame, runs: pd.Series) -> None:
     """Raise an error if a numbered run of a configuration occurs twice."""
-    keys = frame[["machine", "application", COUNT, "lock", "variant"]].assign(run=list(runs))
-    repeated = keys.duplicated()
-    if repeated.any():
-        index = int(repeated.to_numpy().argmax())
-        first = int((keys == keys.iloc[index]).all(axis=1).to_numpy().argmax())
-        row = keys.iloc[index]
+    keys = frame[["machine", "application", COUNT, "lock", "variant"]].assign(run=runs)
+    if (repeated := keys.duplicated()).any():
+        line = repeated.idxmax()
+        row = keys.loc[line]
+        first = (keys == row).all(axis=1).idxmax()
         raise file.complaint(
-            file.lines[index],
-            f"run {row.run} of {row.application} with {row.lock} is in line "
-            f"{file.lines[first]} already",
+            line, f"run {row.run} of {row.application} with {row.lock} is in line {first} already"
         )
 
 

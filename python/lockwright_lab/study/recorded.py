@@ -16,8 +16,9 @@ from lockwright.machine.meters import total_watts
 from lockwright.run.record import FINISHED
 
 from lockwright_lab.study import schema
-from lockwright_lab.study.campaign.experiment import CONFIGURATIONS, KIND, LATENCY, VALUE
+from lockwright_lab.study.campaign.experiment import CONFIGURATIONS, KIND
 from lockwright_lab.study.dataset import COUNT, UNFINISHED, Source
+from lockwright_lab.study.program.trial import LATENCY, VALUE
 
 _MAGIC = b"SQLite format 3\0"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pandas as pd
 from lockwright.base import numbers
 
-PERCENT, RATIO, NUMBER = "percent", "ratio", "number"
+PERCENT, RATIO, NUMBER, FIGURE = "percent", "ratio", "number", "figure"
 TEXT, CORRELATION, CHANCE = "text", "correlation", "chance"
 """The formats of a column; shares and gains are integers in per cent, as in the papers."""
 
@@ -61,6 +61,8 @@ def text(value: object, form: str) -> str:
         return f"{round(100 * number) + 0}"
     if form == RATIO:
         return numbers.ratio(number) if number > 0 else f"{number:.2f}"
+    if form == FIGURE:
+        return numbers.figure(number)
     if form == CORRELATION:
         return f"{number:.2f}"
     if form == CHANCE:

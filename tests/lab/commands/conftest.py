@@ -3,6 +3,7 @@
 from cli.conftest import (
     Cli,
     Program,
+    Refuses,
     Result,
     cli,
     command,
@@ -10,11 +11,13 @@ from cli.conftest import (
     environment,
     on_a_terminal,
     program,
+    refuses,
 )
 
 __all__ = [
     "Cli",
     "Program",
+    "Refuses",
     "Result",
     "cli",
     "command",
@@ -22,4 +25,5 @@ __all__ = [
     "environment",
     "on_a_terminal",
     "program",
+    "refuses",
 ]

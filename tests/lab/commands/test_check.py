@@ -69,6 +69,7 @@ def rows(result: Result) -> list[tuple[str, ...]]:
     return [match.groups() for match in found if match]
 
 
+@pytest.mark.full("a broken lock is compiled and searched in the same way")
 def test_a_good_lock(cli: Cli, header: Path, tmp_path: Path) -> None:
     """The lock of docs/lab/adding-a-lock.md passes, and a second run compiles nothing."""
     header.write_text(GOOD)

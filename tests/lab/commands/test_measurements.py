@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,14 @@ from lockwright_lab.bench.declared import MEASUREMENTS
 from lockwright_lab.bench.measurement import Measurement
 from support.processes import captured
 
-from .conftest import Cli, count_runs
+from .conftest import Cli, Refuses, count_runs
 
 Document = dict[str, Any]
 
 QUICK = {
     "uncontended": "--locks ttas,mcs-stp --runs 2 --set batch=1000 --set batches=2",
-    "footprint": "--locks all --runs 1 --set mutexes=10000 --set waiters=100 --set sharers=5",
+    "footprint": "--locks ttas,mcs-stp,hmcs --runs 1 --set mutexes=10000 --set waiters=100 "
+    "--set sharers=5",
     "handover": "--locks ttas,mcs-stp --runs 1 --seconds 0.05 --threads-per-core 1,2",
     "herd": "--locks ttas,mcs-stp --runs 1 --set section-ns=1000,0 --set waiters=40 "
     "--set rounds-inside=3",
@@ -161,6 +163,8 @@ def check_profile_cost(found: Document) -> None:
     """What takes no mutexes has no metrics."""
     costs = {(run["cost"], run["setting"]): run["outcome"] for run in found["runs"]}
     left_out = {setting for (_, setting), ended in costs.items() if ended == "left out"}
+    settings = Counter(cost for (cost, _), ended in costs.items() if ended != "left out")
+    assert sorted(settings.values()) == [5, 13]
     of_locks = {"read pair", "write pair", "reads", "reads and writes"}
     assert left_out == of_locks | {"semaphore", "barrier", "futex", "short thread"}
 
@@ -298,9 +302,9 @@ def test_a_study_reads_the_pairs_as_a_validation(cli: Cli, tmp_path: Path) -> No
         ("simulator --workloads sleep-period", ["sleep-period"]),
     ],
 )
-def test_bad_input_is_refused_in_one_line(cli: Cli, words: str, parts: list[str]) -> None:
+def test_bad_input_is_refused_in_one_line(refuses: Refuses, words: str, parts: list[str]) -> None:
     """Nothing is run before the message."""
-    cli("bench", *words.split()).refuses(*parts)
+    refuses(["bench", *words.split()], *parts)
 
 
 @pytest.mark.parametrize(

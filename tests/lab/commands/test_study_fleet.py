@@ -167,6 +167,7 @@ def test_each_machine_makes_every_run_even_after_an_absence(
     assert {name for (name,) in machines_of(db)} == {"a", "b"}
 
 
+@pytest.mark.full("waits for time-outs")
 def test_a_missing_scheduler_or_worker_is_reported(
     command: list[str], environment: dict[str, str], address: str, program: Program, tmp_path: Path
 ) -> None:

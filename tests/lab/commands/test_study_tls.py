@@ -16,6 +16,7 @@ from .test_study_run import count, slow
 pytest.importorskip("distributed", reason="Dask distributed is not installed")
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
 
+WAITS = pytest.mark.full("Dask tries to connect for half a minute")
 FEW_SECONDS = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
 
 
@@ -91,6 +92,7 @@ def test_runs_with_certificates(
     assert count(tmp_path / "s.sqlite") > 0
 
 
+@WAITS
 def test_certificate_of_another_authority(
     cli: Cli, address: str, wrong: list[str], program: Program, tmp_path: Path
 ) -> None:
@@ -105,6 +107,7 @@ def test_certificate_of_another_authority(
     assert not (tmp_path / "s.sqlite").exists() or count(tmp_path / "s.sqlite") == 0
 
 
+@WAITS
 def test_unencrypted_client_is_refused(cli: Cli, address: str) -> None:
     plain = address.replace("tls://", "tcp://")
     result = cli("study", "worker", plain, env=FEW_SECONDS)

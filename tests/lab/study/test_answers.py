@@ -1,24 +1,28 @@
 """The sentences of a study begin with the plain answer that its tables give."""
 
-import dataclasses
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
 from lockwright_lab.study import answers
+from lockwright_lab.study.rules import Margin, Shown
 
 LOCKS = ["x", "y", "z"]
 
 
-def facts(better: list[list[float]]) -> answers.Facts:
+def part(better: list[list[float]], **more: Any) -> Any:
     """Two lock-sensitive applications; better: the share of them where lock i beats lock j."""
     effect = pd.DataFrame(
         {"sensitive": [True, True], "undecided": [False, False], "gain_max": [0.5, 2.0]},
         index=["a", "b"],
     )
     shares = pd.DataFrame({"max": [0.5, 0.5, 0.0], "opt": [0.5, 0.5, 0.0]}, index=LOCKS)
-    return answers.Facts(
-        "m", effect, shares, shares, pd.DataFrame(better, LOCKS, LOCKS), None, "threads"
-    )
+    matrix = pd.DataFrame(better, LOCKS, LOCKS).assign(average=0.0)
+    given = {"effect": effect, "best": shares, "harmful": shares, "matrices": {"max": matrix}}
+    given |= {"changes": None, "unfinished": pd.DataFrame(), "rule": Margin()}
+    sample = SimpleNamespace(title="m", counted="threads")
+    return SimpleNamespace(**given | {"sample": sample} | more)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +36,7 @@ def facts(better: list[list[float]]) -> answers.Facts:
     ],
 )
 def test_hierarchy(better: list[list[float]], begin: str) -> None:
-    message = {each.question: each.text for each in answers.answers(facts(better))}
+    message = {each.question: each.text for each in answers.answers(part(better))}
     text = message["Is there a hierarchy of locks?"]
     assert text.startswith(begin)
     if begin != "Yes:":
@@ -42,12 +46,12 @@ def test_hierarchy(better: list[list[float]], begin: str) -> None:
 
 def test_what_the_runs_do_not_show_is_no_answer() -> None:
     """By a margin the tables give an answer; by runs only as far as these show it."""
-    same = facts([[0, 0.5, 1], [0, 0, 1], [0, 0, 0]])
     always = pd.DataFrame({"max": [1.0, 1.0, 0.5], "opt": [1.0, 1.0, 0.5]}, index=LOCKS)
     harmless = pd.DataFrame({"max": [0.0, 0.5, 0.5], "opt": [0.0, 0.5, 0.5]}, index=LOCKS)
     begins = {}
-    for shown in (False, True):
-        given = dataclasses.replace(same, best=always, harmful=harmless, shown=shown)
+    for shown, rule in ((False, Margin()), (True, Shown())):
+        same: list[list[float]] = [[0, 0.5, 1], [0, 0, 1], [0, 0, 0]]
+        given = part(same, best=always, harmful=harmless, rule=rule)
         begins[shown] = [each.text.split(":")[0] for each in answers.answers(given)][1:]
     assert begins[False] == ["Yes", "Yes", "No"]
     assert begins[True] == [

@@ -63,4 +63,4 @@ def test_what_does_nothing_is_wrong(
         # Its own libraries may not be here.
         bare = structs.replace(program, preload=())
         found = trial.run(Placeholders(bare, 2, 1.0, data, Path(), library))
-    assert found.outcome not in (record.FINISHED, record.FAILED), found
+    assert found.ended not in (record.FINISHED, record.FAILED), found

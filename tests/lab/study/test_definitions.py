@@ -1,4 +1,4 @@
-"""Each definition of the analysis gives what a hand computes from a few figures."""
+"""Definitions that no published table shows give what a hand computes from a few figures."""
 
 import math
 
@@ -14,7 +14,6 @@ from lockwright_lab.study import (
     latency,
     validation,
 )
-from lockwright_lab.study.descriptive import pairwise
 from lockwright_lab.study.rules import Margin
 
 from . import made
@@ -25,76 +24,11 @@ RULE = Margin()
 APP = made.grid("a", {1: {"x": 10, "y": 8, "z": 5}, 2: {"x": 12, "y": 20, "z": 4}})
 
 
-def test_gain_and_relative_deviation() -> None:
-    line = effect.effect(made.of(APP), RULE).loc["a"]
-    assert line.gain_one == pytest.approx(10 / 5 - 1)
-    assert line.gain_max == pytest.approx(20 / 4 - 1)
-    assert line.gain_opt == pytest.approx(20 / 5 - 1)
-    # 10, 8, 5: the squares around 23/3 sum up to 38/3, and there are three of them.
-    assert line.rdev_one == pytest.approx(math.sqrt(38 / 3 / 2) / (23 / 3))
-    assert line.rdev_max == pytest.approx(math.sqrt(128 / 2) / 12)
-
-
 def test_an_application_is_sensitive_above_a_tenth() -> None:
     """Means of 1 and 1 + d have the relative deviation d / sqrt(2) / (1 + d / 2)."""
     for d, wanted in ((0.14, False), (0.16, True)):
         table = effect.effect(made.of({("a", 1, "x"): 1.0, ("a", 1, "y"): 1.0 + d}), RULE)
         assert (effect.sensitive(table) == ["a"]) is wanted
-
-
-def test_best_count_of_each_lock() -> None:
-    found = made.of(APP)
-    assert found.counts("opt").loc["a"].to_dict() == {"x": 2, "y": 2, "z": 1}
-    assert descriptive.opt_gain(found).loc["a"].to_dict() == pytest.approx(
-        {"x": 0, "y": 0, "z": 5 / 4 - 1}
-    )
-    assert descriptive.best_counts(found).share.to_dict() == pytest.approx({1: 1 / 3, 2: 2 / 3})
-
-
-def test_loss_against_the_best() -> None:
-    found = descriptive.loss_to_best(made.of(APP), "max")
-    assert found.loc["a"].to_dict() == pytest.approx({"x": 20 / 12 - 1, "y": 0, "z": 4})
-
-
-def test_runs_are_averaged() -> None:
-    found = made.of({("a", 1, "x"): [1.0, 3.0], ("a", 1, "y"): [4.0]})
-    assert found.mean.loc[("a", 1)].to_dict() == {"x": 2, "y": 4}
-
-
-#: Four applications at one count. z was not run with d.
-FOUR = {
-    **made.grid("a", {1: {"x": 100, "y": 95, "z": 50}}),
-    **made.grid("b", {1: {"x": 100, "y": 94, "z": 90}}),
-    **made.grid("c", {1: {"x": 80, "y": 100, "z": 88}}),
-    **made.grid("d", {1: {"x": 50, "y": 100}}),
-}
-
-
-def test_among_the_best_within_five_per_cent() -> None:
-    shares = descriptive.best_share(made.of(FOUR), RULE, made.NONE_LOST)["max"]
-    assert shares.to_dict() == {"x": 2 / 4, "y": 3 / 4, "z": 0}
-    whole = descriptive.spread(shares.to_frame()).loc[:, "max"]
-    assert whole["min"] == 0
-    assert whole["max"] == 0.75
-    assert whole["mean"] == pytest.approx(1.25 / 3)
-    assert whole["std"] == pytest.approx(shares.std(ddof=1))
-
-
-def test_harmful_above_fifteen_per_cent() -> None:
-    """100/88 - 1 is 13.6 %, 100/80 - 1 is 25 %."""
-    shares = descriptive.harmful_share(made.of(FOUR), RULE)["max"]
-    assert shares.to_dict() == {"x": 2 / 4, "y": 0, "z": 1 / 3}
-
-
-def test_pairwise_over_common_applications() -> None:
-    """x is better than y in b only: 100/95 is more than 1.05, too."""
-    table = pairwise(made.of(FOUR), RULE, "max")
-    assert table.at["x", "y"] == 2 / 4
-    assert table.at["y", "x"] == 2 / 4
-    assert table.at["x", "z"] == 2 / 3
-    assert table.at["z", "x"] == 1 / 3
-    assert table.at["x", "average"] == pytest.approx((2 / 4 + 2 / 3) / 2)
-    assert math.isnan(table.at["x", "x"])
 
 
 def test_changes_with_the_count() -> None:
@@ -181,15 +115,6 @@ def test_latency_against_throughput() -> None:
         "time": 100 / 200,
     }
     assert latency.against_throughput(LATENCY, "max", "ttas").empty
-
-
-def test_growth_of_latency() -> None:
-    found = latency.growth(LATENCY)
-    assert found.loc["one to max"].to_dict() == {
-        "time": pytest.approx((100 / 50 + 80 / 200) / 2),
-        "latency": (40 / 10 + 80 / 20) / 2,
-    }
-    assert found.loc["opt to max"].to_dict() == {"time": (2 + 1) / 2, "latency": (4 + 1) / 2}
 
 
 def test_correlation_of_energy_and_throughput() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lockwright.experiment import Run
+from lockwright.experiment import LEFT_OUT, Run
 from lockwright.experiment.schedule import Schedule
 from lockwright.preload import locks
 from lockwright.run import record
@@ -16,7 +16,7 @@ from lockwright_lab.study.campaign.local_machine import Folders, LocalMachine
 from lockwright_lab.study.campaign.plan import Configuration, Plan
 from lockwright_lab.study.campaign.session import bad_endings
 from lockwright_lab.study.program import catalogue, placeholders
-from lockwright_lab.study.program.trial import CRASHED, HUNG, LEFT_OUT, SLOW, WRONG
+from lockwright_lab.study.program.trial import CRASHED, HUNG, SLOW, WRONG
 
 PLAN = """
 endings = true

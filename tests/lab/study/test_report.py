@@ -12,7 +12,7 @@ from lockwright_lab.study.analysis import Analysis, analyse
 from lockwright_lab.study.dataset import DataSet
 from lockwright_lab.study.machine_metric import MachineMetric
 from lockwright_lab.study.report import common_traits, metric_figures, verdicts
-from lockwright_lab.study.report.plots import Bars, Heat, Lines, leaders
+from lockwright_lab.study.report.plots import leaders
 from support.html import Page
 
 LOCKS = {"pthread": 1.0, "ttas": 2.0, "mcs-stp": 0.5}
@@ -142,28 +142,23 @@ def test_advice(part: MachineMetric, page: tuple[str, Page]) -> None:
 
 
 def test_figures_hold_what_was_measured(part: MachineMetric) -> None:
-    figures = {
-        figure.name.rpartition(".")[2]: figure for figure in metric_figures.figures_of_part(part)
+    drawn = {
+        figure.name.rpartition(".")[2]: figure.plot["data"]
+        for figure in metric_figures.figures_of_part(part)
     }
-    heat = figures["map"].plot
-    assert isinstance(heat, Heat)
-    assert heat.rows == ["my cache", "<i>&"]
-    assert dict(zip(heat.columns, heat.values[0], strict=True)) == pytest.approx(
-        {"ttas": 0, "pthread": 0.5, "mcs-stp": 0.75}
-    )
-    assert heat.columns == ["ttas", "pthread", "mcs-stp"]
-    assert set(heat.values[1]) == {0}
-    curves = figures["coverage-max"].plot
-    assert isinstance(curves, Lines)
-    shares = {each.name: each.values for each in curves.series}
+    (heat,) = drawn["map"]
+    assert heat["y"] == ["my cache", "<i>&"]
+    assert heat["x"] == ["ttas", "pthread", "mcs-stp"]
+    assert heat["z"] == [[0, 0.5, 0.75], [0, 0, 0]]
     reached = {
-        name: curves.x[list(values).index(100)] for name, values in shares.items() if 100 in values
+        each["name"]: each["x"][each["y"].index(100)]
+        for each in drawn["coverage-max"]
+        if 100 in each["y"]
     }
     assert reached == {"ttas": 1, "pthread": pytest.approx(2, abs=0.06)}
     assert reached["pthread"] >= 2
-    needed = figures["portfolio"].plot
-    assert isinstance(needed, Bars)
-    assert (list(needed.categories), list(needed.series[0].values)) == (["ttas"], [100])
+    (needed,) = drawn["portfolio"]
+    assert (needed["x"], needed["y"]) == (["ttas"], [100])
 
 
 def test_the_report_opens_with_the_map(page: tuple[str, Page]) -> None:
@@ -187,11 +182,8 @@ def test_a_lock_without_a_figure_is_marked_on_the_map(tmp_path: Path) -> None:
     file = tmp_path / "box.csv"
     file.write_text("\n".join(lines) + "\n")
     (part,) = analyse(reading.read([file])).parts
-    plot = metric_figures.loss_map(part).plot
-    assert isinstance(plot, Heat)
-    assert dict(zip(plot.columns, plot.texts[0], strict=True))["mcs-stp"] == "x"
-    assert plot.columns[-1] == "mcs-stp"
-    assert plot.values[0][-1] == 1
+    (heat,) = metric_figures.loss_map(part).plot["data"]
+    assert (heat["x"][-1], heat["text"][0][-1], heat["z"][0][-1]) == ("mcs-stp", "x", 1)
 
 
 def test_several_leaders_are_all_named() -> None:
@@ -231,16 +223,8 @@ def test_small_studies(tmp_path: Path, text: str, words: list[str]) -> None:
     """Single runs at one count; and locks that do not differ."""
     (tmp_path / "box.csv").write_text(text)
     place = tmp_path / "out"
-    given = [
-        "study",
-        "report",
-        str(tmp_path / "box.csv"),
-        "--output-dir",
-        str(place),
-        "--figures",
-        "none",
-    ]
-    assert cli.main(given) == 0
+    given = ["study", "report", str(tmp_path / "box.csv"), "--output-dir", str(place)]
+    assert cli.main([*given, "--figures", "none"]) == 0
     page = (place / "report.html").read_text()
     for each in words:
         assert each in page

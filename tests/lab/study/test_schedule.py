@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from lockwright.experiment import Run
+from lockwright.experiment import LEFT_OUT, Outcome, Run
 from lockwright.experiment.model import Slot
 from lockwright.experiment.schedule import Schedule
 from lockwright.machine import pinning
@@ -21,7 +21,6 @@ from lockwright_lab.study.campaign.experiment import (
 )
 from lockwright_lab.study.campaign.plan import Configuration, Member, Plan
 from lockwright_lab.study.program.entry import LOWER, OUTPUT, Metric, Program
-from lockwright_lab.study.program.trial import LEFT_OUT, Result
 
 PROGRAM = Program("a", ("a",), Metric("wall", "", OUTPUT, "s", LOWER))
 
@@ -38,7 +37,8 @@ def schedule(plan: Plan, runs: Iterable[Run] = ()) -> Schedule:
 
 
 def run_record(slot: Slot, value: float = 1.0, outcome: str = FINISHED) -> Run:
-    return run_of(slot, "m", "", Result(outcome, value=value if outcome == FINISHED else None))
+    figures = {"value": value} if outcome == FINISHED else {}
+    return run_of(slot, "m", "", Outcome(outcome, figures=figures))
 
 
 def carry_out(line: Schedule, values: dict[str, Iterable[float]] | None = None) -> list[Slot]:

@@ -5,12 +5,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from lockwright.experiment import Outcome
 from lockwright.preload import locks
 from lockwright.run import record
 from lockwright.run.process_runner import ProcessRunner
 from lockwright_lab.study.program import entry
 from lockwright_lab.study.program.placeholders import Placeholders
-from lockwright_lab.study.program.trial import Result, Trial
+from lockwright_lab.study.program.trial import Trial
 
 SERVED = f"""
 name = "served"
@@ -33,12 +34,12 @@ def test_what_the_client_did_counts(command: str, outcome: str, tmp_path: Path) 
     values = tomllib.loads(f"command = {command}\n{SERVED}")
     program = entry.read(values, "plan.toml")
     found = _run(program, tmp_path)
-    assert found.outcome == outcome, found
+    assert found.ended == outcome, found
     assert found.note
     assert not list(tmp_path.iterdir()), "files of the run are left"
 
 
-def _run(program: entry.Program, where: Path) -> Result:
+def _run(program: entry.Program, where: Path) -> Outcome:
     library = locks.registry().path_of(locks.BASELINE)
     with ProcessRunner() as processes:
         return Trial(processes, where).run(Placeholders(program, 1, 1.0, where, Path(), library))

@@ -11,8 +11,9 @@ from lockwright_lab.study.descriptive import unfinished
 from lockwright_lab.study.machine_metric import MachineMetric
 from lockwright_lab.study.report import html
 from lockwright_lab.study.report.all_figures import figures
+from lockwright_lab.study.report.links import BEST, HARMFUL
 from lockwright_lab.study.report.overview import takeaway
-from lockwright_lab.study.report.verdicts import BEST, HARMFUL, MetricView, verdicts_at
+from lockwright_lab.study.report.verdicts import MetricView, verdicts_at
 from lockwright_lab.study.rules import Margin
 
 from . import made

@@ -79,15 +79,15 @@ def object_rows(profile: Profile) -> list[Row]:
 
 
 def _row(of: WaitObject) -> Row:
-    kind = " ".join(filter(None, [of.library, KINDS[of.kind]]))
-    waiter = of.waiters[0].label if of.waiters else ""
-    waker = of.wakers[0].label if of.wakers else ""
+    waiter, waker = of.waiter, of.waker
+    if of.holders:
+        waker = f"held by {of.holders[0].label}"
     mean = of.waited / of.waits
     resuming = of.resuming / of.resumed if of.resumed else 0.0
     return Row(
         [
             (of.name, of.name),
-            (kind, kind),
+            (of.kind_label, of.kind_label),
             (numbers.time(of.waited), repr(of.waited)),
             (numbers.count(of.waits), repr(of.waits)),
             (numbers.time(mean), repr(mean)),

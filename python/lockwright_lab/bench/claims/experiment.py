@@ -18,7 +18,7 @@ from lockwright.simulate.run import Cell as SimulatedCell
 from lockwright.simulate.run import Job, Setup, catalogue
 
 from lockwright_lab.bench import runs
-from lockwright_lab.bench.cases import METERS, Case, OnlySome, Results, cell_of, timing
+from lockwright_lab.bench.cases import METERS, Case, Results, cell_of, timing
 from lockwright_lab.bench.claims import report
 from lockwright_lab.bench.claims.claim import Claim, all_cases
 from lockwright_lab.bench.claims.evaluate import Machine, evaluate, obstacle
@@ -29,6 +29,7 @@ from lockwright_lab.bench.claims.simulated_settings import (
     inexpressible,
     setting_of,
 )
+from lockwright_lab.bench.parts import Parts
 from lockwright_lab.simulate import one
 
 RATE = Figure("rate", "1/s", value=runs.field("measured: operations_per_second"))
@@ -66,7 +67,11 @@ def _experiment(
         run,
         rounds,
         tables=[TableOf([], rows=lambda _: False)],
-        rule=OnlySome(RATE.name, rounds, some=of_cell),
+        rule=Parts(
+            RATE.name,
+            rounds,
+            rounds={cell: dict.fromkeys(names, rounds) for cell, names in of_cell.items()},
+        ),
         help="lockwright bench claims --help",
         report=lambda usual: make_report(replace(usual, grids=())),
         **more,

@@ -8,6 +8,7 @@ from lockwright.base import files
 from lockwright.base.errors import LockwrightError
 from lockwright.base.terminal import output
 from lockwright.experiment.request import Request
+from lockwright.experiment.terminal import print_grid
 from lockwright.tune import priors
 
 from lockwright_lab.bench.replay import records, report
@@ -30,11 +31,7 @@ def conduct(
     if runs is None:
         return
     replayed = report.replay(runs, prior_files, seeds)
-    print(
-        f"{replayed.machine}: {len(replayed.programs)} lock-sensitive programs, {seeds} seeds;"
-        " shares within 5 % of the best lock, and mean losses"
-    )
-    output().print(report.table(replayed))
+    print_grid(output(), report.table(replayed))
     if request.json_file is not None:
         text = json.dumps(report.as_json(replayed), indent=1)
         files.write(request.json_file, text + "\n", "--json")

@@ -9,10 +9,10 @@ import numpy as np
 from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import Display
+from lockwright.experiment.report import Grid, text_grid
 from lockwright.tune import knowledge, priors
 from lockwright.tune.knowledge import Array
 from lockwright.tune.priors import Values
-from rich.table import Table
 
 from lockwright_lab.bench.replay.records import (
     Recorded,
@@ -101,12 +101,9 @@ def _prior(program: Recorded, known: Sequence[Values]) -> knowledge.Prior:
         raise LockwrightError(f"{error}, besides {program.program}", "add --prior files") from error
 
 
-def table(replayed: Replayed) -> Table:
+def table(replayed: Replayed) -> Grid:
     """Return the shares and the losses of each search."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    made.add_column("search")
-    for heading in ("90 % after", *(f"{runs} runs" for runs in SHOWN)):
-        made.add_column(heading, justify="right", no_wrap=True)
+    lines = []
     for search in replayed.losses:
         success, loss = replayed.success(search), replayed.mean_loss(search)
         needed = replayed.runs_needed(search)
@@ -114,8 +111,14 @@ def table(replayed: Replayed) -> Table:
             f"{numbers.share(success[runs - 1])} ({numbers.share(loss[runs - 1])})"
             for runs in SHOWN
         ]
-        made.add_row(search, str(needed) if needed else f"> {MOST}", *cells)
-    return made
+        lines.append([search, str(needed) if needed else f"> {MOST}", *cells])
+    headings = ["search", "90 % after", *(f"{runs} runs" for runs in SHOWN)]
+    return text_grid(
+        f"{replayed.machine}: {len(replayed.programs)} lock-sensitive programs, {replayed.seeds}"
+        " seeds; shares within 5 % of the best lock, and mean losses",
+        headings,
+        lines,
+    )
 
 
 def as_json(replayed: Replayed) -> dict[str, Any]:

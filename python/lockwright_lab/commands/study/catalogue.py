@@ -102,7 +102,7 @@ def _show(name: str | None, json_file: Path | None) -> None:
     if json_file == files.STANDARD_OUTPUT:
         return
     if name is not None:
-        _print_one(programs[0], catalogue.table(name))
+        _print_one(programs[0])
     else:
         _print_all(programs)
 
@@ -152,37 +152,17 @@ def _print_all(programs: "list[Program]") -> None:
         )
 
 
-def _print_one(program: "Program", values: "dict[str, Any] | Any") -> None:
+def _print_one(program: "Program") -> None:
     from lockwright_lab.study.campaign.local_machine import missing
-    from lockwright_lab.study.program import packages
+    from lockwright_lab.study.program import catalogue, packages
 
     click.echo(f"{program.name}: {program.about}")
     if absent := missing(program):
         click.echo(f"not installed: {', '.join(absent)}; {packages.how_to_get([program])}")
     click.echo(f"figure: {program.metric.unit}, {program.metric.better} is better")
     click.echo(f"threads: {_threads(program)}")
-    for key, value in values.items():
-        if key != "about":
-            _print_key(key, value, "")
-
-
-def _print_key(key: str, value: Any, indent: str) -> None:
-    """Print a key of an entry, with its texts as the program reads them."""
-    if isinstance(value, dict):
-        click.echo(f"{indent}{key}:")
-        for name, each in value.items():
-            _print_key(name, each, indent + "  ")
-    elif isinstance(value, list) and value and isinstance(value[0], dict):
-        for each in value:
-            _print_key(key, each, indent)
-    elif isinstance(value, list):
-        click.echo(f"{indent}{key}: {json.dumps(value, ensure_ascii=False)}")
-    elif isinstance(value, str) and "\n" in value.strip():
-        click.echo(f"{indent}{key}:")
-        for line in value.strip("\n").splitlines():
-            click.echo(f"{indent}  {line}")
-    else:
-        click.echo(f"{indent}{key}: {str(value).strip()}")
+    for path in catalogue.files_of(program.name):
+        click.echo(f"\n# {path.name}\n{path.read_text().rstrip()}")
 
 
 def _install(programs: "list[Program]") -> None:

@@ -17,7 +17,7 @@ from lockwright.experiment.model import Slot
 from lockwright.experiment.rules import Rounds
 
 from lockwright_lab.study.campaign.plan import ANY, Configuration, Plan
-from lockwright_lab.study.program.trial import UNENDED, Result
+from lockwright_lab.study.program.trial import LATENCY, UNENDED, VALUE
 
 KIND = "study"
 PROBE = "probe"
@@ -25,8 +25,6 @@ PROBE = "probe"
 cell, in round 0. It is left out if the cell cannot be run there; its details are the `counts` of
 the program's lock operations, some of them lists, the `sums` of the outputs that must be the same
 under every lock, and the `version` of the program."""
-VALUE, LATENCY = "value", "latency"
-"""The figures, in the units of the program's metrics."""
 CONFIGURATIONS = "configurations"
 """The part of the stored plan that has the configuration of each cell, without the lock."""
 
@@ -76,22 +74,11 @@ def slot_of(configuration: Configuration, number: int) -> Slot:
     return Slot(str(configuration.setting), configuration.lock or PROBE, number)
 
 
-def run_of(slot: Slot, machine: str, started: str, result: Result, **details: object) -> Run:
-    """Return a run with its result. details: further ones."""
-    figures = {VALUE: result.value, LATENCY: result.latency}
-    kept = {name: each for name, each in figures.items() if each is not None}
-    names = ("user", "system", "voluntary", "involuntary", "others", "status", "sums", "meters")
-    more = {"command_seconds": result.wall, **{name: getattr(result, name) for name in names}}
-    return Run(
-        result.outcome,
-        result.elapsed,
-        {name: each for name, each in kept.items() if math.isfinite(each)},
-        result.note,
-        {**more, **details},
-        slot,
-        started,
-        machine,
-    )
+def run_of(slot: Slot, machine: str, started: str, made: Outcome, **details: object) -> Run:
+    """Return a run with its outcome. details: further ones."""
+    figures = {name: each for name, each in made.figures.items() if math.isfinite(each)}
+    known = {**made.details, **details}
+    return Run(made.ended, made.wall, figures, made.note, known, slot, started, machine)
 
 
 def left_out(slot: Slot, machine: str, why: str) -> Run:

@@ -12,7 +12,7 @@ from typing import Any
 from lockwright.base.errors import LockwrightError
 from lockwright.base.results import now
 from lockwright.doctor import examine
-from lockwright.experiment import Run
+from lockwright.experiment import LEFT_OUT, Outcome, Run
 from lockwright.machine import calibration, pinning, provenance
 from lockwright.machine.meters import FACTS, Meters
 from lockwright.machine.procfs import numbers_of
@@ -27,7 +27,7 @@ from lockwright_lab.study.campaign.plan import NO_PINNING, Configuration, Member
 from lockwright_lab.study.program import inputs, placeholders, trial
 from lockwright_lab.study.program.entry import Program
 from lockwright_lab.study.program.placeholders import Placeholders
-from lockwright_lab.study.program.trial import Result, Trial
+from lockwright_lab.study.program.trial import Trial
 
 _MEMORY = Path("/dev/shm")
 _ROOM = 1 << 29
@@ -124,24 +124,24 @@ class LocalMachine:
                 # Twice, as a short disturbance of the machine must not exclude the program.
                 for _ in range(2):
                     values = self._placeholders(setting, library, variables)
-                    result = self._trial(setting).run(values)
-                    if result.outcome == record.FINISHED:
+                    made = self._trial(setting).run(values)
+                    if made.finished:
                         break
                 counts = counters.read(path)
         except NotRunnable as error:
             run = left_out(slot, self.name, str(error))
             return replace(run, details={"version": version})
         problem = ""
-        if result.outcome != record.FINISHED:
-            problem = f"it does not work under {BASELINE}: {result.outcome}, {result.note}"
+        if not made.finished:
+            problem = f"it does not work under {BASELINE}: {made.ended}, {made.note}"
         elif not self._taken(counts) and setting.threads != 1:
             # A single thread may need no lock; more threads are compared with it.
             kind = "reader-writer lock" if self._plan.rwlocks else "lock"
             problem = f"it takes no {kind} that can be interposed"
         if problem:
-            result = replace(result, outcome=trial.LEFT_OUT, note=problem)
+            made = replace(made, ended=LEFT_OUT, note=problem)
         details = {"counts": asdict(counts), "version": version}
-        return run_of(slot, self.name, started, result, **details)
+        return run_of(slot, self.name, started, made, **details)
 
     def run(self, configuration: Configuration, number: int, probe: Run) -> Run:
         """Make the run of a configuration in a round. probe: of its setting on this machine."""
@@ -153,33 +153,33 @@ class LocalMachine:
             settings = self._plan.settings_of(configuration.lock)
             settings |= self._calibrated.get(self._plan.mutex_of(configuration.lock), {})
             if self._plan.endings:
-                result = self._run_counted(configuration, run_trial, settings)
+                made = self._run_counted(configuration, run_trial, settings)
             else:
                 library = self._registry.path_of(self._plan.mutex_of(configuration.lock))
-                result = run_trial.run(self._placeholders(configuration, library, settings))
+                made = run_trial.run(self._placeholders(configuration, library, settings))
         except NotRunnable as error:
             # The probe succeeded, but its inputs have been removed and cannot be made again.
-            result = Result(record.FAILED, str(error))
-        return run_of(slot_of(configuration, number), self.name, started, result)
+            made = Outcome(record.FAILED, note=str(error))
+        return run_of(slot_of(configuration, number), self.name, started, made)
 
     def _run_counted(
         self, configuration: Configuration, run_trial: Trial, settings: dict[str, str]
-    ) -> Result:
+    ) -> Outcome:
         """Make a run that has to take locks, unless it has a single thread or the C library's
         reader-writer locks, which are not counted."""
         library = self._registry.path_of(self._plan.mutex_of(configuration.lock), counting=True)
         with counters.counters_file() as path:
             run_trial.counters = path
             variables = {**settings, counters.VARIABLE: str(path)}
-            result = run_trial.run(self._placeholders(configuration, library, variables))
+            made = run_trial.run(self._placeholders(configuration, library, variables))
             taken = self._taken(counters.read(path))
         uncounted = configuration.threads == 1 or (
             self._plan.rwlocks and configuration.lock == BASELINE
         )
-        if result.outcome == record.FINISHED and not taken and not uncounted:
-            note = "took no lock: it was not interposed"
-            result = replace(result, outcome=record.FAILED, note=note)
-        return replace(result, meters={**result.meters, "acquisitions": taken})
+        if made.finished and not taken and not uncounted:
+            made = replace(made, ended=record.FAILED, note="took no lock: it was not interposed")
+        meters = {**(made.details.get("meters") or {}), "acquisitions": taken}
+        return replace(made, details={**made.details, "meters": meters})
 
     def _taken(self, counts: Counts) -> int:
         """Return the acquisitions of the locks that the plan compares."""

@@ -96,14 +96,14 @@ class Plan:
     locks: tuple[str, ...]
     members: tuple[Member, ...]
     threads: tuple[int, ...]
-    nodes: tuple[int, ...]
-    pinning: tuple[str, ...]
-    runs: int
-    warmup: int
-    most_runs: int
-    spread: float
-    seed: int
-    machines: str
+    nodes: tuple[int, ...] = ()
+    pinning: tuple[str, ...] = (NO_PINNING,)
+    runs: int = 1
+    warmup: int = 0
+    most_runs: int = 1
+    spread: float = 1.0
+    seed: int = 1
+    machines: str = EACH
     energy: bool = False
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     endings: bool = False
@@ -170,14 +170,6 @@ def one_program(
         locks=(BASELINE,),
         members=(Member(program, scale),),
         threads=(min(max(threads, program.least), program.most),),
-        nodes=(),
-        pinning=(NO_PINNING,),
-        runs=1,
-        warmup=0,
-        most_runs=1,
-        spread=1.0,
-        seed=1,
-        machines=EACH,
         settings=settings or {},
     )
 

@@ -26,6 +26,12 @@ def path(name: str, folder: Path = FOLDER) -> Path:
     return folder / f"{name}.toml"
 
 
+def files_of(name: str) -> list[Path]:
+    """Return the file of an entry, and of that which it inherits from."""
+    parent = documents.read_toml(path(name)).get("from")
+    return [path(each) for each in (name, parent) if each]
+
+
 def table(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """Return the keys of an entry, with those that it inherits by `from`."""
     child = {"name": name, **documents.read_toml(path(name, folder))}

@@ -57,7 +57,6 @@ def _value_at(value: Any, path: str) -> Any:
 class Reader:
     """A reader of one tool's output. find: returns all its values in a text, as strings."""
 
-    about: str
     unit: str
     better: str
     find: Callable[[str], list[str]]
@@ -82,32 +81,14 @@ def _seconds(pattern: str) -> Callable[[str], list[str]]:
 _TIME = r"([\d.]+)\s*(ns|us|µs|ms|s|m)\b"
 
 READERS: Mapping[str, Reader] = {
-    "ab": Reader(
-        "ab: requests per second", "req/s", "higher", _matches(r"^Requests per second:\s+([\d.]+)")
-    ),
-    "db_bench": Reader(
-        "db_bench: the last benchmark's operations per second",
-        "ops/s",
-        "higher",
-        _matches(r"^\w+\s*:.*?([\d.]+) ops/sec"),
-    ),
-    "db_bench-p99": Reader(
-        "db_bench --histogram: the 99th percentile",
-        "us",
-        "lower",
-        _matches(r"^Percentiles:.*?P99: ([\d.]+)"),
-    ),
-    "memaslap": Reader(
-        "memaslap, memcaslap: transactions per second", "ops/s", "higher", _matches(r"TPS: (\d+)")
-    ),
-    "redis-benchmark": Reader(
-        "redis-benchmark -q: requests per second of the last test",
-        "req/s",
-        "higher",
-        _matches(r"([\d.]+) requests per second"),
-    ),
+    "ab": Reader("req/s", "higher", _matches(r"^Requests per second:\s+([\d.]+)")),
+    # Of the last benchmark.
+    "db_bench": Reader("ops/s", "higher", _matches(r"^\w+\s*:.*?([\d.]+) ops/sec")),
+    "db_bench-p99": Reader("us", "lower", _matches(r"^Percentiles:.*?P99: ([\d.]+)")),
+    "memaslap": Reader("ops/s", "higher", _matches(r"TPS: (\d+)")),
+    # Of the last test.
+    "redis-benchmark": Reader("req/s", "higher", _matches(r"([\d.]+) requests per second")),
     "sysbench": Reader(
-        "sysbench: transactions or events per second",
         "events/s",
         "higher",
         lambda text: (
@@ -116,27 +97,11 @@ READERS: Mapping[str, Reader] = {
             or _events_per_second(text)
         ),
     ),
-    "sysbench-p95": Reader(
-        "sysbench: the 95th percentile of latency",
-        "ms",
-        "lower",
-        _matches(r"95th percentile:\s+([\d.]+)"),
-    ),
-    "wrk": Reader(
-        "wrk: requests per second", "req/s", "higher", _matches(r"^Requests/sec:\s+([\d.]+)")
-    ),
-    "wrk-p99": Reader(
-        "wrk --latency: the 99th percentile", "s", "lower", _seconds(rf"^\s+99%\s+{_TIME}")
-    ),
-    "x264": Reader(
-        "x264: frames per second", "fps", "higher", _matches(r"^encoded \d+ frames, ([\d.]+) fps")
-    ),
-    "ycsb": Reader(
-        "YCSB: overall throughput",
-        "ops/s",
-        "higher",
-        _matches(r"^\[OVERALL\], Throughput\(ops/sec\), ([\d.E]+)"),
-    ),
+    "sysbench-p95": Reader("ms", "lower", _matches(r"95th percentile:\s+([\d.]+)")),
+    "wrk": Reader("req/s", "higher", _matches(r"^Requests/sec:\s+([\d.]+)")),
+    "wrk-p99": Reader("s", "lower", _seconds(rf"^\s+99%\s+{_TIME}")),
+    "x264": Reader("fps", "higher", _matches(r"^encoded \d+ frames, ([\d.]+) fps")),
+    "ycsb": Reader("ops/s", "higher", _matches(r"^\[OVERALL\], Throughput\(ops/sec\), ([\d.E]+)")),
 }
 """The built-in readers, by name."""
 

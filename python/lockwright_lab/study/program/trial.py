@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lockwright.base.errors import LockwrightError
+from lockwright.experiment import Outcome
 from lockwright.machine.meters import Meters
 from lockwright.run import record
 from lockwright.run.process_runner import Ending, Process, ProcessRunner, last_lines
@@ -23,7 +24,9 @@ from lockwright_lab.study.program.entry import OUTPUT, Command, Metric, Program
 from lockwright_lab.study.program.placeholders import Placeholders
 from lockwright_lab.study.program.progress import Progress
 
-CRASHED, WRONG, LEFT_OUT = "crashed", "wrong", "left out"
+VALUE, LATENCY = "value", "latency"
+"""The figures of a run, in the units of the program's metrics."""
+CRASHED, WRONG = "crashed", "wrong"
 SLOW, HUNG = "slow", "hung"
 """Outcomes of runs that did not end in time: locks were taken until the end, or not."""
 UNENDED = (record.TIMEOUT, SLOW, HUNG)
@@ -33,44 +36,20 @@ _PORTS = 5
 _MOST_TEXT = 64 << 20
 """Bytes at the end of an output that are searched for a figure."""
 _MOST_SIGNAL = 64
+_DETAILS = ("user", "system", "voluntary", "involuntary", "others", "status", "meters")
+"""What is kept of the end of the measured command: CPU seconds and context switches of all
+processes of the run, the share of all processors that other programs used, the wait status, and the
+meters."""
 _POLL = 0.01
 """Seconds between two tests whether a server is ready."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """The result of a run.
-
-    outcome: FINISHED, TIMEOUT, FAILED, NO_METRIC, or one of the words above; note: why it is not
-    finished; value, latency: in the metric's unit, None unless finished. wall: seconds of the
-    measured command; elapsed: of the entire run. user, system: CPU seconds of all processes of the
-    run during the measured command; others: the share of all processors that other programs used
-    then; status: a wait status; sums: SHA-256 of the outputs that must be the same under every
-    lock.
-    """
-
-    outcome: str
-    note: str = ""
-    value: float | None = None
-    latency: float | None = None
-    wall: float = 0.0
-    elapsed: float = 0.0
-    user: float = 0.0
-    system: float = 0.0
-    voluntary: int = 0
-    involuntary: int = 0
-    others: float | None = None
-    status: int | None = None
-    sums: Mapping[str, str] = field(default_factory=dict)
-    meters: Mapping[str, float] = field(default_factory=dict)
-
-
 class _EndedEarly(Exception):
-    """The exception that ends a run early, with its result."""
+    """The exception that ends a run early, with its outcome."""
 
-    def __init__(self, result: Result) -> None:
-        super().__init__(result.outcome, result.note)
-        self.result = result
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.ended, outcome.note)
+        self.outcome = outcome
 
 
 @dataclass
@@ -87,17 +66,19 @@ class Trial:
     meters: Meters | None = None
     counters: Path | None = None
 
-    def run(self, values: Placeholders) -> Result:
-        """Make one run; `values.work` is set to its directory. Raises LockwrightError for a fault
-        of the machine, such as a full disk."""
+    def run(self, values: Placeholders) -> Outcome:
+        """Make one run; `values.work` is set to its directory. The details have what `_DETAILS`
+        names, of the measured command alone, its seconds, and the `sums`, SHA-256 of the outputs
+        that must be the same under every lock. Raises LockwrightError for a fault of the machine,
+        such as a full disk."""
         for _ in range(_PORTS):
-            result = self._run_at_port(values)
-            if _PORT_IN_USE not in result.note:
+            made = self._run_at_port(values)
+            if _PORT_IN_USE not in made.note:
                 break
             values.choose_another_port()
-        return result
+        return made
 
-    def _run_at_port(self, values: Placeholders) -> Result:
+    def _run_at_port(self, values: Placeholders) -> Outcome:
         begin = time.monotonic()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -110,7 +91,7 @@ class Trial:
             ) from error
         try:
             values.work = work
-            result = self._run_watched(values)
+            made = self._run_watched(values)
         except OSError as error:
             raise LockwrightError(
                 f"{error.filename or work}: {error.strerror}", "make room, or name another --work"
@@ -118,9 +99,9 @@ class Trial:
         finally:
             self.processes.clear()
             shutil.rmtree(work, ignore_errors=True)
-        return replace(result, elapsed=time.monotonic() - begin)
+        return replace(made, wall=time.monotonic() - begin)
 
-    def _run_watched(self, values: Placeholders) -> Result:
+    def _run_watched(self, values: Placeholders) -> Outcome:
         with contextlib.ExitStack() as stack:
             progress = None
             if self.counters is not None:
@@ -128,12 +109,12 @@ class Trial:
             try:
                 return self._run(values)
             except _EndedEarly as ended:
-                result = ended.result
-                if progress is None or result.outcome != record.TIMEOUT:
-                    return result
-                return replace(result, outcome=SLOW if progress.is_recent() else HUNG)
+                made = ended.outcome
+                if progress is None or made.ended != record.TIMEOUT:
+                    return made
+                return replace(made, ended=SLOW if progress.is_recent() else HUNG)
 
-    def _run(self, values: Placeholders) -> Result:
+    def _run(self, values: Placeholders) -> Outcome:
         program = values.program
         limit = _limit(values)
         for name, text in program.files.items():
@@ -149,25 +130,25 @@ class Trial:
                     for _ in range(program.warmup.runs):
                         command = program.warmup.command or program.command
                         self._run_required(values, command, "warmup", limit)
-                result = self._measured(values, limit)
-                if result.outcome != record.FINISHED and program.server:
+                made = self._measured(values, limit)
+                if not made.finished and program.server:
                     server = self._process(values, program.server.command, "server")
                     lines = _last_lines(server) or "nothing"
-                    note = f"{result.note}; the server's last lines: {lines}"
-                    result = replace(result, note=note)
-                if result.outcome == record.TIMEOUT:
+                    note = f"{made.note}; the server's last lines: {lines}"
+                    made = replace(made, note=note)
+                if made.ended == record.TIMEOUT:
                     # The server was killed with it, which is not a crash of the server.
-                    raise _EndedEarly(result)
-                if result.outcome == record.FINISHED:
+                    raise _EndedEarly(made)
+                if made.finished:
                     self._run_required(values, program.check.command, "check.command", limit, WRONG)
             if sums := _sums(values, program):
-                result = replace(result, sums=sums)
-                self._compare(program, result)
+                made = replace(made, details={**made.details, "sums": sums})
+                self._compare(program, made)
         finally:
             # The command may remove files outside the directory of the run.
             with contextlib.suppress(_EndedEarly):
                 self._run_required(values, program.after, "after", limit)
-        return result
+        return made
 
     def _process(self, values: Placeholders, command: Command, name: str) -> Process:
         environment, words = values.environment(command), values.words(command)
@@ -195,7 +176,7 @@ class Trial:
             kind, note = problem
             if kind == record.TIMEOUT:
                 outcome = kind
-            raise _EndedEarly(Result(outcome, f"its command '{name}' {note}"))
+            raise _EndedEarly(Outcome(outcome, note=f"its command '{name}' {note}"))
 
     @contextlib.contextmanager
     def _server(self, values: Placeholders) -> Iterator[None]:
@@ -207,7 +188,8 @@ class Trial:
         process = self._process(values, server.command, "server")
         pid, reason = self.processes.start(process)
         if not pid:
-            raise _EndedEarly(Result(record.FAILED, f"the server cannot be started: {reason}"))
+            note = f"the server cannot be started: {reason}"
+            raise _EndedEarly(Outcome(record.FAILED, note=note))
         self._await_server(values, pid, process)
         yield
         status = self.processes.status(pid)
@@ -217,7 +199,7 @@ class Trial:
             status = self.processes.end(pid, server.seconds, 0 if server.stop else 15)
             if status is None:
                 note = f"the server does not end within {server.seconds:g} s"
-                raise _EndedEarly(Result(record.TIMEOUT, note))
+                raise _EndedEarly(Outcome(record.TIMEOUT, note=note))
             # Ended by SIGTERM, or by the status that a shell returns for that.
             if status in (0, 15, (128 + 15) << 8):
                 return
@@ -235,7 +217,7 @@ class Trial:
                 raise _EndedEarly(_server_fault("the server ended at once,", status, process))
             time.sleep(_POLL)
         note = f"the server is not ready within {server.seconds:g} s: {_last_lines(process)}"
-        raise _EndedEarly(Result(record.TIMEOUT, note.rstrip(": ")))
+        raise _EndedEarly(Outcome(record.TIMEOUT, note=note.rstrip(": ")))
 
     def _ready(self, values: Placeholders, process: Process) -> bool:
         server = values.program.server
@@ -250,45 +232,49 @@ class Trial:
             return True
         return False
 
-    def _measured(self, values: Placeholders, limit: float) -> Result:
+    def _measured(self, values: Placeholders, limit: float) -> Outcome:
         program = values.program
         process = self._process(values, program.command, "command")
         ending = self._run_one(process, limit, self.meters)
-        names = ("wall", "user", "system", "voluntary", "involuntary", "others", "status", "meters")
-        result = Result(record.FINISHED, **{name: getattr(ending, name) for name in names})
+        details = {name: getattr(ending, name) for name in _DETAILS}
+        made = Outcome(details={"command_seconds": ending.wall, **details})
         if problem := _problem(ending, process, program.check.status):
             outcome, note = problem
-            return replace(result, outcome=outcome, note=note)
+            return replace(made, ended=outcome, note=note)
         texts = _texts(process)
         if note := _mismatch(program, texts):
-            return replace(result, outcome=WRONG, note=note)
-        value = _value(program.metric, values, texts, result.wall)
-        if value is None:
+            return replace(made, ended=WRONG, note=note)
+        metrics = {VALUE: program.metric, LATENCY: program.latency}
+        read = {
+            name: _value(metric, values, texts, ending.wall)
+            for name, metric in metrics.items()
+            if metric is not None
+        }
+        figures = {name: each for name, each in read.items() if each is not None}
+        if VALUE not in figures:
             note = "its figure is not in what it printed"
-            return replace(result, outcome=record.NO_METRIC, note=note)
-        latency = None
-        if program.latency is not None:
-            latency = _value(program.latency, values, texts, result.wall)
-        return replace(result, value=value, latency=latency)
+            return replace(made, ended=record.NO_METRIC, note=note)
+        return replace(made, figures=figures)
 
-    def _compare(self, program: Program, result: Result) -> None:
-        if result.outcome != record.FINISHED:
+    def _compare(self, program: Program, made: Outcome) -> None:
+        if not made.finished:
             return
         expected = {**self.reference, **program.check.sha256}
-        for name, digest in result.sums.items():
+        for name, digest in made.details["sums"].items():
             if digest != expected.get(name, digest):
                 note = f"{name} is not what it should be"
-                raise _EndedEarly(replace(result, outcome=WRONG, note=note, value=None))
+                raise _EndedEarly(replace(made, ended=WRONG, note=note, figures={}))
 
 
 def _limit(values: Placeholders) -> float:
     return values.program.timeout * max(1.0, values.scale)
 
 
-def _server_fault(what: str, status: int, process: Process) -> Result:
-    """Return the result of a run whose server ended with a wait status that is an error."""
+def _server_fault(what: str, status: int, process: Process) -> Outcome:
+    """Return the outcome of a run whose server ended with a wait status that is an error."""
     note = f"{what} {record.describe_status(status)}: {_last_lines(process)}".rstrip(": ")
-    return Result(CRASHED if status & 0x7F else record.FAILED, note, status=status)
+    ended = CRASHED if status & 0x7F else record.FAILED
+    return Outcome(ended, note=note, details={"status": status})
 
 
 def _problem(ending: Ending, process: Process, expected_status: int) -> tuple[str, str] | None:

@@ -1,7 +1,7 @@
 """All figures of a study."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from lockwright_lab.study.analysis import Analysis
 from lockwright_lab.study.dataset import DataSet
@@ -20,27 +20,15 @@ class Figures:
     of_program: dict[tuple[str, str], Figure]
     latencies: dict[str, list[Figure]]
 
-    def map_of(self, part: str) -> Figure:
-        """Return the map of a machine and metric, which the report opens with."""
-        return self.of_part[part][0]
+    @property
+    def study(self) -> list[Figure]:
+        """The figures about many applications."""
+        return list(chain(*self.of_part.values(), *self.of_machine.values()))
 
-    def details_of(self, part: str) -> list[Figure]:
-        """Return the other figures of a machine and metric."""
-        return self.of_part[part][1:]
-
-    def study(self) -> Iterator[Figure]:
-        """Yield the figures about many applications."""
-        for group in (*self.of_part.values(), *self.of_machine.values()):
-            yield from group
-
-    def latency_of(self, application: str) -> list[Figure]:
-        return self.latencies.get(application, [])
-
-    def programs(self) -> Iterator[Figure]:
-        """Yield the figures about single applications."""
-        yield from self.of_program.values()
-        for group in self.latencies.values():
-            yield from group
+    @property
+    def programs(self) -> list[Figure]:
+        """The figures about single applications."""
+        return [*self.of_program.values(), *chain(*self.latencies.values())]
 
 
 def figures(data: DataSet, analysis: Analysis, baseline: str) -> Figures:
@@ -51,19 +39,23 @@ def figures(data: DataSet, analysis: Analysis, baseline: str) -> Figures:
         for part in analysis.parts
         for name in part.cells.applications
     }
-    of_machine: dict[str, list[Figure]] = {}
-    latencies: dict[str, list[Figure]] = {}
-    for machine in data.machines:
-        of_machine[machine] = [
+    of_machine = {
+        machine: [
             *machine_figures.energy_figures(data, machine),
             *machine_figures.latency_figures(data, machine, baseline),
         ]
-        for name in sorted({name for part in analysis.parts for name in part.cells.applications}):
-            figure = machine_figures.latency_of_program(data, machine, baseline, name)
-            if figure is not None:
-                latencies.setdefault(name, []).append(figure)
+        for machine in data.machines
+    }
     for frame in data.validations():
         group_of_machine = of_machine.setdefault(str(frame.machine.iloc[0]), [])
         group_of_machine += machine_figures.validation_figures(data, frame)
     filled = {machine: group for machine, group in of_machine.items() if group}
+    latencies = {
+        name: [
+            figure
+            for machine in data.machines
+            if (figure := machine_figures.latency_of_program(data, machine, baseline, name))
+        ]
+        for _, name in of_program
+    }
     return Figures(of_part, filled, of_program, latencies)

@@ -30,18 +30,18 @@ def render(
         for lock in view.part.cells.locks
         if (figure := lock_page.figure(view, lock)) is not None
     }
-    under_figures = {figure.table for figure in figures.study()}
+    under_figures = {figure.table for figure in figures.study}
     other = [table for table in analysis.tables if table.name not in under_figures]
     of_part = {
         p.name: [t for t in other if t.name.startswith(f"{p.name}.")] for p in analysis.parts
     }
-    drawn = [*figures.study(), *figures.programs(), *lock_figures.values()]
+    drawn = [*figures.study, *figures.programs, *lock_figures.values()]
     return templates.fill(
         "study/report/page/page.html",
         {
             "locks": locks,
             "baseline": BASELINE,
-            "figures": {figure.name: figure.drawing() for figure in drawn},
+            "figures": {figure.name: figure.plot for figure in drawn},
         },
         root=PACKAGE,
         title=title,

@@ -6,11 +6,17 @@ from urllib.parse import quote
 from lockwright.page.rows import Row
 from markupsafe import Markup
 
-from lockwright_lab.study.report.plots import LOCK, PROGRAM
 from lockwright_lab.study.result_table import Table
 
-STUDY, MACHINE = "study", "machine"
-"""Pages about one machine and metric, and about one machine."""
+STUDY, MACHINE, PROGRAM, LOCK = "study", "machine", "program", "lock"
+"""The kinds of pages: about one machine and metric, one machine, one program, and one lock."""
+
+BEST, HARMFUL, BETWEEN = "use", "avoid", ""
+"""The advice on a lock."""
+
+_PAGES = {"application": PROGRAM, "program": PROGRAM, "lock": LOCK, "row_beats_col": LOCK}
+"""By the heading of a table's first column."""
+_STYLES = {BEST: "close", HARMFUL: "incomplete"}
 
 
 def target(kind: str, name: str) -> str:
@@ -47,10 +53,11 @@ def with_figures(kind: str, figures: Mapping[str, str]) -> Markup:
 
 def rows(table: Table) -> list[Row]:
     """Return the rows of a table, with links to the pages of its applications and locks."""
-    kind = {"application": PROGRAM, "lock": LOCK, "row_beats_col": LOCK}.get(table.heading, "")
+    kind = _PAGES.get(table.heading, "")
     linked_rows = []
     for texts, values in zip(table.rows(), table.numbers(), strict=True):
         keys = ["" if value is None else str(value) for value in values.values()]
         address = where(kind, texts[0]) if kind and texts[0] != "all" else ""
-        linked_rows.append(Row(list(zip(texts, keys, strict=True)), link=address))
+        style = _STYLES.get(str(values.get("advice")), "")
+        linked_rows.append(Row(list(zip(texts, keys, strict=True)), style, address))
     return linked_rows

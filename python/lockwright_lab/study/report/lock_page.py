@@ -1,15 +1,16 @@
 """The page of a lock: the applications for which it is among the best or harmful."""
 
-import math
 from typing import NamedTuple
 
+import pandas as pd
 from lockwright.base import numbers
-from lockwright.page.rows import Row, number
 
-from lockwright_lab.study.report import links
+from lockwright_lab.study.report import plots
+from lockwright_lab.study.report.links import BEST, HARMFUL, PROGRAM
 from lockwright_lab.study.report.metric_figures import WORDS
-from lockwright_lab.study.report.plots import PROGRAM, Dots, Figure, series
-from lockwright_lab.study.report.verdicts import BEST, HARMFUL, KIND, MetricView
+from lockwright_lab.study.report.plots import Figure
+from lockwright_lab.study.report.verdicts import MetricView
+from lockwright_lab.study.result_table import NUMBER, TEXT, Table
 
 
 def figure(view: MetricView, lock: str) -> Figure | None:
@@ -31,7 +32,7 @@ def figure(view: MetricView, lock: str) -> Figure | None:
         " logarithmic scale; 1: it is the best itself.",
         f"At {WORDS['max']}, for half of the applications the best lock is"
         f" {numbers.ratio(1 + middle)} times as good or more.",
-        Dots(list(losses.index), series(both), "best lock / this lock", True, 1.0, PROGRAM),
+        plots.dots(both, "best lock / this lock", logarithmic=True, line=1.0, of_rows=PROGRAM),
     )
 
 
@@ -70,30 +71,18 @@ def summary(view: MetricView, lock: str) -> Summary | None:
     )
 
 
-def columns(view: MetricView) -> list[str]:
-    """Return the headings of programs()."""
-    counted = view.part.sample.counted
-    return [
-        *("application", "sensitive", "advice"),
-        *(f"behind the best at {point}, %" for point in view.points),
-        "best at" + (f" ({counted})" if counted else ""),
-    ]
-
-
-def programs(view: MetricView, lock: str) -> list[Row]:
+def programs(view: MetricView, lock: str) -> Table:
     """Return a row for each application that the lock was run with."""
-    part, verdicts, points = view.part, view.verdicts, view.points
-    rows = []
-    for name in part.cells.applications:
-        verdict = verdicts["max"].verdict.at[name, lock]
-        if verdict is None or (isinstance(verdict, float) and math.isnan(verdict)):
-            continue
-        mark = "yes" if part.effect.sensitive[name] else "no"
-        cells = [(name, name), (mark, mark), (verdict, verdict)]
-        for point in points:
-            loss = verdicts[point].loss.at[name, lock]
-            cells.append(number(loss, f"{100 * loss:.0f}"))
-        count = verdicts[points[-1]].count.at[name, lock]
-        cells.append(number(count, f"{count:.0f}"))
-        rows.append(Row(cells, KIND.get(verdict, ""), links.where(PROGRAM, name)))
-    return rows
+    verdicts, counted = view.verdicts, view.part.sample.counted
+    advice = verdicts["max"].verdict[lock].dropna()
+    sensitive = view.part.effect.sensitive.map({True: "yes", False: "no"})
+    best_at = "best at" + (f" ({counted})" if counted else "")
+    columns = {
+        "sensitive": sensitive,
+        "advice": advice,
+        **{f"behind the best at {at}, %": verdicts[at].loss[lock] for at in view.points},
+        best_at: verdicts[view.points[-1]].count[lock],
+    }
+    frame = pd.DataFrame(columns).loc[advice.index]
+    formats = {"sensitive": TEXT, "advice": TEXT, best_at: NUMBER}
+    return Table("", "", frame, "", "application", formats=formats)

@@ -7,11 +7,11 @@ import pandas as pd
 from lockwright_lab.study import energy, latency
 from lockwright_lab.study.cells import POINTS
 from lockwright_lab.study.dataset import COUNT, DataSet
+from lockwright_lab.study.report import plots
+from lockwright_lab.study.report.links import LOCK, PROGRAM
 from lockwright_lab.study.report.metric_figures import WORDS
-from lockwright_lab.study.report.plots import PROGRAM, Dots, Figure, Points, Series, numbers, series
+from lockwright_lab.study.report.plots import Cloud, Figure
 from lockwright_lab.study.schema import HIGHER, INTERPOSED, MANUAL
-
-Cloud = tuple[str, list[float], list[float], list[str]]
 
 
 def energy_figures(data: DataSet, machine: str) -> Iterator[Figure]:
@@ -29,7 +29,7 @@ def energy_figures(data: DataSet, machine: str) -> Iterator[Figure]:
         " second, each as a share of the highest of the application. On the line, both follow each"
         " other.",
         f"Over all {len(relative)} dots, Pearson's correlation is {correlation:.2f}.",
-        Points(
+        plots.points(
             _clouds(relative, "throughput", "tpp"),
             "throughput, % of the highest",
             "operations per joule, % of the highest",
@@ -45,7 +45,7 @@ def energy_figures(data: DataSet, machine: str) -> Iterator[Figure]:
         "Pearson's r of operations per joule and operations per second of each application, over"
         " all its locks and counts; 1: one determines the other.",
         f"Least for {known.index[0]}: {known.iloc[0]:.2f}.",
-        Dots(list(known.index), series({"r": known}), "Pearson's r", of_rows=PROGRAM),
+        plots.dots({"r": known}, "Pearson's r", of_rows=PROGRAM),
         f"{machine}.pcc",
     )
 
@@ -70,12 +70,12 @@ def latency_figures(data: DataSet, machine: str, baseline: str) -> Iterator[Figu
             f" follow each other. Where {baseline} was not run there is no dot.",
             f"Spearman's rank correlation of both is {r:.2f}: 1 would mean that the lock with the"
             " higher throughput always has the lower latency.",
-            Points(
+            plots.points(
                 _clouds(table, "time", "latency", 1.0),
                 f"time per operation / {baseline}'s",
                 f"latency / {baseline}'s",
-                True,
-                True,
+                logarithmic=True,
+                diagonal=True,
             ),
             f"{machine}.latency-{point}",
         )
@@ -102,13 +102,12 @@ def latency_of_program(
         " 1 / throughput.",
         f"{best['lock']} has the least latency ({best.latency:.2g} times {baseline}'s),"
         f" {fast['lock']} the least time ({fast.time:.2g} times).",
-        Dots(
-            list(table.lock),
-            series({"latency": table.latency, "time": table.time}),
+        plots.dots(
+            dict(table.set_index("lock")[["latency", "time"]].items()),
             f"multiples of {baseline}'s",
-            True,
-            1.0,
-            "lock",
+            logarithmic=True,
+            line=1.0,
+            of_rows=LOCK,
         ),
     )
 
@@ -133,7 +132,7 @@ def validation_figures(data: DataSet, frame: pd.DataFrame) -> Iterator[Figure]:
         " and with the lock in its source, each as a share of the highest of the"
         " application. On the line both are equal.",
         f"Half of the {len(both)} pairs differ by {100 * gap:.1f} % or less.",
-        Points(
+        plots.points(
             _clouds(relative, MANUAL, INTERPOSED),
             "in the source, % of the highest",
             "interposed, % of the highest",
@@ -149,16 +148,11 @@ def validation_figures(data: DataSet, frame: pd.DataFrame) -> Iterator[Figure]:
         "Interposed / in the source: median over the locks of each application, and the range over"
         " them; below 1 the interposed lock is slower.",
         f"The medians lie between {spread['median'].min():.2f} and {spread['median'].max():.2f}.",
-        Dots(
-            list(spread.index),
-            [
-                Series(
-                    "median over the locks", *(numbers(spread[c]) for c in ("median", "min", "max"))
-                )
-            ],
+        plots.dots(
+            {"median over the locks": spread["median"]},
             "interposed / in the source",
-            False,
-            1.0,
+            line=1.0,
+            ends={"median over the locks": (spread["min"], spread["max"])},
         ),
         f"{machine}.validation",
     )

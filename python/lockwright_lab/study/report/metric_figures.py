@@ -1,7 +1,6 @@
 """The figures of one machine in one metric."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,21 +9,9 @@ from lockwright.stats.near import HARM, NEAR
 
 from lockwright_lab.study import best_lock_ratio, descriptive
 from lockwright_lab.study.machine_metric import MachineMetric
-from lockwright_lab.study.report.plots import (
-    LOCK,
-    PROGRAM,
-    Bars,
-    Boxes,
-    Dots,
-    Figure,
-    Heat,
-    Lines,
-    Series,
-    heat,
-    leaders,
-    numbers,
-    series,
-)
+from lockwright_lab.study.report import plots
+from lockwright_lab.study.report.links import LOCK, PROGRAM
+from lockwright_lab.study.report.plots import Figure, leaders
 
 WORDS = {"one": "the smallest count", "max": "the largest count", "opt": "each lock's best count"}
 """The names of POINTS: the published study's one node, max nodes and opt nodes."""
@@ -73,14 +60,8 @@ def loss_map(part: MachineMetric) -> Figure:
     behind = losses.mask(failed, 1.0)
     locks = behind.mean().sort_values(kind="stable").index
     applications = behind.max(axis=1).sort_values(ascending=False, kind="stable").index
-    plot = heat(
-        behind.loc[applications, locks], (0.0, 1.0), "% behind the best lock", (PROGRAM, LOCK)
-    )
-    marks = failed.loc[applications, locks].to_numpy()
-    texts = [
-        [_FAILED if mark else text for text, mark in zip(*line, strict=True)]
-        for line in zip(plot.texts, marks, strict=True)
-    ]
+    drawn = behind.loc[applications, locks]
+    texts = plots.percents(drawn).mask(failed.loc[applications, locks], _FAILED)
     most = losses.max().idxmax()
     application = losses[most].idxmax()
     shows = "All locks are alike."
@@ -104,19 +85,20 @@ def loss_map(part: MachineMetric) -> Figure:
         " lock; the redder, the more is lost. The lock with the least loss on average is on the"
         f" left, the application with the largest loss at the top; grey: not run.{mark}",
         shows,
-        replace(plot, texts=texts),
+        plots.heat(drawn, (0.0, 1.0), "% behind the best lock", (PROGRAM, LOCK), texts),
         f"{part.name}.loss-max",
     )
 
 
 def _gain(part: MachineMetric) -> Figure:
     table = part.effect.sort_values("gain_max", ascending=False)
-    drawn = []
-    for point in points(part):
-        ends: list[list[float | None]] = [[], []]
-        if part.rule.intervals:
-            ends = [numbers(1 + table[f"gain_{point}_{end}"]) for end in ("low", "high")]
-        drawn.append(Series(f"at {WORDS[point]}", numbers(1 + table[f"gain_{point}"]), *ends))
+    at = {f"at {WORDS[point]}": f"gain_{point}" for point in points(part)}
+    ends = None
+    if part.rule.intervals:
+        ends = {
+            name: (1 + table[f"{column}_low"], 1 + table[f"{column}_high"])
+            for name, column in at.items()
+        }
     most, least = table.gain_max.idxmax(), table.gain_max.idxmin()
     interval = (
         " Thin lines: 95 % intervals of the ratio without the noise of the runs."
@@ -130,7 +112,14 @@ def _gain(part: MachineMetric) -> Figure:
         f" scale; 1: all locks are alike.{interval}",
         f"At the largest count, the best lock is {1 + table.gain_max[most]:.3g} times as good as"
         f" the worst for {most}, and {1 + table.gain_max[least]:.3g} times for {least}.",
-        Dots(list(table.index), drawn, "best lock / worst lock", True, 1.0, PROGRAM),
+        plots.dots(
+            {name: 1 + table[column] for name, column in at.items()},
+            "best lock / worst lock",
+            logarithmic=True,
+            line=1.0,
+            of_rows=PROGRAM,
+            ends=ends,
+        ),
         f"{part.name}.effect",
     )
 
@@ -149,7 +138,7 @@ def _relative(part: MachineMetric, point: str) -> Figure:
         " with the largest losses at the top; grey: not run.",
         f"On average, {best} reaches {100 * relative.mean()[best]:.0f} % of the best lock, and"
         f" {worst} {100 * relative.mean()[worst]:.0f} %.",
-        heat(relative, (1.0, 0.0), "% of the best lock", (PROGRAM, LOCK)),
+        plots.heat(relative, (1.0, 0.0), "% of the best lock", (PROGRAM, LOCK)),
         f"{part.name}.loss-{point}" if point != "one" else "",
     )
 
@@ -167,7 +156,7 @@ def _pairwise(part: MachineMetric, point: str) -> Figure:
         " most others is first.",
         f"Most often the better one of two: {leaders(matrix.average)}, on average over the other"
         f" locks for {100 * most:.0f} % of the applications.",
-        heat(shares, (0.0, 1.0), "% of applications", (LOCK, LOCK)),
+        plots.heat(shares, (0.0, 1.0), "% of applications", (LOCK, LOCK)),
         f"{part.name}.pairwise-{point}",
     )
 
@@ -189,9 +178,8 @@ def _harmful(part: MachineMetric) -> Figure:
         "Share of the lock-sensitive applications for which the best lock is more than"
         f" {100 * HARM:.0f} % better.",
         shows,
-        Dots(
-            list(table.index),
-            series({f"at {WORDS[point]}": 100 * table[point] for point in at_points}),
+        plots.dots(
+            {f"at {WORDS[point]}": 100 * table[point] for point in at_points},
             "% of applications that it harms",
             of_rows=LOCK,
         ),
@@ -216,9 +204,8 @@ def _coverage(part: MachineMetric, point: str) -> Figure:
         " safer lock. Means only, without regard to noise.",
         f"Most often within 5 % of the best: {leaders(near)}, for {100 * near.max():.0f} % of the"
         " applications.",
-        Lines(
-            [round(float(limit), 4) for limit in behind],
-            series(curves),
+        plots.lines(
+            pd.DataFrame(curves, [round(float(limit), 4) for limit in behind]),
             "best lock / this lock, at most",
             "% of applications",
             steps=False,
@@ -249,9 +236,8 @@ def _portfolio(part: MachineMetric) -> Figure:
         " the applications for which one of the locks so far was run and is among the best.",
         f"{subject} among the best for {reached[-1]:.0f} % of the applications; {names[0]} alone"
         f" for {reached[0]:.0f} %.",
-        Bars(
-            [names[0], *(f"+ {name}" for name in names[1:])],
-            series({"reached": reached}),
+        plots.bars(
+            pd.Series(reached, [names[0], *(f"+ {name}" for name in names[1:])]),
             "% of applications",
         ),
     )
@@ -270,7 +256,7 @@ def _changes(part: MachineMetric) -> Figure:
         " at some number. Empty: not run there.",
         f"On average {100 * table[all_counts].mean():.0f} % of the pairs change, and"
         f" {100 * table.reversed.mean():.0f} % are reversed.",
-        heat(table, (0.0, 1.0), "% of pairs", (PROGRAM, "")),
+        plots.heat(table, (0.0, 1.0), "% of pairs", (PROGRAM, "")),
         f"{part.name}.changes",
     )
 
@@ -285,7 +271,7 @@ def _best_count(part: MachineMetric) -> Figure:
         " there.",
         f"{100 * table.share[last]:.0f} % of them are at their best with all {last}"
         f" {part.sample.counted}.",
-        Bars(list(map(str, table.index)), series({"share": 100 * table.share}), "% of pairs"),
+        plots.bars(100 * table.share, "% of pairs"),
         f"{part.name}.best-count",
     )
 
@@ -295,10 +281,7 @@ def _opt_gain(part: MachineMetric) -> Figure:
     gains = gains.loc[gains.mean(axis=1).sort_values(ascending=False).index]
     gains = gains[gains.mean().sort_values().index]
     where = where.loc[gains.index, gains.columns]
-    values = [numbers(line) for line in np.log2(1 + gains.to_numpy())]
-    texts = [
-        ["" if pd.isna(count) else f"{count:.0f}" for count in line] for line in where.to_numpy()
-    ]
+    texts = plots.each(where, lambda count: "" if pd.isna(count) else f"{count:.0f}")
     middle = float(gains.stack().median())
     return Figure(
         f"{part.name}.opt-gain",
@@ -308,16 +291,7 @@ def _opt_gain(part: MachineMetric) -> Figure:
         " best number.",
         f"Half of the pairs of an application and a lock gain {100 * middle:.0f} % or more over the"
         " largest count.",
-        Heat(
-            list(gains.index),
-            list(gains.columns),
-            values,
-            texts,
-            (0.0, 5.0),
-            "doublings",
-            PROGRAM,
-            LOCK,
-        ),
+        plots.heat(np.log2(1 + gains), (0.0, 5.0), "doublings", (PROGRAM, LOCK), texts),
         f"{part.name}.opt-gain",
     )
 
@@ -336,10 +310,8 @@ def _ratio(part: MachineMetric) -> Figure:
         " lock-sensitive application: a box holds the middle half, its line is the median. pt-exp"
         " is the mean of ttas and pthread, the expectation of a random choice between them.",
         f"{first} has the highest median: {100 * float(known[first].median()):.0f} %.",
-        Boxes(
-            list(known),
-            [[round(100 * float(value), 2) for value in values] for values in known.values()],
-            [list(map(str, values.index)) for values in known.values()],
+        plots.boxes(
+            {lock: 100 * values for lock, values in known.items()},
             "% of the best lock at each count",
             LOCK,
         ),

@@ -4,19 +4,21 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import pandas as pd
 from lockwright.base import numbers
-from lockwright.page.rows import Row, number
 from lockwright.stats.near import HARM, TOLERANCE
 from markupsafe import Markup
 
 from lockwright_lab.study.cells import POINTS
 from lockwright_lab.study.dataset import COUNT
 from lockwright_lab.study.machine_metric import MachineMetric
-from lockwright_lab.study.report import common_traits, links
+from lockwright_lab.study.metric_tables import marks
+from lockwright_lab.study.report import common_traits, links, plots
+from lockwright_lab.study.report.links import BEST, HARMFUL, LOCK
 from lockwright_lab.study.report.metric_figures import WORDS
-from lockwright_lab.study.report.plots import LOCK, PROGRAM, Dots, Figure, Lines, Series
-from lockwright_lab.study.report.plots import numbers as to_numbers
-from lockwright_lab.study.report.verdicts import BEST, HARMFUL, KIND, MetricView, Verdicts
+from lockwright_lab.study.report.plots import Figure
+from lockwright_lab.study.report.verdicts import MetricView, Verdicts
+from lockwright_lab.study.result_table import FIGURE, MISSING, NUMBER, RATIO, TEXT, Table
 
 _UNSTEADY = 0.20
 """Relative standard deviation above which the mean of the runs is called unsteady."""
@@ -36,7 +38,7 @@ def figure(part: MachineMetric, application: str) -> Figure:
             title,
             "Mean of the runs of each lock.",
             f"{line.index[0]} has the highest mean.",
-            Dots(list(line.index), [Series("mean", to_numbers(line))], unit, of_rows=LOCK),
+            plots.dots({"mean": line}, unit, of_rows=LOCK),
         )
     last = means.iloc[-1].dropna()
     wide = bool(means.max().max() > 8 * means.min().min())
@@ -47,13 +49,7 @@ def figure(part: MachineMetric, application: str) -> Figure:
         + (" Logarithmic scale." if wide else ""),
         f"At {means.index[-1]} {counted}, {last.idxmax()} has the highest mean and"
         f" {last.idxmin()} the lowest.",
-        Lines(
-            [float(count) for count in means.index],
-            [Series(str(lock), to_numbers(means[lock])) for lock in means],
-            counted,
-            unit,
-            logarithmic=wide,
-        ),
+        plots.lines(means, counted, unit, logarithmic=wide),
     )
 
 
@@ -109,63 +105,44 @@ def _are_alike(view: MetricView, application: str) -> bool:
     return not view.part.rule.better(row).any() and not lost.any()
 
 
-def programs(view: MetricView) -> list[Row]:
-    """Return a row for each application: whether the lock matters, and which to use."""
-    effect, verdicts = view.part.effect, view.verdicts["max"]
-    rows = []
-    for name in effect.sort_values("rdev_max", ascending=False).index:
-        line = effect.loc[name]
-        mark = "yes" if line.sensitive else "undecided" if line.undecided else "no"
-        best = by_mean(verdicts, name, BEST)
+def programs(view: MetricView) -> Table:
+    """Return whether the lock matters for each application, and which locks to use."""
+    effect = view.part.effect.sort_values("rdev_max", ascending=False)
+    use = []
+    for name in effect.index:
+        best = by_mean(view.verdicts["max"], name, BEST)
         more = f" and {len(best) - 6} more" if len(best) > 6 else ""
-        use = "any" if _are_alike(view, name) else ", ".join(best[:6]) + more
-        cells = [
-            (name, name),
-            (mark, mark),
-            number(float(line.gain_max), f"{1 + line.gain_max:.2f}"),
-            number(float(line.rdev_max), f"{100 * line.rdev_max:.0f}"),
-            (use or "-", use),
-        ]
-        rows.append(Row(cells, link=links.where(PROGRAM, name)))
-    return rows
+        use.append("any" if _are_alike(view, name) else ", ".join(best[:6]) + more or MISSING)
+    columns = {
+        "lock matters": marks(effect),
+        "best / worst at max": 1 + effect.gain_max,
+        "R.Dev at max, %": effect.rdev_max,
+        "use at max": use,
+    }
+    formats = {"lock matters": TEXT, "best / worst at max": RATIO, "use at max": TEXT}
+    frame = pd.DataFrame(columns, effect.index)
+    return Table("", "", frame, "", "program", formats=formats)
 
 
-def columns(view: MetricView) -> list[str]:
-    """Return the headings of locks()."""
-    points, sample = view.points, view.part.sample
-    return [
-        *("lock", "advice"),
-        *(f"{sample.quantity} at {point}" for point in points),
-        *(["best at" + (f" ({sample.counted})" if sample.counted else "")] if points[1:] else []),
-        *(f"behind the best at {point}, %" for point in points),
-        "rel. sd at max, %",
-    ]
-
-
-def locks(view: MetricView, application: str) -> list[Row]:
-    """Return a row for each lock that the application was run with."""
-    part, verdicts, points = view.part, view.verdicts, view.points
-    rows = []
-    count = part.cells.mean.loc[application].index.max()
+def locks(view: MetricView, application: str) -> Table:
+    """Return a row for each lock that the application was run with, the highest mean first."""
+    verdicts, sample = view.verdicts, view.part.sample
+    means = view.part.cells.mean.loc[application]
+    advice = verdicts["max"].verdict.loc[application]
+    best_at = "best at" + (f" ({sample.counted})" if sample.counted else "")
+    quantities = {f"{sample.quantity} at {at}": at for at in view.points}
+    spread = "rel. sd at max, %"
+    columns = {
+        "advice": advice.where(advice.notna(), ""),
+        **{name: verdicts[at].mean.loc[application] for name, at in quantities.items()},
+        **({best_at: verdicts["opt"].count.loc[application]} if view.points[1:] else {}),
+        **{f"behind the best at {at}, %": verdicts[at].loss.loc[application] for at in view.points},
+        spread: 100 * view.spreads.loc[application, means.index.max()],
+    }
     order = verdicts["max"].mean.loc[application].sort_values(ascending=False).index
-    for lock in order:
-        if part.cells.mean.loc[application][lock].isna().all():
-            continue
-        verdict = verdicts["max"].verdict.at[application, lock] or ""
-        cells = [(lock, lock), (verdict, verdict)]
-        for point in points:
-            value = verdicts[point].mean.at[application, lock]
-            cells.append(number(value, numbers.figure(value)))
-        if len(points) > 1:
-            best = verdicts["opt"].count.at[application, lock]
-            cells.append(number(best, f"{best:.0f}"))
-        for point in points:
-            loss = verdicts[point].loss.at[application, lock]
-            cells.append(number(loss, f"{100 * loss:.0f}"))
-        spread = view.spreads.loc[application, count].get(lock, math.nan)
-        cells.append(number(spread, f"{100 * spread:.1f}"))
-        rows.append(Row(cells, KIND.get(verdict, ""), links.where(LOCK, lock)))
-    return rows
+    frame = pd.DataFrame(columns).loc[[lock for lock in order if means[lock].notna().any()]]
+    formats = {"advice": TEXT, best_at: NUMBER, spread: FIGURE, **dict.fromkeys(quantities, FIGURE)}
+    return Table("", "", frame, "", "lock", formats=formats)
 
 
 def by_mean(verdicts: Verdicts, application: str, verdict: str) -> list[str]:

@@ -1,8 +1,7 @@
-"""The figures of a study as files for a paper, drawn by matplotlib.
+"""The figures of a study as files for a paper, drawn by matplotlib: the plots of the page, without
+its links."""
 
-They show the same as the plots of the page (figure.Figure), without its links.
-"""
-
+import html
 import importlib.util
 import math
 import re
@@ -12,18 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockwright.base.errors import LockwrightError
 
-from lockwright_lab.study.report.all_figures import Figures
-from lockwright_lab.study.report.plots import (
-    Bars,
-    Boxes,
-    Dots,
-    Figure,
-    Heat,
-    Lines,
-    Number,
-    Plot,
-    Points,
-)
+from lockwright_lab.study.report.plots import Figure, Plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,23 +21,22 @@ _STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.6,
-    "axes.titlesize": 9,
-    "legend.fontsize": 7,
+    "legend.fontsize": 6,
     "legend.frameon": False,
+    "lines.linewidth": 0.9,
+    "lines.markersize": 3,
     # Text is not drawn as outlines: a PDF embeds the font, SVG has text.
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
     # Equal figures give equal files.
     "svg.hashsalt": "lockwright",
 }
-
 _WIDE = 6.9
 """Inches: the width of the text of most two-column papers."""
-
-_ROW = 0.15
-"""Inches per row of a plot with names."""
-
+_PIXELS = 127
+"""Of the page's plots in an inch."""
 _MARKERS = "osD^vP*Xp<>h"
+_DASHES = ("-", "--", "-.", ":")
 
 
 def available() -> bool:
@@ -57,28 +44,44 @@ def available() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def write(figures: Figures, folder: Path, kind: str) -> int:
-    """Draw the figures as pdf or svg, those of single programs in a subdirectory; return their
-    number. Raises LockwrightError if a file cannot be written."""
+def write(figures: Sequence[Figure], folder: Path, kind: str) -> None:
+    """Draw the figures as pdf or svg. Raises LockwrightError if a file cannot be written."""
     import matplotlib
 
     matplotlib.use("Agg")
-    number = 0
     with matplotlib.rc_context(_STYLE):
-        for target, group in ((folder, figures.study()), (folder / "programs", figures.programs())):
-            for figure in group:
-                target.mkdir(parents=True, exist_ok=True)
-                _save(figure, target / f"{re.sub(r'[^A-Za-z0-9._-]+', '_', figure.name)}.{kind}")
-                number += 1
-    return number
+        for figure in figures:
+            folder.mkdir(parents=True, exist_ok=True)
+            name = re.sub(r"[^A-Za-z0-9._-]+", "_", figure.name)
+            _save(figure.plot, folder / f"{name}.{kind}")
 
 
-def _save(figure: Figure, path: Path) -> None:
+def _save(plot: Plot, path: Path) -> None:
     from matplotlib.figure import Figure as Drawing
 
-    drawing = Drawing(figsize=_size(figure.plot))
+    layout = plot["layout"]
+    wide = min(_WIDE, max(3.0, layout["width"] / 2 / _PIXELS)) if "width" in layout else 4.5
+    drawing = Drawing(figsize=(wide, layout["height"] / _PIXELS))
     axes = drawing.subplots()
-    _DRAW[type(figure.plot)](axes, figure.plot)
+    for number, trace in enumerate(plot["data"]):
+        _DRAW[trace["type"]](axes, trace, number)
+    for which in "xy":
+        _axis(axes, which, layout[f"{which}axis"])
+    for line in layout.get("shapes", ()):
+        guide: dict[str, Any] = {"color": "0.5", "linewidth": 0.7, "linestyle": ":"}
+        if line.get("yref") == "paper":
+            axes.axvline(line["x0"], **guide)
+        else:
+            axes.plot((line["x0"], line["x1"]), (line["y0"], line["y1"]), **guide)
+    if layout.get("showlegend"):
+        above = "orientation" in layout.get("legend", {})
+        columns = len(plot["data"]) if above else 1 + len(plot["data"]) // 26
+        if above:
+            axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, handlelength=3)
+        else:
+            axes.legend(
+                loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=columns, handlelength=3
+            )
     metadata = {"Date": None} if path.suffix == ".svg" else {"CreationDate": None}
     try:
         drawing.savefig(path, bbox_inches="tight", pad_inches=0.03, metadata=metadata)
@@ -88,147 +91,94 @@ def _save(figure: Figure, path: Path) -> None:
         ) from error
 
 
-def _size(plot: Plot) -> tuple[float, float]:
-    if isinstance(plot, Heat):
-        return min(_WIDE, 1.2 + 0.24 * len(plot.columns)), 0.5 + _ROW * len(plot.rows)
-    if isinstance(plot, Dots | Boxes):
-        return 4.5, 0.6 + _ROW * len(plot.rows)
-    if isinstance(plot, Lines):
-        return 4.5, max(2.4, 0.4 + 0.105 * len(plot.series))
-    return (4.2, 3.6) if isinstance(plot, Points) else (4.5, 2.4)
-
-
-def _finite(values: Sequence[Number]) -> list[float]:
+def _finite(values: Sequence[float | None]) -> list[float]:
     return [math.nan if value is None else value for value in values]
 
 
-def _rows(axes: "Axes", names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", linewidth=0.3, alpha=0.5)
-
-
-def _heat(axes: "Axes", plot: Heat) -> None:
-    pale, full = plot.ends
-    values = [[(v - pale) / (full - pale) for v in _finite(line)] for line in plot.values]
-    image = axes.imshow(values, cmap="Reds", vmin=0, vmax=1.15, aspect="auto")
+def _heat(axes: "Axes", trace: Plot, _: int) -> None:
+    low, high = trace["zmin"], trace["zmax"]
+    pale, full = (high, low) if trace["reversescale"] else (low, high)
+    shares = [[(value - pale) / (full - pale) for value in _finite(line)] for line in trace["z"]]
+    image = axes.imshow(shares, cmap="Reds", vmin=0, vmax=1.15, aspect="auto")
     axes.set_facecolor("0.9")
-    for y, line in enumerate(plot.texts):
-        for x, text in enumerate(line):
-            dark = values[y][x] > 0.6
-            axes.text(
-                x, y, text, ha="center", va="center", fontsize=5, color="white" if dark else "black"
-            )
-    axes.set_xticks(range(len(plot.columns)), plot.columns, rotation=55, ha="left")
-    axes.xaxis.tick_top()
-    axes.set_yticks(range(len(plot.rows)), plot.rows)
-    axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
+    for y, line in enumerate(trace["text"]):
+        for x, text in enumerate(line):
+            colour = "white" if shares[y][x] > 0.6 else "black"
+            axes.text(x, y, text, ha="center", va="center", fontsize=5, color=colour)
     assert axes.figure is not None
-    ticks = [0, 0.5, 1]
-    bar = axes.figure.colorbar(
-        image, ax=axes, label=plot.scale, ticks=ticks, fraction=0.03, pad=0.02
-    )
+    title = trace["colorbar"]["title"]["text"]
+    bar = axes.figure.colorbar(image, ax=axes, label=title, ticks=[0, 0.5, 1], fraction=0.03)
     bar.ax.set_ylim(0, 1)
-    times = 100 if plot.scale.startswith("%") else 1
-    bar.ax.set_yticklabels([f"{times * (pale + t * (full - pale)):g}" for t in ticks])
+    times = 100 if title.startswith("%") else 1
+    bar.ax.set_yticklabels([f"{times * (pale + t * (full - pale)):g}" for t in (0, 0.5, 1)])
     bar.outline.set_visible(False)
 
 
-def _dots(axes: "Axes", plot: Dots) -> None:
-    for index, line in enumerate(plot.series):
-        values = _finite(line.values)
-        y = [row + (index - (len(plot.series) - 1) / 2) * 0.22 for row in range(len(values))]
-        colour = f"C{index}"
-        if line.low:
-            axes.hlines(y, _finite(line.low), _finite(line.high), colors=colour, linewidth=0.8)
-        axes.plot(
-            values, y, _MARKERS[index % len(_MARKERS)], color=colour, markersize=3, label=line.name
-        )
-    _rows(axes, plot.rows)
-    if plot.logarithmic:
-        _log(axes, "x")
-    else:
-        axes.set_xlim(left=min(0.0, axes.get_xlim()[0]))
-    if plot.line is not None:
-        axes.axvline(plot.line, color="0.5", linewidth=0.7, linestyle=":")
-    axes.set_xlabel(plot.axis)
-    if len(plot.series) > 1:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(plot.series))
+def _scatter(axes: "Axes", trace: Plot, number: int) -> None:
+    colour, x, y = f"C{number % 10}", trace["x"], _finite(trace["y"])
+    if "error_x" in trace:
+        ends = [_finite(trace["error_x"][name]) for name in ("arrayminus", "array")]
+        axes.errorbar(_finite(x), y, xerr=ends, fmt="none", ecolor=colour, elinewidth=0.8)
+    axes.plot(
+        x if isinstance(x[0], str) else _finite(x),
+        y,
+        marker=_MARKERS[number % len(_MARKERS)] if "markers" in trace["mode"] else "",
+        linestyle=_DASHES[number // 10 % 4] if "lines" in trace["mode"] else "",
+        drawstyle="steps-post" if trace.get("line", {}).get("shape") == "hv" else "default",
+        color=colour,
+        label=trace["name"],
+    )
 
 
-def _lines(axes: "Axes", plot: Lines) -> None:
-    x = list(range(len(plot.x))) if plot.steps else list(plot.x)
-    for index, line in enumerate(plot.series):
-        axes.plot(
-            x,
-            _finite(line.values),
-            marker=_MARKERS[index % len(_MARKERS)] if plot.steps else None,
-            color=f"C{index % 10}",
-            drawstyle="default" if plot.steps else "steps-post",
-            linestyle=("-", "--", "-.", ":")[index // 10 % 4],
-            markersize=3,
-            linewidth=0.9,
-            label=line.name,
-        )
-    if plot.steps:
-        axes.set_xticks(x, [f"{value:g}" for value in plot.x])
-    if plot.logarithmic:
-        _log(axes, "y")
-    else:
-        axes.set_ylim(bottom=0)
-    axes.set_xlabel(plot.x_axis)
-    axes.set_ylabel(plot.y_axis)
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=6, handlelength=3)
+def _bars(axes: "Axes", trace: Plot, _: int) -> None:
+    drawn = axes.bar(trace["x"], _finite(trace["y"]), 0.7)
+    axes.bar_label(drawn, fmt="%.0f", fontsize=6)
+    if sum(map(len, trace["x"])) > 50:
+        _slant(axes, 35, "right")
 
 
-def _bars(axes: "Axes", plot: Bars) -> None:
-    for index, bars in enumerate(plot.series):
-        width = 0.7 / len(plot.series)
-        x = [category - 0.35 + width * (index + 0.5) for category in range(len(plot.categories))]
-        drawn = axes.bar(x, _finite(bars.values), width, label=bars.name)
-        axes.bar_label(drawn, fmt="%.0f", fontsize=6)
-    slanted = sum(map(len, plot.categories)) > 50
-    rotation: dict[str, Any] = {"rotation": 35, "ha": "right"} if slanted else {}
-    axes.set_xticks(range(len(plot.categories)), plot.categories, **rotation)
-    axes.set_ylabel(plot.axis)
-
-
-def _points(axes: "Axes", plot: Points) -> None:
-    for index, (name, x, y, _) in enumerate(plot.clouds):
-        marker = _MARKERS[index // 10 % len(_MARKERS)]
-        axes.plot(x, y, marker, color=f"C{index % 10}", markersize=2.5, alpha=0.7, label=name)
-    if plot.logarithmic:
-        _log(axes, "x")
-        _log(axes, "y")
-    else:
-        axes.set_xlim(left=0)
-        axes.set_ylim(bottom=0)
-    if plot.diagonal:
-        axes.axline((1, 1), (2, 2), color="0.5", linewidth=0.7, linestyle=":")
-    axes.set_xlabel(plot.x_axis)
-    axes.set_ylabel(plot.y_axis)
-    columns = 1 + len(plot.clouds) // 26
-    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=6, ncols=columns)
-
-
-def _boxes(axes: "Axes", plot: Boxes) -> None:
+def _boxes(axes: "Axes", trace: Plot, _: int) -> None:
+    names = list(dict.fromkeys(trace["y"]))
+    pairs = list(zip(trace["x"], trace["y"], strict=True))
     axes.boxplot(
-        [list(values) for values in plot.values],
-        positions=range(len(plot.rows)),
+        [[value for value, of in pairs if of == name] for name in names],
+        positions=range(len(names)),
         orientation="horizontal",
         widths=0.6,
         boxprops={"linewidth": 0.6},
         flierprops={"markersize": 2},
         manage_ticks=False,
     )
-    _rows(axes, plot.rows)
-    axes.set_xlim(left=0)
-    axes.set_xlabel(plot.axis)
 
 
-def _log(axes: "Axes", which: str) -> None:
+def _slant(axes: "Axes", degrees: float, end: str) -> None:
+    """Slant the names below or above a plot. end: of the names, which is at their places."""
+    for name in axes.get_xticklabels():
+        name.set(rotation=degrees, ha=end, rotation_mode="anchor")
+
+
+def _axis(axes: "Axes", which: str, about: Plot) -> None:
+    """Set the title, the scale and the ticks of an axis."""
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_label_text(about.get("title", {}).get("text", ""))
+    if "ticktext" in about:
+        names = [html.unescape(re.sub("<[^>]*>", "", text)) for text in about["ticktext"]]
+        axis.set_ticks(range(len(names)), names)
+        axis.set_tick_params(length=0)
+    if about.get("side") == "top":
+        axes.xaxis.tick_top()
+        _slant(axes, 55, "left")
+    if which == "y" and ("range" in about or about.get("autorange") == "reversed"):
+        axes.set_ylim(len(names) - 0.4, -0.6)
+    if about.get("rangemode") == "tozero":
+        change = axes.set_xlim if which == "x" else axes.set_ylim
+        change(min(0.0, axis.get_view_interval()[0]), None)
+    if about.get("type") == "log":
+        _make_logarithmic(axes, which)
+
+
+def _make_logarithmic(axes: "Axes", which: str) -> None:
     """Make an axis logarithmic, with plain numbers."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
@@ -239,11 +189,9 @@ def _log(axes: "Axes", which: str) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-_DRAW: dict[type[Plot], Callable[["Axes", Any], None]] = {
-    Heat: _heat,
-    Dots: _dots,
-    Lines: _lines,
-    Bars: _bars,
-    Points: _points,
-    Boxes: _boxes,
+_DRAW: dict[str, Callable[["Axes", Plot, int], None]] = {
+    "heatmap": _heat,
+    "scatter": _scatter,
+    "bar": _bars,
+    "box": _boxes,
 }

@@ -8,12 +8,8 @@ from lockwright_lab.study import descriptive
 from lockwright_lab.study.cells import POINTS
 from lockwright_lab.study.dataset import COUNT
 from lockwright_lab.study.machine_metric import MachineMetric
+from lockwright_lab.study.report.links import BEST, BETWEEN, HARMFUL
 from lockwright_lab.study.report.metric_figures import points
-
-BEST, HARMFUL, BETWEEN = "use", "avoid", ""
-
-KIND = {BEST: "close", HARMFUL: "incomplete"}
-"""Styles of table rows, by verdict."""
 
 
 @dataclass(frozen=True)

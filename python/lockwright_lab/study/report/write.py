@@ -47,5 +47,7 @@ def write(data: DataSet, analysis: Analysis, options: ReportOptions) -> Iterator
             "pip install 'lockwright-lab[figures]'"
         )
         return
-    number = vector.write(drawn, folder / "figures", options.kind)
-    yield f"wrote {number} figures in {folder / 'figures'}"
+    place = folder / "figures"
+    vector.write(drawn.study, place, options.kind)
+    vector.write(drawn.programs, place / "programs", options.kind)
+    yield f"wrote {len(drawn.study) + len(drawn.programs)} figures in {place}"

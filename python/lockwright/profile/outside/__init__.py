@@ -1,0 +1,1 @@
+"""Samples of processes from outside, from the kernel's data on their threads."""
