@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +11,19 @@ from lockwright.base.errors import LockwrightError
 from lockwright.experiment import FINISHED, TIMEOUT, Run, Runs, carry_out, report
 from lockwright.experiment.model import Slot
 from lockwright.preload.locks import registry
+from lockwright.profile import record
 from lockwright_lab.bench.advice import advised, subjects
 from lockwright_lab.bench.advice.advised import Advised
 from lockwright_lab.bench.advice.busy import busy_processors
 from lockwright_lab.bench.advice.experiment import Lengths, experiment
+from lockwright_lab.bench.advice.rules import former_names
 from lockwright_lab.bench.advice.subjects import Conditions
 from lockwright_lab.bench.advice.verdict import BELOW, OPEN, SHOWN, Verdict, shares, verdict
 from lockwright_lab.bench.installed import Installed
 from lockwright_lab.bench.validation.subjects import Subject
 from lockwright_lab.study.campaign.local_machine import Folders
 from lockwright_lab.study.program.entry import OUTPUT, Metric, Program
+from support.made_profile import made_profile
 
 PROGRAM = Program("made", ("made",), Metric("wall", "", OUTPUT, "s", "lower"))
 CELL = Conditions(Subject("made", PROGRAM, 2), 2, is_busy=False)
@@ -37,8 +40,8 @@ def runs(**rates: Sequence[float]) -> Runs:
     return found
 
 
-def judged(*named: str, **rates: Sequence[float]) -> Verdict:
-    found = verdict(runs(**rates), "made", list(rates), named)
+def judged(*named: str, former: Sequence[str] = (), **rates: Sequence[float]) -> Verdict:
+    found = verdict(runs(**rates), "made", list(rates), named, former)
     assert found is not None
     return found
 
@@ -63,7 +66,7 @@ def test_the_interval_says_whether_the_first_lock_harms(
 
 def test_where_nothing_is_named_the_program_keeps_its_mutex() -> None:
     found = judged(pthread=(1.0, 1.0), futex=(1.2, 1.21))
-    assert found.first == "pthread"
+    assert found.first() == "pthread"
     total = shares([found])
     assert total.harmless[SHOWN] == 1
     assert (total.gaining, total.near) == (1, 0)
@@ -71,17 +74,17 @@ def test_where_nothing_is_named_the_program_keeps_its_mutex() -> None:
 
 def test_one_of_the_first_two_may_be_near_the_best() -> None:
     rates = {"pthread": (1.0, 1.0), "ttas": (0.7, 0.7), "futex": (1.2, 1.21), "clof": (1.25, 1.25)}
-    found = judged("ttas", "futex", **rates)
+    found = judged("ttas", "futex", former=["ttas"], **rates)
     assert found.best == "clof"
     assert found.gains
-    assert found.is_near
-    assert not judged("ttas", **rates).is_near
-    assert shares([found]).harmless[BELOW] == 1
+    assert found.is_near()
+    assert not found.is_near(former=True)
+    assert shares([found], former=True).harmless[BELOW] == 1
 
 
 def test_a_run_that_was_ended_counts_with_its_bound() -> None:
     found = judged("mcs", pthread=(8.0, 8.0), mcs=(0.0, 0.0))
-    ratio = found.of_first
+    ratio = found.of_first()
     assert ratio is not None
     assert ratio.value == pytest.approx(0.25)
 
@@ -115,15 +118,15 @@ def carried_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 def test_the_locks_of_a_cell_run_until_it_is_decided(carried_out: Any) -> None:
     """`ttas` is near the bound in every round; the others need two rounds."""
-    answer = Advised(("ttas", "wordlock"))
+    answer = Advised(("ttas", "futex"), ("mcs-spin", "clof"))
     found = carried_out(answer, {"ttas": (0.8, 1.1)})
     counts = {lock: len(found.runs.of(CELL.name, lock)) for lock in registry().names}
     locks = {lock for lock, number in counts.items() if number}
-    assert locks == {"pthread", "ttas", "wordlock", *advised.OTHERS}
+    assert locks == {"pthread", "ttas", "futex", "mcs-spin", *advised.OTHERS}
     assert counts["pthread"] == counts["ttas"] == 4
-    assert counts["wordlock"] == 2
+    assert counts["mcs-spin"] == 2
     (cell,) = found.more["cells"]
-    assert (cell["first"], cell["harmless"]) == ("ttas", OPEN)
+    assert (cell["first"], cell["former_first"], cell["harmless"]) == ("ttas", "mcs-spin", OPEN)
     assert found.more["advise"]["harmless"] == {SHOWN: 0, OPEN: 1, BELOW: 0}
     assert "other is left out." in found.remarks
 
@@ -147,6 +150,12 @@ def test_a_cell_without_a_profile_is_named(carried_out: Any) -> None:
     assert f"{CELL.name}: no profile was written" in found.remarks
 
 
+def test_the_former_rules_name_what_they_named() -> None:
+    assert former_names(made_profile())[:3] == ["adaptive", "lifo-cr", "mutexee"]
+    idle = replace(made_profile(), mutexes=())
+    assert former_names(idle) == []
+
+
 def test_advice_is_asked_once_for_a_profile(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -160,6 +169,7 @@ def test_advice_is_asked_once_for_a_profile(
     monkeypatch.setattr(advised, "load_machine", lambda *_: None)
     monkeypatch.setattr(advised, "_profile", profile)
     monkeypatch.setattr(advised, "_ask", lambda _: ["ttas", "futex", "clof"])
+    monkeypatch.setattr(record, "read", lambda _: made_profile())
     places = Folders(tmp_path, tmp_path)
     first = advised.advise_all([CELL], tmp_path, places)
     assert advised.advised_in(first, CELL.name).named == ("ttas", "futex")

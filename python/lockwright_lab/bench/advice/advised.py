@@ -14,8 +14,10 @@ from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
 from lockwright.calibrate.machines import HERE, load_machine
 from lockwright.preload.locks import BASELINE, registry
+from lockwright.profile import record
 
 from lockwright_lab.bench.advice.busy import busy_processors
+from lockwright_lab.bench.advice.rules import former_names
 from lockwright_lab.bench.advice.subjects import Conditions
 from lockwright_lab.bench.real_program import real_program
 from lockwright_lab.bench.validation.first import write_profile
@@ -36,10 +38,11 @@ _ADVISING = 300.0
 
 @dataclass(frozen=True)
 class Advised:
-    """The locks that `lockwright advise` names for a cell, the first two at most. problem: why
-    there are none, or empty."""
+    """The locks that are named for a cell, the first two at most. named: by `lockwright advise`;
+    former: by the former rules; problem: why there are none, or empty."""
 
     named: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
     problem: str = ""
 
 
@@ -48,14 +51,14 @@ def advised_in(known: Mapping[str, Any], cell: str) -> Advised:
     stored = known.get(cell)
     if stored is None:
         return Advised(problem="it was not profiled")
-    return Advised(tuple(stored["named"]), stored["problem"])
+    return Advised(tuple(stored["named"]), tuple(stored["former"]), stored["problem"])
 
 
 def locks_of(advised: Advised) -> list[str]:
     """Return the locks that run in a cell, BASELINE first; none without advice."""
     if advised.problem:
         return []
-    wanted = dict.fromkeys([BASELINE, *advised.named[:2], *OTHERS])
+    wanted = dict.fromkeys([BASELINE, *advised.named[:2], *advised.former[:1], *OTHERS])
     return [name for name in wanted if name in _known()]
 
 
@@ -87,7 +90,8 @@ def _advised(cell: Conditions, folder: Path, places: Folders) -> Advised:
     profile = path.with_suffix("").with_suffix(".profile.json")
     try:
         _profile(cell, profile, places)
-        found = Advised(tuple(_ask(profile)[:2]))
+        former = former_names(record.read(profile))
+        found = Advised(tuple(_ask(profile)[:2]), tuple(former[:2]))
     except LockwrightError as error:
         return Advised(problem=error.what)
     files.write(path, json.dumps(asdict(found)) + "\n", "-o")

@@ -42,9 +42,9 @@ class Lengths:
     timeout: float
 
     def minutes(self, cells: int) -> float:
-        """Return about how long so many cells take: with two named locks that are not among OTHERS
-        in half of the cells."""
-        runs = self.rounds * (2 + len(OTHERS) + 1)
+        """Return about how long so many cells take: with two named locks, and one of the former
+        rules, that are not among OTHERS, in half of the cells."""
+        runs = self.rounds * (2 + len(OTHERS) + 1.5)
         return cells * (_BEFORE + runs * (self.seconds + 0.1)) / 60
 
 
@@ -61,7 +61,7 @@ class UntilDecided(Rounds):
         advised = advised_in(self.known, cell)
         if number <= self.least:
             return shuffled(locks_of(advised), cell, number)
-        found = verdict(runs, cell, locks_of(advised), advised.named)
+        found = verdict(runs, cell, locks_of(advised), advised.named, advised.former)
         if advised.problem or found is None:
             return ()
         return shuffled(sorted(found.undecided(runs)), cell, number)

@@ -38,6 +38,7 @@ COLUMNS = [
     term("harms", f"whether the ratio is {BELOW} {HARMLESS:g}, {SHOWN}, or {OPEN}."),
     term("second", "the lock that is named second, and its ratio."),
     term("best", "the lock with the highest ratio of those that ran, and this."),
+    term("former first", "the lock that the former rules name first, and its ratio."),
     term("others", "the share of the processors that other programs used, the busy ones included."),
 ]
 
@@ -57,12 +58,12 @@ def made(usual: Report, known: Mapping[str, Any], left_out: Sequence[str]) -> Re
         for each in cells
         if each.name in verdicts
     ]
-    found_shares = shares(list(verdicts.values()))
+    named, former = (shares(list(verdicts.values()), former=each) for each in (False, True))
     return replace(
         usual,
         grids=[text_grid("The named locks", headings(COLUMNS), lines)],
         legend=[(each.heading, each.definition) for each in COLUMNS],
-        remarks=[*left_out, *problems, *_sentences(found_shares), *usual.remarks],
+        remarks=[*left_out, *problems, *_sentences(named, former), *usual.remarks],
         # The other load is a part of the experiment.
         warnings=[],
         more={
@@ -71,14 +72,15 @@ def made(usual: Report, known: Mapping[str, Any], left_out: Sequence[str]) -> Re
                 for each in cells
                 if each.name in verdicts
             ],
-            "advise": asdict(found_shares),
+            "advise": asdict(named),
+            "former_rules": asdict(former),
         },
     )
 
 
 def _verdict(runs: Runs, cell: Cell, known: Mapping[str, Any]) -> Verdict | None:
     advised = advised_in(known, cell.name)
-    return verdict(runs, cell.name, locks_of(advised), advised.named)
+    return verdict(runs, cell.name, locks_of(advised), advised.named, advised.former)
 
 
 def _others(runs: Runs, cell: Cell) -> float | None:
@@ -89,17 +91,18 @@ def _others(runs: Runs, cell: Cell) -> float | None:
 
 def _line(cell: Cell, of: Verdict, others: float | None) -> list[str]:
     threads = cell.options["threads"]
-    ratio = of.of_first
+    ratio = of.of_first()
     return [
         cell.options["program"],
         "-" if threads is None else str(threads),
         cell.options["load"],
-        of.first if of.named else f"none ({BASELINE})",
+        of.first() if of.named else f"none ({BASELINE})",
         _text(ratio),
-        _interval(of.first, ratio),
+        _interval(of.first(), ratio),
         against(ratio, HARMLESS),
         _with_ratio(of, of.named[1]) if len(of.named) > 1 else "-",
         _with_ratio(of, of.best),
+        _with_ratio(of, of.first(former=True)),
         "-" if others is None else numbers.percent(others),
     ]
 
@@ -118,19 +121,21 @@ def _with_ratio(of: Verdict, lock: str) -> str:
     return f"{lock} {_text(of.ratios.get(lock))}"
 
 
-def _sentences(of: Shares) -> list[str]:
-    """Return the three figures."""
-    lines = [
-        f"The first lock of advise has at least {bound:g} of {BASELINE}'s rate in"
-        f" {counts[SHOWN]} of {of.cells} cells ({_share(counts[SHOWN], of.cells)}), less in"
-        f" {counts[BELOW]}; {counts[OPEN]} are open."
-        for bound, counts in ((HARMLESS, of.harmless), (SEVERE, of.severe))
-    ]
-    gaining = (
-        f"A lock gains {GAIN:g} or more in {of.gaining} cells; one of the first two of advise"
-        f" reaches {NEAR:g} of the best in {of.near} ({_share(of.near, of.gaining)})."
-    )
-    return [*lines, gaining]
+def _sentences(named: Shares, former: Shares) -> list[str]:
+    """Return the three figures, of the advice and of the former rules."""
+    lines = []
+    for who, of in (("advise", named), ("the former rules", former)):
+        for bound, counts in ((HARMLESS, of.harmless), (SEVERE, of.severe)):
+            lines.append(
+                f"The first lock of {who} has at least {bound:g} of {BASELINE}'s rate in"
+                f" {counts[SHOWN]} of {of.cells} cells ({_share(counts[SHOWN], of.cells)}), less in"
+                f" {counts[BELOW]}; {counts[OPEN]} are open."
+            )
+        lines.append(
+            f"A lock gains {GAIN:g} or more in {of.gaining} cells; one of the first two of {who}"
+            f" reaches {NEAR:g} of the best in {of.near} ({_share(of.near, of.gaining)})."
+        )
+    return lines
 
 
 def _share(part: int, whole: int) -> str:
@@ -138,15 +143,19 @@ def _share(part: int, whole: int) -> str:
 
 
 def _as_json(cell: Cell, of: Verdict, others: float | None) -> dict[str, Any]:
+    first = of.of_first()
     return {
         **cell.options,
         "named": list(of.named),
-        "first": of.first,
-        "harmless": against(of.of_first, HARMLESS),
-        "severe": against(of.of_first, SEVERE),
+        "former": list(of.former),
+        "first": of.first(),
+        "harmless": against(first, HARMLESS),
+        "severe": against(first, SEVERE),
         "best": of.best,
         "gains": of.gains,
-        "near": of.is_near,
+        "near": of.is_near(),
+        "former_first": of.first(former=True),
+        "former_near": of.is_near(former=True),
         "others": others,
         "ratios": {
             lock: {"ratio": each.value, "low": each.low, "high": each.high, "rounds": each.rounds}

@@ -53,22 +53,22 @@ def _rate(run: Run, base: Run) -> float | None:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a cell. named: the locks that the advice names; ratios: to BASELINE, of the
-    locks that have one, by name."""
+    """The result of a cell. named, former: the locks that the advice and the former rules name;
+    ratios: to BASELINE, of the locks that have one, by name."""
 
     cell: str
     named: Sequence[str]
+    former: Sequence[str]
     ratios: dict[str, Ratio]
 
-    @property
-    def first(self) -> str:
+    def first(self, *, former: bool = False) -> str:
         """The first named lock; BASELINE where none is named, for it is what the user keeps."""
-        return self.named[0] if self.named else BASELINE
+        names = self.former if former else self.named
+        return names[0] if names else BASELINE
 
-    @property
-    def of_first(self) -> Ratio | None:
-        """The ratio of the first named lock."""
-        return self.ratios.get(self.first)
+    def of_first(self, *, former: bool = False) -> Ratio | None:
+        """Return the ratio of the first named lock."""
+        return self.ratios.get(self.first(former=former))
 
     @property
     def best(self) -> str:
@@ -81,45 +81,46 @@ class Verdict:
         best = self.ratios[self.best]
         return best.value >= GAIN and best.low is not None and best.low > 1
 
-    @property
-    def nearest(self) -> str:
+    def nearest(self, *, former: bool = False) -> str:
         """The better one of the first two named locks; BASELINE where none is named."""
-        known = [name for name in self.named[:2] if name in self.ratios]
+        names = (self.former if former else self.named)[:2]
+        known = [name for name in names if name in self.ratios]
         return max(known, key=lambda lock: self.ratios[lock].value, default=BASELINE)
 
-    @property
-    def is_near(self) -> bool:
-        """True if one of the first two named locks is near the best."""
-        nearest = self.ratios.get(self.nearest, _UNIT)
+    def is_near(self, *, former: bool = False) -> bool:
+        """Return whether one of the first two named locks is near the best."""
+        nearest = self.ratios.get(self.nearest(former=former), _UNIT)
         return nearest.value >= NEAR * self.ratios[self.best].value
 
     def undecided(self, runs: Runs) -> set[str]:
         """Return the locks to run again: those whose runs leave open whether the first named lock
         harms, whether the best one gains, or whether a named one is near it."""
         again: set[str] = set()
-        if self.first != BASELINE and against(self.of_first, HARMLESS) == OPEN:
-            again |= {BASELINE, self.first}
+        if self.first() != BASELINE and against(self.of_first(), HARMLESS) == OPEN:
+            again |= {BASELINE, self.first()}
         if self.ratios[self.best].value >= GAIN:
             if against(self.ratios[self.best], 1.0) == OPEN:
                 again |= {BASELINE, self.best}
-            elif against(ratio_of(runs, self.cell, self.nearest, self.best), NEAR) == OPEN:
-                again |= {BASELINE, self.best, self.nearest}
+            elif against(ratio_of(runs, self.cell, self.nearest(), self.best), NEAR) == OPEN:
+                again |= {BASELINE, self.best, self.nearest()}
         return again
 
 
-def verdict(runs: Runs, cell: str, locks: Sequence[str], named: Sequence[str]) -> Verdict | None:
+def verdict(
+    runs: Runs, cell: str, locks: Sequence[str], named: Sequence[str], former: Sequence[str]
+) -> Verdict | None:
     """Return the result of a cell; None before its first run. locks: all that run there."""
     if not any(RATE.name in run.figures for run in runs.of(cell, BASELINE)):
         return None
     ratios = {lock: ratio_of(runs, cell, lock) for lock in locks}
-    return Verdict(cell, named, {k: v for k, v in ratios.items() if v is not None})
+    return Verdict(cell, named, former, {k: v for k, v in ratios.items() if v is not None})
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Over the cells. harmless, severe: number of cells by what `against` says of HARMLESS and
-    SEVERE; gaining: cells in which a lock gains; near: those of them in which a named lock is near
-    the best."""
+    """Over the cells, of the advice or of the former rules. harmless, severe: number of cells by
+    what `against` says of HARMLESS and SEVERE; gaining: cells in which a lock gains; near: those of
+    them in which a named lock is near the best."""
 
     cells: int
     harmless: dict[str, int]
@@ -128,14 +129,14 @@ class Shares:
     near: int
 
 
-def shares(verdicts: Sequence[Verdict]) -> Shares:
+def shares(verdicts: Sequence[Verdict], *, former: bool = False) -> Shares:
     """Return the summary over the cells."""
-    firsts = [each.of_first for each in verdicts]
+    firsts = [each.of_first(former=former) for each in verdicts]
     gaining = [each for each in verdicts if each.gains]
 
     def counted(bound: float) -> dict[str, int]:
         found = [against(each, bound) for each in firsts]
         return {word: found.count(word) for word in (SHOWN, OPEN, BELOW)}
 
-    near = sum(each.is_near for each in gaining)
+    near = sum(each.is_near(former=former) for each in gaining)
     return Shares(len(verdicts), counted(HARMLESS), counted(SEVERE), len(gaining), near)

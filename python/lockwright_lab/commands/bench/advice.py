@@ -25,9 +25,10 @@ _LOADS = (subjects.QUIET, subjects.BUSY)
             "Test whether the locks that 'lockwright advise' names harm.",
             "Each program is profiled with 1 and 4 threads for each processor, alone and with a "
             "program on each processor that never sleeps. In the same conditions the first two "
-            "locks that advise names for that profile run beside pthread and others, in "
-            "interleaved rounds. Where the interval leaves open whether the first one harms, "
-            "further rounds follow. Profiles of the folder are not made again.",
+            "locks that advise names for that profile run beside pthread, the first one of the "
+            "former rules, and others, in interleaved rounds. Where the interval leaves open "
+            "whether the first one harms, further rounds follow. Profiles of the folder are not "
+            "made again.",
             definitions(report.COLUMNS, "Columns:"),
         ]
     ),
