@@ -41,7 +41,9 @@ def test_the_end_of_a_chain(
     ends = [each for each in ends if each.role.endswith(f"::{role}")]
     # Else a thread was about to continue, or it was the first wait for an object of unknown waker.
     assert sum(each.share for each in ends) > 0.85, profile.chains
-    assert all(role in each.site for each in ends if each.path[0].kind != "join")
+    # One sample may find the thread in a call at the edge of its section.
+    there = [each for each in ends if each.path[0].kind == "join" or role in each.site]
+    assert sum(each.share for each in there) > 0.85, profile.chains
     # Each object of the path is waited for; the threads that wait for the end of one have it too.
     found = {tuple((link.kind, link.name) for link in each.path) for each in ends}
     for begin in range(len(path)):
