@@ -21,7 +21,7 @@ from support.harness import LIBC, Setting
 MARKERS = (
     "full(reason): runs with --all only",
     "sampled(reason): without --all, runs under representative locks only",
-    "alone(reason): runs while no other test runs",
+    "alone(reason): measures; runs while no other test runs, and again, twice at most, if it fails",
 )
 
 #: Names that are no locks of the registry, and stand for themselves.
