@@ -40,7 +40,7 @@ def test_other_objects(cli: Cli, tmp_path: Path) -> None:
     result = cli(*words, locate.program("profile", "waits"))
     assert result.status == 0, result.err
     shown = re.findall(r"(\w+) [0-9.]+ .?s/s \(([a-z ]+), [01] waiting\)", result.out)
-    # Threads wait as long for each of the first four, of which a line has two.
+    # Threads wait as long for each of the first four, of which a line has any two.
     kinds = {
         "condition": "condition variable",
         "semaphore": "semaphore",
@@ -50,7 +50,7 @@ def test_other_objects(cli: Cli, tmp_path: Path) -> None:
     }
     found = {name: kind for name, kind in shown if name in kinds}
     assert found.items() <= kinds.items()
-    assert len(found) > 2
+    assert len(found) > 1
 
 
 def test_without_a_file_the_output_goes_to_a_named_log(cli: Cli, program: Program) -> None:
