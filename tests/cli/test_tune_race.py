@@ -365,12 +365,14 @@ def test_progress_states_the_standing(capsys: pytest.CaptureFixture[str]) -> Non
         ({"futex": 0.8, "pthread/mutex": 0.9, "futex/mutex": 0.6}, {"futex/mutex"}),
         ({"pthread/phase-fair": 0.7, "hmcs": 0.9}, {"hmcs/phase-fair"}),
         ({"futex": 0.8, "pthread/mutex": 1.4, "pthread/phase-fair": 1.4}, set()),
+        ({"pthread/phase-fair": 0.5, "futex": 1.5, "hmcs": 1.4}, {"futex/phase-fair"}),
     ],
 )
 def test_the_best_lock_joins_with_the_best_reader_writer_lock(
     seconds: dict[str, float], joined: set[str]
 ) -> None:
-    """No other pair does, and none if all reader-writer locks have dropped out."""
+    """No other pair does; none if all reader-writer locks have dropped out, and the first one of
+    the best reader-writer lock if all mutexes have."""
     first = ("futex", "hmcs", "pthread/mutex", "pthread/phase-fair")
     reserves = candidates.pairs(first)
     assert len(reserves) == 4

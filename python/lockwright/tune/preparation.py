@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from lockwright.preload.families import is_usable
 from lockwright.preload.locks import BASELINE, Registry
 from lockwright.preload.rwlocks import KEEP, parts_of
 from lockwright.profile.record import Profile
@@ -71,7 +72,9 @@ def from_profile(profile: Profile, known: Registry, values: Sequence[Values]) ->
     preparation = Preparation(chosen, advice.sentence, sensitive, changes)
     if shortlist and profile.mutexes:
         return _searched(preparation, known, values, ProfileFigures(profile).crowded)
-    return replace(preparation, reserves=candidates.pairs(preparation.locks))
+    default = [lock.name for lock in known if lock.is_default and is_usable(lock.name, known)]
+    pairs = candidates.pairs((*default, *preparation.locks)) if profile.mutexes else ()
+    return replace(preparation, reserves=pairs)
 
 
 def named(locks: tuple[str, ...], rwlocks: tuple[str, ...]) -> Preparation:

@@ -147,14 +147,19 @@ class Race(Rounds):
         ]
         parts = [parts_of(name) for name in own]
         rwlock = next((rwlock for _, rwlock in parts if rwlock != KEEP), KEEP)
-        best_lock = next((lock for lock, _ in parts if lock != BASELINE), BASELINE)
-        return tuple(
+        if rwlock == KEEP:
+            return ()
+        # While threads wait for the other reader-writer locks, a mutex can be worth nothing. Once
+        # all have dropped out, the first reserve's stands for them.
+        own_lock = next((lock for lock, _ in parts if lock != BASELINE), None)
+        pairs = [
             name
             for name in self._plan.reserves
             if not number_of_settings(name)
-            and rwlock != KEEP
-            and parts_of(name) == (best_lock, rwlock)
-        )
+            and parts_of(name)[1] == rwlock
+            and own_lock in (None, parts_of(name)[0])
+        ]
+        return tuple(pairs[:1])
 
     def _combined(self, race_runs: RaceRuns) -> list[str]:
         """Return the reserves with settings that join: the best lock with the best setting, also if
