@@ -52,7 +52,7 @@ def test_the_lock_depends_on_the_load() -> None:
     ("wait", "read_share", "starved"), [(3e6, 0.9, True), (3e6, 0.4, False), (9e5, 0.9, False)]
 )
 def test_starved_writers(wait: float, read_share: float, starved: bool) -> None:
-    """Sections last 20 us, so a wait of 3 ms is that of 150 of them."""
+    """Sections last 20 us, so a wait of 3 ms is as long as 150 of them."""
     readers = examples.mutex(entries=10_000 * read_share, held=20_000)
     writers = examples.mutex(
         entries=10_000 * (1 - read_share), held=20_000, contended=10, waited=10 * wait
@@ -81,7 +81,7 @@ def test_a_mutex_instead_where_most_write() -> None:
     assert names(advice)[0] == "mutex"
 
 
-def test_a_mutex_whose_long_sections_may_share() -> None:
+def test_a_mutex_whose_long_sections_may_only_read() -> None:
     hot = examples.mutex(
         held=5000,
         contended=100,

@@ -57,7 +57,7 @@ def is_changed_to(server: subprocess.Popen[str], user: int) -> bool:
 
 @pytest.mark.timeout(300)
 def test_prometheus_scrapes_memcached(tmp_path: Path) -> None:
-    """Run by root, memcached changes its user, and is read all the same."""
+    """Run by root, memcached changes its user, and is read nevertheless."""
     if absent := [name for name in NEEDED if shutil.which(name) is None]:
         pytest.skip(f"{', '.join(absent)} is not installed; see tests/apps/more-packages.txt")
     port, port_of_prometheus = free_port(), free_port()

@@ -78,7 +78,7 @@ def test_a_unit_and_its_libraries(cli: Cli, tmp_path: Path) -> None:
     assert "ProtectHome=" in text
 
 
-def test_the_lines_for_an_image(cli: Cli, program: Program, tmp_path: Path) -> None:
+def test_the_lines_for_an_image(cli: Cli, tmp_path: Path) -> None:
     """COPY and ENV, carried out in a directory, put the lock under a program."""
     text = cli("emit", "docker", "--lock", "ttas").out
     copied = re.search(r"^COPY (\S+) (\S+)$", text, re.MULTILINE)

@@ -254,7 +254,7 @@ def test_power_is_above_the_idle_machines(energy_machine: Path) -> None:
     assert "50 % of the processors then" in all_meters.notes()[0]
 
 
-def test_without_a_request_nothing_is_read(tmp_path: Path) -> None:
+def test_without_a_request_nothing_is_read() -> None:
     nothing = meters.Meters()
     assert not nothing.wanted
     with nothing.around() as reading:

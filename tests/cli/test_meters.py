@@ -190,7 +190,8 @@ def test_bench_shows_energy_by_operation(
     assert (energy_machine / f"{POWERCAP}/intel-rapl:0/energy_uj".lstrip("/")).exists()
 
 
-def test_bench_reports_the_energy_of_the_measurement(energy_machine: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("energy_machine")
+def test_bench_reports_the_energy_of_the_measurement(tmp_path: Path) -> None:
     """The workload states begin and end of the measurement; energy and operations are within."""
     file = tmp_path / "o.json"
     words = ["bench", "handover", "--locks", "libc", "--runs", "1", "--threads-per-core", "0.5"]
@@ -211,8 +212,9 @@ def test_bench_reports_the_energy_of_the_measurement(energy_machine: Path, tmp_p
     assert 0.999 * expected[0] <= row["ops per J"] <= 1.001 * expected[-1]
 
 
+@pytest.mark.usefixtures("energy_machine")
 def test_compare_shows_energy_by_figure(
-    energy_machine: Path, program: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    program: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The command of --prepare is not included; a rate divided by watts is operations per joule."""
     script = shell_script(tmp_path / "rated", f"{program('worker')} 1 1\necho rate: 6")

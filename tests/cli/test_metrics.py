@@ -163,7 +163,7 @@ def test_a_program_that_changes_its_user(cli: Cli, run: list[str | Path]) -> Non
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may make a setuid program")
-def test_a_setuid_program_counts_nothing(cli: Cli, program: Program) -> None:
+def test_a_setuid_program_counts_nothing(cli: Cli) -> None:
     library = cli("path", LOCKS[-1]).out.strip()
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         folder = Path(name)

@@ -11,7 +11,7 @@ from .conftest import Cli, Program
 
 
 def refused(cli: Cli, path: Path | str, *parts: str) -> None:
-    """Check that both commands that run programs print the same."""
+    """Check that `run` and `compare` both refuse a program with a message that has these parts."""
     cli("run", "--lock", "ttas", "--", path).refuses(*parts)
     cli("compare", "--", path).refuses(*parts)
 
@@ -166,7 +166,7 @@ OWN_LOCKS = {
 @pytest.mark.parametrize("means", ["direct", "of a library"])
 @pytest.mark.parametrize("mark", OWN_LOCKS)
 def test_a_program_whose_locks_are_its_librarys(
-    cli: Cli, program: Program, tmp_path: Path, mark: str, means: str
+    cli: Cli, tmp_path: Path, mark: str, means: str
 ) -> None:
     """It is run; the line comes before its output. That of a library which the program does not
     use itself comes only if the program calls no mutex function either."""

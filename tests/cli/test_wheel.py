@@ -145,7 +145,7 @@ def test_the_installed_command_needs_no_compiler(installed: Path, tmp_path: Path
     lockwright(f"tune --budget 2 -- {program} --force")
 
 
-def test_removal_leaves_nothing(wheel: Path, installed: Path, tmp_path: Path) -> None:
+def test_removal_leaves_nothing(installed: Path, tmp_path: Path) -> None:
     folder = tmp_path / "environment"
     shutil.copytree(installed, folder, symlinks=True)
     assert list(folder.rglob("*lockwright*"))

@@ -1,4 +1,4 @@
-"""ThreadSanitizer, AddressSanitizer and Valgrind recognise every lock."""
+"""ThreadSanitizer, AddressSanitizer and Valgrind see the acquisitions of a replaced mutex."""
 
 import os
 import platform
@@ -67,7 +67,7 @@ TSAN_OPTIONS = {"TSAN_OPTIONS": "exitcode=66 halt_on_error=0"}
 
 
 def is_clean(outcome: harness.Outcome) -> bool:
-    """Return whether it ended with no message but that a lock is too large for a spin lock."""
+    """Return whether it succeeded with no message but that a lock is too large for a spin lock."""
     message = [line for line in outcome.stderr.splitlines() if "does not fit into" not in line]
     return (outcome.status, outcome.stdout, message) == (0, "done\n", [])
 

@@ -46,7 +46,7 @@ def test_what_is_not_simulated_saves_time_of_the_profile(kind: str, gained: floa
     assert gain.throughput == pytest.approx(gained)
 
 
-def test_what_nothing_limits_has_no_gain() -> None:
+def test_what_the_model_lacks_has_no_gain() -> None:
     profile = examples.two_workers()
     (gain,) = with_gains(profile, changed(profile, "less memory")).predicted.gains  # type: ignore[union-attr]
     assert (gain.throughput, gain.reason) == (None, "the model lacks it")

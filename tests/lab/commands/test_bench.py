@@ -1,4 +1,4 @@
-"""`lockwright bench` measures the lock that it names, wakes and counts exactly, and never hangs."""
+"""`lockwright bench`: pairs of runs, memory of locks, starved threads, and runs that do not end."""
 
 import json
 import mmap

@@ -189,9 +189,7 @@ def test_bad_input_is_refused(cli: Cli, header: Path, tmp_path: Path) -> None:
     result.refuses("apt-get install relacy-dev")
 
 
-def test_ctrl_c_ends_it_with_its_children(
-    command: list[str], environment: dict[str, str], tmp_path: Path
-) -> None:
+def test_ctrl_c_ends_it_with_its_children(command: list[str], environment: dict[str, str]) -> None:
     """The signal arrives in the middle of a long search."""
     process = subprocess.Popen(
         [*command, "check", "ttas", "--threads", "3", "--budget", "200"],

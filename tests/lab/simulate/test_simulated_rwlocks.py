@@ -33,7 +33,7 @@ def simulated(path: Path, *words: str) -> Mapping[str, int]:
 @pytest.mark.parametrize("threads", [1, 2, 64, 192])
 @pytest.mark.parametrize("lock", LOCKS)
 def test_every_lock(lock: str, threads: int, tmp_path: Path) -> None:
-    """There are more threads than processors at last, and the same seed gives the same bytes."""
+    """192 threads outnumber the processors. The same seed gives the same bytes."""
     path = machine_file(tmp_path)
     words = ("--lock", lock, *SHORT, "--threads", str(threads))
     for read_percent in ("0", "50", "95", "100"):
