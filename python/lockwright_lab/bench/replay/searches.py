@@ -133,7 +133,6 @@ def elimination(program: Recorded, prior: Prior, most: int, seeds: int) -> Recom
     runs, random = _Runs(program, seeds), np.random.default_rng(1)
     count = len(program.locks)
     remains = np.ones((seeds, count), bool)
-    found: list[Recommended] = []
     made = np.zeros(seeds, int)
     by_number = np.zeros((most, seeds), np.intp)
     for _ in range(ROUNDS):
@@ -152,8 +151,7 @@ def elimination(program: Recorded, prior: Prior, most: int, seeds: int) -> Recom
     final = np.argmax(np.where(remains, runs.means, -np.inf), axis=1)
     for seed in range(seeds):
         by_number[made[seed] :, seed] = final[seed]
-    found.append(by_number)
-    return np.concatenate(found)
+    return by_number
 
 
 SEARCHES: dict[str, Search] = {
