@@ -43,15 +43,14 @@ class Experiment:
     the summaries of each cell; rule: which contenders run in a round, by default all. give_up_on:
     the endings that count for GIVE_UP. cell_by_cell: makes all rounds of a cell before the next
     one's, instead of every cell in every round. postponed: sort key of the slots of a round, which
-    otherwise come by cell.
-    at_once: the number of runs at the same time. around: a context of all runs. meters: read
-    around each run by `run`. first: what has to be measured before the first run, such as the speed
-    of a loop; its result, of types of JSON, is stored, put into `known`, and not measured again by
-    a resumption. help: the words of a command that prints the definitions, which then are not part
-    of the text in a terminal. what: a contender is, in files. alone: which
-    slots run with no other at the same time. unfinished: whether some runs are left to a later
-    command with --resume. report: changes the usual
-    `lockwright.experiment.report.Report`, for tables and files beyond those of every cell.
+    otherwise come by cell. at_once: the number of runs at the same time. around: a context of all
+    runs. meters: read around each run by `run`. first: what has to be measured before the first
+    run, such as the speed of a loop; its result, of types of JSON, is stored, put into `known`, and
+    not measured again by a resumption. help: the words of a command that prints the definitions,
+    which then are not part of the text in a terminal. what: the word for a contender in files.
+    alone: which slots run with no other at the same time. unfinished: whether some runs are left to
+    a later command with --resume. report: changes the usual `lockwright.experiment.report.Report`,
+    for tables and files beyond those of every cell.
     """
 
     kind: str

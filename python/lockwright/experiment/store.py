@@ -139,7 +139,7 @@ class Store:
         return [self._stored(row) for row in self._rows(query, kind)]
 
     def experiment(self, number: int) -> Stored:
-        """Return the experiment of that id."""
+        """Return the experiment of that id. Raises LockwrightError if the file has none."""
         rows = self._rows("SELECT * FROM experiment WHERE id = ?", number)
         if not rows:
             raise LockwrightError(

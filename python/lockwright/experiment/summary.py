@@ -21,9 +21,9 @@ class Summary:
     have it, in order of rounds; median and spread (relative standard deviation) are None where
     there are too few; ratio: of the main figure to the reference's, of the rounds that both have;
     wanted: number of planned runs; gave_up: whether it is not run again after runs that did not
-    finish; mark: `*` for the best, `=` for one whose median is near its,
-    otherwise empty. fate: why it was dropped or retained, where contenders are dropped; limit: then
-    of its runs, in seconds.
+    finish; mark: `*` for the best, `=` for one whose median is near its, otherwise empty. fate:
+    why it was dropped or retained, where contenders are dropped; limit: then of its runs, in
+    seconds.
     """
 
     of_cell: Cell

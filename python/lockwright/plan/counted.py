@@ -17,7 +17,7 @@ from lockwright.run.unseen import UnseenPrograms
 
 def run(launch: Launch, *, all_counts: bool) -> int:
     """Run the program, print all counts, or only the plan's entries without a mutex, and return the
-    exit status."""
+    exit status. Raises LockwrightError if the program cannot be started."""
     subject, argv = launch.subject, list(launch.arguments)
     with counters.counters_file() as path:
         environment = preload(subject.path, launch.environment, launch.program)

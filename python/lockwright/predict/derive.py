@@ -86,8 +86,8 @@ class Derived:
     in which its threads had processors; contended: the share that found it held. owner_changes:
     by mutex, the share of acquisitions whose last holder was another thread. sections: acquisitions
     of the model's mutexes in the run. lost_share: of the time in which threads ran or waited, that
-    lost waiting. outside_ns: the part
-    of the run in which no thread was between its first and its last acquisition."""
+    lost waiting. outside_ns: the part of the run in which no thread was between its first and its
+    last acquisition."""
 
     variants: tuple[Variant, ...]
     indices: tuple[int, ...]

@@ -253,19 +253,18 @@ LACKING = 0.2
 class Process:
     """The process, over `duration` ns.
 
-    processors: those that it may use. threads_most: at one
-    time, threads_mean: averaged over time, both of samples; threads_seen: those
-    that took a mutex, or all in the samples of an attached process; 0 in earlier profiles.
-    runnable: threads that ran or were ready to, averaged over time; wanting: the same with those
-    that waited for a mutex; None if unknown. realtime: the most threads with a real-time policy
-    (SCHED_FIFO, SCHED_RR) in a sample; None without samples. lock_calls: acquisitions of any mutex;
-    rwlock_calls (of process-shared ones), spin_calls, unprofiled_calls (of mutexes that are
-    shared, robust or have a protocol): counted only. cpu_user, cpu_system: ns. voluntary,
-    involuntary: context switches. migrations: between samples of one thread. minor_faults,
-    major_faults: page faults. mmap_calls: mappings made and removed through the C library's
-    functions. touched: bytes of memory touched
-    per second of processor time, the median of a few samples, each long enough to touch twice the
-    last-level cache; last_cache: bytes of that cache; None if unknown.
+    processors: those that it may use. threads_most: at one time, threads_mean: averaged over time,
+    both of samples; threads_seen: those that took a mutex, or all in the samples of an attached
+    process; 0 if the profile does not have it. runnable: threads that ran or were ready to,
+    averaged over time; wanting: the same with those that waited for a mutex; None if unknown.
+    realtime: the most threads with a real-time policy (SCHED_FIFO, SCHED_RR) in a sample; None
+    without samples. lock_calls: acquisitions of any mutex; rwlock_calls (of process-shared ones),
+    spin_calls, unprofiled_calls (of mutexes that are shared, robust or have a protocol): counted
+    only. cpu_user, cpu_system: ns. voluntary, involuntary: context switches. migrations: between
+    samples of one thread. minor_faults, major_faults: page faults. mmap_calls: mappings made and
+    removed through the C library's functions. touched: bytes of memory touched per second of
+    processor time, the median of a few samples, each long enough to touch twice the last-level
+    cache; last_cache: bytes of that cache; None if unknown.
     """
 
     duration: float = 0
@@ -373,7 +372,8 @@ class Profile:
     acquisitions. rwlock: the implementation of reader-writer locks, "keep" or "mutex"; rwlocks:
     those that were kept, like `mutexes`. deadlock: indices of the mutexes of the deadlock in
     which the run ended, if it did. is_unseen: whether no mutex was recorded of a program that
-    could not report."""
+    could not report. exit_status: None if the program did not exit. chains: where waiting
+    ends, the largest share first."""
 
     command: tuple[str, ...]
     pid: int
@@ -422,6 +422,7 @@ class Profile:
         return lost_share(waited, self.lost + self.rwlocks_lost, self.process.cpu)
 
     def to_json(self) -> str:
+        """Return the text of the JSON file, with the sums that readers would have to compute."""
         sums = {"lost": self.lost, "lost_share": self.lost_share}
         document = {"format": FORMAT, **sums, **dataclasses.asdict(self)}
         return json.dumps(document, separators=(",", ":"), allow_nan=False)

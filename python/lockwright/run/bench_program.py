@@ -248,7 +248,8 @@ def number(line: Line, name: str) -> float:
 
 
 def loops_per_us() -> float:
-    """Calibrate the busy work once, for all runs of a comparison."""
+    """Return how many iterations of the busy work take a microsecond, to be measured once for all
+    runs of a comparison. Raises LockwrightError if the measurement fails."""
     outcome = run(Subject(LIBC), "calibrate", {}, timeout=30)
     line = outcome.line("result")
     if line is None:

@@ -162,7 +162,8 @@ def _choose(names: str | None, known: Sequence[str], kind: str, prefix: str) -> 
 
 
 def choose_workload(name: str, words: Sequence[str]) -> dict[str, str]:
-    """Return the parameters of a workload, given by words such as `section-cycles=500`."""
+    """Return the parameters of a workload, given by words such as `section-cycles=500`. Raises
+    LockwrightError for an unknown workload or parameter."""
     known = catalogue().workloads
     if name not in known:
         hint = nearest_hint(name, known)

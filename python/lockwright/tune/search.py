@@ -1,5 +1,6 @@
-"""The search for the locks that are worth a proof: each round runs the reference and the locks from
-whose runs most is expected, given how locks behaved in other programs.
+"""The search for the finalists, the locks to prove: each round runs the reference and the locks
+whose runs are expected to improve the choice most, given how locks behaved in other programs.
+Values are those of `knowledge`: natural logarithms, 0 for the best lock.
 
 What a round runs follows from the runs of earlier rounds alone, so that a resumed search goes on as
 it would have.
@@ -20,7 +21,7 @@ from lockwright.tune.priors import Values
 from lockwright.tune.race import RaceRuns
 
 WORTH: Final = 0.003
-"""Growth of the largest expected value, as a logarithm, for which another run is worth its time."""
+"""Growth of the largest expected value for which another run is worth its time: 0.3 %."""
 
 SHARE: Final = 2 / 3
 """Of the budget that the search may use; the rest is for the proof."""
@@ -37,7 +38,7 @@ processors: in the published programs each thread had its own."""
 
 
 class View(NamedTuple):
-    """What the runs so far tell. picks: the locks to run next, none if the search has ended;
+    """What the runs show. picks: the locks to run next, none if the search has ended;
     finalists: the locks with the largest expected values, at its end or so far."""
 
     picks: tuple[str, ...]
@@ -51,8 +52,8 @@ def expected_values(
     fragile: Collection[str],
 ) -> dict[str, float]:
     """Return the expected value of each lock before any run. known: the values in other programs;
-    advised: locks that are expected to be best; fragile: those that suffer in this program's
-    conditions."""
+    advised: locks that are expected to be best; fragile: locks that do not survive
+    over-subscription, if the program has it. Raises ValueError for fewer than two programs."""
     means = knowledge.prior_of(_table(known, locks)).mean
     return {
         lock: 0.0 if lock in advised else float(mean) + CROWDED * (lock in fragile)
@@ -67,8 +68,8 @@ def _table(known: Sequence[Values], locks: Iterable[str]) -> Array:
 
 @dataclass(frozen=True)
 class Search:
-    """A search among locks, one of which is the reference. prior: of their values, in order;
-    views: after earlier rounds, since they follow from all of these."""
+    """A search among locks, one of which is the reference. prior: of their values, in the order of
+    `locks`; views: a cache, by the number of threads, the round, and the seconds of its runs."""
 
     locks: tuple[str, ...]
     prior: Prior
@@ -76,14 +77,15 @@ class Search:
 
     @classmethod
     def among(cls, expected: Mapping[str, float], known: Sequence[Values]) -> "Search":
-        """Return the search with these expected values. known: the values in other programs."""
+        """Return the search with these expected values. known: the values in other programs.
+        Raises ValueError for fewer than two."""
         covariance = knowledge.prior_of(_table(known, expected)).covariance
         return cls(tuple(expected), Prior(np.array(list(expected.values())), covariance))
 
     def view(
         self, plan: Plan, threads: int, runs: Iterable[Run], rounds: int | None = None
     ) -> View:
-        """Return what is known at one number of threads after so many rounds, None for all."""
+        """Return what the runs at one number of threads show. rounds: how many count; None: all."""
         of_cell = [run for run in runs if run.cell == cell_name(threads)]
         last = max((run.round for run in of_cell), default=0) if rounds is None else rounds
         view = self._after(plan, threads, of_cell, 0)

@@ -71,7 +71,7 @@ def _quartiles(row: Summary) -> str:
 
 
 def measure(call: runs.Call) -> Outcome:
-    """Make one of the two runs."""
+    """Make one of the two runs. Raises LockwrightError if the profiler recorded nothing."""
     if call.contender.name != PROFILED:
         return call.run()
     with buffers.new() as path:

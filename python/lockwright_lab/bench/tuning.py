@@ -153,7 +153,7 @@ def measure(program: RealProgram, settings: Settings) -> ProgramResults:
 
 
 def compare(program: RealProgram, settings: Settings) -> Compared:
-    """Run `lockwright compare` with all locks."""
+    """Run `lockwright compare` with all locks. Raises LockwrightError if no lock ends its runs."""
     words = ("--locks", "all", "--warm-up-runs", "0", "--runs", str(settings.runs))
     limit = ("--timeout", f"{settings.timeout:g}")
     document, seconds = _run(program, "compare", (*words, *limit))

@@ -65,7 +65,8 @@ class Subject:
 
 
 def subject_of_header(path: Path, class_name: str | None) -> Subject:
-    """Return the lock of a header. class_name: its class template; None for the file's name."""
+    """Return the lock of a header. class_name: its class template; None for the file's name. Raises
+    LockwrightError if there is no such file, or its path has a quote or a backslash."""
     if not path.is_file():
         raise LockwrightError(f"there is no file '{path}'", "check the path of the header")
     if any(letter in '"\\\n' for letter in str(path.absolute())):
@@ -78,7 +79,8 @@ def subject_of_header(path: Path, class_name: str | None) -> Subject:
 
 
 def subject_of_registry(name: str) -> Subject:
-    """Return a lock, or a reader-writer lock, of the registry."""
+    """Return a lock, or a reader-writer lock, of the registry. Raises LockwrightError if it has no
+    header."""
     identifier = name.replace("-", "_")
     header = f"lockwright/row/{identifier}.hpp"
     if not (headers() / header).is_file():
@@ -94,7 +96,8 @@ def sources() -> Path:
 
 
 def compiler() -> list[str]:
-    """Return the words that start the C++ compiler: $CXX, or the first one found."""
+    """Return the words that start the C++ compiler: $CXX, or the first one found. Raises
+    LockwrightError if there is none."""
     declared = shlex.split(os.environ.get("CXX", ""))
     if declared:
         if shutil.which(declared[0]) is None:

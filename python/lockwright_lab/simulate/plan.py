@@ -99,7 +99,8 @@ def _workload(name: str) -> tuple[str, model.Model | None]:
 
 
 def examine_sensitivity(planned: Plan) -> None:
-    """Print the effect of each figure of the machine on the ranking."""
+    """Print the effect of each figure of the machine on the ranking. Raises LockwrightError if the
+    plan has several numbers of threads."""
     setup, cells = planned.setup, [runs.Cell(name, planned.counts[0]) for name in planned.locks]
     if len(planned.counts) != 1:
         raise LockwrightError(

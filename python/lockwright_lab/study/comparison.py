@@ -11,12 +11,12 @@ from lockwright_lab.study.schema import METRICS
 WARM_UP = "warm-up"
 """The outcome of runs that are not counted."""
 
-_OURS = {"threads", "round", "lock", "outcome", "value", "unit"}
+_COLUMNS = {"threads", "round", "lock", "outcome", "value", "unit"}
 
 
 def is_comparison(heading: Sequence[str]) -> bool:
     """Return whether a file with this heading was written by `lockwright compare --csv`."""
-    return set(heading) >= _OURS and "application" not in heading
+    return set(heading) >= _COLUMNS and "application" not in heading
 
 
 def disturbance(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
@@ -35,8 +35,8 @@ def as_runs(
 ) -> tuple[list[str], list[list[str]]]:
     """Return heading and rows in the form of a study file, in the same order. Warm-up runs have the
     outcome WARM_UP. The metric is found by its unit; with an unknown unit its name is `value`.
-    complaint: makes an error from the fault and the advice."""
-    indices = {name: heading.index(name) for name in _OURS}
+    complaint: makes an error from the fault and the advice; it is raised for several units."""
+    indices = {name: heading.index(name) for name in _COLUMNS}
     units = sorted({row[indices["unit"]] for row in rows})
     if len(units) > 1:
         raise complaint(f"has figures in {' and in '.join(units)}", "give each a file of its own")

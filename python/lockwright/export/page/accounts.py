@@ -12,6 +12,7 @@ from lockwright.profile.waiting import KINDS, Times, WaitObject
 ROLES = 24
 OBJECTS = 100
 CHAINS = 24
+"""Most rows of each table."""
 
 CHAIN_COLUMNS = ("through", "share of waiting", "ends in", "role", "which")
 

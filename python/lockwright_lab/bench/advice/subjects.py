@@ -67,7 +67,8 @@ def conditions(
     names: Sequence[str], folder: Path, loads: Sequence[str], seconds: float
 ) -> tuple[list[Conditions], list[str]]:
     """Return the cells of the named subjects, and a line for each subject that cannot run here.
-    folder: with the programs of tests/bottlenecks; seconds: of a run of the other programs."""
+    folder: with the programs of tests/bottlenecks; seconds: of a run of the other programs. Raises
+    LockwrightError if none can run."""
     cells, left_out = [], []
     counts = [each * processors() for each in PER_PROCESSOR]
     for name in names:

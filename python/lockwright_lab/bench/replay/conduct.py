@@ -22,7 +22,7 @@ def conduct(
     prior_table: Path | None,
 ) -> None:
     """Replay the runs, if any, and write the files. prior_table: for what is learnt from
-    prior_files."""
+    prior_files. Raises LockwrightError if there are none of these."""
     if prior_table is not None:
         if not prior_files:
             raise LockwrightError("--write-prior learns from no file", "add --prior RUNS.csv")

@@ -27,8 +27,8 @@ from lockwright_lab.study.program.trial import SLOW
 
 
 def carry_out(plan: Plan, file: StudyFile, machine: str | None, folders: Folders) -> None:
-    """Make all missing runs on this machine alone, and store each at once. machine: its name in the
-    results, None for its own. The file has been begun."""
+    """Make all missing runs on this machine alone, and store each at once. file: one after its
+    begin(); machine: the name in the results, None for the name of the host."""
     name = machine or default_name()
     stored = file.runs()
     experiment = declare(plan)

@@ -33,7 +33,8 @@ def files_of(name: str) -> list[Path]:
 
 
 def table(name: str, folder: Path = FOLDER) -> dict[str, Any]:
-    """Return the keys of an entry, with those that it inherits by `from`."""
+    """Return the keys of an entry, with those that it inherits by `from`. Raises LockwrightError if
+    a file cannot be read, or `from` names no entry, or one that inherits itself."""
     child = {"name": name, **documents.read_toml(path(name, folder))}
     parent = child.pop("from", "")
     if not parent:
