@@ -5,6 +5,7 @@ The system call is stable, while the program `perf` depends on the kernel's vers
 
 import contextlib
 import ctypes
+import errno
 import os
 import platform
 import struct
@@ -41,7 +42,7 @@ def open_event(kind: int, config: int, pid: int, bits: int) -> int:
     """
     number = _NUMBERS.get(platform.machine())
     if number is None:
-        raise OSError(38, os.strerror(38))
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     libc = ctypes.CDLL(None, use_errno=True)
     fields = (kind, _ATTRIBUTES.size, config, 0, 0, _TOTAL_TIMES, bits, 0, 0, 0)
     attributes = ctypes.create_string_buffer(_ATTRIBUTES.pack(*fields), _ATTRIBUTES.size)
@@ -73,17 +74,17 @@ def read_event(handle: int) -> Reading:
     """Read an event. Raises OSError, also if the kernel returns too few bytes."""
     data = os.read(handle, 24)
     if len(data) != 24:
-        raise OSError(5, os.strerror(5))
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
     return Reading(*struct.unpack("=QQQ", data))
 
 
 def why_not(error: OSError) -> str:
     """Return a short explanation of the kernel's error."""
-    if error.errno in (1, 13):
+    if error.errno in (errno.EPERM, errno.EACCES):
         return "not allowed to this user (perf_event_paranoid)"
-    if error.errno in (2, 19, 95):
+    if error.errno in (errno.ENOENT, errno.ENODEV, errno.EOPNOTSUPP):
         return "the processor has no such counter"
-    if error.errno == 38:
+    if error.errno == errno.ENOSYS:
         return "this kernel has no performance events"
     return error.strerror or str(error)
 
