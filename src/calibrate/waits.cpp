@@ -68,7 +68,7 @@ int pause(const options& given) {
 }
 
 int transfer(const options& given) {
-  // Two threads on different processors write it by turns.
+  // Two threads on different processors write it in turn.
   alignas(cache_line_pair) static std::atomic<std::uint32_t> line{0};
   // In batches, since reading the clock takes about as long as a trip; the fastest counts,
   // since in the others one of the two may not have run.

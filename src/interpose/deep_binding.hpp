@@ -1,4 +1,4 @@
-// Libraries that are opened with RTLD_DEEPBIND use our functions, too.
+// Libraries that are opened with RTLD_DEEPBIND use the functions of this library, too.
 #pragma once
 
 namespace lockwright::interpose {

@@ -3,11 +3,13 @@
 
 namespace lockwright::preload {
 
-/// Reads the NUMA nodes for the default lock: no call reports a sandbox that begins by a system call
-/// of the program's own, and a lock that makes no other call but a yield is least in danger.
+/// Reads the NUMA nodes before the program starts, if the lock is the default one, which then calls
+/// only futex and sched_yield: a sandbox that the program begins without the C library is not noticed,
+/// and might forbid reading files.
 void find_nodes();
 
-/// Locks some that no other thread can see, and maps the memory for as many at least.
+/// Takes some locks that no other thread can see, so that what a lock does at its first use is done,
+/// and maps memory outside for at least as many. Called before a sandbox begins.
 void use_locks();
 
 }  // namespace lockwright::preload

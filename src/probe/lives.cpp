@@ -101,11 +101,11 @@ void* run(void* taken) {
   const std::uint64_t begin_ns = prepared.begin_ns;
   prepared.is_taken.store(false, std::memory_order_release);
   begin_life(routine, begin_ns);
-  return function(passed);  // a jump: this function is in no stack
+  return function(passed);  // compiled to a jump, so this function is in no stack
 }
 
-/// Makes a thread by `create`, which gets what the thread has to call. create_plain: without this
-/// library's part.
+/// Makes a thread by `create_by`, which gets what the thread has to call. create_plain: makes it
+/// without this library's part.
 template <class Create, class CreatePlain>
 int create(void* (*function)(void*), void* passed, Create create_by, CreatePlain create_plain) {
   launch* prepared = attach() != nullptr ? take_launch() : nullptr;

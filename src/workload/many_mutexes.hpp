@@ -113,7 +113,7 @@ struct short_lived {
         : index{number}, pairs{given.count("pairs")}, made(w.mutexes_of.size()) {}
     std::size_t index;
     std::uint64_t pairs;
-    std::vector<bool> made;  // by the maker
+    std::vector<bool> made;  // of each user, by the thread that makes for all
   };
 
   template <class Meter>
@@ -155,7 +155,7 @@ struct short_lived {
         }
         mutexes_of[i].make();
         me.made[i] = true;
-        // At the end it stays as it is.
+        // Unless release_waiters() has stored `end` meanwhile.
         std::uint32_t expected = to_make;
         turn.value.compare_exchange_strong(expected, to_use);
         Env::wake(turn, 1);
@@ -181,7 +181,8 @@ struct short_lived {
   static std::uint64_t taken() { return 0; }
 
   std::vector<typename Env::bare_mutexes> mutexes_of;
-  // Where one thread makes the mutexes: how often it was asked, and whose turn each thread's are.
+  // Where one thread makes the mutexes: how often it was asked; then, for each thread that uses them,
+  // what is to be done next with its mutexes.
   std::vector<typename Env::word> words;
 };
 

@@ -7,7 +7,7 @@
 
 namespace lockwright::workloads {
 
-// With sections and gaps of one length each.
+// All sections have one length, and all gaps another.
 template <class Env>
 struct equal_sections : with_one<typename Env::mutex> {
   using with_one<typename Env::mutex>::with_one;
@@ -105,11 +105,11 @@ inline const description lockbench{
     .one_mutex = true,
 };
 
-// The state of a thread that does something after each so many sections, not all at the same time.
+// The state of a thread that does something once in so many sections, not at the same time as others.
 template <class Env>
-struct now_and_then : equal_sections<Env>::thread_state {
-  now_and_then(equal_sections<Env>& w, const typename Env::settings& given, std::size_t index,
-               const char* sections)
+struct periodic_state : equal_sections<Env>::thread_state {
+  periodic_state(equal_sections<Env>& w, const typename Env::settings& given, std::size_t index,
+                 const char* sections)
       : equal_sections<Env>::thread_state{w, given, index},
         every{given.count(sections, 1)},
         since{every * index / given.threads()} {}
@@ -129,9 +129,9 @@ template <class Env>
 struct held_up : equal_sections<Env> {
   using equal_sections<Env>::equal_sections;
 
-  struct thread_state : now_and_then<Env> {
+  struct thread_state : periodic_state<Env> {
     thread_state(held_up& w, const typename Env::settings& given, std::size_t index)
-        : now_and_then<Env>{w, given, index, "sleep-every"}, ns{given.count("sleep-us") * 1000} {}
+        : periodic_state<Env>{w, given, index, "sleep-every"}, ns{given.count("sleep-us") * 1000} {}
     std::uint64_t ns;
   };
 
@@ -167,9 +167,9 @@ template <class Env>
 struct moving : equal_sections<Env> {
   using equal_sections<Env>::equal_sections;
 
-  struct thread_state : now_and_then<Env> {
+  struct thread_state : periodic_state<Env> {
     thread_state(moving& w, const typename Env::settings& given, std::size_t index)
-        : now_and_then<Env>{w, given, index, "move-every"}, at{index} {}
+        : periodic_state<Env>{w, given, index, "move-every"}, at{index} {}
     std::size_t at;  // where the thread was bound last, its index before that
   };
 
@@ -227,7 +227,7 @@ struct tried_sections : equal_sections<Env> {
     return 1;
   }
 
-  // From the start, the warm-up with it.
+  // Counts from the start, including the warm-up.
   template <class Line, class Record>
   void report(Line& line, const Record& /*done*/) {
     this->shared.lock();

@@ -73,6 +73,7 @@ inline timespec in(clockid_t clock, std::int64_t us) {
   return check::to_timespec(check::nanoseconds(clock) + us * 1000);
 }
 
+// Deadlines, in microseconds.
 constexpr std::int64_t soon = 1'500;
 constexpr std::int64_t never = 3'600'000'000;
 

@@ -33,7 +33,7 @@ struct member {
   L made{};
 };
 
-/// A lock on memory without a constructor call.
+/// A lock in zeroed memory, without a constructor call.
 template <class L>
 class zeroed {
  protected:

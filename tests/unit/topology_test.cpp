@@ -75,7 +75,7 @@ TEST(Topology, a_declaration_replaces_the_previous_one) {
   EXPECT_EQ(map->node_of(2), 0u);
 }
 
-TEST(Topology, at_most_most_nodes) {
+TEST(Topology, at_most_max_nodes) {
   std::string text = "0";
   for (std::uint32_t i = 1; i < topology::max_nodes; ++i) {
     text += ";" + std::to_string(i);

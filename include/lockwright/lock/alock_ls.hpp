@@ -33,7 +33,7 @@ struct array_of_slots {
       .max = 1u << 16,
       .model_value = 2,
       .meaning = "the slots of the ring, 64 bytes each; best no fewer than threads",
-      .source = "the lock study's library (LiTL)"};
+      .source = "LiTL (Guerraoui et al., TOCS 2019)"};
 
   static std::uint32_t of() { return static_cast<std::uint32_t>(Env::template value<slots>()); }
 };

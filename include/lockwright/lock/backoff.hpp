@@ -47,7 +47,7 @@ class backoff {
                                     .max = 1u << 30,
                                     .model_value = 1,
                                     .meaning = "the delay after the first failed attempt",
-                                    .source = "the lock study's library (LiTL)"};
+                                    .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable longest{.name = "longest",
                                    .default_value = (1u << 20) - 1,
                                    .counted_in = unit::turns,
@@ -55,7 +55,7 @@ class backoff {
                                    .max = 1u << 30,
                                    .model_value = 2,
                                    .meaning = "the longest delay between two attempts",
-                                   .source = "the lock study's library (LiTL)"};
+                                   .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable_list<2> tunables{&shortest, &longest};
 
   arrival lock() {

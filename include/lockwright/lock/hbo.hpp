@@ -38,14 +38,15 @@ class hbo {
           "Test-and-set with growing delays, longer ones for waiters on another NUMA node than the "
           "holder's. Light, and keeps to a node by chance; can starve the other nodes."};
 
-  static constexpr tunable shortest{.name = "shortest",
-                                    .default_value = 1u << 9,
-                                    .counted_in = unit::turns,
-                                    .min = 0,
-                                    .max = 1u << 30,
-                                    .model_value = 1,
-                                    .meaning = "the first delay when the holder is on this node",
-                                    .source = "as for backoff, in the lock study's library (LiTL)"};
+  static constexpr tunable shortest{
+      .name = "shortest",
+      .default_value = 1u << 9,
+      .counted_in = unit::turns,
+      .min = 0,
+      .max = 1u << 30,
+      .model_value = 1,
+      .meaning = "the first delay when the holder is on this node",
+      .source = "as for backoff, in LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable longest{.name = "longest",
                                    .default_value = 1u << 12,
                                    .counted_in = unit::turns,

@@ -94,7 +94,7 @@ class hmcs {
       .max = std::uint64_t{1} << 32,
       .model_value = 2,
       .meaning = "how often a NUMA node passes the lock on within itself, at most",
-      .source = "the lock study's library (LiTL)"};
+      .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable_list<1> tunables{&batch};
 
   using part = tree;

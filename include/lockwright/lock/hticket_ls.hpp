@@ -31,7 +31,7 @@ struct hticket_numbers {
       .max = std::uint64_t{1} << 32,
       .model_value = 1,
       .meaning = "how often a NUMA node passes the lock on within itself, at most",
-      .source = "the lock study's library (LiTL)"};
+      .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable between_nodes{
       .name = "between-nodes",
       .default_value = 256,

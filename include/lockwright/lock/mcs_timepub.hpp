@@ -93,7 +93,7 @@ class mcs_timepub {
                                     .max = std::uint64_t{1} << 50,
                                     .model_value = 1'000,
                                     .meaning = "how long a waiter polls in one attempt",
-                                    .source = "the lock study's library (LiTL)"};
+                                    .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable update_delay{
       .name = "update-delay-ns",
       .default_value = 10'000,
@@ -102,7 +102,7 @@ class mcs_timepub {
       .max = std::uint64_t{1} << 50,
       .model_value = 1'000,
       .meaning = "the greatest age of a waiter's published time for a handover to it",
-      .source = "the lock study's library (LiTL)"};
+      .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable longest_section{
       .name = "max-cs-ns",
       .default_value = 10'000'000,
@@ -111,7 +111,7 @@ class mcs_timepub {
       .max = std::uint64_t{1} << 50,
       .model_value = 1'000,
       .meaning = "the time after which waiters yield if the holder is still inside",
-      .source = "the lock study's library (LiTL)"};
+      .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable scan_limit{
       .name = "scan-limit",
       .default_value = 1000,
@@ -121,7 +121,7 @@ class mcs_timepub {
       .model_value = 1,
       .meaning =
           "the most waiters that a release sends to the end of the queue before it has handed over",
-      .source = "the lock study's library (LiTL)"};
+      .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable_list<4> tunables{&patience, &update_delay, &longest_section,
                                             &scan_limit};
 

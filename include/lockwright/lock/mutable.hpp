@@ -47,7 +47,7 @@ namespace lockwright {
 template <class Env>
 class doubling_oracle {
  public:
-  static constexpr tunable late_every{
+  static constexpr tunable shrink_after{
       .name = "shrink-after",
       .default_value = 10,
       .counted_in = unit::count,
@@ -56,7 +56,7 @@ class doubling_oracle {
       .model_value = 1,
       .meaning = "acquisitions without a late wake-up after which the window is narrowed by one",
       .source = "Marotta et al., CCPE 32(22), 2020"};
-  static constexpr tunable_list<1> tunables{&late_every};
+  static constexpr tunable_list<1> tunables{&shrink_after};
 
   /// The change of the window after an acquisition. `slept`: the caller slept for it; `spun`: it
   /// found the lock held when awake.
@@ -66,7 +66,7 @@ class doubling_oracle {
       return window;
     }
     const std::uint32_t count = since_change_ + 1u;
-    const bool enough = count >= Env::template value<late_every>();
+    const bool enough = count >= Env::template value<shrink_after>();
     since_change_ = static_cast<std::uint8_t>(enough ? 0 : count);
     return enough ? -1 : 0;
   }
@@ -191,7 +191,7 @@ class mutable_window {
     }
   }
 
-  /// Never beyond what a window can be in either direction, which fits.
+  /// The sum stays within the widest window in either direction, which fits into 16 bits.
   void owe(std::int64_t wakes) { owed_ = static_cast<std::int16_t>(owed_ + wakes); }
 
   // Acquire and release of a permit: what the giver did to the lock is over

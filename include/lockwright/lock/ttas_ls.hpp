@@ -42,7 +42,7 @@ class backing_off_racer {
                                     .max = 1u << 30,
                                     .model_value = 1,
                                     .meaning = "the bound of the delay after the first lost race",
-                                    .source = "the lock study's library (LiTL)"};
+                                    .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable longest{.name = "longest",
                                    .default_value = 1'000,
                                    .counted_in = unit::turns,
@@ -50,7 +50,7 @@ class backing_off_racer {
                                    .max = 1u << 30,
                                    .model_value = 2,
                                    .meaning = "the highest bound of a delay",
-                                   .source = "the lock study's library (LiTL)"};
+                                   .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable_list<2> tunables{&shortest, &longest};
 
   static void poll(const void* lock) {

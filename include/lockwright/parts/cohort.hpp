@@ -32,7 +32,7 @@ concept GlobalLock = requires(L lock) {
   { lock.unlock() } -> std::same_as<void>;
 };
 
-/// The bound of the cohort locks in the study.
+/// The bound of the cohort locks.
 inline constexpr tunable cohort_batch{
     .name = "batch",
     .default_value = 100,
@@ -41,7 +41,7 @@ inline constexpr tunable cohort_batch{
     .max = std::uint64_t{1} << 32,
     .model_value = 1,
     .meaning = "how often a NUMA node passes the lock on within itself, at most",
-    .source = "the lock study's library (LiTL)"};
+    .source = "LiTL (Guerraoui et al., TOCS 2019)"};
 
 /// Citation: D. Dice, V. J. Marathe, N. Shavit, "Lock Cohorting: A General
 /// Technique for Designing NUMA Locks", PPoPP 2012 and ACM TOPC 1(2), 2015.
@@ -128,9 +128,9 @@ class cohort {
     return found;
   }
 
-  /// Both locks by trylock; a local lock taken without the global one is released. Never
-  /// waits for the lock, but, where the local one is a queue and a thread has come
-  /// into it meanwhile, for the two steps of that thread between its place and its link.
+  /// Both locks by trylock; a local lock taken without the global one is released. Does not wait
+  /// for the lock. But if a thread has joined the local lock's queue meanwhile, the release waits
+  /// until that thread has linked its node, in two steps.
   bool try_lock(parts& all) {
     leaf& local = all.of_node(Env::node());
     if (!local.lock.try_lock()) {

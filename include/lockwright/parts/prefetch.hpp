@@ -13,14 +13,15 @@ namespace lockwright {
 /// Wanted to Know About Synchronization but Were Afraid to Ask", SOSP 2013.
 template <class Env>
 struct prefetching_poll {
-  static constexpr tunable pauses{.name = "pauses",
-                                  .default_value = 24,
-                                  .counted_in = unit::count,
-                                  .min = 1,
-                                  .max = 1u << 20,
-                                  .model_value = 1,
-                                  .meaning = "the pause instructions between two polls",
-                                  .source = "libslock as the lock study has it (1 + 23)"};
+  static constexpr tunable pauses{
+      .name = "pauses",
+      .default_value = 24,
+      .counted_in = unit::count,
+      .min = 1,
+      .max = 1u << 20,
+      .model_value = 1,
+      .meaning = "the pause instructions between two polls",
+      .source = "libslock, as in LiTL (Guerraoui et al., TOCS 2019): 1 + 23"};
   static constexpr tunable_list<1> tunables{&pauses};
 
   static void step(const void* polled) {

@@ -19,7 +19,7 @@ struct proportional_numbers {
       .max = 1u << 20,
       .model_value = 1,
       .meaning = "the delay for each number that is before the waiter's, to begin with",
-      .source = "the lock study's library (LiTL)"};
+      .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable longest{
       .name = "longest",
       .default_value = 4'095,
@@ -28,7 +28,7 @@ struct proportional_numbers {
       .max = 1u << 20,
       .model_value = 2,
       .meaning = "the longest delay for each number that is before the waiter's",
-      .source = "the lock study's library (LiTL)"};
+      .source = "LiTL (Guerraoui et al., TOCS 2019)"};
   static constexpr tunable next{.name = "next",
                                 .default_value = Next,
                                 .counted_in = unit::turns,
@@ -36,7 +36,7 @@ struct proportional_numbers {
                                 .max = 1u << 20,
                                 .model_value = 1,
                                 .meaning = "the delay of the waiter whose number is the next",
-                                .source = "the lock study's library (LiTL)"};
+                                .source = "LiTL (Guerraoui et al., TOCS 2019)"};
 };
 
 /// The delays of one wait.

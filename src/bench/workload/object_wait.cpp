@@ -1,4 +1,4 @@
-// Two threads that wake each other by turns through an object other than a lock, and the beginning and
+// Two threads that wake each other in turn through an object other than a lock, and the beginning and
 // end of a thread, for `bench profile-cost`.
 #include <pthread.h>
 #include <semaphore.h>
@@ -29,7 +29,7 @@ class semaphores {
   sem_t turns_[2];
 };
 
-// Each call of both is a passage, so that a turn is two of them.
+// Both calls pass the barrier, so a round trip passes it twice.
 class barrier_of_two {
  public:
   barrier_of_two() { must(pthread_barrier_init(&barrier_, nullptr, 2), "pthread_barrier_init"); }
@@ -119,9 +119,9 @@ int run_object_wait(const description& about, const settings& given) {
 
 const description object_wait{
     .name = "object-wait",
-    .measures = "two threads that wake each other by turns, or a thread that begins and ends",
+    .measures = "two threads that wake each other in turn, or a thread that begins and ends",
     .operation = "round trips, or threads",
-    .parameters = {{"object", of_semaphores, "", "through what they wait", 0, words}},
+    .parameters = {{"object", of_semaphores, "", "what they wait for", 0, words}},
     .figures = {{"trip_ns", "trip ns", "a round trip, or a thread; mean", true}},
     .uses_lock = false,
     .is_listed = false,
