@@ -46,9 +46,9 @@ bool lock_until(L& lock, Queue& queue, deadline_clock clock, const timespec& dea
     return attempt_until(clock, deadline,
                          [&lock](std::uint64_t until) { return lock.try_lock_until(until); });
   } else {
-    // Where the lock has no order of its own, a handover costs more than it does otherwise: as
-    // often as `adaptive` serves its oldest sleepers. Half of the time that the caller has, so
-    // that it is admitted under constant contention, too.
+    // Under a lock without an order of its own, a handover costs more than a race for the lock, so
+    // waiters are served as rarely as `adaptive` serves its oldest sleepers. But no later than after
+    // half of the time that the caller has, so that it is admitted under constant contention, too.
     constexpr std::uint64_t least = L::traits.fifo ? 0 : 4'000'000;
     constexpr std::uint64_t for_each = L::traits.fifo ? 0 : 500'000;
     const std::uint64_t most = time_left(clock, deadline) / 2;

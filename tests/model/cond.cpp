@@ -125,7 +125,7 @@ std::vector<subject> conditions() {
       {"timed-adaptive", timed_cases<adaptive<model>>(), mutated},
       {"timed-ticket", timed_cases<ticket<model>>(), mutated},
       {"signalled-queue",
-       {{"changes", 2, make<line_changes<2>>, {}}, {"changes", 3, make<line_changes<3>>, {}}},
+       {{"changes", 2, make<queue_changes<2>>, {}}, {"changes", 3, make<queue_changes<3>>, {}}},
        mutated},
       {"semaphore", semaphore_cases(), mutated},
   };

@@ -456,9 +456,10 @@ struct timed_last_user final : program {
   }
 };
 
-/// The signalled waiters of a mutex, changed by several threads at once: no waiter is lost or removed twice.
+/// The queue of signalled waiters of a mutex, changed by several threads at once: no waiter is lost
+/// or removed twice.
 template <std::uint32_t Threads>
-struct line_changes final : program {
+struct queue_changes final : program {
   using waiter = preload::basic_waiter<forked_model, no_mutex>;
 
   preload::basic_signalled_queue<forked_model, no_mutex> signalled;

@@ -41,7 +41,7 @@ TEST_P(Lifetime, unlocked_by_another_thread) {
   }
 }
 
-// A million acquisitions by short-lived threads, some released by other threads, use no more
+// 110,000 acquisitions, 10,000 of them by short-lived threads and released by others, use no more
 // distinct nodes than the threads may cache.
 TEST_P(Lifetime, queue_nodes_are_recycled) {
   if (thread_sanitizer && traits().category == lockwright::category::library) {
