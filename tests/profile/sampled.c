@@ -14,7 +14,7 @@ enum { rounds = 20, kept_us = 30000, poll_us = 500, kinds = 3 };
 
 static atomic_int word;
 static pthread_mutex_t inherited;
-static FILE *stream;
+static FILE* stream;
 static atomic_int round_begun, ended;
 static long long waited[kinds];
 
@@ -24,12 +24,13 @@ static long long now(void) {
   return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-static long futex(atomic_int *address, int operation, int value) {
+static long futex(atomic_int* address, int operation, int value) {
   long result;
   register long timeout __asm__("r10") = 0;
   __asm__ volatile("syscall"
                    : "=a"(result)
-                   : "0"((long)SYS_futex), "D"(address), "S"((long)operation), "d"((long)value), "r"(timeout)
+                   : "0"((long)SYS_futex), "D"(address), "S"((long)operation), "d"((long)value),
+                     "r"(timeout)
                    : "rcx", "r11", "memory");
   return result;
 }
@@ -48,7 +49,7 @@ __attribute__((noinline)) static void write_to_stream(int round) { fprintf(strea
 
 static void (*const each[kinds])(int) = {wait_for_word, take_inherited, write_to_stream};
 
-static void *run(void *number) {
+static void* run(void* number) {
   const long kind = (long)number;
   for (int round = 1; round <= rounds; ++round) {
     while (round_begun < round) usleep(poll_us);
@@ -60,7 +61,7 @@ static void *run(void *number) {
   return NULL;
 }
 
-int main(int count, char **arguments) {
+int main(int count, char** arguments) {
   (void)count;
   pthread_mutexattr_t attributes;
   pthread_mutexattr_init(&attributes);
@@ -68,7 +69,7 @@ int main(int count, char **arguments) {
   pthread_mutex_init(&inherited, &attributes);
   stream = fopen(arguments[1], "w");
   pthread_t threads[kinds];
-  for (long kind = 0; kind < kinds; ++kind) pthread_create(&threads[kind], NULL, run, (void *)kind);
+  for (long kind = 0; kind < kinds; ++kind) pthread_create(&threads[kind], NULL, run, (void*)kind);
   for (int round = 1; round <= rounds; ++round) {
     pthread_mutex_lock(&inherited);
     flockfile(stream);
