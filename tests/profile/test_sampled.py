@@ -200,8 +200,7 @@ int main(void) {
 def profiled(program: Path, folder: Path, *arguments: str) -> tuple[list[int], Profile, str]:
     """Return what a program prints, its profile, and the summary."""
     path = folder / "profile.json"
-    words = [locate.lockwright(), "profile", "-o", path, "--", program, *arguments]
-    done = captured(words)
+    done = captured([locate.lockwright(), "profile", "-o", path, "--", program, *arguments])
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout), record.read(path), done.stderr
 
@@ -218,7 +217,7 @@ def waiting(profile: Profile, kind: str) -> float:
     for times in (profile.account.all, *(role.times for role in profile.account.roles)):
         parts = times.running + times.runnable + times.sleeping + sum(times.waiting.values())
         assert parts == pytest.approx(times.lived, rel=0.02)
-    return 1e9 * dict(profile.account.all.waiting).get(kind, 0.0)  # type: ignore[call-overload]
+    return 1e9 * {str(each): s for each, s in profile.account.all.waiting.items()}.get(kind, 0.0)
 
 
 def test_inline_calls_and_locks_of_the_c_library(tmp_path: Path) -> None:
