@@ -90,6 +90,7 @@ int wait_for(profile_buffer& target, thread_slot& thread, record& entry, rwlock_
   const std::uint32_t others = __atomic_fetch_add(&words.number, 1, __ATOMIC_RELAXED);
   thread.waiting_since = begin;
   thread.waiting_site = caller;
+  thread.waiting_behind = holder;
   __atomic_store_n(&thread.waiting_for, number_of(target, entry) + 1, __ATOMIC_RELEASE);
   const int error = call();
   __atomic_store_n(&thread.waiting_for, 0, __ATOMIC_RELEASE);

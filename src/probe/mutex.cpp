@@ -138,6 +138,7 @@ std::uint32_t sample(thread_slot& thread) {
   const std::uint32_t others = __atomic_fetch_add(&words.number, increment, __ATOMIC_RELAXED);
   thread->waiting_since = begin;
   thread->waiting_site = caller;
+  thread->waiting_behind = holder;
   __atomic_store_n(&thread->waiting_for, number_of(*target, entry) + 1, __ATOMIC_RELEASE);
   const int error = library_lock(mutex, until);
   __atomic_store_n(&thread->waiting_for, 0, __ATOMIC_RELEASE);

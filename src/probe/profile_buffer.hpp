@@ -106,7 +106,9 @@ struct alignas(64) thread_slot {
   std::uint32_t waited_for;   ///< record of that mutex, plus one
   std::uint32_t waits;        ///< of these
   std::uint32_t short_waits;  ///< since the last measured wait
-  std::uint32_t unused[7];
+  std::uint32_t unused;
+  std::uint64_t waiting_behind;  ///< caller that held the lock when the wait began
+  std::uint64_t more_unused[2];
 
   sampler reads;
   sampler writes;
@@ -130,8 +132,8 @@ LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last
                   clock_ticks, clock_ns, failing, failures, failed_trylocks, cond_waits, unprofiled,
                   created, destroyed, last_caller, last_init_site, spans_left, next_span, contended,
                   last_record, began, waited, all_waited, waited_for, waits, short_waits, unused,
-                  reads, writes, sections, open_sections, has_ended, object_since, object_caller,
-                  object, unused_words, object_waited, awaited);
+                  waiting_behind, more_unused, reads, writes, sections, open_sections, has_ended,
+                  object_since, object_caller, object, unused_words, object_waited, awaited);
 
 /// A thread that the program has begun. routine: its function, or its type of std::thread.
 struct live_thread {

@@ -10,7 +10,7 @@ import termios
 from pathlib import Path
 
 from support import locate
-from support.processes import captured
+from support.processes import captured, compiled
 
 from .conftest import Cli, Program
 
@@ -51,6 +51,39 @@ def test_other_objects(cli: Cli, tmp_path: Path) -> None:
     found = {name: kind for name, kind in shown if name in kinds}
     assert found.items() <= kinds.items()
     assert len(found) > 1
+
+
+def test_sampled_objects(cli: Cli, tmp_path: Path) -> None:
+    """A line has those that no interposition sees, with the number of samples."""
+    source = Path(__file__).parents[1] / "profile" / "sampled.c"
+    sampled = compiled(tmp_path, "sampled", source.read_text())
+    words = ["top", "--interval", "0.2", "-o", tmp_path / "log", "--"]
+    result = cli(*words, sampled, tmp_path / "written")
+    assert result.status == 0, result.err
+    named = rf"(word|inherited|stdio stream of {tmp_path / 'written'})"
+    found = re.findall(rf"{named} [0-9.]+ .?s/s \([Ca-z ]+ \(\d+ samples?\), [01]", result.out)
+    assert len(set(found)) > 1
+
+
+def test_other_objects_of_a_running_process(
+    command: list[str], environment: dict[str, str]
+) -> None:
+    """Two threads wait for a mutex, and one for a futex that is none, until the input ends."""
+    sleepers = locate.program("profile", "sleepers")
+    with subprocess.Popen([sleepers], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
+        assert target.stdin is not None
+        assert target.stdout is not None
+        target.stdout.readline()
+        words = [*command, "top", "--interval", "0.3", "--pid", str(target.pid)]
+        with subprocess.Popen(
+            words, env=environment, stdout=subprocess.PIPE, text=True
+        ) as observer:
+            assert observer.stdout is not None
+            lines = [observer.stdout.readline() for _ in range(3)]
+            target.stdin.close()
+            observer.stdout.read()
+    assert re.search(r"wanted [0-9.]+ s/s \(2 waiting", lines[-1])
+    assert re.search(r"foreign .*samples\), 1 waiting", lines[-1])
 
 
 def test_without_a_file_the_output_goes_to_a_named_log(cli: Cli, program: Program) -> None:

@@ -104,6 +104,43 @@ CASE("closed_gate") {
   idle.join();
 };
 
+// Threads pass the entrance all the time; another one stops them for a seventh of it.
+void stop_seldom(const std::function<void()>& stop) {
+  std::atomic<bool> is_over{false};
+  in_threads(3, [&](int thread) {
+    for (int i = 0; thread == 0 && i < 6; ++i) {
+      check::sleep_ms(150);
+      stop();
+    }
+    is_over = is_over || thread == 0;
+    while (!is_over) {
+      OK(pthread_mutex_lock(&entrance));
+      OK(pthread_mutex_unlock(&entrance));
+      compute_for_us(100);
+    }
+  });
+}
+
+[[gnu::noinline]] void close_entrance() { OK(pthread_mutex_lock(&entrance)); }
+[[gnu::noinline]] void open_entrance() { OK(pthread_mutex_unlock(&entrance)); }
+
+CASE("seldom_gate") {
+  stop_seldom([] {
+    close_entrance();
+    compute_for_us(25'000);
+    open_entrance();
+  });
+};
+
+// The same with data that the entrance protects.
+CASE("seldom_work") {
+  stop_seldom([] {
+    OK(pthread_mutex_lock(&entrance));
+    compute_for_us(25'000);
+    OK(pthread_mutex_unlock(&entrance));
+  });
+};
+
 // Computes in each section, as many threads as are given.
 void compute(int threads) {
   in_threads(threads, [](int) { hold(journal, 40, [] { compute_for_us(2'000); }); });

@@ -159,7 +159,7 @@ int main(int argc, char **argv) {
 @pytest.mark.parametrize(
     ("process", "threads", "locks", "reads", "writes"),
     [
-        ("-", 5000, 7, 3, 2),  # more threads than the table of threads has room for
+        ("-", 10_000, 7, 3, 2),  # more threads than the table of threads has room for
         ("-", 20, 7777, 7777, 777),
         ("e", 2, 5000, 500, 50),
         ("c", 30, 321, 0, 0),
@@ -176,6 +176,9 @@ def test_threads_that_end(
     assert [mutex.acquisitions for mutex in profile.mutexes] == [threads * locks] * (locks > 0)
     taken = [(each.readers.acquisitions, each.writers.acquisitions) for each in profile.rwlocks]
     assert taken == [(threads * reads, threads * writes)] * (reads > 0)
+    if process == "-":
+        roles = {role.name: role.times.threads for role in profile.account.roles}
+        assert roles == {"main": 1, "work": threads}
 
 
 NESTED_AND_TIMED = """

@@ -25,6 +25,8 @@ pytestmark = locate.native
         ("gate", "entrance", GATE),
         ("busy_gate", "entrance", GATE),
         ("closed_gate", "entrance", GATE),
+        ("seldom_gate", "entrance", GATE),
+        ("seldom_work", "entrance", None),
         ("compute", "journal", None),
         ("compute_in_a_crowd", "journal", None),
         ("nest", "outer", None),

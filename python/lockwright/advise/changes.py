@@ -165,8 +165,10 @@ def _long_hold(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | No
     dominant = _dominant(mutex)
     if not all_met(evidence) or dominant is None:
         return None
-    where = f" that begin at {dominant[0].label}" if dominant[0].label else ""
-    if figures.unhelped[index] == long_holds.GATE:
+    is_gate = figures.unhelped[index] == long_holds.GATE
+    place = long_holds.kept_at(mutex) if is_gate else dominant[0].label
+    where = f" that begin at {place}" if place else ""
+    if is_gate:
         text = (
             "If it is there to stop the threads that wait for it, it needs no change; else end the"
             f" sections{where} earlier."

@@ -1,15 +1,14 @@
 """`lockwright top`: what the threads of a program wait for, while it runs."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockwright.commands.common import brief, grammar
 
 if TYPE_CHECKING:
-    from lockwright.profile.buffer import Buffer
     from lockwright.profile.collect import Profiled
     from lockwright.profile.damage import DamagedRecords
+    from lockwright.profile.watch import OnSample
 
 
 @brief.command("top", context_settings={"allow_interspersed_args": False})
@@ -31,8 +30,8 @@ def command(
     per second, the number of waiters, and the call site that ended most waits. The key q or Ctrl-C
     ends the program. Without a terminal there is a line for each interval.
 
-    The program is run as by 'lockwright profile', and its exit status is returned. Of a process of
-    --pid, which q and Ctrl-C do not end, only mutexes are shown.
+    The program is run as by 'lockwright profile', and its exit status is returned. A process of
+    --pid, which q and Ctrl-C do not end, is shown as far as samples from outside tell.
     """
     from lockwright.base.errors import LockwrightError
 
@@ -76,9 +75,7 @@ def _attach(interval: float, pid: int) -> int:
     return 0
 
 
-def _profiled(
-    arguments: tuple[str, ...], on_sample: Callable[["Buffer"], None]
-) -> "Profiled | DamagedRecords":
+def _profiled(arguments: tuple[str, ...], on_sample: "OnSample") -> "Profiled | DamagedRecords":
     """Run the program; return its profile, or why there is none."""
     from lockwright.profile import collect
     from lockwright.profile.damage import DamagedRecords

@@ -4,14 +4,16 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePath
 
 from lockwright.preload import loads
-from lockwright.profile import sampled_waits
-from lockwright.profile.accounts import account_of, total
+from lockwright.profile import sampled_waits, spinning
+from lockwright.profile.accounts import account_of, program_name, role_name, total
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.outside.process import SampledProcess
 from lockwright.profile.symbols import Symbols
+from lockwright.profile.wait_graph import EndThread
 from lockwright.profile.waiting import (
     Account,
     Holder,
@@ -66,7 +68,16 @@ def of_processes(
                 outside, sampled_waits.symbols_of(outside), of_roles=symbols
             )
             account, listed = sampled_waits.with_waits(account, more)
-            found += listed
+            # A thread that was there before its process was recorded is only known from samples.
+            names = {(each.name, each.kind) for each in found}
+            found += [each for each in listed if (each.name, each.kind) not in names]
+        account, loops = spinning.with_spins(
+            account,
+            samples.spins,
+            partial(_role_of, program_name(buffer, samples), symbols),
+            symbols,
+        )
+        found += loops
         lost = buffer.waited * buffer.nanoseconds
         uses.append(ProcessUse(buffer.pid, program, lost, account.all))
         roles += [replace(role, name=prefix + role.name) for role in account.roles]
@@ -88,6 +99,10 @@ def of_processes(
         processes=tuple(sorted(uses, key=lambda use: -use.times.lived)),
         objects=of_first,
     )
+
+
+def _role_of(program: str, symbols: Symbols, thread: EndThread) -> str:
+    return "main" if thread.is_main else role_name(thread.name, thread.routine, program, symbols)
 
 
 def _program(buffer: Buffer) -> str:

@@ -9,17 +9,9 @@ from pathlib import Path
 
 from lockwright.base.results import now
 from lockwright.profile.all_threads import merged_waits
-from lockwright.profile.attached import (
-    PERIOD,
-    Attached,
-    Samples,
-    Wait,
-    examination_error,
-    place_of,
-)
+from lockwright.profile.attached import PERIOD, Attached, Samples, Wait, place_of
 from lockwright.profile.frames import Frame
 from lockwright.profile.mutex_lines import name_of, taken_at
-from lockwright.profile.outside.process import SampledProcess
 from lockwright.profile.record import TYPES, Distribution, Mutex, Process, Profile, Site, Span
 from lockwright.profile.sampled_waits import account_of, waits_of
 from lockwright.profile.symbols import Symbols
@@ -38,15 +30,10 @@ def profile_process(pid: int, seconds: float) -> Profile:
     """Sample a process for `seconds`, or until it ends. Raises LockwrightError if permission is
     denied or there is no such process."""
     with Attached(pid) as target:
-        try:
-            sampled = SampledProcess(pid, is_running=True)
-        except OSError as error:
-            raise examination_error(pid, error) from error
-        with contextlib.closing(sampled):
-            return _profile(target, sampled, seconds)
+        return _profile(target, seconds)
 
 
-def _profile(target: Attached, sampled: SampledProcess, seconds: float) -> Profile:
+def _profile(target: Attached, seconds: float) -> Profile:
     started, before = now(), resource_use(target.process)[0]
     partial = "; ".join(filter(None, (_LIMITS, target.remark)))
     after = before
@@ -56,13 +43,11 @@ def _profile(target: Attached, sampled: SampledProcess, seconds: float) -> Profi
                 partial += "; the process ended meanwhile"
                 break
             with contextlib.suppress(OSError):
-                sampled.look()
-                sampled.sample()
                 after = resource_use(target.process)[0]
             time.sleep(PERIOD)
     except KeyboardInterrupt:
         pass
-    duration, samples = target.elapsed, target.samples
+    duration, samples, sampled = target.elapsed, target.samples, target.outside
     samples.waits += target.asleep.items()
     symbols = target.symbols()
     mutexes, timeline = _mutexes(samples, symbols, duration)

@@ -23,7 +23,7 @@ from lockwright.preload.locks import registry
 from lockwright.profile.frames import Frame
 from lockwright.profile.mutex_lines import taken_at
 from lockwright.profile.outside.memory import MappedMemory
-from lockwright.profile.outside.process import OWN_LIBRARY
+from lockwright.profile.outside.process import OWN_LIBRARY, SampledProcess
 from lockwright.profile.record import FIRST_TAKEN, OBJECT, Place
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.thread_states import FUTEX, WAITS, Activity, TaskFiles
@@ -90,7 +90,8 @@ def examination_error(pid: int, error: OSError) -> LockwrightError:
 
 
 class Attached:
-    """A sampled process. asleep: the unfinished waits, by thread."""
+    """A sampled process. asleep: the unfinished waits, by thread; outside: its samples of what is
+    no mutex, too."""
 
     def __init__(self, pid: int) -> None:
         """Open the process. Raises LockwrightError if it is missing or permission is denied."""
@@ -104,6 +105,7 @@ class Attached:
             self._memory.refresh()
             self._files = TaskFiles(self.process)
             self._files.text(pid, "syscall")
+            self.outside = SampledProcess(pid, is_running=True)
         except OSError as error:
             raise examination_error(pid, error) from error
         command = (self.process / "cmdline").read_bytes().split(b"\0")[:-1]
@@ -122,6 +124,7 @@ class Attached:
     def __exit__(self, *_: object) -> None:
         self._memory.close()
         self._files.close()
+        self.outside.close()
 
     @property
     def elapsed(self) -> float:
@@ -152,7 +155,7 @@ class Attached:
         return Symbols([mapping for mapping, _ in self._memory.mappings], self.program)
 
     def sample(self) -> bool:
-        """Record the waiters of each mutex; return False if the process has ended."""
+        """Record what threads wait for; return False if the process has ended."""
         tids = self._files.numbers()
         if len(tids) < 2 and not is_running(int(self.process.name)):
             return False
@@ -193,6 +196,9 @@ class Attached:
         for address, owner in owners.items():
             samples.holders[address][owner, self._doing(owner, asleep)] += 1
             self._note_name(owner)
+        with contextlib.suppress(OSError):
+            self.outside.look()
+            self.outside.sample()
         return True
 
     def _note_name(self, tid: int) -> None:

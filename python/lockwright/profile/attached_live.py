@@ -1,9 +1,10 @@
-"""The state of an attached process's mutexes over the last interval."""
+"""The state of an attached process's mutexes and other objects over the last interval."""
 
 from collections import defaultdict
 
 from lockwright.profile.attached import PERIOD, Attached, place_of
 from lockwright.profile.live import Row, State, cpu_time, share_of_interval
+from lockwright.profile.live_objects import SampledObjects
 from lockwright.profile.mutex_lines import name_of, taken_at
 from lockwright.profile.symbols import Symbols
 
@@ -16,14 +17,16 @@ class AttachedLive:
 
     def __init__(self, target: Attached) -> None:
         self._target = target
+        self._objects = SampledObjects()
         self._before = 0.0
         self._cpu_before = cpu_time(target.process)
         self._names: dict[int, str] = {}
         self._symbols: Symbols | None = None
 
     def state(self, most: int) -> State:
-        """Return the mutexes with most waiting since the last call. Acquisitions and the call
-        sites of holds are not known; `holder` is the call site of the waits."""
+        """Return the mutexes and other objects with most waiting since the last call; at most half
+        of `most`, rounded up, are other objects. Acquisitions and the call sites of holds are not
+        known; `holder` is the call site of the waits."""
         target, now = self._target, self._target.elapsed
         samples = target.samples
         began, self._before = self._before, now
@@ -43,8 +46,10 @@ class AttachedLive:
                 waiting[wait.address] += 1
         samples.waits.clear()
         seconds = max(now - began, 1.0) / 1e9
+        objects = self._objects.rows([target.outside], seconds, samples.owned)
+        others = min(len(objects), (most + 1) // 2)
         rows = []
-        for address in sorted(lost, key=lambda key: -lost[key])[:most]:
+        for address in sorted(lost, key=lambda key: -lost[key])[: most - others]:
             caller = max(by_caller[address], key=lambda key: by_caller[address][key])
             rows.append(
                 Row(
@@ -64,10 +69,11 @@ class AttachedLive:
         return State(
             elapsed=now,
             threads=threads,
-            waiting=sum(waiting.values()),
+            waiting=sum(waiting.values()) + sum(row.waiting for row in objects),
             lost=total / seconds,
             lost_share=share_of_interval(total, cpu_before, self._cpu_before),
             rows=tuple(rows),
+            objects=tuple(sorted(objects, key=lambda row: -row.waited)[:others]),
         )
 
     def _current_symbols(self) -> Symbols:

@@ -2,7 +2,6 @@
 
 import os
 import resource
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.other_processes import other_processes
 from lockwright.profile.profiled_run import ProfiledRun
 from lockwright.profile.record import Profile
-from lockwright.profile.watch import Watcher
+from lockwright.profile.watch import OnSample, Watcher
 from lockwright.run import foreground
 from lockwright.run.unseen import UnseenPrograms
 
@@ -43,10 +42,10 @@ class Profiled:
 def profile_command(
     command: list[str],
     environment: dict[str, str] | None = None,
-    on_sample: Callable[[Buffer], None] | None = None,
+    on_sample: OnSample | None = None,
 ) -> Profiled:
     """Run a command in the foreground to its end, and profile its mutexes. on_sample: called 25
-    times a second with the buffer so far. Raises LockwrightError if the command cannot be run under
+    times a second. Raises LockwrightError if the command cannot be run under
     the profiler, and DamagedRecords if the program has overwritten the records."""
     from lockwright.profile.convert import to_profile
 
@@ -85,7 +84,7 @@ def _run(
     command: list[str],
     environment: dict[str, str],
     run_buffers: Buffers,
-    on_sample: Callable[[Buffer], None] | None,
+    on_sample: OnSample | None,
 ) -> tuple[Buffer, ProfiledRun]:
     watcher = Watcher(run_buffers, on_sample)
     child = 0

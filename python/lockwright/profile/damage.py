@@ -101,7 +101,7 @@ def _checks(buffer: Buffer) -> Iterator[tuple[str, bool]]:
 
 _ADDRESSES = {
     *("address", "first_site", "caller", "releaser", "hash", "waiting_site", "last_caller"),
-    *("key", "last_waker", "object_caller", "routine"),
+    *("waiting_behind", "key", "last_waker", "object_caller", "routine"),
 }
 
 

@@ -2,7 +2,7 @@
 buffer."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,10 +13,11 @@ from lockwright.base import clock
 from lockwright.profile import damage
 from lockwright.profile.buffer import Buffer, has
 from lockwright.profile.convert import symbols_of
+from lockwright.profile.live_objects import ObjectRow, SampledObjects
 from lockwright.profile.mutex_lines import taken_at
 from lockwright.profile.mutexes import Mutexes
+from lockwright.profile.outside.process import SampledProcess
 from lockwright.profile.time_lost import lost_share
-from lockwright.profile.waiting import WaitObject
 from lockwright.profile.waits import open_waits, wait_objects
 from lockwright.profile.watch import no_samples, resource_use
 
@@ -36,18 +37,6 @@ class Row:
     rate: float | None
     holder: str
     held_by: str = ""
-
-
-@dataclass(frozen=True)
-class ObjectRow:
-    """An object other than a lock during the last interval. about: it, since the program began;
-    waited: ns per second, summed over threads; waiting: number of threads now; rate: ended waits
-    per second."""
-
-    about: WaitObject
-    waited: float
-    waiting: int
-    rate: float
 
 
 @dataclass(frozen=True)
@@ -92,11 +81,12 @@ class Live:
         self._modules = -1
         self._names: dict[int, str] = {}
         self._renewal = 0
+        self._sampled = SampledObjects()
 
-    def state(self, most: int) -> State:
+    def state(self, most: int, sampled: Sequence[SampledProcess] = ()) -> State:
         """Return the last interval, with the `most` mutexes and other objects that cost most; at
-        most half of them, rounded up, are other objects. Raises DamagedRecords if the program has
-        overwritten the records."""
+        most half of them, rounded up, are other objects. sampled: from outside. Raises
+        DamagedRecords if the program has overwritten the records."""
         damage.check(self.buffer)
         before, now = self._before, self._sums()
         self._before = now
@@ -107,7 +97,9 @@ class Live:
         change = np.maximum(now.objects - before.objects, 0) / seconds
         longest = np.argsort(-change[0], kind="stable")[: (most + 1) // 2]
         longest = longest[(change[0] + now.objects[2])[longest] > 0]
-        costliest = np.lexsort((-rate, -now.waiting, -lost))[: most - len(longest)]
+        outside = self._sampled.rows(sampled, seconds)
+        others = min(len(longest) + len(outside), (most + 1) // 2)
+        costliest = np.lexsort((-rate, -now.waiting, -lost))[: most - others]
         shown = [
             int(number)
             for number in costliest
@@ -131,24 +123,26 @@ class Live:
             )
             for number in shown
         )
+        objects = [
+            ObjectRow(
+                about=parts[0],
+                waited=float(change[0, number]),
+                waiting=int(now.objects[2, number]),
+                rate=float(change[1, number]),
+            )
+            for number, parts in about.items()
+        ]
         begin = int(self.buffer["begin_ns"])
         total = float(lost.sum())
         return State(
             elapsed=float(now.now - begin) if begin else 0.0,
             threads=self._threads(),
-            waiting=int(now.waiting.sum() + now.objects[2].sum()),
+            waiting=int(now.waiting.sum() + now.objects[2].sum())
+            + sum(row.waiting for row in outside),
             lost=total,
             lost_share=share_of_interval(total * seconds, before.cpu, now.cpu),
             rows=rows,
-            objects=tuple(
-                ObjectRow(
-                    about=parts[0],
-                    waited=float(change[0, number]),
-                    waiting=int(now.objects[2, number]),
-                    rate=float(change[1, number]),
-                )
-                for number, parts in about.items()
-            ),
+            objects=tuple(sorted([*objects, *outside], key=lambda row: -row.waited)[:others]),
         )
 
     def _sums(self) -> _Sums:

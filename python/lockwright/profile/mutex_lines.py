@@ -1,5 +1,6 @@
 """Names of mutexes, source lines of their frames, and their wrappers."""
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -38,12 +39,25 @@ def with_lines(
         for index, mutex in enumerate(mutexes)
         for i, site in enumerate(mutex.sites)
     ]
+    releasers: defaultdict[Frame, set[Frame]] = defaultdict(set)
+    for mutex, of_mutex in zip(mutexes, released, strict=True):
+        for i, frame in of_mutex.items():
+            releasers[mutex.sites[i].stack[0]].add(frame)
     skipped = iter(zip(calls, wrappers.wrapper_counts(calls, symbols.function), strict=True))
     sited = [
         replace(
             mutex,
             sites=tuple(
-                replace(site, stack=call.stack, wrappers=count)
+                replace(
+                    site,
+                    stack=call.stack,
+                    wrappers=count,
+                    is_left_locked=wrappers.is_left_locked(
+                        with_inlined(site.stack[:1]),
+                        with_inlined([*releasers[site.stack[0]]]) if site.stack else (),
+                        symbols.function,
+                    ),
+                )
                 for site, (call, count) in zip(mutex.sites, skipped, strict=False)
             ),
         )

@@ -16,7 +16,8 @@ from lockwright.profile.buffer import HOLD, WAIT, Buffer, Rows, SpanKind, has, l
 @dataclass(frozen=True)
 class OpenInterval:
     """An unfinished wait or hold. kind: WAIT or HOLD; record, thread: their numbers; caller: of the
-    lock function, 0 if unknown; begin, end: in ticks of the clock."""
+    lock function, 0 if unknown; begin, end: in ticks of the clock; holder: of a wait, the caller
+    that held the lock when it began, 0 if unknown."""
 
     kind: SpanKind
     record: int
@@ -24,6 +25,7 @@ class OpenInterval:
     caller: int
     begin: int
     end: int
+    holder: int = 0
 
     @property
     def ticks(self) -> int:
@@ -42,8 +44,10 @@ def open_intervals(buffer: Buffer, last_ns: int) -> list[OpenInterval]:
     for thread in buffer.threads[buffer.threads["waiting_for"] != 0]:
         number, begin = int(thread["waiting_for"]) - 1, int(thread["waiting_since"])
         if number < len(records) and 0 < begin < end:
-            caller = int(thread["waiting_site"])
-            intervals.append(OpenInterval(WAIT, number, int(thread["number"]), caller, begin, end))
+            caller, holder = int(thread["waiting_site"]), int(thread["waiting_behind"])
+            intervals.append(
+                OpenInterval(WAIT, number, int(thread["number"]), caller, begin, end, holder)
+            )
     held = (records["hold_begin"] > records["released"]) & (records["hold_begin"] < end)
     held &= ~has(records, "is_shared") & (records["destroyed"] == 0)
     for number in (int(index) for index in np.flatnonzero(held)):
@@ -92,7 +96,7 @@ def as_details(buffer: Buffer, open_intervals: Iterable[OpenInterval]) -> Rows:
         if not record["detail"]:
             first = row["sites"][_site(row, sites, int(record["first_site"]))]
             first["acquisitions"], first["held"] = record["acquisitions"], record["held"]
-        holder = next((interval.caller for interval in intervals if interval.kind == HOLD), 0)
+        last = next((interval.caller for interval in intervals if interval.kind == HOLD), 0)
         for interval in intervals:
             site = _site(row, sites, interval.caller) if interval.caller else -1
             bucket = int(np.searchsorted(bounds, interval.ticks, "right")) - 1
@@ -102,6 +106,7 @@ def as_details(buffer: Buffer, open_intervals: Iterable[OpenInterval]) -> Rows:
                 row["sites"][site]["waited" if waits else "held"] += interval.ticks
                 row["sites"][site]["contended"] += waits
             if waits and site >= 0:
+                holder = interval.holder or last
                 edge = row["wait_edges"][site]
                 edge["holder"] = _site(row, sites, holder) + 1 if holder else 0
                 edge["waiter"] = site + 1

@@ -77,7 +77,8 @@ class Place:
 class Site:
     """A stack from which a mutex was taken. stack[0] is the caller of the lock function, and the
     last frame the outermost known. waited, held: ns, of acquisitions from this stack. wrappers:
-    number of innermost frames whose functions lock the mutex for their callers."""
+    number of innermost frames whose functions lock the mutex for their callers. is_left_locked:
+    whether the caller returns with the mutex held, which another function releases."""
 
     stack: tuple[Frame, ...]
     acquisitions: float
@@ -85,6 +86,7 @@ class Site:
     waited: float
     held: float
     wrappers: int = 0
+    is_left_locked: bool = False
 
     @property
     def label(self) -> str:

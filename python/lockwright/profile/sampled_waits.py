@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from lockwright.profile.accounts import role_name, total
 from lockwright.profile.frames import Frame
@@ -43,11 +44,14 @@ def waits_of(
     symbols: Symbols,
     without: Collection[int] = (),
     of_roles: Symbols | None = None,
+    only: Collection[int] | None = None,
 ) -> list[SampledWait]:
     """Return the waits of a process. of_roles: the symbols that name roles elsewhere; without: the
-    addresses of objects that the profile has elsewhere."""
+    addresses of objects that the profile has elsewhere; only: those of some objects."""
     found = []
     for address, word in process.words.items():
+        if only is not None and address not in only:
+            continue
         stacks = sorted(word.sites, key=lambda pcs: -word.sites[pcs].waited)[:_SITES]
         frames = {pcs: _frames(pcs, process.memory.calls, symbols) for pcs in stacks}
         lines = symbols.with_lines({frame for of_stack in frames.values() for frame in of_stack})
@@ -180,10 +184,10 @@ def with_waits(account: Account, waits: Sequence[SampledWait]) -> tuple[Account,
         if wait.is_listed:
             objects.append(_scaled(wait.object, sum(scaled.values())))
     roles = tuple(
-        Role(each.name, _waiting(each.times, by_role[each.name])) for each in account.roles
+        Role(each.name, with_more(each.times, by_role[each.name])) for each in account.roles
     )
     every = total([Times(waiting=dict(each)) for each in by_role.values()])
-    return Account(_waiting(account.all, every.waiting), roles), objects
+    return Account(with_more(account.all, every.waiting), roles), objects
 
 
 def _scaled(of: WaitObject, waited: float) -> WaitObject:
@@ -193,15 +197,17 @@ def _scaled(of: WaitObject, waited: float) -> WaitObject:
     return replace(of, waited=waited, waiters=tuple(sites))
 
 
-def _waiting(times: Times, more: Mapping[WaitKind, float]) -> Times:
+def with_more(
+    times: Times, more: Mapping[WaitKind, float], of: Literal["sleeping", "running"] = "sleeping"
+) -> Times:
+    """Return times of which these seconds, by the kind of waiting, are no longer part of another
+    one."""
     waiting = {kind: times.waiting.get(kind, 0.0) for kind in (*times.waiting, *more)}
     for kind, seconds in more.items():
         waiting[kind] += seconds
-    return replace(
-        times,
-        sleeping=max(0.0, times.sleeping - sum(more.values())),
-        waiting=dict(sorted(waiting.items(), key=lambda item: -item[1])),
-    )
+    ordered = sorted(waiting.items(), key=lambda item: -item[1])
+    left = max(0.0, getattr(times, of) - sum(more.values()))
+    return replace(times, waiting={k: s for k, s in ordered if s}, **{of: left})
 
 
 def _is_worth_naming(process: SampledProcess) -> bool:

@@ -174,8 +174,8 @@ def _waits_table(waits: Sequence[WaitObject]) -> Table:
             each.name,
             each.kind_label,
             numbers.time(each.waited),
-            numbers.count(each.waits),
-            _time(each.waited / each.waits),
+            numbers.count(each.waits) if each.waits else "-",
+            _time(each.mean),
             _time(each.resuming / each.resumed) if each.resumed else "-",
         ]
         table.add_row(*(Text(cell) for cell in cells))

@@ -8,9 +8,10 @@ import sys
 import termios
 import time
 import tty
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -24,9 +25,10 @@ from lockwright.base.errors import LockwrightError
 from lockwright.base.terminal import secondary
 from lockwright.profile.attached_live import AttachedLive
 from lockwright.profile.buffer import Buffer
-from lockwright.profile.live import Live, ObjectRow, Row, State
+from lockwright.profile.live import Live, Row, State
+from lockwright.profile.live_objects import ObjectRow
+from lockwright.profile.outside.process import SampledProcess
 from lockwright.profile.time_lost import OF_WHICH_TIME
-from lockwright.profile.waiting import KINDS, WaitObject
 
 _COLUMNS = ("mutex", "lost", "waiting", "contended", "taken", "held at")
 
@@ -140,7 +142,7 @@ class Top:
                 self._keys = self._terminal
                 yield
 
-    def show_buffer(self, buffer: Buffer) -> None:
+    def show_buffer(self, buffer: Buffer, sampled: Sequence[SampledProcess]) -> None:
         """Print the state if it is due, and end the program if the user pressed `q`."""
         if self._key() == b"q" and buffer.pid:
             self.stopped = True
@@ -151,7 +153,7 @@ class Top:
         if self._live is None or self._live.buffer is not buffer:
             self._live = Live(buffer, self._program)
             self._next = 0.0
-        self._show(self._live.state)
+        self._show(partial(self._live.state, sampled=sampled))
 
     def show_attached(self, live: AttachedLive) -> None:
         """Print the state of an attached process, which `q` does not end."""
@@ -233,23 +235,20 @@ def object_cells(row: ObjectRow) -> tuple[str, ...]:
     about = row.about
     return (
         about.name,
-        _kind(about),
+        about.kind_label,
         f"{numbers.time(row.waited)}/s",
         str(row.waiting),
         f"{numbers.count(round(row.rate))}/s",
-        about.wakers[0].label if about.wakers else "",
+        about.waker or next((f"held by {each.label}" for each in about.holders), ""),
     )
-
-
-def _kind(of: WaitObject) -> str:
-    return " ".join(filter(None, [of.library, KINDS[of.kind]]))
 
 
 def interval_line(state: State) -> str:
     """Return the last interval in one line."""
     mutexes = [_mutex_line(row) for row in state.rows if row.lost or row.waiting]
     objects = [
-        f"{row.about.name} {numbers.time(row.waited)}/s ({_kind(row.about)}, {row.waiting} waiting)"
+        f"{row.about.name} {numbers.time(row.waited)}/s"
+        f" ({row.about.kind_label}, {row.waiting} waiting)"
         for row in state.objects
     ]
     return "; ".join([program_line(state), *mutexes, *objects])

@@ -7,10 +7,13 @@ from typing import Final, Literal
 from lockwright.base.wording import counted
 from lockwright.profile.frames import Frame
 
-WaitKind = Literal["condition", "semaphore", "barrier", "join", "once", "futex", "lock", "thread"]
+WaitKind = Literal[
+    "condition", "semaphore", "barrier", "join", "once", "futex", "lock", "thread", "spin"
+]
 """What a thread waits for besides mutexes and reader-writer locks: a condition variable, a
 semaphore, a barrier, the end of a thread, an initialisation by pthread_once; by a futex of another
-library: a lock, the parking of a thread, any of the others, or what its functions do not tell."""
+library: a lock, the parking of a thread, any of the others, or what its functions do not tell; by
+reading words again and again: "spin"."""
 
 KINDS: Final[dict[WaitKind, str]] = {
     "condition": "condition variable",
@@ -21,6 +24,7 @@ KINDS: Final[dict[WaitKind, str]] = {
     "futex": "futex",
     "lock": "lock",
     "thread": "parked thread",
+    "spin": "spinning",
 }
 """What the kinds of objects are called."""
 
@@ -78,8 +82,9 @@ class WaitObject:
     resumed: of the waits, those whose waker is known; resuming: ns of these after the waker's call,
     until the thread ran and, for a condition variable, had its mutex again. waiters, wakers: most
     time first; a waker's times and time are those of the waits that it ended. samples: of
-    waiting threads, where nothing else is known: then `waits` are those that any found, and
-    `holders` are known, most frequent first, where the object's memory tells them."""
+    waiting threads, where nothing else is known: then `waits` are those that any found, 0 for a
+    loop in which threads spin, and `holders` are known, most frequent first, where the object's
+    memory tells them."""
 
     kind: WaitKind
     name: str
@@ -95,6 +100,11 @@ class WaitObject:
     wakers: tuple[WaitSite, ...] = ()
     samples: int = 0
     holders: tuple[Holder, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """The ns of a wait; 0 if their number is not known."""
+        return self.waited / self.waits if self.waits else 0.0
 
     @property
     def kind_label(self) -> str:

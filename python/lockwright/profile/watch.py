@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from lockwright.profile.chain_samples import ChainSampler, ChainSums
 from lockwright.profile.damage import DamagedRecords
 from lockwright.profile.outside.beside import BesideSampler
 from lockwright.profile.outside.process import SampledProcess
+from lockwright.profile.spin_samples import Spins, SpinSampler
 from lockwright.profile.thread_states import FUTEX, TaskFiles
 from lockwright.profile.wait_graph import SampledChain
 from lockwright.profile.working_set import TouchSampler
@@ -92,7 +93,7 @@ class Samples:
     could use. tasks: the times of each thread, by its kernel number; alive: those at the last
     sample that looked at all. own: resources used by the process at the last sample, of_others: by
     its reaped children; empty without a sample. chains: of waits, with the time of each;
-    python: as in a ChainSampler.
+    python: as in a ChainSampler; spins: as in a SpinSampler.
     """
 
     count: int = 0
@@ -114,15 +115,20 @@ class Samples:
     of_others: dict[str, float] = field(default_factory=dict)
     chains: dict[SampledChain, ChainSums] = field(default_factory=dict)
     python: dict[int, Counter[str]] = field(default_factory=dict)
+    spins: Spins = field(default_factory=Counter)
     last_ns: int = 0
+
+
+OnSample = Callable[[Buffer, Sequence[SampledProcess]], None]
+"""A function that is called with the buffer of the process that spent most time on mutexes, and
+the processes that are sampled from outside."""
 
 
 class Watcher:
     """A thread that samples the buffers of a run and the processes that fill them."""
 
-    def __init__(self, buffers: Buffers, on_sample: Callable[[Buffer], None] | None = None) -> None:
-        """Prepare the thread. on_sample: called in it at each sample, with the buffer of the
-        process that spent most time on mutexes."""
+    def __init__(self, buffers: Buffers, on_sample: OnSample | None = None) -> None:
+        """Prepare the thread. on_sample: called in it at each sample."""
         self._buffers = buffers
         self._on_sample = on_sample
         self._ended = threading.Event()
@@ -192,7 +198,8 @@ class Watcher:
                 self._samplers[id(buffer)].sample()
         if self._on_sample is not None:
             try:
-                self._on_sample(self._buffers.busiest())
+                sampled = self._beside.processes if self._beside is not None else ()
+                self._on_sample(self._buffers.busiest(), sampled)
             except DamagedRecords:
                 # They are checked again when the program has ended.
                 self._on_sample = None
@@ -215,6 +222,8 @@ class _ProcessSampler:
         self._files = TaskFiles(self._process)
         self._chains = ChainSampler(buffer, self._process, self._threads, self._files)
         self._samples.chains, self._samples.python = self._chains.sums, self._chains.python
+        self._spins = SpinSampler(buffer, self._files, self._threads)
+        self._samples.spins = self._spins.sums
         self._before: dict[int, AliveThread] = {}
 
     def stop(self) -> Samples:
@@ -226,8 +235,10 @@ class _ProcessSampler:
         return self._samples
 
     def sample_chains(self, seconds: float) -> None:
-        """Add a sample of the chains of waits, which stands for so many seconds."""
+        """Add a sample of the chains of waits, which stands for so many seconds, and one of a
+        running thread."""
         self._chains.sample(seconds, self._running_share)
+        self._spins.sample()
 
     def _running_share(self, tid: int) -> float:
         """Return the share of processor time in the time in which a thread was running or ready to

@@ -62,6 +62,19 @@ def wrapper_counts(
     return depths
 
 
+def is_left_locked(
+    taking: Sequence[Frame], releasing: Sequence[Frame], function_of: Callable[[Frame], Key | None]
+) -> bool:
+    """Return whether a function that locks a mutex leaves it to another one to release it. taking,
+    releasing: the callers of the lock and the unlock function, each with the functions inlined into
+    it; library functions that do so for any caller do not count."""
+    takers, releasers = (
+        {function_of(frame) for frame in frames if not is_known(frame.symbol)} - {None}
+        for frames in (taking, releasing)
+    )
+    return bool(takers and releasers) and takers.isdisjoint(releasers)
+
+
 def _is_wrapper(
     key: Key,
     calls: list[Call],

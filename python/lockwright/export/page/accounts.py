@@ -1,6 +1,7 @@
 """The account of the threads and the waits for objects other than locks, for account.html."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from lockwright.base import numbers
 from lockwright.page.rows import Row
@@ -13,6 +14,9 @@ ROLES = 24
 OBJECTS = 100
 CHAINS = 24
 """Most rows of each table."""
+
+CARDS = 5
+"""Number of objects with a card."""
 
 CHAIN_COLUMNS = ("through", "share of waiting", "ends in", "role", "which")
 
@@ -27,6 +31,37 @@ OBJECT_COLUMNS = (
     "waits most in",
     "ended in",
 )
+
+
+@dataclass(frozen=True)
+class Card:
+    """An object for which threads waited long. anchor: of its section."""
+
+    anchor: str
+    kind: str
+    name: str
+    figures: str
+
+
+def cards(profile: Profile) -> list[Card]:
+    """Return the objects of any kind with most waiting, the longest first."""
+    found = []
+    for index, mutex in enumerate(profile.mutexes[:CARDS]):
+        contended = (
+            f"; {numbers.share(mutex.contended_share)} of acquisitions contended"
+            if mutex.acquisitions
+            else ""
+        )
+        figures = f"{numbers.time(mutex.lost)} lost{contended}"
+        found.append((mutex.lost, Card(f"mutex-{index}", "mutex", mutex.name, figures)))
+    for lock in profile.rwlocks[:CARDS]:
+        figures = f"{numbers.time(lock.lost)} lost; {numbers.share(lock.read_share)} reads"
+        found.append((lock.lost, Card("rwlocks", "reader-writer lock", lock.name, figures)))
+    for each in profile.waits[:CARDS]:
+        figures = f"{numbers.time(each.waited)} waited"
+        found.append((each.waited, Card("waits", each.kind_label, each.name, figures)))
+    found.sort(key=lambda pair: -pair[0])
+    return [card for waited, card in found[:CARDS] if waited]
 
 
 def role_columns(profile: Profile) -> list[str]:
@@ -83,15 +118,14 @@ def _row(of: WaitObject) -> Row:
     waiter, waker = of.waiter, of.waker
     if of.holders:
         waker = f"held by {of.holders[0].label}"
-    mean = of.waited / of.waits
     resuming = of.resuming / of.resumed if of.resumed else 0.0
     return Row(
         [
             (of.name, of.name),
             (of.kind_label, of.kind_label),
             (numbers.time(of.waited), repr(of.waited)),
-            (numbers.count(of.waits), repr(of.waits)),
-            (numbers.time(mean), repr(mean)),
+            (numbers.count(of.waits) if of.waits else "", repr(of.waits)),
+            (numbers.time(of.mean) if of.waits else "", repr(of.mean)),
             (numbers.count(of.given_up), repr(of.given_up)),
             (numbers.time(resuming) if of.resumed else "", repr(resuming)),
             (waiter, waiter),

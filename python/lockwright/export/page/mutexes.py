@@ -21,10 +21,10 @@ from lockwright.profile.record import (
 _Waited = TypeVar("_Waited", Site, Block)
 
 WORST = 5
-"""Number of mutexes with a card; their sections are open if they have at least _OPEN_SHARE."""
+"""Number of mutexes whose sections are open, if they have at least _OPEN_SHARE."""
 
 _OPEN_SHARE = 0.01
-"""Share of all waiting."""
+"""Share of all waiting for mutexes."""
 
 SECTIONS = 25
 """Number of mutexes with a section of their own."""
@@ -49,11 +49,6 @@ COLUMNS = (
     "waiters",
     "threads",
 )
-
-
-def share_of_waiting(profile: Profile, mutex: Mutex) -> str:
-    """Return the share of all waiting that is for this mutex; "" if there was none."""
-    return f"{numbers.share(mutex.lost / profile.lost)} of all waiting" if profile.lost else ""
 
 
 def is_open(profile: Profile, index: int) -> bool:

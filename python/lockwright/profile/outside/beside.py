@@ -22,6 +22,11 @@ class BesideSampler:
         self._refused: set[int] = set()
         self._gone: list[SampledProcess] = []
 
+    @property
+    def processes(self) -> tuple[SampledProcess, ...]:
+        """Those that have not ended."""
+        return tuple(self._processes.values())
+
     def stop(self) -> tuple[SampledProcess, ...]:
         """End the samples; return the processes."""
         for process in self._processes.values():
