@@ -171,7 +171,9 @@ def test_a_running_process(
     named = [each for each in result.stdout.splitlines() if "queued_for" in each]
     assert named
     assert all("waited for at pass)" in each for each in named)
-    assert all(re.search(r"held by queueing \(thread \d+\), \w+", each) for each in named)
+    held = [re.search(r"held by queueing \(thread \d+\), \w+", each) for each in named]
+    # All samples of an interval may have come between two holders.
+    assert 2 * sum(each is not None for each in held) > len(named)
 
 
 def test_a_running_process_whose_waiters_do_not_sleep(
