@@ -178,7 +178,9 @@ def test_threads_that_end(
     assert taken == [(threads * reads, threads * writes)] * (reads > 0)
     if process == "-":
         roles = {role.name: role.times.threads for role in profile.account.roles}
-        assert roles == {"main": 1, "work": threads}
+        # A program may end before a sample sees its first thread.
+        assert roles.pop("main", 1) == 1
+        assert roles == {"work": threads}
 
 
 NESTED_AND_TIMED = """

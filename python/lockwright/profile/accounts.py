@@ -4,18 +4,22 @@ Threads that ended left their sums in the buffer; of those that lived to the end
 are of the last sample, and so is the end of their account.
 """
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
+from lockwright.preload import loads
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.function_names import brief
 from lockwright.profile.mutex_lines import short_name
 from lockwright.profile.symbols import Symbols
+from lockwright.profile.thread_states import ThreadKind
 from lockwright.profile.waiting import Account, Role, Times, WaitKind, WaitObject
 from lockwright.profile.waits import KIND_NAMES
 from lockwright.profile.watch import AliveThread, Samples
@@ -25,6 +29,9 @@ _MOST = 64
 
 _UNNOTED_NS = 100_000_000
 """The longest from the beginning of a thread until its library notes it, on busy processors."""
+
+_NAME = 15
+"""Most characters of a thread's name."""
 
 _NUMBER = re.compile(r"[-_:#/. ]*\d+$")
 _STD_THREAD = re.compile(r"vtable for std::thread::_State_impl<.*?std::tuple<(.*?)> ?> ?>(?:\+.*)?")
@@ -61,9 +68,8 @@ def account_of(
     program = program_name(buffer, samples)
     for row in buffer["roles"][buffer["roles"]["threads"] != 0]:
         name = bytes(row["name"]).split(b"\0")[0].decode(errors="replace")
-        by_role[role_name(name, int(row["routine"]), program, symbols)].add(
-            _ended(row, buffer, waits)
-        )
+        kind = ThreadKind(name, int(row["routine"]), is_main=False)
+        by_role[role_of(kind, program, symbols)].add(_ended(row, buffer, waits))
     lives = buffer["lives"]
     routines = dict(zip(lives["tid"].tolist(), lives["routine"].tolist(), strict=True))
     for tid, thread in samples.alive.items():
@@ -71,27 +77,34 @@ def account_of(
         is_new = thread.seen_ns - thread.begin_ns < _UNNOTED_NS and not is_main
         if (thread.is_noted or is_new) and tid not in routines:
             continue  # it has ended since
-        name = "main" if is_main else role_name(thread.name, routines.get(tid, 0), program, symbols)
-        by_role[name].add(_alive(tid, thread, buffer, waits))
+        kind = ThreadKind(thread.name, routines.get(tid, 0), is_main)
+        by_role[role_of(kind, program, symbols)].add(_alive(tid, thread, buffer, waits))
     roles = [Role(name, _times(sums)) for name, sums in by_role.items()]
     roles.sort(key=lambda role: -role.times.lived)
     return Account(total([role.times for role in roles]), tuple(roles[:_MOST]))
 
 
 def program_name(buffer: Buffer, samples: Samples) -> str:
-    """Return the name of a process's first thread, which others have unless they were given one; ""
-    if it had ended."""
-    return samples.alive[buffer.pid].name if buffer.pid in samples.alive else ""
+    """Return the name of a process's first thread, which others have unless they were given one:
+    that of the program, if no sample saw it."""
+    seen = samples.alive.get(buffer.pid)
+    return seen.name if seen is not None else program_of(buffer)[:_NAME]
 
 
-def role_name(name: str, routine: int, program: str, symbols: Symbols) -> str:
-    """Return the role of a thread that is not the first. name: its own; routine: address of the
-    function in which it began, 0 if unknown; program: the name of the first thread."""
-    if name and name != program:
-        return _NUMBER.sub("", name) or name
-    if not routine:
+def program_of(buffer: Buffer) -> str:
+    """Return the file name of a process's program."""
+    return PurePath(os.fsdecode(loads.bytes_of(buffer["program"]))).name
+
+
+def role_of(kind: ThreadKind, program: str, symbols: Symbols) -> str:
+    """Return the role of a thread. program: the name of the first thread."""
+    if kind.is_main:
+        return "main"
+    if kind.name and kind.name != program:
+        return _NUMBER.sub("", kind.name) or kind.name
+    if not kind.routine:
         return "threads"
-    frame = symbols.place(routine)
+    frame = symbols.place(kind.routine)
     if not (found := _STD_THREAD.match(frame.symbol)):
         return short_name(frame)
     # The type of a function does not name it.

@@ -1,19 +1,16 @@
 """The account and the waits of all processes of a run that were recorded."""
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
 
-from lockwright.preload import loads
 from lockwright.profile import sampled_waits, spinning
-from lockwright.profile.accounts import account_of, program_name, role_name, total
+from lockwright.profile.accounts import account_of, program_name, program_of, role_of, total
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.outside.process import SampledProcess
 from lockwright.profile.symbols import Symbols
-from lockwright.profile.wait_graph import EndThread
 from lockwright.profile.waiting import (
     Account,
     Holder,
@@ -50,11 +47,11 @@ def of_processes(
     uses, roles, waits = [], [], []
     of_first: Mapping[int, WaitObject] = {}
     beside = {each.pid: each for each in sampled}
-    first = _program(processes[0][0])
+    first = program_of(processes[0][0])
     for buffer, symbols, samples in processes:
         if not buffer.is_claimed:
             continue
-        program = _program(buffer)
+        program = program_of(buffer)
         prefix = "" if program == first else f"{program}: "
         objects = wait_objects(
             buffer, symbols, buffer.nanoseconds, samples.last_ns, python=samples.python
@@ -74,7 +71,7 @@ def of_processes(
         account, loops = spinning.with_spins(
             account,
             samples.spins,
-            partial(_role_of, program_name(buffer, samples), symbols),
+            partial(role_of, program=program_name(buffer, samples), symbols=symbols),
             symbols,
         )
         found += loops
@@ -99,14 +96,6 @@ def of_processes(
         processes=tuple(sorted(uses, key=lambda use: -use.times.lived)),
         objects=of_first,
     )
-
-
-def _role_of(program: str, symbols: Symbols, thread: EndThread) -> str:
-    return "main" if thread.is_main else role_name(thread.name, thread.routine, program, symbols)
-
-
-def _program(buffer: Buffer) -> str:
-    return PurePath(os.fsdecode(loads.bytes_of(buffer["program"]))).name
 
 
 def _merged_roles(roles: Iterable[Role]) -> tuple[Role, ...]:

@@ -209,6 +209,13 @@ class Buffer:
         """The recorded threads, by their numbers."""
         return self._used("threads", int(self["threads_used"]))
 
+    def routine_of(self, tid: int) -> int:
+        """Return the address of the function in which a thread began, by its number inside; 0 if
+        unknown."""
+        lives = self["lives"]
+        found = lives["routine"][lives["tid"] == tid]
+        return int(found[0]) if len(found) else 0
+
     @property
     def last_ticks(self) -> int:
         """Ticks from the start to the last event of any thread."""

@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from lockwright.profile import libraries
-from lockwright.profile.accounts import role_name
+from lockwright.profile.accounts import role_of
 from lockwright.profile.buffer import Buffer, has
 from lockwright.profile.chain import Chain, Link
 from lockwright.profile.chain_samples import ChainSums
 from lockwright.profile.symbols import Symbols
-from lockwright.profile.wait_graph import EndThread, SampledChain
+from lockwright.profile.thread_states import ThreadKind
+from lockwright.profile.wait_graph import SampledChain
 from lockwright.profile.waiting import KINDS, WaitObject
 from lockwright.profile.waits import KIND_NAMES, with_inlined
 from lockwright.profile.watch import Samples
@@ -47,13 +48,9 @@ class ChainNames:
         kind = KIND_NAMES[self._buffer.kind_of_object(index) - 1]
         return Link(kind, f"unknown {KINDS[kind]}")
 
-    def role(self, thread: EndThread | None) -> str:
+    def role(self, thread: ThreadKind | None) -> str:
         """Return the role of the last thread."""
-        if thread is None:
-            return ""
-        if thread.is_main:
-            return "main"
-        return role_name(thread.name, thread.routine, self._program, self._symbols)
+        return role_of(thread, self._program, self._symbols) if thread is not None else ""
 
     def site(self, chain: SampledChain) -> str:
         """Return the function by which the last thread of a chain holds the last object, or ends

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from lockwright.profile.accounts import role_name, total
+from lockwright.profile.accounts import role_of, total
 from lockwright.profile.frames import Frame
-from lockwright.profile.outside.process import Kind, SampledProcess, WordSamples
+from lockwright.profile.outside.process import SampledProcess, WordSamples
 from lockwright.profile.sampled_names import c_name, is_of_libraries, is_own, named, wrapper_count
 from lockwright.profile.symbols import Symbols
 from lockwright.profile.waiting import (
@@ -62,7 +62,7 @@ def waits_of(
         what = named(word, address, sites[0].stack, symbols)
         by_role: defaultdict[str, float] = defaultdict(float)
         for thread, ns in word.by_thread.items():
-            by_role[_role(thread.kind, process, of_roles or symbols)] += ns
+            by_role[role_of(thread.kind, process.name, of_roles or symbols)] += ns
         waited = WaitObject(
             kind=what.kind,
             name=what.name,
@@ -131,10 +131,6 @@ def _site(word: WordSamples, pcs: tuple[int, ...], stack: list[Frame]) -> WaitSi
     return WaitSite(tuple(stack), samples.sleeps, float(samples.waited), wrapper_count(stack))
 
 
-def _role(kind: Kind, process: SampledProcess, symbols: Symbols) -> str:
-    return "main" if kind.is_main else role_name(kind.name, kind.routine, process.name, symbols)
-
-
 def account_of(
     process: SampledProcess, symbols: Symbols, waits: Sequence[SampledWait]
 ) -> tuple[Account, list[WaitObject]]:
@@ -145,7 +141,7 @@ def account_of(
         ran = thread.last.ran - thread.before.ran
         ready = thread.last.ready - thread.before.ready
         lived = max(thread.seen_ns - thread.begin_ns, ran + ready)
-        by_role[_role(thread.kind, process, symbols)].append(
+        by_role[role_of(thread.kind, process.name, symbols)].append(
             Times(
                 threads=1,
                 lived=lived / 1e9,

@@ -7,13 +7,12 @@ from collections import Counter
 from lockwright.base.process_numbers import ThreadNumbers
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.outside.registers import is_spinning, registers
-from lockwright.profile.thread_states import TaskFiles
-from lockwright.profile.wait_graph import EndThread
+from lockwright.profile.thread_states import TaskFiles, ThreadKind
 
 _TRIES = 16
 """Limit on the threads of which a sample looks for a running one."""
 
-Spins = Counter[tuple[EndThread, int]]
+Spins = Counter[tuple[ThreadKind, int]]
 """How often samples met a running thread, by the address of the instruction at which it span; 0 for
 one that did not."""
 
@@ -46,8 +45,6 @@ class SpinSampler:
             return
         if seen:
             inside = self._threads.inside(tid)
-            lives = self._buffer["lives"]
-            routines = lives["routine"][lives["tid"] == inside]
-            routine = int(routines[0]) if len(routines) else 0
-            thread = EndThread(name, routine, inside == self._buffer.process.pid)
+            is_main = inside == self._buffer.process.pid
+            thread = ThreadKind(name, self._buffer.routine_of(inside), is_main)
             self.sums[thread, seen[0].instruction if is_spinning(seen) else 0] += 1

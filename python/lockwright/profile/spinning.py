@@ -7,7 +7,7 @@ from dataclasses import replace
 from lockwright.profile.sampled_waits import with_more
 from lockwright.profile.spin_samples import Spins
 from lockwright.profile.symbols import Symbols
-from lockwright.profile.wait_graph import EndThread
+from lockwright.profile.thread_states import ThreadKind
 from lockwright.profile.waiting import Account, Role, WaitObject, WaitSite
 from lockwright.profile.waits import with_inlined
 
@@ -16,7 +16,7 @@ _ENOUGH = 10
 
 
 def with_spins(
-    account: Account, spins: Spins, role_of: Callable[[EndThread], str], symbols: Symbols
+    account: Account, spins: Spins, role_of: Callable[[ThreadKind], str], symbols: Symbols
 ) -> tuple[Account, list[WaitObject]]:
     """Return an account in which the time of spinning is waiting, and the loops, one for each
     function: of the time for which the threads of a role ran, the same share as of the samples."""

@@ -101,6 +101,16 @@ class SystemCall(NamedTuple):
         return FutexSleep(address, operation, value & 0xFFFFFFFF, ignored, stack, pc)
 
 
+@dataclass(frozen=True)
+class ThreadKind:
+    """What makes up a thread's role. routine: address of the function in which it began, 0 if
+    unknown; is_main: whether it is the first of its process."""
+
+    name: str
+    routine: int
+    is_main: bool
+
+
 class Scheduled(NamedTuple):
     """The kernel's sums for a thread. ran, ready: ns on a processor, and ready to run without one;
     slices: how often it got a processor."""

@@ -17,7 +17,7 @@ from lockwright.base.process_numbers import ThreadNumbers
 from lockwright.profile.buffer import Buffer, constant
 from lockwright.profile.chain import EndState
 from lockwright.profile.outside.memory import Memory
-from lockwright.profile.thread_states import SystemCall, TaskFiles
+from lockwright.profile.thread_states import SystemCall, TaskFiles, ThreadKind
 
 _LONGEST = 12
 """Limit on the objects of a chain."""
@@ -33,15 +33,6 @@ _ADDRESS = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
-class EndThread:
-    """A thread by what tells its role. routine: address of the function in which it began."""
-
-    name: str
-    routine: int
-    is_main: bool
-
-
-@dataclass(frozen=True)
 class SampledChain:
     """A chain of waits. path: the numbers of its objects, as in a stack of the buffer, that of the
     first thread in front; thread, state, call: the last thread, and the system call in which it
@@ -50,7 +41,7 @@ class SampledChain:
 
     path: tuple[int, ...]
     state: EndState
-    thread: EndThread | None = None
+    thread: ThreadKind | None = None
     site: int = 0
     call: str = ""
 
@@ -60,7 +51,7 @@ class Kinds:
     found before, by their numbers."""
 
     def __init__(self) -> None:
-        self.threads: dict[int, EndThread] = {}
+        self.threads: dict[int, ThreadKind] = {}
         self.condition = constant("wait_object::condition")
         self.join = constant("wait_object::join")
         self.all = constant("wait_object::kinds")
@@ -240,14 +231,11 @@ class WaitGraph:
                 self._calls[tid] = self._files.call(self._numbers.here(tid))
         return self._calls[tid]
 
-    def _thread(self, tid: int) -> EndThread:
+    def _thread(self, tid: int) -> ThreadKind:
         name, _ = self._name_and_state(tid)
         if (known := self._kinds.threads.get(tid)) is None or known.name != name:
-            lives = self._buffer["lives"]
-            routines = lives["routine"][lives["tid"] == tid]
-            is_main = tid == self._buffer.process.pid
-            known = EndThread(name, int(routines[0]) if len(routines) else 0, is_main)
-            if known.routine or is_main:
+            known = ThreadKind(name, self._buffer.routine_of(tid), tid == self._buffer.process.pid)
+            if known.routine or known.is_main:
                 self._kinds.threads[tid] = known
         return known
 

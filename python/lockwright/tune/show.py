@@ -36,7 +36,7 @@ def _why_joined(name: str) -> str:
     if number_of_settings(name):
         return "the lock and the settings that led, together"
     if parts_of(name)[1] != KEEP:
-        return "the lock and the reader-writer lock that led, together"
+        return "the reader-writer lock that led, with the lock that did, or the default one"
     return "the search chose it"
 
 

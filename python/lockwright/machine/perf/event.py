@@ -10,10 +10,14 @@ import os
 import platform
 import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 HARDWARE = 0
 SOFTWARE = 1
 """Values of perf_event_attr.type."""
+
+TASK_CLOCK = 1
+"""Of the software's events: the time in ns for which the thread runs."""
 
 DISABLED = 1 << 0
 INHERIT = 1 << 1
@@ -33,19 +37,43 @@ _ATTRIBUTES = struct.Struct("=IIQQQQQIIQ")
 """The first version of perf_event_attr, which every kernel accepts (PERF_ATTR_SIZE_VER0): type,
 size, config, sample_period, sample_type, read_format, bits, wakeup_events, bp_type, config1."""
 
+_REGISTERS = struct.Struct("=QQQIi")
+"""What the fourth version (PERF_ATTR_SIZE_VER3) adds: config2, branch_sample_type,
+sample_regs_user, sample_stack_user, clockid."""
 
-def open_event(kind: int, config: int, pid: int, bits: int) -> int:
+ADDRESS = 1 << 0
+USER_REGISTERS = 1 << 12
+"""Bits of sample_type: the address of the instruction; the registers named besides."""
+
+
+class Sampling(NamedTuple):
+    """Records of an event. period: of the event, between two; fields: bits of sample_type;
+    registers: bits of asm/perf_regs.h."""
+
+    period: int
+    fields: int
+    registers: int
+
+
+def open_event(
+    kind: int, config: int, pid: int, bits: int, sampling: Sampling | None = None
+) -> int:
     """Return a descriptor of the event; the caller closes it.
 
-    pid: 0 for the calling thread. Raises OSError; ENOSYS on an architecture whose system call
-    number is unknown.
+    pid: 0 for the calling thread; sampling: records that the event writes to memory mapped from
+    the descriptor. Raises OSError; ENOSYS on an architecture whose system call number is unknown.
     """
     number = _NUMBERS.get(platform.machine())
     if number is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     libc = ctypes.CDLL(None, use_errno=True)
-    fields = (kind, _ATTRIBUTES.size, config, 0, 0, _TOTAL_TIMES, bits, 0, 0, 0)
-    attributes = ctypes.create_string_buffer(_ATTRIBUTES.pack(*fields), _ATTRIBUTES.size)
+    size, more = _ATTRIBUTES.size, b""
+    if sampling is not None:
+        more = _REGISTERS.pack(0, 0, sampling.registers, 0, 0)
+        size += len(more)
+    period, fields, _ = sampling or Sampling(0, 0, 0)
+    words = (kind, size, config, period, fields, _TOTAL_TIMES, bits, 0, 0, 0)
+    attributes = ctypes.create_string_buffer(_ATTRIBUTES.pack(*words) + more, size)
     handle: int = libc.syscall(
         ctypes.c_long(number),
         attributes,

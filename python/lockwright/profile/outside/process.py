@@ -15,7 +15,7 @@ from lockwright.base.process_numbers import ThreadNumbers
 from lockwright.profile.buffer import Buffer
 from lockwright.profile.outside.memory import MappedMemory
 from lockwright.profile.outside.words import lock_of_c_library, owner_of
-from lockwright.profile.thread_states import Activity, FutexSleep, Scheduled, TaskFiles
+from lockwright.profile.thread_states import Activity, FutexSleep, Scheduled, TaskFiles, ThreadKind
 
 _MOST = 4096
 """Limit on the words that are told apart."""
@@ -26,22 +26,13 @@ SEARCH_NS: Final = 100_000_000
 OWN_LIBRARY: Final = "liblockwright-"
 
 
-@dataclass(frozen=True)
-class Kind:
-    """What makes up a thread's role. routine: 0 if unknown."""
-
-    name: str
-    routine: int
-    is_main: bool
-
-
 @dataclass(eq=False)
 class Thread:
     """A thread at its last sample. begin_ns, seen_ns: of the monotonic clock; before, last: the
     kernel's sums then. sleep: the word in which it sleeps, with the number of its time slices;
     stack: then."""
 
-    kind: Kind
+    kind: ThreadKind
     begin_ns: int
     before: Scheduled
     seen_ns: int
@@ -223,7 +214,7 @@ class SampledProcess:
             return known
         if known is not None:
             self.ended.append(known)
-        kind = Kind(self._files.stat(tid)[0], self._routine(tid), tid == self.pid)
+        kind = ThreadKind(self._files.stat(tid)[0], self._routine(tid), tid == self.pid)
         if self._is_running and self.count == 1:
             found = Thread(kind, now, sums, now, sums)
         else:
@@ -232,8 +223,4 @@ class SampledProcess:
         return found
 
     def _routine(self, tid: int) -> int:
-        if self.buffer is None:
-            return 0
-        lives = self.buffer["lives"]
-        found = lives["routine"][lives["tid"] == self._numbers.inside(tid)]
-        return int(found[0]) if len(found) else 0
+        return self.buffer.routine_of(self._numbers.inside(tid)) if self.buffer is not None else 0

@@ -4,18 +4,23 @@ perf_event_open(2) gives them without any effect on the thread, where the system
 (perf_event_paranoid at most 2).
 """
 
-import ctypes
 import mmap
 import os
 import platform
 import struct
 import time
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
-_CALLS: Final = {"x86_64": 298, "aarch64": 241}
-"""The number of perf_event_open."""
+from lockwright.machine.perf.event import (
+    ADDRESS,
+    EXCLUDE_KERNEL,
+    SOFTWARE,
+    TASK_CLOCK,
+    USER_REGISTERS,
+    Sampling,
+    open_event,
+)
 
 _REGISTERS: Final = {"x86_64": 0xFF00FF, "aarch64": (1 << 32) - 1}
 """The general registers, as bits of asm/perf_regs.h."""
@@ -32,10 +37,6 @@ _SECONDS = 0.003
 _LOOP = 64
 """Most bytes between the instructions of a loop that spins."""
 
-_SOFTWARE, _TASK_CLOCK = 1, 1
-_ADDRESS, _USER_REGISTERS = 1, 1 << 12
-_EXCLUDE_KERNEL = 1 << 5 | 1 << 6
-_CLOSE_ON_EXEC = 8
 _HEAD = 1024
 """Offset of the end of the records in the first page."""
 
@@ -65,17 +66,9 @@ def is_spinning(seen: list[Registers]) -> bool:
 def registers(tid: int) -> list[Registers]:
     """Return the registers of a thread at the next interruptions, by its number here; [] if it does
     not run. Raises OSError if that is not allowed, ProcessLookupError if it has ended."""
-    machine = platform.machine()
-    if machine not in _CALLS:
-        raise OSError(f"perf_event_open is not known for {machine}")
-    words = struct.pack(
-        "=IIQQQQQIIQQQQIiQIHH",
-        *(_SOFTWARE, 112, _TASK_CLOCK, _PERIOD_NS, _ADDRESS | _USER_REGISTERS, 0),
-        *(_EXCLUDE_KERNEL, 1, 0, 0, 0, 0, _REGISTERS[machine], 0, 0, 0, 0, 0, 0),
-    )
-    event = _library().syscall(_CALLS[machine], words, tid, -1, -1, _CLOSE_ON_EXEC)
-    if event < 0:
-        raise OSError(ctypes.get_errno(), "perf_event_open")
+    names = _REGISTERS.get(platform.machine(), 0)
+    sampling = Sampling(_PERIOD_NS, ADDRESS | USER_REGISTERS, names)
+    event = open_event(SOFTWARE, TASK_CLOCK, tid, EXCLUDE_KERNEL, sampling)
     try:
         with mmap.mmap(event, 2 * mmap.PAGESIZE) as ring:
             end = time.monotonic() + _SECONDS
@@ -86,11 +79,6 @@ def registers(tid: int) -> list[Registers]:
     finally:
         os.close(event)
     return []
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
 
 
 def _records(ring: mmap.mmap) -> list[Registers]:
