@@ -1,9 +1,12 @@
 """`lockwright doctor`: other load, measured findings, and the output of all findings."""
 
+import errno
 import gzip
 import json
+import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -73,6 +76,28 @@ def test_program_names_with_spaces_and_brackets(tmp_path: Path) -> None:
     (found,) = load.programs(tree)
     assert (found.pid, found.started, found.name) == (12, 4711, "a) (b c")
     assert found.seconds > 0
+
+
+def test_a_process_may_end_while_programs_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel then answers ESRCH, not ENOENT."""
+    rest = " ".join(["0"] * 22)
+    tree = machine.make(
+        tmp_path, {"/proc/1/stat": f"1 (init) S {rest}", "/proc/2/stat": f"2 (gone) S {rest}"}
+    )
+
+    def ending(call: Callable[..., os.stat_result]) -> Callable[..., os.stat_result]:
+        def status(path: str | Path, **options: object) -> os.stat_result:
+            if str(path).endswith("2/stat"):
+                raise ProcessLookupError(errno.ESRCH, "No such process", str(path))
+            return call(path, **options)
+
+        return status
+
+    monkeypatch.setattr(os, "stat", ending(os.stat))
+    monkeypatch.setattr(os, "lstat", ending(os.lstat))
+    assert [each.name for each in load.programs(tree)] == ["init"]
 
 
 def test_measured_findings() -> None:

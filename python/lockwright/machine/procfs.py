@@ -1,5 +1,6 @@
 """Reads /proc, /sys and /etc below a root directory, which a test may replace."""
 
+from glob import glob
 from pathlib import Path
 
 
@@ -33,8 +34,9 @@ class Tree:
 
     def match(self, pattern: str) -> list[str]:
         """Return the absolute names that match a glob pattern, sorted."""
-        paths = self.root.glob(pattern.lstrip("/"))
-        return sorted(f"/{path.relative_to(self.root)}" for path in paths)
+        # Path.glob fails with ESRCH where a process ends between its directory and its file.
+        names = glob(pattern.lstrip("/"), root_dir=self.root)  # noqa: PTH207
+        return sorted(f"/{name}" for name in names)
 
 
 def numbers_of(listed: str | None) -> set[int]:
