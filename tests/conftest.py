@@ -23,6 +23,7 @@ _BEFORE = pytest.StashKey[set[Path]]()
 _LEFT = pytest.StashKey[list[Path]]()
 
 
+_OF_COMMANDS = ("advise", "cli", "lab", "profile")
 _LEFT_OUT = pytest.StashKey[list[str]]()
 _DEADLINE = pytest.StashKey[float]()
 
@@ -50,11 +51,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests that are not in the chosen tier. Those that run alone come last: each of
     them would keep the other workers waiting. They compare what was measured with what is true,
-    so other load may spoil one; a fault of the program fails all three runs."""
+    so other load may spoil one; a fault of the program fails all three runs. Those of the commands,
+    whose programs run beside others, have a second run, too; no test of a lock has one."""
     items.sort(key=lambda item: item.get_closest_marker("alone") is not None)
     for item in items:
         if item.get_closest_marker("alone"):
             item.add_marker(pytest.mark.flaky(reruns=2))
+        elif item.path.relative_to(item.config.rootpath).parts[1] in _OF_COMMANDS:
+            item.add_marker(pytest.mark.flaky(reruns=1))
     if locate.all_tests():
         return
     revision = config.getoption("--slice-of")
@@ -111,7 +115,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Print the tests that are left out, and the files that were left."""
+    """Print the tests that are left out, why tests ran again, and the files that were left."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.write_sep("-", f"ran again: {report.nodeid}")
+        terminalreporter.write_line(report.longreprtext)
     for line in config.stash.get(_LEFT_OUT, []):
         terminalreporter.write_line(line)
     for path in config.stash.get(_LEFT, []):
