@@ -44,6 +44,9 @@ def test_the_default_lock_is_first_unless_the_best_is_told_apart_from_it() -> No
     assert names(near, near) == ["adaptive", "futex"]
     apart = [predicted("futex", 1.6, 1, 1), predicted("adaptive", 1.1, 2, 2)]
     assert names(apart, apart) == ["futex", "adaptive"]
+    for ratio, expected in ((1.03, ["adaptive", "futex"]), (0.99, ["futex"])):
+        beside = [predicted("futex", 1.06, 1, 3), predicted("adaptive", ratio, 2, 3)]
+        assert names(beside, beside) == expected
 
 
 def test_waiters_that_never_park_need_a_processor_each() -> None:

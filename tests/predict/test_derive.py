@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.predict.derive import derive
+from lockwright.predict.fit import with_kernel_costs
 from lockwright.profile.record import Profile
 from lockwright.simulate import machine
 from lockwright.simulate.model import mean
@@ -32,6 +33,36 @@ def test_the_cost_of_calls_is_not_part_of_the_gap() -> None:
     calls += 0.1 * (figures["kernel.miss_ns"] + figures["kernel.bucket_ns"])
     calls += 0.05 * (figures["kernel.wake_ns"] + figures["kernel.interrupt_ns"])
     assert without - with_machine == pytest.approx(calls)
+
+
+def test_kernel_time_is_the_mutexes_where_threads_sleep_for_nothing_else() -> None:
+    """A tenth of a second for 20,000 sleeps, of which 10,000 page faults took 0.01 s."""
+    of = machine.load("xeon-8260x2")
+    spent = {"voluntary": 20_000, "cpu_system": 1e8, "minor_faults": 10_000}
+    profile = examples.two_workers(**spent)
+    derived = derive(profile, of)
+    assert derived.kernel_ns == pytest.approx(0.09e9 / 400_000)
+    gap, without = (mean(derive(profile, each).model.roles[0].gap) for each in (of, None))
+    pair = 2 * of.figures["hit.rmw_cycles"] / of.figures["clock.ghz"]
+    assert without - gap == pytest.approx(derived.kernel_ns + pair)
+    other: list[dict[str, float]] = [
+        {"cpu_system": 2e9},
+        {"cond_waits": 1},
+        {"voluntary": 50_000},
+        {"cpu_user": 0.5e9},
+    ]
+    for changed in other:
+        assert derive(examples.two_workers(**{**spent, **changed}), of).kernel_ns == 0
+
+
+def test_the_kernel_of_the_machine_is_as_slow_as_the_profile_shows() -> None:
+    of = machine.load("xeon-8260x2")
+    sleep = of.figures["kernel.sleep_ns"]
+    factors = {(300, 200): 1.5, (100, 200): 1, (9000, 200): 4, (300, 0): 1}
+    for (profiled, simulated), factor in factors.items():
+        figures = with_kernel_costs(of, profiled, simulated).figures
+        assert figures["kernel.sleep_ns"] == pytest.approx(factor * sleep)
+        assert figures["kernel.wake_latency_ns"] == of.figures["kernel.wake_latency_ns"]
 
 
 def test_the_rate_is_that_of_the_profile() -> None:

@@ -1,6 +1,6 @@
 """The locks that gain in simulations of a profiled program, and do no harm with more threads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lockwright.advise import traits
@@ -88,11 +88,15 @@ def of_models(profile: Profile, header: Header, settings: Settings) -> tuple[Cho
     found = _simulate(at, names, header.threads, settings)
     default = locks.registry().default.name
     gaining = [each.lock for each in found if _gains(each, default)]
-    finalists = [lock for lock in gaining if lock == default or lock in gaining[:_FINALISTS]]
-    if not finalists:
+    if not gaining:
         return ()
+    finalists = list(dict.fromkeys([*gaining[:_FINALISTS], default]))
     again = _simulate(at[:_CROWDED_POINTS], finalists, crowded, settings)
-    return named(found, again, default)
+    chosen = named(found, again, default)
+    # Beside other programs a lock's rate depends on how many of its waiters can run, which decides
+    # the share of the processors: threads in place of those programs do not show it.
+    lacks = profile.process.pressure > 1
+    return () if lacks and default not in [each.name for each in chosen] else chosen
 
 
 def candidates(profile: Profile, processors: int, crowded: int) -> list[str]:
@@ -119,31 +123,36 @@ def _gains(prediction: Prediction, default: str) -> bool:
     return is_gain(prediction.ratio, DEFAULT_LOW if prediction.lock == default else 1.0)
 
 
+def _may_precede(prediction: Prediction, last: int, default: str) -> bool:
+    """Return whether it is of the default lock, which is not told apart from the best of those that
+    gain, and not predicted to lose. last: the last rank that the best may have."""
+    ratio = prediction.ratio
+    return (
+        prediction.lock == default
+        and prediction.first <= last
+        and ratio is not None
+        and ratio.value >= 1
+        and ratio.low >= DEFAULT_LOW
+    )
+
+
 def named(
     found: Sequence[Prediction], crowded: Sequence[Prediction], default: str
 ) -> tuple[Choice, ...]:
-    """Return the locks that gain in the conditions of the profile and do no harm in the others.
-    found: the best first."""
+    """Return the locks that gain in the conditions of the profile and do no harm in the others, the
+    default one first unless the best is told apart from it. found: the best first."""
     after = {each.lock: each.ratio.value for each in crowded if each.ratio is not None}
-    chosen = [
+    harmless = [each for each in found if after.get(each.lock, 0.0) >= HARMLESS]
+    gaining = [each for each in harmless if _gains(each, default)]
+    if not gaining:
+        return ()
+    last = min(each.last for each in gaining)
+    first = [each for each in harmless if _may_precede(each, last, default)]
+    return tuple(
         Choice(each.lock, each.ratio.value, each.ratio.low, each.ratio.high, after[each.lock])
-        for each in found
-        if each.ratio is not None and _gains(each, default)
-        if after.get(each.lock, 0.0) >= HARMLESS
-    ]
-    return tuple(_default_first(chosen, {each.lock: each for each in found}, default))
-
-
-def _default_first(
-    chosen: Sequence[Choice], found: Mapping[str, Prediction], default: str
-) -> list[Choice]:
-    """Return the locks with the default one first, unless the best is told apart from it: their
-    ranks overlap."""
-    ranks = [found[each.name] for each in chosen]
-    if default not in [each.lock for each in ranks]:
-        return list(chosen)
-    may_be_best = found[default].first <= min(each.last for each in ranks)
-    return sorted(chosen, key=lambda each: not (may_be_best and each.name == default))
+        for each in (*first, *(each for each in gaining if each not in first))
+        if each.ratio is not None
+    )
 
 
 def _simulate(

@@ -63,6 +63,13 @@ _FAILED_TRY = 30.0
 _SLEEP = 1e6
 """ns of a sleep outside mutexes if their number is unknown."""
 
+_FAULT = 1000.0
+"""ns of a page fault in the kernel, as in `lockwright advise`."""
+
+_MOST_KERNEL = 4.0
+"""Kernel time of the program for each sleep, as a multiple of the machine's measured figures, above
+which it is taken to be for other calls than those of mutexes."""
+
 _LONGEST_NAME = 40
 
 _WIDTH = 1.125
@@ -87,7 +94,8 @@ class Derived:
     by mutex, the share of acquisitions whose last holder was another thread. sections: acquisitions
     of the model's mutexes in the run. lost_share: of the time in which threads ran or waited, that
     lost waiting. outside_ns: the part of the run in which no thread was between its first and its
-    last acquisition."""
+    last acquisition. kernel_ns: kernel time that mutexes took, for each acquisition; 0 if it is not
+    known."""
 
     variants: tuple[Variant, ...]
     indices: tuple[int, ...]
@@ -97,6 +105,7 @@ class Derived:
     sections: float = 0.0
     lost_share: float = 0.0
     outside_ns: float = 0.0
+    kernel_ns: float = 0.0
 
     @property
     def model(self) -> Model:
@@ -173,6 +182,7 @@ def derive(profile: Profile, machine: Machine | None, *, needs_waiting: bool = T
         taken,
         profile.lost_share,
         max(0.0, profile.process.duration - active),
+        _kernel(profile, machine) / max(1.0, taken),
     )
 
 
@@ -435,11 +445,31 @@ def _cost_of_calls(profile: Profile, machine: Machine | None, role: ThreadGroup)
     pair = 2 * max(change, figures["call.least_ns"])
     contended = role.contended / max(1.0, role.acquisitions)
     of_all = sum(mutex.contended for mutex in profile.mutexes)
+    if kernel := _kernel(profile, machine):
+        return pair + kernel / of_all * contended
     slept = max(0.0, profile.process.voluntary - profile.process.cond_waits)
     wakes = contended * min(_MOST_SLEEPS, slept / max(1.0, of_all))
     failed = figures["kernel.miss_ns"] + figures["kernel.bucket_ns"]
     wake = figures["kernel.wake_ns"] + figures["kernel.interrupt_ns"]
     return pair + min(1.0, contended) * failed + min(1.0, wakes) * wake
+
+
+def _kernel(profile: Profile, machine: Machine | None) -> float:
+    """Return the ns in the kernel that waits for mutexes took: all but page faults, if threads
+    slept for nothing else, and if it is not many times what a sleep and its wake take on the
+    machine: the program has other system calls then. Otherwise, and where other programs took the
+    processors, which makes each sleep dearer, 0: it is not known."""
+    process = profile.process
+    contended = sum(mutex.contended for mutex in profile.mutexes)
+    sleeps = process.voluntary
+    lacks = process.pressure > 1
+    if machine is None or lacks or process.cond_waits or not 0 < sleeps <= contended:
+        return 0.0
+    faults = process.minor_faults + process.major_faults
+    spent = max(0.0, process.cpu_system - _FAULT * faults)
+    figures = machine.figures
+    sleep = sum(figures[f"kernel.{part}_ns"] for part in ("sleep", "wake", "interrupt", "switch"))
+    return spent if spent <= _MOST_KERNEL * sleep * sleeps else 0.0
 
 
 def _unknown(profile: Profile, roles: Sequence[Role], are_mixed: bool) -> list[str]:

@@ -34,6 +34,12 @@ _LEAST_CONTENDED = 0.001
 _ALSO = 1.0
 """Largest distance at which a second variation of the gaps counts as agreeing with the profile."""
 
+_KERNEL = ("sleep", "wake", "interrupt", "switch", "bucket", "miss")
+"""What a wait for a mutex costs its threads in the kernel, besides latency."""
+
+_MOST_KERNEL = 4.0
+"""Largest factor of the kernel's costs."""
+
 _FARTHEST = 0.3
 """The mean of gaps changes by this share of a cycle at most."""
 
@@ -41,10 +47,12 @@ _FARTHEST = 0.3
 @dataclass(frozen=True)
 class Fitted:
     """Models that agree with a profile. agreement: the simulated rate of the profile itself before
-    the mean of the gaps was fitted, divided by the profiled one."""
+    the mean of the gaps was fitted, divided by the profiled one. machine: that of the profile, with
+    the kernel's costs that it shows."""
 
     derived: Derived
     agreement: Estimate | None
+    machine: Machine
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,7 @@ class _Trial:
     model: Model
     rates: tuple[float, ...]
     contended: float
+    kernel_ns: float
 
     @property
     def rate(self) -> float:
@@ -79,7 +88,12 @@ def fit(
     }
     trials = _try(models, machine, runs, seed, timeout, steps, progress)
     if not trials:
-        return Fitted(unfitted(derived), None)
+        return Fitted(unfitted(derived), None, machine)
+    nearest_trial = min(trials, key=lambda each: _distance(each, derived))
+    costlier = with_kernel_costs(machine, derived.kernel_ns, nearest_trial.kernel_ns)
+    if costlier is not machine:
+        machine = costlier
+        trials = _try(models, machine, runs, seed, timeout, steps, progress) or trials
     trials.sort(key=lambda each: _distance(each, derived))
     agreement = estimate([rate / derived.rate for rate in trials[0].rates])
     others = [each for each in trials if each.variation != trials[0].variation]
@@ -105,7 +119,7 @@ def fit(
     variants = [Variant(label_of(each.variation), each.model, 0) for each in chosen]
     first = variants[0]
     variants.append(_with_data(first, derived, machine))
-    return Fitted(replace(derived, variants=tuple(variants)), agreement)
+    return Fitted(replace(derived, variants=tuple(variants)), agreement, machine)
 
 
 def unfitted(derived: Derived) -> Derived:
@@ -150,9 +164,28 @@ def _try(
         lines = [line for (of, _), line in outcomes.lines.items() if of == key]
         if lines:
             rates = tuple(figures(line)["operations_per_second"] for line in lines)
-            contended = sum(map(_contended, lines)) / len(lines)
-            trials.append(_Trial(key[0], model, rates, contended))
+            contended, kernel = (
+                sum(map(of, lines)) / len(lines) for of in (_contended, _kernel_ns)
+            )
+            trials.append(_Trial(key[0], model, rates, contended, kernel))
     return trials
+
+
+def _kernel_ns(line: Line) -> float:
+    """Return the time of threads in the kernel for each acquisition."""
+    running = integer(line, "running_ps") - integer(line, "working_ps")
+    running -= integer(line, "pausing_ps")
+    return max(0, running) / 1000 / max(1, integer(line, "acquisitions"))
+
+
+def with_kernel_costs(machine: Machine, profiled: float, simulated: float) -> Machine:
+    """Return the machine whose kernel takes as long for the waits of a profile as the profile has,
+    if that is longer. Calibration measures them one by one, on idle processors."""
+    factor = min(_MOST_KERNEL, profiled / simulated) if simulated else 1.0
+    if factor <= 1:
+        return machine
+    costs = {f"kernel.{part}_ns": factor * machine.figures[f"kernel.{part}_ns"] for part in _KERNEL}
+    return replace(machine, figures={**machine.figures, **costs})
 
 
 def _contended(line: Line) -> float:

@@ -41,7 +41,7 @@ def prepare(profile: Profile, machine: Machine, own: Machine | None, settings: S
         settings.steps,
         settings.progress,
     )
-    machine = profiled if machine is own else machine
+    machine = fitted.machine if machine is own else machine
     return Header(program, machine, fitted.derived, fitted.agreement, profile.process)
 
 

@@ -21,7 +21,10 @@ _SHORTEST, _LONGEST = 0.001, 2.0
 """Limits on the simulated seconds."""
 
 _SLICES = 20
-"""Least time slices in a simulation of more threads than processors."""
+"""Least time slices in a simulation of more threads than processors, unless these have more than
+_MOST_STEPS sections, which would take seconds."""
+
+_MOST_STEPS = 500_000
 
 _BLOCKS = 20
 """Least length of a simulation, in sleeps of a thread, unless it is so much longer than its
@@ -120,9 +123,11 @@ def rate_limit(model: Model, machine: Machine) -> float:
 
 def length(model: Model, machine: Machine, steps: int) -> float:
     """Return the simulated seconds for so many sections of a model, within the limits."""
-    seconds = steps / rate_limit(model, machine)
+    limit = rate_limit(model, machine)
+    seconds = steps / limit
     if model.threads > machine.processors:
-        seconds = max(seconds, _SLICES * machine.figures["kernel.slice_us"] / 1e6)
+        slices = _SLICES * machine.figures["kernel.slice_us"] / 1e6
+        seconds = max(seconds, min(slices, _MOST_STEPS / limit))
     # Not the sleeps of a role that does little.
     longest = max(role.block_ns for role in model.roles if _is_active(model, role)) / 1e9
     of_blocks = min(_BLOCKS * longest, _BLOCKS * seconds)
