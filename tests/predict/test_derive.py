@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.predict.derive import derive
-from lockwright.predict.fit import with_kernel_costs
+from lockwright.predict.fit import kernel_factor, with_kernel_costs
 from lockwright.profile.record import Profile
 from lockwright.simulate import machine
 from lockwright.simulate.model import mean
@@ -56,13 +56,13 @@ def test_kernel_time_is_the_mutexes_where_threads_sleep_for_nothing_else() -> No
 
 
 def test_the_kernel_of_the_machine_is_as_slow_as_the_profile_shows() -> None:
+    factors = {(1.0, 300, 200): 1.5, (1.5, 300, 200): 2.25, (1.0, 100, 200): 1, (1.0, 9000, 200): 4}
+    for (before, profiled, simulated), factor in factors.items():
+        assert kernel_factor(before, profiled, simulated) == pytest.approx(factor)
     of = machine.load("xeon-8260x2")
-    sleep = of.figures["kernel.sleep_ns"]
-    factors = {(300, 200): 1.5, (100, 200): 1, (9000, 200): 4, (300, 0): 1}
-    for (profiled, simulated), factor in factors.items():
-        figures = with_kernel_costs(of, profiled, simulated).figures
-        assert figures["kernel.sleep_ns"] == pytest.approx(factor * sleep)
-        assert figures["kernel.wake_latency_ns"] == of.figures["kernel.wake_latency_ns"]
+    figures = with_kernel_costs(of, 1.5).figures
+    assert figures["kernel.sleep_ns"] == pytest.approx(1.5 * of.figures["kernel.sleep_ns"])
+    assert figures["kernel.wake_latency_ns"] == of.figures["kernel.wake_latency_ns"]
 
 
 def test_the_rate_is_that_of_the_profile() -> None:

@@ -40,6 +40,12 @@ _KERNEL = ("sleep", "wake", "interrupt", "switch", "bucket", "miss")
 _MOST_KERNEL = 4.0
 """Largest factor of the kernel's costs."""
 
+_NO_FACTOR = 1.1
+"""Factor up to which the kernel's costs are those of the machine."""
+
+_KERNEL_STEPS = 3
+"""Simulations for that factor."""
+
 _FARTHEST = 0.3
 """The mean of gaps changes by this share of a cycle at most."""
 
@@ -89,8 +95,8 @@ def fit(
     trials = _try(models, machine, runs, seed, timeout, steps, progress)
     if not trials:
         return Fitted(unfitted(derived), None, machine)
-    nearest_trial = min(trials, key=lambda each: _distance(each, derived))
-    costlier = with_kernel_costs(machine, derived.kernel_ns, nearest_trial.kernel_ns)
+    first = min(trials, key=lambda each: _distance(each, derived))
+    costlier = _with_kernel_of(derived, first, machine, seed, timeout, steps)
     if costlier is not machine:
         machine = costlier
         trials = _try(models, machine, runs, seed, timeout, steps, progress) or trials
@@ -178,12 +184,36 @@ def _kernel_ns(line: Line) -> float:
     return max(0, running) / 1000 / max(1, integer(line, "acquisitions"))
 
 
-def with_kernel_costs(machine: Machine, profiled: float, simulated: float) -> Machine:
-    """Return the machine whose kernel takes as long for the waits of a profile as the profile has,
-    if that is longer. Calibration measures them one by one, on idle processors."""
-    factor = min(_MOST_KERNEL, profiled / simulated) if simulated else 1.0
-    if factor <= 1:
-        return machine
+def _with_kernel_of(
+    derived: Derived, trial: _Trial, machine: Machine, seed: int, timeout: float, steps: int
+) -> Machine:
+    """Return the machine with the kernel's costs that the profile shows. Threads that take longer
+    to sleep sleep less often, so the factor is found in steps."""
+    factor, of, costlier = 1.0, trial, machine
+    for _ in range(_KERNEL_STEPS):
+        factor = kernel_factor(factor, derived.kernel_ns, of.kernel_ns)
+        if factor <= _NO_FACTOR:
+            return machine
+        costlier = with_kernel_costs(machine, factor)
+        model = {(trial.variation, 1.0): trial.model}
+        again = _try(model, costlier, 1, seed, timeout, steps, unseen)
+        if not again:
+            break
+        of = again[0]
+    return costlier
+
+
+def kernel_factor(factor: float, profiled: float, simulated: float) -> float:
+    """Return the factor of the kernel's costs after one of `factor` has had that simulated time in
+    the kernel, in place of the profiled one. Calibration measures these costs one by one, on idle
+    processors, so that they are never less."""
+    if not simulated:
+        return factor
+    return min(_MOST_KERNEL, max(1.0, factor * profiled / simulated))
+
+
+def with_kernel_costs(machine: Machine, factor: float) -> Machine:
+    """Return the machine on which all calls of the kernel take longer by a factor."""
     costs = {f"kernel.{part}_ns": factor * machine.figures[f"kernel.{part}_ns"] for part in _KERNEL}
     return replace(machine, figures={**machine.figures, **costs})
 
