@@ -61,10 +61,10 @@ class UntilDecided(Rounds):
         advised = advised_in(self.known, cell)
         if number <= self.least:
             return shuffled(locks_of(advised), cell, number)
-        found = verdict(runs, cell, locks_of(advised), advised.named, advised.former)
+        found = verdict(runs, cell, locks_of(advised), advised.named, advised.former, self.least)
         if advised.problem or found is None:
             return ()
-        return shuffled(sorted(found.undecided(runs)), cell, number)
+        return shuffled(sorted(found.undecided()), cell, number)
 
     def wanted(self, slot: Slot, runs: Runs) -> bool:
         return True

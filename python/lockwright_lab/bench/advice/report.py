@@ -37,7 +37,8 @@ COLUMNS = [
     term("95 % CI", "of the ratio."),
     term("harms", f"whether the ratio is {BELOW} {HARMLESS:g}, {SHOWN}, or {OPEN}."),
     term("second", "the lock that is named second, and its ratio."),
-    term("best", "the lock with the highest ratio of those that ran, and this."),
+    term("best", "the lock with the highest ratio in the first rounds, and this."),
+    term("gains", "its ratio in the later rounds with its 95 % CI; - if it has none there."),
     term("former first", "the lock that the former rules name first, and its ratio."),
     term("others", "the share of the processors that other programs used, the busy ones included."),
 ]
@@ -46,7 +47,8 @@ COLUMNS = [
 def made(usual: Report, known: Mapping[str, Any], left_out: Sequence[str]) -> Report:
     """Return the report. known: as of `advised_in`; left_out: lines on programs."""
     cells = usual.experiment.cells
-    found = {each.name: _verdict(usual.runs, each, known) for each in cells}
+    rounds = usual.experiment.rounds
+    found = {each.name: _verdict(usual.runs, each, known, rounds) for each in cells}
     verdicts = {name: each for name, each in found.items() if each is not None}
     problems = [
         f"{each.name}: {problem}"
@@ -78,9 +80,9 @@ def made(usual: Report, known: Mapping[str, Any], left_out: Sequence[str]) -> Re
     )
 
 
-def _verdict(runs: Runs, cell: Cell, known: Mapping[str, Any]) -> Verdict | None:
+def _verdict(runs: Runs, cell: Cell, known: Mapping[str, Any], rounds: int) -> Verdict | None:
     advised = advised_in(known, cell.name)
-    return verdict(runs, cell.name, locks_of(advised), advised.named, advised.former)
+    return verdict(runs, cell.name, locks_of(advised), advised.named, advised.former, rounds)
 
 
 def _others(runs: Runs, cell: Cell) -> float | None:
@@ -101,7 +103,8 @@ def _line(cell: Cell, of: Verdict, others: float | None) -> list[str]:
         _interval(of.first(), ratio),
         against(ratio, HARMLESS),
         _with_ratio(of, of.named[1]) if len(of.named) > 1 else "-",
-        _with_ratio(of, of.best),
+        f"{of.best.lock} {numbers.ratio(of.best.first_ratio)}",
+        _gain(of),
         _with_ratio(of, of.first(former=True)),
         "-" if others is None else numbers.percent(others),
     ]
@@ -115,6 +118,11 @@ def _interval(lock: str, ratio: Ratio | None) -> str:
     if lock == BASELINE or ratio is None or ratio.low is None or ratio.high is None:
         return "-"
     return numbers.interval(ratio.low, ratio.high)
+
+
+def _gain(of: Verdict) -> str:
+    ratio = of.best.ratio
+    return f"{_text(ratio)} {_interval(of.best.lock, ratio)}" if ratio is not None else "-"
 
 
 def _with_ratio(of: Verdict, lock: str) -> str:
@@ -151,14 +159,18 @@ def _as_json(cell: Cell, of: Verdict, others: float | None) -> dict[str, Any]:
         "first": of.first(),
         "harmless": against(first, HARMLESS),
         "severe": against(first, SEVERE),
-        "best": of.best,
-        "gains": of.gains,
+        "best": of.best.lock,
+        "best_later": _figures(of.best.ratio),
+        "gains": of.best.gains,
         "near": of.is_near(),
         "former_first": of.first(former=True),
         "former_near": of.is_near(former=True),
         "others": others,
-        "ratios": {
-            lock: {"ratio": each.value, "low": each.low, "high": each.high, "rounds": each.rounds}
-            for lock, each in of.ratios.items()
-        },
+        "ratios": {lock: _figures(each) for lock, each in of.ratios.items()},
     }
+
+
+def _figures(of: Ratio | None) -> dict[str, Any] | None:
+    if of is None:
+        return None
+    return {"ratio": of.value, "low": of.low, "high": of.high, "rounds": of.rounds}

@@ -1,5 +1,6 @@
 """Whether the named locks harm in a cell, and whether one of them is near the best."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ SHOWN, OPEN, BELOW = "not below", "open", "below"
 
 _UNIT = Ratio(1.0, 1.0, 1.0, 0.0, 0)
 
+_ALL = range(1, sys.maxsize)
+
 
 def against(ratio: Ratio | None, bound: float) -> str:
     """Return whether a ratio is at least the bound: SHOWN, BELOW, or OPEN if its interval, or the
@@ -27,13 +30,17 @@ def against(ratio: Ratio | None, bound: float) -> str:
     return BELOW if ratio.high < bound else SHOWN if ratio.low >= bound else OPEN
 
 
-def ratio_of(runs: Runs, cell: str, lock: str, other: str = BASELINE) -> Ratio | None:
+def ratio_of(
+    runs: Runs, cell: str, lock: str, other: str = BASELINE, rounds: range = _ALL
+) -> Ratio | None:
     """Return the ratio of a lock's rate to another's, over the rounds that have both; 1 for the
     other itself. A run that was ended at its limit counts with the rate that it has at most."""
     if lock == other:
         return _UNIT
     base = {
-        run.round: run for run in runs.of(cell, other, counted=True) if RATE.name in run.figures
+        run.round: run
+        for run in runs.of(cell, other, counted=True)
+        if RATE.name in run.figures and run.round in rounds
     }
     rates = {
         run.round: rate
@@ -52,14 +59,45 @@ def _rate(run: Run, base: Run) -> float | None:
 
 
 @dataclass(frozen=True)
+class Best:
+    """The lock with the highest ratio in the first rounds, which all locks have. The best of
+    several looks better by chance, so what it gains is that of the later rounds. ratio: to BASELINE
+    in these, shares: that of a named lock to it, by name; None where there are none."""
+
+    lock: str
+    first_ratio: float
+    ratio: Ratio | None
+    shares: dict[str, Ratio | None]
+
+    @property
+    def gains(self) -> bool:
+        """True if it gains in the later rounds, with an interval above 1."""
+        found = self.ratio
+        return found is not None and found.value >= GAIN and against(found, 1.0) == SHOWN
+
+    def is_near(self, lock: str) -> bool:
+        """Return whether a named lock is near it."""
+        if lock == BASELINE:
+            return self.ratio is None or 1 / self.ratio.value >= NEAR
+        share = self.shares.get(lock)
+        return share is not None and share.value >= NEAR
+
+    def is_decided(self, named: Sequence[str]) -> bool:
+        """Return whether it is known if it gains, and then if a named lock is near it."""
+        if self.first_ratio < GAIN or (self.ratio and against(self.ratio, GAIN) == BELOW):
+            return True
+        return self.gains and OPEN not in [against(self.shares.get(each), NEAR) for each in named]
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The result of a cell. named, former: the locks that the advice and the former rules name;
     ratios: to BASELINE, of the locks that have one, by name."""
 
-    cell: str
     named: Sequence[str]
     former: Sequence[str]
     ratios: dict[str, Ratio]
+    best: Best
 
     def first(self, *, former: bool = False) -> str:
         """The first named lock; BASELINE where none is named, for it is what the user keeps."""
@@ -70,50 +108,45 @@ class Verdict:
         """Return the ratio of the first named lock."""
         return self.ratios.get(self.first(former=former))
 
-    @property
-    def best(self) -> str:
-        """The lock with the highest ratio."""
-        return max(self.ratios, key=lambda lock: self.ratios[lock].value)
-
-    @property
-    def gains(self) -> bool:
-        """True if the best lock gains, and its interval is above 1."""
-        best = self.ratios[self.best]
-        return best.value >= GAIN and best.low is not None and best.low > 1
-
-    def nearest(self, *, former: bool = False) -> str:
-        """The better one of the first two named locks; BASELINE where none is named."""
-        names = (self.former if former else self.named)[:2]
-        known = [name for name in names if name in self.ratios]
-        return max(known, key=lambda lock: self.ratios[lock].value, default=BASELINE)
-
     def is_near(self, *, former: bool = False) -> bool:
         """Return whether one of the first two named locks is near the best."""
-        nearest = self.ratios.get(self.nearest(former=former), _UNIT)
-        return nearest.value >= NEAR * self.ratios[self.best].value
+        names = (self.former if former else self.named)[:2]
+        return any(self.best.is_near(each) for each in names or [BASELINE])
 
-    def undecided(self, runs: Runs) -> set[str]:
+    def undecided(self) -> set[str]:
         """Return the locks to run again: those whose runs leave open whether the first named lock
         harms, whether the best one gains, or whether a named one is near it."""
         again: set[str] = set()
         if self.first() != BASELINE and against(self.of_first(), HARMLESS) == OPEN:
             again |= {BASELINE, self.first()}
-        if self.ratios[self.best].value >= GAIN:
-            if against(self.ratios[self.best], 1.0) == OPEN:
-                again |= {BASELINE, self.best}
-            elif against(ratio_of(runs, self.cell, self.nearest(), self.best), NEAR) == OPEN:
-                again |= {BASELINE, self.best, self.nearest()}
+        if not self.best.is_decided(self.named[:2]):
+            again |= {BASELINE, self.best.lock, *self.best.shares}
         return again
 
 
 def verdict(
-    runs: Runs, cell: str, locks: Sequence[str], named: Sequence[str], former: Sequence[str]
+    runs: Runs,
+    cell: str,
+    locks: Sequence[str],
+    named: Sequence[str],
+    former: Sequence[str],
+    rounds: int,
 ) -> Verdict | None:
-    """Return the result of a cell; None before its first run. locks: all that run there."""
+    """Return the result of a cell; None before its first run. locks: all that run there; rounds:
+    the first ones, which all of them have."""
     if not any(RATE.name in run.figures for run in runs.of(cell, BASELINE)):
         return None
-    ratios = {lock: ratio_of(runs, cell, lock) for lock in locks}
-    return Verdict(cell, named, former, {k: v for k, v in ratios.items() if v is not None})
+
+    def ratios(within: range) -> dict[str, Ratio]:
+        found = {lock: ratio_of(runs, cell, lock, rounds=within) for lock in locks}
+        return {lock: ratio for lock, ratio in found.items() if ratio is not None}
+
+    early, later = ratios(range(1, rounds + 1)), range(rounds + 1, sys.maxsize)
+    best = max(early, key=lambda lock: early[lock].value, default=BASELINE)
+    ratio = ratio_of(runs, cell, best, rounds=later)
+    shares = {lock: ratio_of(runs, cell, lock, best, later) for lock in (*named[:2], *former[:2])}
+    first_ratio = early[best].value if early else 1.0
+    return Verdict(named, former, ratios(_ALL), Best(best, first_ratio, ratio, shares))
 
 
 @dataclass(frozen=True)
@@ -132,7 +165,7 @@ class Shares:
 def shares(verdicts: Sequence[Verdict], *, former: bool = False) -> Shares:
     """Return the summary over the cells."""
     firsts = [each.of_first(former=former) for each in verdicts]
-    gaining = [each for each in verdicts if each.gains]
+    gaining = [each for each in verdicts if each.best.gains]
 
     def counted(bound: float) -> dict[str, int]:
         found = [against(each, bound) for each in firsts]
