@@ -66,9 +66,9 @@ def shared(wheel: Path, laboratory: Path) -> dict[str, str]:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment with the wheel of the product alone, in a path with blanks."""
     folder = tmp_path_factory.mktemp("wheel") / "a path with blanks"
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=300)
-    pip(folder, "install", "--no-index", "--no-deps", wheel)
-    # The dependencies of this environment serve the new one: no network is needed.
+    words = [sys.executable, "-m", "venv", "--without-pip", folder]
+    subprocess.run(words, check=True, timeout=300)
+    # The dependencies of this environment, pip too, serve the new one: no network is needed.
     dependencies = folder / "dependencies"
     dependencies.mkdir()
     for each in Path(sysconfig.get_path("purelib")).iterdir():
@@ -76,6 +76,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             (dependencies / each.name).symlink_to(each)
     [packages] = (folder / "lib").glob("python*/site-packages")
     (packages / "dependencies.pth").write_text(f"{dependencies}\n")
+    pip(folder, "install", "--no-index", "--no-deps", wheel)
     return folder
 
 
