@@ -9,28 +9,32 @@ from lockwright.base import terminal
 from lockwright.export import page
 from lockwright.profile import long_holds, summary
 from lockwright.profile.long_holds import GATE, SLEPT
-from support import locate, profiling
+from support import locate, profiling, tiers
 from support.html import Page
 
 pytestmark = locate.native
 
 
+SHORT = [
+    ("sleep", "journal", SLEPT),
+    ("gate", "entrance", GATE),
+    ("seldom_gate", "entrance", GATE),
+    ("seldom_work", "entrance", None),
+    ("compute", "journal", None),
+    ("nest", "outer", None),
+]
+OTHERS = [
+    ("read", "journal", SLEPT),
+    ("sleep_seldom", "journal", SLEPT),
+    ("busy_gate", "entrance", GATE),
+    ("closed_gate", "entrance", GATE),
+    ("compute_in_a_crowd", "journal", None),
+]
+
+
 @pytest.mark.alone("other load keeps holders from running as long as a gate is closed")
 @pytest.mark.parametrize(
-    ("case", "name", "reason"),
-    [
-        ("sleep", "journal", SLEPT),
-        ("read", "journal", SLEPT),
-        ("sleep_seldom", "journal", SLEPT),
-        ("gate", "entrance", GATE),
-        ("busy_gate", "entrance", GATE),
-        ("closed_gate", "entrance", GATE),
-        ("seldom_gate", "entrance", GATE),
-        ("seldom_work", "entrance", None),
-        ("compute", "journal", None),
-        ("compute_in_a_crowd", "journal", None),
-        ("nest", "outer", None),
-    ],
+    ("case", "name", "reason"), tiers.short([*SHORT, *OTHERS], SHORT, "as another of its reason")
 )
 def test_why_threads_wait(case: str, name: str, reason: str | None, tmp_path: Path) -> None:
     """In up to three runs: other programs may disturb one."""

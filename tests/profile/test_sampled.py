@@ -325,8 +325,8 @@ def test_workers_with_a_mutex_of_all_processes(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("go") is None, reason="there is no Go")
 def test_a_program_of_go(tmp_path: Path) -> None:
     (tmp_path / "sleep.go").write_text(
-        'package main\nimport ("fmt"; "time")\n'
-        "func main() { time.Sleep(time.Second); fmt.Println([]int{1}) }\n"
+        'package main\nimport ("syscall"; "time")\n'
+        'func main() { time.Sleep(time.Second); syscall.Write(1, []byte("[1]")) }\n'
     )
     built = captured(
         ["go", "build", "-o", "sleep", "sleep.go"],

@@ -136,15 +136,21 @@ RW_GOOD = RW_GOOD.replace("futex_rw", "my_rw")
 RW_BROKEN = RW_GOOD.replace("return holders != written_ && (", "return (")
 
 
-def test_a_reader_writer_lock(cli: Cli, tmp_path: Path) -> None:
-    """One of the registry passes; in a header of one's own a fault is reported step by step."""
-    options = ("--scenario", "exclusion", "--threads", "2", "--budget", "1")
-    result = cli("check", "futex-rw", *options)
+OPTIONS = ("--scenario", "exclusion", "--threads", "2", "--budget", "1")
+
+
+@pytest.mark.full("compiled and searched as a broken one is")
+def test_a_reader_writer_lock_of_the_registry(cli: Cli) -> None:
+    result = cli("check", "futex-rw", *OPTIONS)
     assert (result.status, errors(result)) == (0, ""), result.out + result.err
     assert re.search(r"^futex-rw +exclusion +2 .* passed$", result.out, re.M), result.out
+
+
+def test_a_reader_writer_lock(cli: Cli, tmp_path: Path) -> None:
+    """In a header of one's own a fault is reported step by step."""
     header = tmp_path / "my_rw.hpp"
     header.write_text(RW_BROKEN)
-    result = cli("check", header, *options)
+    result = cli("check", header, *OPTIONS)
     assert (result.status, errors(result)) == (1, ""), result.out + result.err
     assert re.search(r"T1 +returns from lock_read: it is inside", result.out), result.out
     assert re.search(r"What went wrong: T[01]: .*", result.out), result.out

@@ -222,7 +222,7 @@ def test_an_interrupted_measurement_is_resumed(
 ) -> None:
     """The runs so far are in the results; the same command with --resume makes the others."""
     base = tmp_path / "runs.sqlite"
-    words = ["uncontended", "--locks", "ttas", "--runs", "30", "--db", str(base)]
+    words = ["uncontended", "--locks", "ttas", "--runs", "10", "--db", str(base)]
     with subprocess.Popen(
         [*command, "bench", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=environment,
@@ -237,7 +237,7 @@ def test_an_interrupted_measurement_is_resumed(
     assert "ratio to libc" in out
     made = count_runs(base)
     found = document(cli, tmp_path, *words, "--resume")[1]
-    assert len(found["runs"]) == count_runs(base) == 60 > made
+    assert len(found["runs"]) == count_runs(base) == 20 > made
 
 
 def test_a_study_reads_the_pairs_as_a_validation(cli: Cli, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from support.processes import running, wait_until
 from .conftest import Program
 from .test_study_run import count, rows, slow
 
-pytestmark = pytest.mark.skipif(
+WITH_DASK = pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None, reason="Dask distributed is not installed"
 )
 

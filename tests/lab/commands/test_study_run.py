@@ -162,10 +162,12 @@ def test_a_study_that_is_killed_several_times_has_the_same_runs(
 ) -> None:
     """SIGKILL comes at random moments; no process is left, and each run is stored once."""
     dice = random.Random(os.urandom(8))
+    rounds, kills = (4, 10) if locate.all_tests() else (2, 4)
+    plan = slow(program, tmp_path, 0.06).replace("runs = 4", f"runs = {rounds}")
     folders = [tmp_path / "alone", tmp_path / "killed"]
     for folder in folders:
         folder.mkdir()
-        (folder / "s.toml").write_text(slow(program, tmp_path, 0.06))
+        (folder / "s.toml").write_text(plan)
     words = [*command, "study", "run", "s.toml", "--cache", str(tmp_path / "cache")]
 
     def start(folder: Path) -> subprocess.Popen[bytes]:
@@ -176,7 +178,7 @@ def test_a_study_that_is_killed_several_times_has_the_same_runs(
     alone = start(folders[0])
     assert alone.wait(120) == 0
     stored = 0
-    for attempt in range(10 if locate.all_tests() else 4):
+    for attempt in range(kills):
         process = start(folders[1])
         db = folders[1] / "s.sqlite"
         # Every second time after two more runs, so that the study progresses.
@@ -199,7 +201,7 @@ def test_a_study_that_is_killed_several_times_has_the_same_runs(
         for folder in folders
     ]
     assert runs[0] == runs[1]
-    assert len(runs[0]) == 2 * 3 * 2 * 5
+    assert len(runs[0]) == 2 * 3 * 2 * (rounds + 1)
     wait_until(lambda: not running(tmp_path / "slow"))
     assert not list((tmp_path / "cache/work").glob("run-*")), "files of killed runs are left"
 

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from .conftest import Cli, Program
-from .test_study_fleet import study, with_runs
+from .test_study_fleet import WITH_DASK, study, with_runs
 from .test_study_run import count, slow
 
-pytest.importorskip("distributed", reason="Dask distributed is not installed")
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl")
+pytestmark = [
+    WITH_DASK,
+    pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl"),
+]
 
 WAITS = pytest.mark.full("Dask tries to connect for half a minute")
 FEW_SECONDS = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
