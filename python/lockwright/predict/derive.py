@@ -67,8 +67,8 @@ _FAULT = 1000.0
 """ns of a page fault in the kernel, as in `lockwright advise`."""
 
 _MOST_KERNEL = 4.0
-"""Kernel time of the program for each sleep, as a multiple of the machine's measured figures, above
-which it is taken to be for other calls than those of mutexes."""
+"""Kernel time of a program, as a multiple of what its waits for mutexes would take by the machine's
+figures, above which it is taken to be for other calls."""
 
 _LONGEST_NAME = 40
 
@@ -468,8 +468,13 @@ def _kernel(profile: Profile, machine: Machine | None) -> float:
     faults = process.minor_faults + process.major_faults
     spent = max(0.0, process.cpu_system - _FAULT * faults)
     figures = machine.figures
-    sleep = sum(figures[f"kernel.{part}_ns"] for part in ("sleep", "wake", "interrupt", "switch"))
-    return spent if spent <= _MOST_KERNEL * sleep * sleeps else 0.0
+    sleep, found_nothing = (
+        sum(figures[f"kernel.{part}_ns"] for part in parts)
+        for parts in (("sleep", "wake", "interrupt", "switch"), ("miss", "bucket"))
+    )
+    # The waiter's call and the holder's, either of which may come too late.
+    expected = sleep * sleeps + 2 * found_nothing * contended
+    return spent if spent <= _MOST_KERNEL * expected else 0.0
 
 
 def _unknown(profile: Profile, roles: Sequence[Role], are_mixed: bool) -> list[str]:
