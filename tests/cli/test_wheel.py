@@ -66,7 +66,7 @@ def shared(wheel: Path, laboratory: Path) -> dict[str, str]:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A virtual environment with the wheel of the product alone, in a path with blanks."""
     folder = tmp_path_factory.mktemp("wheel") / "a path with blanks"
-    words = [sys.executable, "-m", "venv", "--without-pip", folder]
+    words: list[str | Path] = [sys.executable, "-m", "venv", "--without-pip", folder]
     subprocess.run(words, check=True, timeout=300)
     # The dependencies of this environment, pip too, serve the new one: no network is needed.
     dependencies = folder / "dependencies"

@@ -95,8 +95,8 @@ def fit(
     trials = _try(models, machine, runs, seed, timeout, steps, progress)
     if not trials:
         return Fitted(unfitted(derived), None, machine)
-    first = min(trials, key=lambda each: _distance(each, derived))
-    costlier = _with_kernel_of(derived, first, machine, seed, timeout, steps)
+    usual = min(trials, key=lambda each: _distance(each, derived))
+    costlier = _with_kernel_of(derived, usual, machine, seed, timeout, steps)
     if costlier is not machine:
         machine = costlier
         trials = _try(models, machine, runs, seed, timeout, steps, progress) or trials
