@@ -18,7 +18,8 @@ struct real_functions {
 #undef REAL_FUNCTION
 };
 
-extern real_functions real;
+/// Not exported, so that a call needs no pointer to it.
+[[gnu::visibility("hidden")]] extern real_functions real;
 
 /// Looks all of them up in `where`, a handle of the dynamic linker.
 void find_real_functions(void* where);

@@ -18,21 +18,24 @@
 
 // A function of a lock without other arguments; waits: whether it blocks while the lock is held;
 // is_of_readers: whether readers call it.
-// dispatch<is_of_readers>(lock, caller, fast, general) returns fast(the lock with its own type), if
-// it knows that at once, or general(lock, caller), where `caller` may be 0 if it is not used.
-#define RWLOCK_ENTRY(name, waits, is_of_readers)                                   \
-  extern "C" int lockwright_rwlock_##name(pthread_rwlock_t* called) noexcept {     \
-    return rwlock_entries::dispatch<is_of_readers>(                                \
-        called, LOCKWRIGHT_CALLER, [](auto& replaced) { return replaced.name(); }, \
-        [](pthread_rwlock_t* lock, std::uint64_t caller) {                         \
-          if (rwlock_entries::is_left_to_library(lock, caller)) {                  \
-            rwlock_entries::record_library_call(waits);                            \
-            return lockwright::interpose::real.rwlock_##name(lock);                \
-          }                                                                        \
-          return rwlock_entries::name(lock, caller);                               \
-        });                                                                        \
-  }                                                                                \
-  RWLOCK_NAMES(name);                                                              \
+// dispatch<is_of_readers>(lock, caller, fast, library, general) returns fast(the lock with its own
+// type) or library(lock), if it knows at once which, or general(lock, caller), where `caller` may be 0
+// if it is not used.
+#define RWLOCK_ENTRY(name, waits, is_of_readers)                                            \
+  extern "C" int lockwright_rwlock_##name(pthread_rwlock_t* called) noexcept {              \
+    const auto library = [](pthread_rwlock_t* lock) {                                       \
+      rwlock_entries::record_library_call(waits);                                           \
+      return lockwright::interpose::real.rwlock_##name(lock);                               \
+    };                                                                                      \
+    return rwlock_entries::dispatch<is_of_readers>(                                         \
+        called, LOCKWRIGHT_CALLER, [](auto& replaced) { return replaced.name(); }, library, \
+        [library](pthread_rwlock_t* lock, std::uint64_t caller) {                           \
+          return rwlock_entries::is_left_to_library(lock, caller)                           \
+                     ? library(lock)                                                        \
+                     : rwlock_entries::name(lock, caller);                                  \
+        });                                                                                 \
+  }                                                                                         \
+  RWLOCK_NAMES(name);                                                                       \
   RWLOCK_ALIAS(name)
 
 // The two functions with a deadline; side: rdlock or wrlock.

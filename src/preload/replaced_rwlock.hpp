@@ -33,6 +33,8 @@ class exclusive_core {
  public:
   static constexpr bool shared = false;
   static constexpr bool distributed = false;
+  /// write() is try_write(), and waits where that fails.
+  static constexpr bool tries_first = TwoStepLock<L>;
 
   int read(bool) { return write(); }
   int try_read(bool) { return try_write(); }
@@ -50,7 +52,7 @@ class exclusive_core {
   void unlock_write(bool) {
     if constexpr (!is_abortable<L>) {
       if (!queue_.empty()) [[unlikely]] {
-        queue_.grant_first_after([] {}, [this] { lock_.unlock(); });
+        unlock_and_grant();
         return;
       }
     }
@@ -67,6 +69,10 @@ class exclusive_core {
   }
 
  private:
+  [[gnu::noinline]] void unlock_and_grant() {
+    queue_.grant_first_after([] {}, [this] { lock_.unlock(); });
+  }
+
   alignas(8) L lock_{};
   // Of threads with a deadline only. The C library's lock leaves no room for it.
   struct none {};
@@ -79,6 +85,7 @@ class shared_core {
  public:
   static constexpr bool shared = true;
   static constexpr bool distributed = L::traits.distributed_readers;
+  static constexpr bool tries_first = !distributed;  ///< as of exclusive_core
 
   /// Returns true if the caller is inside, which did not wait; read() decides for the others.
   [[gnu::always_inline]] bool read_at_once() {
@@ -200,11 +207,8 @@ class replaced_rwlock {
     });
   }
 
-  [[gnu::always_inline]] int wrlock() {
-    // The only reader would wait for itself forever.
-    return is_only_holder() ? EDEADLK : record_writer(core_.write());
-  }
-  [[gnu::always_inline]] int trywrlock() { return record_writer(core_.try_write()); }
+  [[gnu::always_inline]] int wrlock() { return writes_at_once() ? 0 : wrlock_slowly(); }
+  [[gnu::always_inline]] int trywrlock() { return writes_at_once() ? 0 : trywrlock_slowly(); }
   int clockwrlock(deadline_clock clock, const timespec* deadline) {
     if (!is_known(clock.id) || !is_valid(*deadline)) {
       return EINVAL;
@@ -262,6 +266,34 @@ class replaced_rwlock {
         count(event::read_locked);
         return true;
       }
+    } else if constexpr (Core::tries_first) {
+      const std::uint32_t self = native_env::self_record.serial;
+      if (self != 0 && core_.try_write() == 0) [[likely]] {
+        serial_.store(self, std::memory_order_relaxed);
+        reads_ = 1;
+        count(event::read_locked);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// The same for a writer. False, too, where the numbers of the caller are not known yet: no call
+  /// is made, for which registers would have to be saved.
+  [[gnu::always_inline]] bool writes_at_once() {
+    if constexpr (Core::tries_first) {
+      const std::uint32_t self = native_env::self_record.serial;
+      const std::ptrdiff_t offset = interpose::number_offset.load(std::memory_order_relaxed);
+      if (self == 0 || !interpose::is_number_offset(offset)) [[unlikely]] {
+        return false;
+      }
+      const std::uint32_t number = interpose::number_at(offset);
+      if (core_.try_write() == 0) {
+        owner_.store(number, std::memory_order_relaxed);
+        serial_.store(self, std::memory_order_relaxed);
+        count(event::write_locked);
+        return true;
+      }
     }
     return false;
   }
@@ -276,11 +308,13 @@ class replaced_rwlock {
     if (serial_.load(std::memory_order_relaxed) == 0) {
       return 0;  // undefined, and harmless in the C library
     }
-    if (reads_ > 1) {
-      --reads_;
-      return 0;
+    if constexpr (!Core::shared) {
+      if (reads_ > 1) {
+        --reads_;
+        return 0;
+      }
+      reads_ = 0;
     }
-    reads_ = 0;
     const bool writers_first = forbids_recursion();
     owner_.store(0, std::memory_order_relaxed);
     serial_.store(0, std::memory_order_relaxed);
@@ -295,6 +329,13 @@ class replaced_rwlock {
   [[gnu::noinline]] int tryrdlock_slowly() {
     return read(EBUSY, [](Core& core, bool passes) { return core.try_read(passes); });
   }
+
+  [[gnu::noinline]] int wrlock_slowly() {
+    // The only reader would wait for itself forever.
+    return is_only_holder() ? EDEADLK : record_writer(core_.write());
+  }
+
+  [[gnu::noinline]] int trywrlock_slowly() { return record_writer(core_.try_write()); }
 
   template <class Enter>
   int read(int writer_error, Enter enter) {

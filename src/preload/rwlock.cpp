@@ -98,15 +98,22 @@ template <class Call>
 
 struct rwlock_entries {
   static bool is_left_to_library(pthread_rwlock_t* lock, std::uint64_t caller) {
-    return all_are_kept.load(std::memory_order_relaxed) || is_process_shared(lock) ||
-           ensured_mode(lock, reinterpret_cast<const void*>(caller)) == rwlock_mode::keep;
+    return fast_path_generation.load(std::memory_order_relaxed) == all_are_kept ||
+           is_process_shared(lock) ||
+           (mode_of(*lock) == rwlock_mode::keep &&
+            (is_kept(*lock) ||
+             ensured_mode(lock, reinterpret_cast<const void*>(caller)) == rwlock_mode::keep));
   }
 
   // Comparisons need no further load, unlike a jump table, which this file is compiled without.
-  template <bool IsOfReaders, class Fast, class General>
+  template <bool IsOfReaders, class Fast, class Library, class General>
   [[gnu::always_inline]] static int dispatch(pthread_rwlock_t* lock, std::uint64_t, Fast fast,
-                                             General general) {
-    const std::uint32_t mode = fast_mode(lock);
+                                             Library library, General general) {
+    const std::uint32_t armed = fast_path_generation.load(std::memory_order_acquire);
+    if (armed == all_are_kept) {
+      return library(lock);
+    }
+    const std::uint32_t mode = fast_mode(lock, armed);
 #define LOCKWRIGHT_COMPARE(place, identifier)                                       \
   if constexpr (uses_of<identifier##_lock<environment>>().reader_path == (place)) { \
     if (mode == number_of(rwlock_mode::identifier)) [[likely]] {                    \
@@ -163,7 +170,7 @@ struct rwlock_entries {
     const rwlock_mode mode = mode_at_init(lock, reinterpret_cast<const void*>(caller));
     if (mode == rwlock_mode::keep) {
       const int result = real.rwlock_init(lock, attributes);
-      if (!all_are_kept.load(std::memory_order_relaxed)) {
+      if (fast_path_generation.load(std::memory_order_relaxed) != all_are_kept) {
         keep(*lock);
       }
       return result;

@@ -16,21 +16,18 @@ namespace lockwright::preload {
 /// the call.
 rwlock_mode mode_at_init(const pthread_rwlock_t* lock, const void* caller);
 
-/// True once all locks are known to be left to the C library, which the entry points then call.
-// Relaxed everywhere: a thread that still reads false asks again and gets the same answer.
-inline std::atomic<bool> all_are_kept{false};
-
 /// Returns the algorithm of all locks, where no plan assigns them.
 inline rwlock_mode mode_without_plan() {
   const rwlock_mode mode = interpose::rwlocks.get();
   if (mode == rwlock_mode::keep) {
-    all_are_kept.store(true, std::memory_order_relaxed);
+    // Relaxed: a thread that does not see it asks again and gets the same answer.
+    fast_path_generation.store(all_are_kept, std::memory_order_relaxed);
   }
   return mode;
 }
 
-/// Returns the algorithm of a lock; rwlock_mode::keep if it is left to the C library. Gives it one
-/// if it has none, as after a static initialiser.
+/// Returns the algorithm of a lock that had none, as after a static initialiser, and has not been
+/// marked by keep(); rwlock_mode::keep if it is left to the C library.
 rwlock_mode ensured_mode(pthread_rwlock_t* lock, const void* caller);
 
 /// Returns the algorithm of a lock, rwlock_mode::keep if it has none.

@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 
-#include <atomic>
 #include <cstdint>
 
 #include "interpose/choice.hpp"
@@ -33,11 +32,12 @@ inline kind_word bits_of(rwlock_mode which) {
 }
 
 /// Returns the number of the algorithm of a lock that takes the fast path, as in rwlock_mode. For
-/// others that of rwlock_mode::keep, or one that no algorithm has.
-[[gnu::always_inline]] inline std::uint32_t fast_mode(const pthread_rwlock_t* lock) {
+/// others that of rwlock_mode::keep, or one that no algorithm has. `armed`: fast_path_generation.
+[[gnu::always_inline]] inline std::uint32_t fast_mode(const pthread_rwlock_t* lock,
+                                                      std::uint32_t armed) {
   // Acquire: see replaced_rwlock::adopted().
   const kind_word word = __atomic_load_n(&lock->__data.__flags, __ATOMIC_ACQUIRE);
-  return (word >> rwlock_mode_shift) ^ fast_path_generation.load(std::memory_order_acquire);
+  return (word >> rwlock_mode_shift) ^ armed;
 }
 
 }  // namespace lockwright::preload

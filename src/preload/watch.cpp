@@ -4,7 +4,6 @@
 #include <link.h>
 #include <string.h>
 
-#include "interpose/choice.hpp"
 #include "interpose/real.hpp"
 #include "interpose/thread_number.hpp"
 #include "preload/fork.hpp"
@@ -18,8 +17,6 @@ namespace lockwright::preload {
 
 using interpose::find_thread_number;
 using interpose::real;
-using interpose::rwlock_mode;
-using interpose::rwlocks;
 
 namespace {
 
@@ -62,7 +59,7 @@ int init_for_tool(pthread_mutex_t* mutex) {
 
 void rearm_fast_path() {
   if (watched_by.load(std::memory_order_relaxed) == watcher::none && find_thread_number()) {
-    if (rwlocks.get() != rwlock_mode::keep) {
+    if (fast_path_generation.load(std::memory_order_relaxed) != all_are_kept) {
       fast_path_generation.store(generation >> rwlock_mode_shift, std::memory_order_release);
     }
     fast_path_kind.store(generation, std::memory_order_release);

@@ -23,9 +23,11 @@ inline constinit std::atomic<kind_word> fast_path_kind{never_set};
 inline constinit std::atomic<kind_word> one_step_fast_path_kind{never_set};
 
 /// The generation of the reader-writer locks that take the fast path, where a kind word has it
-/// after a shift by rwlock_mode_shift; no generation while no mutex takes it, and where all of them
-/// are the C library's.
-inline constinit std::atomic<std::uint32_t> fast_path_generation{~std::uint32_t{0}};
+/// after a shift by rwlock_mode_shift; or one of the two constants, which are no generation.
+inline constinit std::atomic<std::uint32_t> fast_path_generation{std::uint32_t{1} << 31};
+/// All are known to be left to the C library, which the entry points then call. While no mutex takes
+/// the fast path, the initial value.
+inline constexpr std::uint32_t all_are_kept = ~std::uint32_t{0};
 
 enum class watcher : std::uint8_t { unknown, none, tool };
 inline constinit std::atomic<watcher> watched_by{watcher::unknown};

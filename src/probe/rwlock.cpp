@@ -101,8 +101,9 @@ struct rwlock_entries {
                          : rwlock_words::of(lock).shared != PTHREAD_PROCESS_PRIVATE;
   }
 
-  template <bool is_of_readers, class Fast, class General>
-  static int dispatch(pthread_rwlock_t* lock, std::uint64_t caller, Fast fast, General general) {
+  template <bool is_of_readers, class Fast, class Library, class General>
+  static int dispatch(pthread_rwlock_t* lock, std::uint64_t caller, Fast fast, Library,
+                      General general) {
     if constexpr (is_of_readers) {
       kept::reader replaced{rwlock_words::of(lock)};
       if (fast(replaced) != kept::not_done) [[likely]] {

@@ -1,5 +1,5 @@
 // Prints the instructions of an uncontended lock, trylock and unlock of a normal mutex, or, with the
-// argument `rwlock`, of a reader-writer lock by a reader: one line for each call with its name, the
+// argument `rdlock` or `wrlock`, of a reader-writer lock by a reader or a writer: one line for each call with its name, the
 // file that contains the function, and the offset in that file of every instruction from the first to
 // the return. It steps through the calls by the processor's trap flag, so the output is the executed
 // path.
@@ -99,10 +99,12 @@ int main(int argc, char** argv) {
   action.sa_flags = SA_SIGINFO;
   CHECK(sigaction(SIGTRAP, &action, nullptr) == 0);
 
-  if (argc > 1 && std::strcmp(argv[1], "rwlock") == 0) {
+  if (argc > 1) {
     static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+    const bool writes = std::strcmp(argv[1], "wrlock") == 0;
     const named_call unlock = find("pthread_rwlock_unlock");
-    print_paths({find("pthread_rwlock_rdlock"), unlock, find("pthread_rwlock_tryrdlock"), unlock},
+    print_paths({find(writes ? "pthread_rwlock_wrlock" : "pthread_rwlock_rdlock"), unlock,
+                 find(writes ? "pthread_rwlock_trywrlock" : "pthread_rwlock_tryrdlock"), unlock},
                 &lock);
     return 0;
   }

@@ -6,7 +6,9 @@ by which the lock would be chosen at run time. The record covers one path; the o
 checked in the disassembly up to their first call.
 
 A reader of a reader-writer lock has one atomic instruction to enter and one to leave, as in the C
-library. Its algorithm is chosen by comparisons: no call, and no jump to an address from memory.
+library, and so has a writer, unless readers are distributed. The algorithm is chosen by
+comparisons: no call, and no jump to an address from memory. A lock that is left to the C library
+costs four instructions more than there.
 
 The profiler's library has such paths, too, for acquisitions that it does not sample.
 """
@@ -18,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lockwright.preload.rwlocks import rwlocks
 from lockwright.profile import buffer, collect
 from support import harness, locate
 from support.disassembly import Function, function_of, instructions_of
@@ -51,25 +54,27 @@ class CallPath:
 
 
 MUTEX_CALLS = [f"pthread_mutex_{name}" for name in ("lock", "unlock", "trylock", "unlock")]
-READ_CALLS = [f"pthread_rwlock_{name}" for name in ("rdlock", "unlock", "tryrdlock", "unlock")]
 
 
-def paths_through(library: Path, rwlock: str | None = None, **variables: str) -> list[CallPath]:
-    """Return the path of each call for a mutex, or for a reader under `rwlock`. variables: further
-    ones of the environment."""
+def paths_through(
+    library: Path, rwlock: str | None = None, side: str = "rdlock", **variables: str
+) -> list[CallPath]:
+    """Return the path of each call for a mutex, or, under `rwlock`, for a reader or writer. side:
+    rdlock or wrlock. variables: further ones of the environment."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("LOCKWRIGHT_")}
     env |= {"LD_PRELOAD": str(library), **variables}
     argv: list[str | Path] = [locate.program("posix", "steps")]
     if rwlock is not None:
         env["LOCKWRIGHT_RWLOCK"] = rwlock
-        argv.append("rwlock")
+        argv.append(side)
     outcome = harness.run(argv, env).succeeded()
     found = []
     for line in outcome.stdout.splitlines():
         call, file, *steps = line.split()
         assert library.samefile(file), f"{call} is not the library's"
         found.append(CallPath(call, library, [int(step, 16) for step in steps]))
-    assert [each.call for each in found] == (MUTEX_CALLS if rwlock is None else READ_CALLS)
+    calls = [f"pthread_rwlock_{name}" for name in (side, "unlock", f"try{side}", "unlock")]
+    assert [each.call for each in found] == (MUTEX_CALLS if rwlock is None else calls)
     return found
 
 
@@ -111,9 +116,12 @@ def test_no_call_and_as_many_atomics_as_needed(lock: str) -> None:
 
 
 @pytest.mark.parametrize("rwlock", locate.rwlock_names())
-def test_a_reader_has_one_atomic_and_no_call(rwlock: str) -> None:
+def test_a_reader_and_a_writer_have_one_atomic_and_no_call(rwlock: str) -> None:
     library = locate.preload(THE_C_LIBRARY)
-    for path in paths_through(library, rwlock):
+    paths = paths_through(library, rwlock)
+    if not rwlocks(locate.preload_dir())[rwlock].distributed_readers:
+        paths += paths_through(library, rwlock, "wrlock")
+    for path in paths:
         steps = [instructions_of(library)[step] for step in path.steps]
         assert [each.text for each in steps if each.is_call or each.is_indirect] == [], path.call
         assert sum(each.is_atomic for each in steps) == 1, path.call
@@ -136,16 +144,18 @@ def test_the_profiler_adds_no_atomic_and_no_call(rwlock: str | None) -> None:
         assert sum(each.is_atomic for each in steps) == 1, path.call
 
 
-def test_the_calls_of_a_reader_are_found() -> None:
+@pytest.mark.parametrize("side", ["rdlock", "wrlock"])
+@pytest.mark.parametrize("lock", [THE_C_LIBRARY, "mixed"])
+def test_a_kept_lock_costs_four_instructions(lock: str, side: str) -> None:
     """The C library's lock is called through pointers."""
-    library = locate.preload(THE_C_LIBRARY)
-    for path in paths_through(library, "keep"):
+    library = locate.preload(lock)
+    for path in paths_through(library, "keep", side):
         steps = [
             instructions_of(library)[step]
             for step in path.steps
             if step in instructions_of(library)
         ]
-        assert [each for each in steps if each.is_indirect], path.call
+        assert [each.is_indirect for each in steps] == [False, False, False, True], path.call
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,6 @@ rwlock_mode mode_at_init(const pthread_rwlock_t* lock, const void* caller) {
 }
 
 rwlock_mode ensured_mode(pthread_rwlock_t* lock, const void* caller) {
-  const rwlock_mode known = mode_of(*lock);
-  if (known != rwlock_mode::keep || is_kept(*lock)) {
-    return known;
-  }
   plan& current = current_plan();
   if (!current.assigns_rwlocks()) {
     return give_mode(lock, mode_without_plan());
