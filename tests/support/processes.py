@@ -11,11 +11,18 @@ from typing import Any
 
 import pytest
 
+from . import forks
+
 
 def captured(
     words: Sequence[str | Path], *, timeout: float = 120, **options: Any
 ) -> subprocess.CompletedProcess[str]:
     """Run a program and return its output and status; `options` go to subprocess.run."""
+    if options.keys() <= {"cwd", "env", "input"}:
+        environment = os.environ if options.get("env") is None else options["env"]
+        if forks.can_run(words, environment):
+            folder, text = options.get("cwd") or Path.cwd(), options.get("input") or ""
+            return forks.run(words, environment, folder, text, timeout)
     return subprocess.run(
         words, capture_output=True, text=True, timeout=timeout, check=False, **options
     )
