@@ -18,13 +18,12 @@ PROGRAMS = [
     "rocksdb-fillrandom",
     "rocksdb-readwhilewriting",
     "nginx-pool",
-    "python-tests",
     "stress-ng-fork",
     "java-threads",
 ]
 #: Programs that take minutes, in which each process would take the lock as in the others.
-LONG = ["python-pools", "python-processes"]
-FULL = pytest.mark.full("takes minutes")
+LONG = ["python-tests", "python-pools", "python-processes"]
+FULL = pytest.mark.full("takes minutes; other programs wait for as many objects")
 LOCKS = ["pthread", "futex", "mcs-stp", "c-bo-mcs-stp", "adaptive"]
 PLAN = """
 endings = true

@@ -65,10 +65,24 @@ def test_each_reason_belongs_to_a_command() -> None:
 RUN = [page for page in PAGES if any(map(is_run, commands(page)))]
 
 
+def with_others(pages: list[Path]) -> list[Path]:
+    """Return the pages with a command that none before them has."""
+    seen: set[str] = set()
+    found = []
+    for page in pages:
+        own = set(filter(is_run, commands(page)))
+        if not own <= seen:
+            found.append(page)
+        seen |= own
+    return found
+
+
 @pytest.mark.parametrize(
     "page",
     tiers.short(
-        RUN, [page for page in RUN if page.parent.name != "lab"], "takes long; of the laboratory"
+        RUN,
+        with_others([page for page in RUN if page.parent.name != "lab"]),
+        "takes long; of the laboratory, or commands of other pages",
     ),
     ids=lambda page: str(page.relative_to(locate.ROOT)),
 )
