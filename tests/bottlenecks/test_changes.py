@@ -1,5 +1,6 @@
 """The programs have the changes of docs/lab/results/2026-11-24-bottlenecks.md as options."""
 
+import os
 import re
 
 import pytest
@@ -26,7 +27,9 @@ OPTIONS = [
 
 @pytest.mark.parametrize(("name", "option", "value"), OPTIONS)
 def test_a_changed_program_does_its_work(name: str, option: str, value: str) -> None:
-    done = captured([locate.program("bottlenecks", name), option, value])
+    done = captured(
+        [locate.program("bottlenecks", name), option, value], env=os.environ | {"WORK_BRIEF": "1"}
+    )
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(r"rate: [\d.e+]+\n", done.stdout)
 

@@ -59,10 +59,11 @@ inline void wait_for_device(std::uint64_t microseconds) {
   std::this_thread::sleep_for(std::chrono::microseconds{microseconds});
 }
 
-// A clock that runs for a given time.
+// A clock that runs for a given time; with WORK_BRIEF, for a small part of it.
 class clock {
  public:
-  explicit clock(std::chrono::milliseconds time) : end_{std::chrono::steady_clock::now() + time} {}
+  explicit clock(std::chrono::milliseconds time)
+      : end_{std::chrono::steady_clock::now() + time / (std::getenv("WORK_BRIEF") ? 20 : 1)} {}
 
   bool runs() const { return std::chrono::steady_clock::now() < end_; }
 
