@@ -2,6 +2,7 @@
 imports take most of the time. Run as a program, it is that process."""
 
 import atexit
+import importlib
 import os
 import pickle
 import signal
@@ -18,6 +19,9 @@ _COMMAND = Path(sys.executable).with_name("lockwright")
 
 #: Beginnings of the variables that are read when a program starts.
 _AT_START = ("LANG", "LC_", "LD_", "PYTHON")
+
+#: What most commands import; test_start.py tests which do without.
+_PACKAGES = ("lockwright.cli", "msgspec.json", "rich.console", "rich.table", "sqlite3", "tempfile")
 
 
 def can_run(words: Sequence[str | Path], environment: Mapping[str, str]) -> bool:
@@ -86,9 +90,10 @@ def _write(end: int, text: str) -> None:
 
 def _serve(link: socket.socket) -> None:
     """Fork for each request; send the number of the process, and its exit status at its end."""
-    from lockwright import cli, start
+    for package in _PACKAGES:
+        importlib.import_module(package)
+    from lockwright import start
 
-    assert cli
     while True:
         request, streams, _, _ = socket.recv_fds(link, 1 << 20, 3)
         if not request:
