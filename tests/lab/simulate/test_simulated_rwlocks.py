@@ -42,8 +42,8 @@ def test_every_lock(lock: str, threads: int, tmp_path: Path) -> None:
         assert line["reads"] + line["writes"] >= (1 if threads <= 64 else 0)
         assert read_percent != "0" or line["reads"] == 0
         assert read_percent != "100" or line["writes"] == 0
-    again = run(path, *words, "--read-percent", read_percent, "--burst", "3")
-    assert json.loads(again.stdout) == line
+    again = (*words, "--read-percent", "50")
+    assert run(path, *again).stdout == run(path, *again).stdout
 
 
 @pytest.mark.parametrize("lock", LOCKS)
