@@ -111,7 +111,7 @@ def contended(tmp_path: Path) -> Path:
     )
     threads = [examples.thread(n, 10_000, 9_500, on_processor=0.3) for n in (1, 2, 3, 4)]
     path = tmp_path / "contended.json"
-    path.write_text(examples.profile([one], threads, cpu_user=1.2e9).to_json())
+    path.write_text(examples.profile([one], threads, cpu_user=1.2e9, runnable=1.3).to_json())
     return path
 
 

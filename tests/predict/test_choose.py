@@ -1,9 +1,13 @@
 """Which locks are named, of those that were simulated."""
 
+import pytest
 from lockwright.predict import choose
 from lockwright.predict.choose import candidates, named
+from lockwright.predict.derive import derive
 from lockwright.predict.estimate import Estimate
+from lockwright.predict.header import Header
 from lockwright.predict.ranking import Prediction
+from lockwright.simulate import machine
 
 from . import examples
 
@@ -55,6 +59,25 @@ def test_waiters_that_never_park_need_a_processor_each() -> None:
     assert {"adaptive", "futex"} <= set(candidates(profile, 2, 8))
     assert "ttas" in candidates(profile, 8, 8)
     assert "pthread" not in candidates(profile, 8, 8)
+
+
+def test_without_processors_no_lock_is_named_but_with_the_default(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Threads in place of other programs do not show who has the processors."""
+    here = machine.load("xeon-8260x2")
+    gaining = [predicted("futex", 1.3, 1, 1), predicted("adaptive", 1.04, 2, 2)]
+    beside = [predicted("futex", 1.3, 1, 2), predicted("adaptive", 1.25, 1, 2)]
+    for found, busy, expected in (
+        (gaining, False, ["futex"]),
+        (gaining, True, []),
+        (beside, True, ["adaptive", "futex"]),
+    ):
+        monkeypatch.setattr(choose, "_simulate", lambda *_, found=found: found)
+        profile = examples.two_workers(cpu_user=0.5e9 if busy else 1.7e9)
+        header = Header("program", here, derive(profile, None), None, profile.process)
+        chosen = choose.of_models(profile, header, choose.quick())
+        assert [each.name for each in chosen] == expected
 
 
 def test_lacking_processors_count_as_more_threads() -> None:
