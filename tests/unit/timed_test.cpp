@@ -51,7 +51,8 @@ TEST_P(Timed, gives_up_while_the_lock_is_held) {
     lock.lock();
     test_thread{[&] {
       EXPECT_FALSE(lock.try_lock_until(0));
-      const std::uint64_t deadline = after(2 * millisecond);
+      // Later than the end of the polls of those that poll a number of times.
+      const std::uint64_t deadline = after(50 * millisecond);
       EXPECT_FALSE(lock.try_lock_until(deadline));
       EXPECT_GE(observed::now(), deadline);
     }}.join();
