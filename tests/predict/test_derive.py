@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.predict.derive import derive
-from lockwright.predict.fit import kernel_factor, with_kernel_costs
+from lockwright.predict.profiled_machine import kernel_factor, with_kernel_costs
 from lockwright.profile.record import Profile
 from lockwright.simulate import machine
 from lockwright.simulate.model import mean

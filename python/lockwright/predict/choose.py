@@ -114,9 +114,9 @@ def candidates(profile: Profile, processors: int, crowded: int) -> list[str]:
     ]
 
 
-def is_gain(ratio: Estimate | None, low: float = 1.0) -> bool:
-    """Return whether the throughput is GAIN or more, and `low` or more in every simulation."""
-    return ratio is not None and ratio.value >= GAIN and ratio.low >= low
+def is_gain(ratio: Estimate | None, low: float = 1.0, least: float = GAIN) -> bool:
+    """Return whether the throughput is `least` or more, and `low` or more in every simulation."""
+    return ratio is not None and ratio.value >= least and ratio.low >= low
 
 
 def _gains(prediction: Prediction, default: str) -> bool:
@@ -126,13 +126,10 @@ def _gains(prediction: Prediction, default: str) -> bool:
 def _may_precede(prediction: Prediction, last: int, default: str) -> bool:
     """Return whether it is of the default lock, which is not told apart from the best of those that
     gain, and not predicted to lose. last: the last rank that the best may have."""
-    ratio = prediction.ratio
     return (
         prediction.lock == default
         and prediction.first <= last
-        and ratio is not None
-        and ratio.value >= 1
-        and ratio.low >= DEFAULT_LOW
+        and is_gain(prediction.ratio, DEFAULT_LOW, least=1.0)
     )
 
 

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from lockwright.base import numbers
 from lockwright.base.errors import LockwrightError
+from lockwright.predict.profiled_machine import kernel_time
 from lockwright.predict.roles import ThreadGroup, acquisitions_by_role, groups
 from lockwright.profile import long_holds
 from lockwright.profile.function_names import brief
@@ -62,13 +63,6 @@ _FAILED_TRY = 30.0
 
 _SLEEP = 1e6
 """ns of a sleep outside mutexes if their number is unknown."""
-
-_FAULT = 1000.0
-"""ns of a page fault in the kernel, as in `lockwright advise`."""
-
-_MOST_KERNEL = 4.0
-"""Kernel time of a program, as a multiple of what its waits for mutexes would take by the machine's
-figures, above which it is taken to be for other calls."""
 
 _LONGEST_NAME = 40
 
@@ -182,7 +176,7 @@ def derive(profile: Profile, machine: Machine | None, *, needs_waiting: bool = T
         taken,
         profile.lost_share,
         max(0.0, profile.process.duration - active),
-        _kernel(profile, machine) / max(1.0, taken),
+        kernel_time(profile, machine) / max(1.0, taken) if machine is not None else 0.0,
     )
 
 
@@ -445,36 +439,13 @@ def _cost_of_calls(profile: Profile, machine: Machine | None, role: ThreadGroup)
     pair = 2 * max(change, figures["call.least_ns"])
     contended = role.contended / max(1.0, role.acquisitions)
     of_all = sum(mutex.contended for mutex in profile.mutexes)
-    if kernel := _kernel(profile, machine):
+    if kernel := kernel_time(profile, machine):
         return pair + kernel / of_all * contended
     slept = max(0.0, profile.process.voluntary - profile.process.cond_waits)
     wakes = contended * min(_MOST_SLEEPS, slept / max(1.0, of_all))
     failed = figures["kernel.miss_ns"] + figures["kernel.bucket_ns"]
     wake = figures["kernel.wake_ns"] + figures["kernel.interrupt_ns"]
     return pair + min(1.0, contended) * failed + min(1.0, wakes) * wake
-
-
-def _kernel(profile: Profile, machine: Machine | None) -> float:
-    """Return the ns in the kernel that waits for mutexes took: all but page faults, if threads
-    slept for nothing else, and if it is not many times what a sleep and its wake take on the
-    machine: the program has other system calls then. Otherwise, and where other programs took the
-    processors, which makes each sleep dearer, 0: it is not known."""
-    process = profile.process
-    contended = sum(mutex.contended for mutex in profile.mutexes)
-    sleeps = process.voluntary
-    lacks = process.pressure > 1
-    if machine is None or lacks or process.cond_waits or not 0 < sleeps <= contended:
-        return 0.0
-    faults = process.minor_faults + process.major_faults
-    spent = max(0.0, process.cpu_system - _FAULT * faults)
-    figures = machine.figures
-    sleep, found_nothing = (
-        sum(figures[f"kernel.{part}_ns"] for part in parts)
-        for parts in (("sleep", "wake", "interrupt", "switch"), ("miss", "bucket"))
-    )
-    # The waiter's call and the holder's, either of which may come too late.
-    expected = sleep * sleeps + 2 * found_nothing * contended
-    return spent if spent <= _MOST_KERNEL * expected else 0.0
 
 
 def _unknown(profile: Profile, roles: Sequence[Role], are_mixed: bool) -> list[str]:

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from lockwright.predict.derive import Derived, Variant, label_of
 from lockwright.predict.estimate import Estimate, estimate
+from lockwright.predict.profiled_machine import kernel_factor, with_kernel_costs
 from lockwright.predict.simulations import STEPS, Point, Progress, job, simulate, unseen
 from lockwright.simulate.figures import BASELINE, figures, integer
 from lockwright.simulate.machine import Machine
@@ -33,12 +34,6 @@ _LEAST_CONTENDED = 0.001
 
 _ALSO = 1.0
 """Largest distance at which a second variation of the gaps counts as agreeing with the profile."""
-
-_KERNEL = ("sleep", "wake", "interrupt", "switch", "bucket", "miss")
-"""What a wait for a mutex costs its threads in the kernel, besides latency."""
-
-_MOST_KERNEL = 4.0
-"""Largest factor of the kernel's costs."""
 
 _NO_FACTOR = 1.1
 """Factor up to which the kernel's costs are those of the machine."""
@@ -201,21 +196,6 @@ def _with_kernel_of(
             break
         of = again[0]
     return costlier
-
-
-def kernel_factor(factor: float, profiled: float, simulated: float) -> float:
-    """Return the factor of the kernel's costs after one of `factor` has had that simulated time in
-    the kernel, in place of the profiled one. Calibration measures these costs one by one, on idle
-    processors, so that they are never less."""
-    if not simulated:
-        return factor
-    return min(_MOST_KERNEL, max(1.0, factor * profiled / simulated))
-
-
-def with_kernel_costs(machine: Machine, factor: float) -> Machine:
-    """Return the machine on which all calls of the kernel take longer by a factor."""
-    costs = {f"kernel.{part}_ns": factor * machine.figures[f"kernel.{part}_ns"] for part in _KERNEL}
-    return replace(machine, figures={**machine.figures, **costs})
 
 
 def _contended(line: Line) -> float:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from lockwright.advise.thresholds import FAULT_NS
 from lockwright.machine import provenance
 from lockwright.profile.record import Profile
 from lockwright.simulate.machine import Machine
@@ -10,6 +11,16 @@ _SAME = ("machine", "cpu", "kernel")
 
 _ENOUGH = 50
 """Least number of sleeps of waiters that state how long a wake takes."""
+
+_WAITING = ("sleep", "wake", "interrupt", "switch")
+"""What a sleep and its wake take in the kernel, besides latency."""
+
+_TOO_LATE = ("miss", "bucket")
+"""The same of a call that finds that there is nothing to wait for, or nobody to wake."""
+
+_MOST_KERNEL = 4.0
+"""Kernel time of waits, as a multiple of what the machine's figures state, above which it is taken
+to be for other calls; the largest factor of those figures."""
 
 _MOST_SLEEPS = 8.0
 """Sleeps for each contended acquisition above which most of them are not for mutexes."""
@@ -39,6 +50,46 @@ def with_wakes(profile: Profile, machine: Machine) -> Machine:
     if latency <= figures["kernel.wake_latency_ns"]:
         return machine
     return replace(machine, figures={**figures, "kernel.wake_latency_ns": latency})
+
+
+def kernel_time(profile: Profile, machine: Machine) -> float:
+    """Return the ns in the kernel that waits for mutexes took: all but page faults, if threads
+    slept for nothing else, and if it is not many times what the waits take by the machine's
+    figures: the program has other system calls then. Otherwise, and where other programs took the
+    processors, which makes each sleep dearer, 0: it is not known."""
+    process = profile.process
+    contended = sum(mutex.contended for mutex in profile.mutexes)
+    sleeps = process.voluntary
+    if process.pressure > 1 or process.cond_waits or not 0 < sleeps <= contended:
+        return 0.0
+    faults = process.minor_faults + process.major_faults
+    spent = max(0.0, process.cpu_system - FAULT_NS * faults)
+    sleep, too_late = (_kernel_ns(machine, parts) for parts in (_WAITING, _TOO_LATE))
+    # The waiter's call and the holder's, either of which may come too late.
+    expected = sleep * sleeps + 2 * too_late * contended
+    return spent if spent <= _MOST_KERNEL * expected else 0.0
+
+
+def _kernel_ns(machine: Machine, parts: tuple[str, ...]) -> float:
+    return sum(machine.figures[f"kernel.{part}_ns"] for part in parts)
+
+
+def kernel_factor(factor: float, profiled: float, simulated: float) -> float:
+    """Return the factor of the kernel's costs after one of `factor` has had that simulated time in
+    the kernel, in place of the profiled one. Calibration measures these costs one by one, on idle
+    processors, so that they are never less."""
+    if not simulated:
+        return factor
+    return min(_MOST_KERNEL, max(1.0, factor * profiled / simulated))
+
+
+def with_kernel_costs(machine: Machine, factor: float) -> Machine:
+    """Return the machine on which all calls of the kernel for a wait take longer by a factor."""
+    costs = {
+        f"kernel.{part}_ns": factor * machine.figures[f"kernel.{part}_ns"]
+        for part in (*_WAITING, *_TOO_LATE)
+    }
+    return replace(machine, figures={**machine.figures, **costs})
 
 
 def _long_waits(profile: Profile, least: float) -> tuple[float, float]:

@@ -92,7 +92,6 @@ def test_the_rounds_that_choose_the_best_do_not_say_what_it_gains() -> None:
     lucky = {"pthread": (1.0,) * 4, "futex": (1.5, 1.51, 1.01, 1.0)}
     found = judged(former=(), **lucky)
     assert (found.best.lock, found.best.gains) == ("futex", False)
-    assert not found.undecided()
     early = judged(former=(), **{lock: rates[:2] for lock, rates in lucky.items()})
     assert early.undecided() == {"pthread", "futex"}
     assert (early.best.ratio, early.best.gains) == (None, False)
@@ -153,7 +152,7 @@ def test_a_decided_cell_has_no_further_rounds(carried_out: Any) -> None:
 
 
 def test_the_best_lock_and_a_named_one_run_until_this_is_near(carried_out: Any) -> None:
-    """They run until the rounds after the first two say so, here two more."""
+    """They run in all rounds, since the gain of the first two may be luck."""
     rates = {"ttas": (1.2, 1.21), "futex": (1.25, 1.26), "mcs-stp": (1.0, 1.01)}
     found = carried_out(Advised(("ttas",)), rates)
     counts = {name: len(found.runs.of(CELL.name, name)) for name in (*rates, "pthread")}

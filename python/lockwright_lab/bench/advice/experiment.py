@@ -50,8 +50,9 @@ class Lengths:
 
 @dataclass
 class UntilDecided(Rounds):
-    """All locks of a cell run in the first rounds; then those do that leave open whether the first
-    named lock harms, or whether a named one is near the best. known: as of `advised_in`."""
+    """All locks of a cell run in the first rounds; then the first named one does while it is open
+    whether it harms, and the best and the named ones if that may gain. known: as of
+    `advised_in`."""
 
     known: Mapping[str, Any] = field(default_factory=dict)
 

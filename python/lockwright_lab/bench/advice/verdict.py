@@ -62,7 +62,8 @@ def _rate(run: Run, base: Run) -> float | None:
 class Best:
     """The lock with the highest ratio in the first rounds, which all locks have. The best of
     several looks better by chance, so what it gains is that of the later rounds. ratio: to BASELINE
-    in these, shares: that of a named lock to it, by name; None where there are none."""
+    in these; shares: those of BASELINE and of the named locks to it, by name; None without
+    rounds."""
 
     lock: str
     first_ratio: float
@@ -77,16 +78,8 @@ class Best:
 
     def is_near(self, lock: str) -> bool:
         """Return whether a named lock is near it."""
-        if lock == BASELINE:
-            return self.ratio is None or 1 / self.ratio.value >= NEAR
         share = self.shares.get(lock)
         return share is not None and share.value >= NEAR
-
-    def is_decided(self, named: Sequence[str]) -> bool:
-        """Return whether it is known if it gains, and then if a named lock is near it."""
-        if self.first_ratio < GAIN or (self.ratio and against(self.ratio, GAIN) == BELOW):
-            return True
-        return self.gains and OPEN not in [against(self.shares.get(each), NEAR) for each in named]
 
 
 @dataclass(frozen=True)
@@ -114,13 +107,14 @@ class Verdict:
         return any(self.best.is_near(each) for each in names or [BASELINE])
 
     def undecided(self) -> set[str]:
-        """Return the locks to run again: those whose runs leave open whether the first named lock
-        harms, whether the best one gains, or whether a named one is near it."""
+        """Return the locks to run again: the first named lock while it is open whether it harms;
+        the best one, if it may gain, and the named ones in all rounds, for to stop when an interval
+        is above 1 would find gains by chance."""
         again: set[str] = set()
         if self.first() != BASELINE and against(self.of_first(), HARMLESS) == OPEN:
             again |= {BASELINE, self.first()}
-        if not self.best.is_decided(self.named[:2]):
-            again |= {BASELINE, self.best.lock, *self.best.shares}
+        if self.best.first_ratio >= GAIN:
+            again |= {self.best.lock, *self.best.shares}
         return again
 
 
@@ -144,7 +138,8 @@ def verdict(
     early, later = ratios(range(1, rounds + 1)), range(rounds + 1, sys.maxsize)
     best = max(early, key=lambda lock: early[lock].value, default=BASELINE)
     ratio = ratio_of(runs, cell, best, rounds=later)
-    shares = {lock: ratio_of(runs, cell, lock, best, later) for lock in (*named[:2], *former[:2])}
+    others = (BASELINE, *named[:2], *former[:2])
+    shares = {lock: ratio_of(runs, cell, lock, best, later) for lock in others}
     first_ratio = early[best].value if early else 1.0
     return Verdict(named, former, ratios(_ALL), Best(best, first_ratio, ratio, shares))
 

@@ -49,8 +49,8 @@ def predict(
     simulation. Raises LockwrightError for a profile that does not suffice."""
     profile = record.read(file)
     machine = profiled_machine.with_wakes(profile, machine)
-    derived = derive(profile, machine)
-    derived = fit(derived, machine, RUNS, 1, timeout).derived
+    fitted = fit(derive(profile, machine), machine, RUNS, 1, timeout)
+    derived, machine = fitted.derived, fitted.machine
     at = [each for each in points(derived.variants, machine, RUNS, 1) if each.machine is machine]
     before = Cell(BASELINE, subject.threads)
     changes_of = {case.name: _change(case, derived) for case in cases}
