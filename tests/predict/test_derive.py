@@ -1,13 +1,17 @@
 """The model that is derived from a profile."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 from lockwright.base.errors import LockwrightError
+from lockwright.predict import choose, fit
 from lockwright.predict.derive import derive
+from lockwright.predict.prepare import prepare
 from lockwright.predict.profiled_machine import kernel_factor, with_kernel_costs
 from lockwright.profile.record import Profile
 from lockwright.simulate import machine
+from lockwright.simulate.machine import Machine
 from lockwright.simulate.model import mean
 
 from . import examples
@@ -63,6 +67,21 @@ def test_the_kernel_of_the_machine_is_as_slow_as_the_profile_shows() -> None:
     figures = with_kernel_costs(of, 1.5).figures
     assert figures["kernel.sleep_ns"] == pytest.approx(1.5 * of.figures["kernel.sleep_ns"])
     assert figures["kernel.wake_latency_ns"] == of.figures["kernel.wake_latency_ns"]
+
+
+def test_a_prediction_has_the_kernel_of_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It spends twice as long on each acquisition as in simulations with the machine's figures."""
+    of = machine.load("xeon-8260x2")
+    profile = examples.two_workers(voluntary=20_000, cpu_system=1e8)
+
+    def trials(models: Any, on: Machine, *_: object) -> list[fit._Trial]:
+        slower = on.figures["kernel.sleep_ns"] / of.figures["kernel.sleep_ns"]
+        return [fit._Trial(key[0], each, (4e5,), 0.1, 125 * slower) for key, each in models.items()]
+
+    monkeypatch.setattr(fit, "_try", trials)
+    header = prepare(profile, of, of, choose.quick())
+    assert header.derived.kernel_ns == 250
+    assert header.machine.figures["kernel.sleep_ns"] == 2 * of.figures["kernel.sleep_ns"]
 
 
 def test_the_rate_is_that_of_the_profile() -> None:

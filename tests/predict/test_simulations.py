@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from lockwright.predict import ranking
 from lockwright.predict.derive import derive
-from lockwright.predict.simulations import Point, simulate
+from lockwright.predict.simulations import Point, length, rate_limit, simulate
 from lockwright.simulate import machine, progress, run
 
 from . import examples
@@ -97,3 +97,16 @@ def test_short_simulations_print_nothing_without_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _lines(0.1, monkeypatch, capsys) == []
+
+
+def test_short_sections_of_many_threads_do_not_last_for_all_time_slices() -> None:
+    """Twenty slices, or the time of half a million sections if that is shorter."""
+    here = machine.load("xeon-8260x2")
+    slices = 20 * here.figures["kernel.slice_us"] / 1e6
+    for acquisitions, is_shorter in ((1e6, True), (1e3, False)):
+        one = examples.mutex("a", acquisitions=acquisitions, section=1, users=(1, 2))
+        threads = [examples.thread(n, acquisitions / 2) for n in (1, 2)]
+        profile = examples.profile([one], threads)
+        model = derive(profile, None, needs_waiting=False).model.with_threads(256)
+        expected = 500_000 / rate_limit(model, here) if is_shorter else slices
+        assert length(model, here, 5) == pytest.approx(expected)
