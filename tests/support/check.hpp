@@ -28,6 +28,7 @@
 #include <utility>
 #include <vector>
 
+#include "budget.hpp"
 #include "sleeps.hpp"
 
 namespace check {
@@ -178,16 +179,6 @@ class Gate {
 
  private:
   std::atomic<std::uint32_t> open_{0};
-};
-
-// The time limit of a stress loop. It bounds the work; nothing is asserted about it.
-class Budget {
- public:
-  explicit Budget(std::int64_t ms) : end_{nanoseconds(CLOCK_MONOTONIC) + ms * 1'000'000} {}
-  [[nodiscard]] bool spent() const { return nanoseconds(CLOCK_MONOTONIC) >= end_; }
-
- private:
-  std::int64_t end_;
 };
 
 // An xorshift generator, without a lock.

@@ -21,6 +21,7 @@
 
 #include <gtest/gtest.h>
 
+#include "../support/budget.hpp"
 #include "../support/sleeps.hpp"
 #include "lockwright/env/native.hpp"
 #include "lockwright/parts/wait.hpp"
@@ -435,15 +436,6 @@ inline void in_parallel(int count, const std::function<void(int)>& body) {
   }
 }
 
-/// Bounds the work of a loop; nothing is asserted about it.
-class budget {
- public:
-  explicit budget(std::chrono::milliseconds length)
-      : end_{std::chrono::steady_clock::now() + length} {}
-  [[nodiscard]] bool spent() const { return std::chrono::steady_clock::now() >= end_; }
-
- private:
-  std::chrono::steady_clock::time_point end_;
-};
+using budget = check::Budget;
 
 }  // namespace testing_locks
