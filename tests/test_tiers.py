@@ -16,14 +16,14 @@ def item(name: str) -> pytest.Item:
 
 
 def test_the_representatives_have_every_trait() -> None:
-    chosen = tiers.representatives()
-    for trait in ("waiting", "parking"):
+    chosen, few = tiers.representatives(), tiers.representatives(memory=False)
+    for trait in ("parking", "is_default"):
         of_all = {locate.traits(name)[trait] for name in locate.lock_names()}
-        assert {locate.traits(name)[trait] for name in chosen} == of_all
-    assert any(locate.traits(name)["is_default"] for name in chosen) or "adaptive" not in (
-        locate.lock_names()
-    )
-    assert len(chosen) <= 10
+        assert {locate.traits(name)[trait] for name in few} == of_all
+    outside = {locate.traits(name)["bytes_per_mutex_outside"] > 0 for name in chosen}
+    assert outside == {locate.traits(n)["bytes_per_mutex_outside"] > 0 for n in locate.lock_names()}
+    assert few <= chosen
+    assert len(chosen) <= 8
 
 
 def test_each_test_is_in_one_of_successive_slices() -> None:

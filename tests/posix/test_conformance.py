@@ -81,7 +81,7 @@ def compare(
 SETTINGS = harness.all_settings(least_nodes=max(harness.NODES.values()))
 
 
-@pytest.mark.sampled("the preload library is the same for locks of the same traits")
+@pytest.mark.sampled("the preload library is the same for locks of the same traits", memory=False)
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.label)
 def test_same_as_the_c_library(
     run_under: RunUnder, library: list[tuple[str, str]], setting: harness.Setting

@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.preload import counters
-from support import locate
+from support import locate, tiers
 from support.harness import Outcome, RunUnder
 
 LOCKS = locate.lock_names()
@@ -123,7 +123,8 @@ KNOWN: dict[str, tuple[Sequence[object], Counts]] = {
 }
 
 
-SAMPLED = pytest.mark.sampled("the counters are in the preload library")
+COUNTERS = "the counters are in the preload library"
+SAMPLED = pytest.mark.sampled(COUNTERS, memory=False)
 
 
 @pytest.mark.parametrize("case", KNOWN)
@@ -248,7 +249,7 @@ def test_the_counting_library_is_as_correct_as_the_plain_one(
 
 
 @pytest.mark.parametrize("lock", SLEEPING)
-@SAMPLED
+@pytest.mark.sampled(COUNTERS)
 def test_a_handover_to_a_parked_waiter_is_one_wake(
     counted: Counted, stats: Path, lock: str
 ) -> None:
@@ -278,7 +279,9 @@ def test_a_spinning_lock_makes_no_futex_call(counted: Counted, stats: Path, lock
     assert (waits, wakes) == (0, 0)
 
 
-@pytest.mark.parametrize("lock", ["mcs-stp", "clh-stp"])
+@pytest.mark.parametrize(
+    "lock", tiers.short(["mcs-stp", "clh-stp"], ["mcs-stp"], "the short run builds no counting one")
+)
 def test_a_handover_to_a_spinner_makes_no_futex_call(
     counted: Counted, stats: Path, lock: str
 ) -> None:

@@ -4,7 +4,7 @@ successive mutexes have different locks."""
 from collections.abc import Iterator
 
 import pytest
-from support import harness, locate
+from support import harness, locate, tiers
 from support.harness import RunUnder
 
 #: Programs, and the properties that they check.
@@ -62,12 +62,26 @@ ON_EACH_MACHINE = {
 #: Programs that each run makes with every lock; the others show the preload library more than the
 #: algorithm, or what the unit tests show of it.
 UNDER_EVERY_LOCK = {"exclusion", "timedlock"}
-SAMPLED = pytest.mark.sampled("the preload library is the same for locks of the same traits")
+SAME = "the preload library is the same for locks of the same traits"
+C_LIBRARY = pytest.mark.full("the preload library of the C library's mutex runs it, too")
 FEWER_NODES = pytest.mark.full("the machine with most nodes leads through the same code")
 
 
 #: Each lock on the declared machine with most nodes.
 MOST_NODES = harness.all_settings(least_nodes=max(harness.NODES.values()))
+
+
+def marks(setting: harness.Setting, name: str) -> pytest.MarkDecorator | tuple[()]:
+    """Return what leaves a program out of the short run under a setting."""
+    if setting not in MOST_NODES:
+        return FEWER_NODES
+    if name in UNDER_EVERY_LOCK:
+        return ()
+    return (
+        pytest.mark.sampled(SAME, memory=name in ON_EACH_MACHINE)
+        if setting.preloaded
+        else C_LIBRARY
+    )
 
 
 def runs() -> Iterator[tuple[harness.Setting, str]]:
@@ -80,16 +94,7 @@ def runs() -> Iterator[tuple[harness.Setting, str]]:
 @pytest.mark.parametrize(
     ("setting", "name"),
     [
-        pytest.param(
-            setting,
-            name,
-            id=f"{setting.label}-{name}",
-            marks=FEWER_NODES
-            if setting not in MOST_NODES
-            else ()
-            if name in UNDER_EVERY_LOCK
-            else SAMPLED,
-        )
+        pytest.param(setting, name, id=f"{setting.label}-{name}", marks=marks(setting, name))
         for setting, name in runs()
     ],
 )
@@ -106,10 +111,19 @@ def different_locks() -> str:
 
 #: Plans as `lockwright run --plan` gives them to the library of all locks.
 PLANS = {"one lock after the other": different_locks, "the C library's own": "D pthread".format}
+PLANNED = [(plan, name) for plan in PLANS for name in PROGRAMS]
+#: Of the second plan, the programs whose calls read which lock a mutex has.
+SHORT = [
+    (plan, name)
+    for plan, name in PLANNED
+    if plan == "one lock after the other" or name in ("trylock", "types", "timedlock", "fork")
+    or name.startswith(("cond_", "c_library"))
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize(
+    ("plan", "name"), tiers.short(PLANNED, SHORT, "the library of that lock runs the others")
+)
 def test_program_under_a_plan(run_under: RunUnder, plan: str, name: str) -> None:
     # No mutex matches the entry, but each is looked up.
     text = f"M {name}\n{PLANS[plan]()}\nE 2 - pthread\nR 0 0 1\n"

@@ -41,7 +41,7 @@ BINDING = re.compile(
 
 Symbol = tuple[str, str]
 
-SAMPLED = pytest.mark.sampled("all libraries are linked alike")
+SAMPLED = pytest.mark.sampled("all libraries are linked alike", memory=False)
 EACH_LOCK = pytest.mark.parametrize("lock", [pytest.param(lock, marks=SAMPLED) for lock in LOCKS])
 
 

@@ -2,7 +2,8 @@
 
 A test is left out by a marker with a reason: `full` always, `sampled` under locks that are not
 among representatives(), which have every combination of traits that the preload library
-distinguishes. `--left-out` prints what that leaves out.
+distinguishes; `sampled(reason, memory=False)` where a lock's memory makes no difference either.
+`--left-out` prints what that leaves out.
 """
 
 import re
@@ -13,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from lockwright.preload.locks import BASELINE
 
 from support import locate
 from support.harness import LIBC, Setting
@@ -20,7 +22,7 @@ from support.harness import LIBC, Setting
 #: The words of the markers, for pytest.
 MARKERS = (
     "full(reason): runs with --all only",
-    "sampled(reason): without --all, runs under representative locks only",
+    "sampled(reason, memory=True): without --all, runs under representative locks only",
     "alone(reason): measures; runs while no other test runs, and again, twice at most, if it fails",
 )
 
@@ -28,22 +30,23 @@ MARKERS = (
 _NO_LOCK = {LIBC, "", "mixed", "keep"}
 
 
-def _traits(name: str) -> tuple[str, bool, bool]:
-    """Return how a lock waits, and whether it is in the mutex and has a lock call of two steps."""
+def _traits(name: str) -> tuple[bool, bool, bool, bool]:
+    """Return whether a lock is the C library's, parks, has a lock call of two steps, and has memory
+    outside of the mutex."""
     row = locate.traits(name)
     header = (locate.ROOT / "include" / row["header"]).read_text() if row["header"] else ""
     two_steps = re.search(r"\barrival wait_and_lock\(", header) is not None
-    return str(row["waiting"]), not row["bytes_per_mutex_outside"], two_steps
+    return name == BASELINE, bool(row["parking"]), two_steps, bool(row["bytes_per_mutex_outside"])
 
 
 @cache
-def representatives() -> frozenset[str]:
+def representatives(*, memory: bool = True) -> frozenset[str]:
     """Return one lock of each combination of traits: the default lock where it has them, else the
-    first of the registry."""
+    first of the registry. memory: whether memory outside of the mutex is one of the traits."""
     names = sorted(locate.lock_names(), key=lambda name: not locate.traits(name)["is_default"])
-    first: dict[tuple[str, bool, bool], str] = {}
+    first: dict[tuple[bool, ...], str] = {}
     for name in names:
-        first.setdefault(_traits(name), name)
+        first.setdefault(_traits(name)[: 4 if memory else 3], name)
     return frozenset(first.values())
 
 
@@ -74,7 +77,7 @@ def reason_to_leave_out(item: pytest.Item) -> str | None:
     if marker := item.get_closest_marker("full"):
         return str(marker.args[0])
     marker = item.get_closest_marker("sampled")
-    if marker and _lock_of(item) not in representatives() | _NO_LOCK:
+    if marker and _lock_of(item) not in representatives(**marker.kwargs) | _NO_LOCK:
         return str(marker.args[0])
     return None
 
