@@ -2,6 +2,8 @@
 imports take most of the time. Run as a program, it is that process."""
 
 import atexit
+import contextlib
+import gc
 import importlib
 import os
 import pickle
@@ -23,6 +25,10 @@ _AT_START = ("LANG", "LC_", "LD_", "PYTHON")
 #: What most commands import; test_start.py tests which do without.
 _PACKAGES = ("lockwright.cli", "msgspec.json", "rich.console", "rich.table", "sqlite3", "tempfile")
 
+#: Packages that start threads. All other modules that a command imports, this process imports after
+#: it: none of them reads the environment when it is imported.
+_WITH_THREADS = {"dask", "distributed"}
+
 
 def can_run(words: Sequence[str | Path], environment: Mapping[str, str]) -> bool:
     """Return whether a fork does as a new process: these words are the command's, and no variable
@@ -43,6 +49,8 @@ def _link() -> socket.socket:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             pass_fds=[theirs.fileno()],
+            # With threads of its own, numpy's library would not do in a fork.
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         )
     atexit.register(server.communicate)
     atexit.register(link.close)
@@ -95,12 +103,18 @@ def _serve(link: socket.socket) -> None:
     from lockwright import start
 
     while True:
+        # Collections in a fork would copy the memory of what is here.
+        gc.freeze()
         request, streams, _, _ = socket.recv_fds(link, 1 << 20, 3)
         if not request:
             return
+        source, target = os.pipe()
         pid = os.fork()
         if pid == 0:
             link.close()
+            os.close(source)
+            ended = [1]
+            atexit.register(_leave, ended, target, set(sys.modules))
             for number, stream in enumerate(streams):
                 os.dup2(stream, number)
                 os.close(stream)
@@ -108,12 +122,37 @@ def _serve(link: socket.socket) -> None:
             os.environ.clear()
             os.environ.update(environment)
             os.chdir(folder)
-            sys.exit(start.main())
-        for stream in streams:
+            ended[0] = start.main()
+            sys.exit()
+        for stream in (*streams, target):
             os.close(stream)
         link.send(str(pid).encode())
         _, status = os.waitpid(pid, 0)
         link.send(str(os.waitstatus_to_exitcode(status)).encode())
+        _import_as_reported(source)
+
+
+def _leave(ended: Sequence[int], target: int, before: set[str]) -> None:
+    """Write the modules that a fork has imported and its parent may import, too, and leave with
+    its status. To destroy all objects would take as long as most commands."""
+    new = sys.modules.keys() - before
+    names = [name for name in new if name.partition(".")[0] not in _WITH_THREADS]
+    with contextlib.suppress(OSError):
+        os.write(target, " ".join(sorted(names)).encode()[: 1 << 16])
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+    finally:
+        os._exit(ended[0])
+
+
+def _import_as_reported(source: int) -> None:
+    """Import what a fork, which has ended, has reported; one that was killed has not."""
+    os.set_blocking(source, False)
+    with os.fdopen(source, "rb") as stream:
+        for name in (stream.read() or b"").decode().split():
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
 
 
 if __name__ == "__main__":
