@@ -26,7 +26,7 @@ QUICK = {
     "handover": "--locks ttas,mcs-stp --runs 1 --seconds 0.05 --threads-per-core 1,2",
     "herd": "--locks ttas,mcs-stp --runs 1 --set section-ns=1000,0 --set waiters=40 "
     "--set rounds-inside=3",
-    "oversubscribe": "--locks futex --runs 2 --threads-per-core 1,2 --seconds 1.3",
+    "oversubscribe": "--locks futex --runs 1 --threads-per-core 1,2 --seconds 1.1",
     "rwlock": "--rwlocks keep,mutex,big-reader --runs 1 --threads-per-core 2 --seconds 0.05 "
     "--set read-percent=0,90,100",
     "park": "--runs 1 --set trips=500",
@@ -103,7 +103,7 @@ def check_oversubscribe(found: Document) -> None:
     fewest = found["summaries"][0]["threads"]
     for row in found["summaries"]:
         figures = row["figures"]
-        assert figures["kept"]["count"] == figures["ratio"]["count"] == 2
+        assert figures["kept"]["count"] == figures["ratio"]["count"] == 1
         assert row["threads"] != fewest or figures["kept"]["median"] == 1
         assert row["lock"] != "libc" or figures["ratio"]["median"] == 1
 

@@ -253,7 +253,7 @@ def test_bad_requests(cli: Cli, tmp_path: Path) -> None:
 
 def test_sensitivity(cli: Cli) -> None:
     """Each duration of the machine has a line; energy and shape have none."""
-    words = ("--locks", "pthread,ticket,spinlock", "--threads", "8", *SHORT)
+    words = ("--locks", "pthread,ticket,spinlock", "--threads", "4", *SHORT)
     result = cli("simulate", "--sensitivity", *words)
     assert result.status == 0, result.err
     progress = r"lockwright: \d+ of \d+ simulations, about .* left"
