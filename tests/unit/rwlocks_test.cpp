@@ -32,7 +32,8 @@ class RwLocks : public ::testing::Test {
 
   void SetUp() override { bound = 0; }
 
-  /// Writes and reads in turn, so that a lock with a mode for readers enters it.
+  /// Writes and reads in turn, and reads after it had to wait, so that a lock with a mode for readers
+  /// enters it.
   void use() {
     for (int i = 0; i < 200; ++i) {
       lock.lock_write();
@@ -42,6 +43,15 @@ class RwLocks : public ::testing::Test {
         lock.unlock_read();
       }
     }
+    lock.lock_write();
+    test_thread reader{[this] {
+      EXPECT_EQ(lock.lock_read(false), admission::inside);
+      lock.unlock_read();
+    }};
+    // Long enough that it waits in most runs; the tests are right if it does not.
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    lock.unlock_write();
+    reader.join();
   }
 
   void expect_free() {

@@ -87,6 +87,8 @@ void fork_while_held(pthread_rwlock_t* lock, bool to_write) {
   writer.wait_until_blocked();
   std::optional<Holder> reader;
   if (to_write || guarantee() != Guarantee::readers) {
+    // Some locks let readers pass a waiting writer for a short time.
+    check::wait_until([lock] { return try_read_in_thread(lock) == EBUSY; });
     reader.emplace(lock, Holder::reads);
     reader->wait_until_blocked();
   }
