@@ -29,6 +29,7 @@ class read_counts {
 
     /// The same as read_counts::add().
     void add() { cell_ = count_ + 1; }
+    void remove() { cell_ = count_ - (count_ == 0 ? 0 : 1); }
 
    private:
     std::uint32_t& cell_;

@@ -35,12 +35,14 @@ class exclusive_core {
   static constexpr bool distributed = false;
   /// write() is try_write(), and waits where that fails.
   static constexpr bool tries_first = TwoStepLock<L>;
+  static constexpr bool leaves_at_once = false;
 
   int read(bool) { return write(); }
   int try_read(bool) { return try_write(); }
   int read_until(bool, deadline_clock clock, const timespec& deadline) {
     return write_until(clock, deadline);
   }
+  bool write_at_once() { return lock_.try_lock(); }
   int write() {
     lock_.lock();
     return 0;
@@ -85,7 +87,8 @@ class shared_core {
  public:
   static constexpr bool shared = true;
   static constexpr bool distributed = L::traits.distributed_readers;
-  static constexpr bool tries_first = !distributed;  ///< as of exclusive_core
+  static constexpr bool tries_first =  ///< as of exclusive_core
+      !distributed || requires(L lock) { lock.lock_write_at_once(); };
 
   /// Returns true if the caller is inside, which did not wait; read() decides for the others.
   [[gnu::always_inline]] bool read_at_once() {
@@ -106,6 +109,14 @@ class shared_core {
     }
     return error_for(outcome, ETIMEDOUT);
   }
+  /// The same for a writer, where `tries_first`.
+  [[gnu::always_inline]] bool write_at_once() {
+    if constexpr (requires { lock_.lock_write_at_once(); }) {
+      return lock_.lock_write_at_once();
+    } else {
+      return lock_.try_lock_write();
+    }
+  }
   int write() {
     lock_.lock_write();
     return 0;
@@ -120,6 +131,9 @@ class shared_core {
                : ETIMEDOUT;
   }
   [[nodiscard]] bool is_read() const { return lock_.is_read(); }
+  /// The lock has look() and what belongs to it, see adaptive_rw.
+  static constexpr bool leaves_at_once = requires(L lock) { lock.look(); };
+  L& lock() { return lock_; }
   /// The caller leaves. Returns true if it then has to wake others, by wake_after_read().
   [[gnu::always_inline]] bool leave_read() {
     if constexpr (requires { lock_.leave_read(); }) {
@@ -218,7 +232,23 @@ class replaced_rwlock {
   }
 
   [[gnu::always_inline]] int unlock() {
-    if constexpr (Core::shared) {
+    if constexpr (Core::leaves_at_once) {
+      auto& lock = core_.lock();
+      const auto seen = lock.look();
+      if (lock.is_left_at_once(seen)) [[likely]] {
+        if (!lock.is_left_by_reader(seen)) {
+          owner_.store(0, std::memory_order_relaxed);
+          serial_.store(0, std::memory_order_relaxed);
+          return lock.leave_write_at_once(seen) ? 0 : unlock_written();
+        }
+        auto reads = reads_of_caller.loaded(this);
+        if (lock.leave_read_at_once(seen)) [[likely]] {
+          reads.remove();
+          return 0;
+        }
+      }
+      return unlock_slowly();
+    } else if constexpr (Core::shared) {
       if (is_held_by_readers()) [[likely]] {
         // Before the caller leaves: so no register is needed across it.
         reads_of_caller.remove(this);
@@ -268,7 +298,7 @@ class replaced_rwlock {
       }
     } else if constexpr (Core::tries_first) {
       const std::uint32_t self = native_env::self_record.serial;
-      if (self != 0 && core_.try_write() == 0) [[likely]] {
+      if (self != 0 && core_.write_at_once()) [[likely]] {
         serial_.store(self, std::memory_order_relaxed);
         reads_ = 1;
         count(event::read_locked);
@@ -288,7 +318,7 @@ class replaced_rwlock {
         return false;
       }
       const std::uint32_t number = interpose::number_at(offset);
-      if (core_.try_write() == 0) {
+      if (core_.write_at_once()) {
         owner_.store(number, std::memory_order_relaxed);
         serial_.store(self, std::memory_order_relaxed);
         count(event::write_locked);
@@ -301,6 +331,20 @@ class replaced_rwlock {
   /// The lock may be destroyed already: only its address is used.
   [[gnu::noinline]] int wake_after_read() {
     core_.wake_after_read();
+    return 0;
+  }
+
+  [[gnu::noinline]] int unlock_slowly() {
+    if (!is_held_by_readers()) {
+      return unlock_only_holder();
+    }
+    reads_of_caller.remove(this);
+    core_.lock().unlock_read();
+    return 0;
+  }
+
+  [[gnu::noinline]] int unlock_written() {
+    core_.unlock_write(forbids_recursion());
     return 0;
   }
 

@@ -117,7 +117,8 @@ struct rwlock_entries {
 #define LOCKWRIGHT_COMPARE(place, identifier)                                       \
   if constexpr (uses_of<identifier##_lock<environment>>().reader_path == (place)) { \
     if (mode == number_of(rwlock_mode::identifier)) [[likely]] {                    \
-      return call_fast<IsOfReaders, shared_rwlock<identifier##_lock>>(lock, fast);  \
+      constexpr bool inlined = IsOfReaders || (place) == reader_path::first;        \
+      return call_fast<inlined, shared_rwlock<identifier##_lock>>(lock, fast);      \
     }                                                                               \
   }
 #define LOCKWRIGHT_RWLOCK(name, identifier, ...) LOCKWRIGHT_COMPARE(reader_path::first, identifier)

@@ -58,7 +58,7 @@ class futex_rw {
                  "a waiting writer comes before later readers"},
                 {rwlock_use_case::read_and_written, 2,
                  "one word, and a waiting writer comes before later readers"}},
-      .reader_path = reader_path::second};
+      .reader_path = reader_path::inlined};
   static constexpr tunable_list<1> tunables{&spin_bound};
   /// No deadline.
   static constexpr std::uint64_t never = ~std::uint64_t{0};

@@ -66,7 +66,7 @@ class parking_lot_rw {
       .cases = {{rwlock_use_case::crowded, 1,
                  "its waiters sleep; threads outnumber the processors"},
                 {rwlock_use_case::read_and_written, 1, "few steps for writers"}},
-      .reader_path = reader_path::first};
+      .reader_path = reader_path::second};
 
   static constexpr tunable spins{
       .name = "spins",

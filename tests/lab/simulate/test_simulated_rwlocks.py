@@ -104,7 +104,9 @@ def test_overlapping_readers_starve_a_writer(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keep_ps", [0, 15_000])
-@pytest.mark.parametrize("lock", ["pthread", "big-reader", "bravo-futex-rw", "c-rw-rp"])
+@pytest.mark.parametrize(
+    "lock", ["pthread", "big-reader", "bravo-futex-rw", "c-rw-rp", "adaptive-rw"]
+)
 def test_distributed_readers_scale_linearly(lock: str, keep_ps: int, tmp_path: Path) -> None:
     """With 64 processors and reads only, each thread has at least 0.9 times its throughput with one
     thread under locks with distributed readers, and less than a quarter under the C library's."""

@@ -1,0 +1,445 @@
+// adaptive-rw: one word that threads enter whenever it lets them, past those that wait, until one has
+// waited too long; waiters poll, and then the first sleeps at the word, the others in an adaptive
+// mutex. Readers that would only contend for the word register in a table instead, until a writer
+// ends this; the longer that takes it, the later it may begin again.
+//
+// Citation: none for the whole. Readers in a table: D. Dice and A. Kogan, "BRAVO - Biased Locking for
+// Reader-Writer Locks", USENIX ATC 2019. One waiter at the word, the others behind a mutex:
+// S. Kashyap, I. Calciu, X. Cheng, C. Min, T. Kim, "Scalable and Practical Locking with Shuffling",
+// SOSP 2019, and Linux's qrwlock (W. Long, 2014).
+//
+//   bits of the word | meaning                                        | changed by
+//   written  (0)     | a writer is inside                             | that writer
+//   reserved (1)     | a waiter has waited too long or ends `spread`, | that waiter
+//                    | and no other thread enters                     |
+//   asleep   (2)     | a thread sleeps on the low half, or is about   | that thread; the thread that
+//                    | to                                             | wakes all of them
+//   spread   (3)     | readers may register in the table              | a reader; a writer
+//   readers  (4-31)  | readers inside that are not in the table       | readers
+//   due      (32-63) | `spread` is not set before that time, in units | a writer
+//                    | of 2^10 ns: advice                             |
+//
+//   queue: a mutex whose holder waits at the word. Threads that have a deadline, or that read
+//   already, wait at the word without it.
+//
+//            a reader, after others         a writer, reserved, once no reader is in the table
+//   one word -----------------------> spread -----------------------------------------> one word
+//
+// Invariants
+//   EXCLUSION  `written` is set only in a step from a word without it, without readers and without
+//              `spread`; a reader is added, and `spread` set, only where it is not set.
+//   OWNER      only the thread that has set `reserved` clears it.
+//   UNITS      each reader inside is one unit, a registration or one of `readers`. Units are
+//              interchangeable: a reader leaves by removing any of them. None is ever moved, so
+//              the child of a fork has none twice. As in the C library it keeps those of threads
+//              that it does not have, even of one between the two looks below.
+//   BOTH-LOOK  a reader registers and then reads the word; a writer sets `reserved` and then reads the
+//              table. All four are sequentially consistent, so at least one notices the other:
+//              the reader withdraws, or the writer waits for it.
+//   EMPTIED    `spread` is cleared after each row has once had no reader since `reserved` was set. A
+//              registration made since then is withdrawn, or removed by a reader that is inside
+//              otherwise, whose unit then belongs to the one that has registered. So without
+//              `spread` all units are in `readers`.
+//   NO-LOST-WAKE  a thread sleeps on a word with `asleep` and with what keeps it out; the step that
+//              ends this clears `asleep`, and its thread wakes all.
+//   NO-TOUCH   a thread that leaves uses only the word's address after the step by which it leaves.
+//   BOUNDED    a thread at the word reserves it after `reserve-ns`, if no other one has; the mutex
+//              bounds the time until it comes there. A thread that reads already waits for no
+//              reservation.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include "lockwright/lock/adaptive.hpp"
+#include "lockwright/parts/growing_delay.hpp"
+#include "lockwright/parts/reader_table.hpp"
+#include "lockwright/parts/wait.hpp"
+#include "lockwright/rwlock.hpp"
+#include "lockwright/rwlock_uses.hpp"
+#include "lockwright/tunable.hpp"
+
+namespace lockwright {
+
+template <class Env>
+class adaptive_rw {
+  using queue_lock = adaptive<Env>;
+  using table = reader_table<Env>;
+
+ public:
+  static constexpr rwlock_traits traits{
+      .preference = preference::none,
+      .waiting = waiting::spin_then_park,
+      .distributed_readers = true,
+      .numa_aware = true,
+      .node_bytes = queue_lock::traits.node_bytes,
+      .suits = "loads that are not known",
+      .patents = "US 11,972,777 (reader bias), 7,747,805, and those near adaptive",
+      .reference = "barging, and readers in a table while that pays; see the header",
+      .summary =
+          "One word while readers are alone or mixed with writers, a table of readers while "
+          "writers are rare. Waiters poll, sleep and let others pass, with a bound in time."};
+  static constexpr rwlock_uses uses{.reader_path = reader_path::first};
+
+  static constexpr tunable reserve{
+      .name = "reserve-ns",
+      .default_value = 1'000'000,
+      .counted_in = unit::nanoseconds,
+      .max = std::uint64_t{1} << 40,
+      .model_value = 2'000,
+      .meaning = "how long a thread that waits at the word lets others pass",
+      .source = "less than a time slice of the kernel's scheduler"};
+  static constexpr tunable inhibition{
+      .name = "inhibition",
+      .default_value = 9,
+      .counted_in = unit::count,
+      .max = 1'000'000,
+      .model_value = 0,
+      .meaning =
+          "for how many times as long as a writer has waited for the table readers keep off it",
+      .source = "BRAVO's N, which bounds a writer's slowdown by 10 % (ATC 2019)"};
+  static constexpr auto tunables =
+      join(tunable_list<3>{&spin_bound, &reserve, &inhibition}, queue_lock::tunables);
+
+  /// The size of the table that all locks of the process share.
+  static constexpr std::size_t common_bytes = table::bytes;
+
+  /// No deadline.
+  static constexpr std::uint64_t never = ~std::uint64_t{0};
+
+  /// True if the caller is inside as a reader. False where lock_read() has more to do.
+  [[gnu::always_inline]] bool lock_read_at_once() {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    // Acquire, here and wherever a thread enters, pairs with the releases of all that leave.
+    return (seen & (written_ | reserved_ | spread_ | many_)) == 0 &&
+           word_.compare_exchange_strong(seen, seen + one_reader_, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  admission lock_read(bool passes, std::uint64_t deadline = never) {
+    const admission outcome = try_lock_read(passes);
+    return outcome == admission::refused ? wait({.passes = passes, .deadline = deadline}) : outcome;
+  }
+
+  admission try_lock_read(bool passes) {
+    return lock_read_at_once() ? admission::inside : enter_read(passes);
+  }
+
+  void unlock_read() {
+    const std::uint64_t seen = look();
+    if (!is_left_at_once(seen) || !is_left_by_reader(seen) || !leave_read_at_once(seen))
+        [[unlikely]] {
+      leave_read_slowly();
+    }
+  }
+
+  /// The short forms of unlock_read() and unlock_write(), for a word of look() with
+  /// is_left_at_once(), which for a holder tells whether it reads. False: nothing is done.
+  [[nodiscard]] std::uint64_t look() const { return word_.load(std::memory_order_relaxed); }
+  static bool is_left_at_once(std::uint64_t seen) { return (seen & (spread_ | asleep_)) == 0; }
+  static bool is_left_by_reader(std::uint64_t seen) { return (seen & readers_) != 0; }
+  [[gnu::always_inline]] bool leave_read_at_once(std::uint64_t seen) {
+    // Release, here and wherever a thread leaves: its section is over.
+    return word_.compare_exchange_strong(seen, seen - one_reader_, std::memory_order_release,
+                                         std::memory_order_relaxed);
+  }
+  [[gnu::always_inline]] bool leave_write_at_once(std::uint64_t seen) {
+    return word_.compare_exchange_strong(seen, seen & ~written_, std::memory_order_release,
+                                         std::memory_order_relaxed);
+  }
+
+  /// The rest of unlock_read(). Does nothing where no thread reads.
+  [[gnu::noinline]] void leave_read_slowly() {
+    // There is a unit, but others may take those that the caller is about to find. Not for ever: the
+    // caller may be none of the readers.
+    for (std::uint32_t rounds = 0; rounds < 64; ++rounds) {
+      std::uint64_t seen = word_.load(std::memory_order_relaxed);
+      const bool is_spread = (seen & spread_) != 0;
+      if (is_spread && table{this}.leave(table::here())) {
+        return;
+      }
+      while ((seen & readers_) != 0) {
+        const bool wakes = (seen & asleep_) != 0 && (seen & readers_) == one_reader_;
+        if (word_.compare_exchange_weak(seen, seen - one_reader_ - (wakes ? asleep_ : 0),
+                                        std::memory_order_release, std::memory_order_relaxed)) {
+          if (wakes) {
+            wake_all();
+          }
+          return;
+        }
+      }
+      // The caller, or the one whose unit it has, has moved here from another processor.
+      if (!is_spread || table{this}.leave_any()) {
+        return;
+      }
+    }
+  }
+
+  arrival lock_write() {
+    if (try_lock_write()) {
+      return arrival::uncontended;
+    }
+    wait({.writes = true});
+    return arrival::contended;
+  }
+
+  /// True if the caller is inside as a writer. False where lock_write() has more to do.
+  [[gnu::always_inline]] bool lock_write_at_once() {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    return (seen & (written_ | reserved_ | spread_ | readers_)) == 0 &&
+           word_.compare_exchange_strong(seen, seen | written_, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
+  }
+
+  bool try_lock_write() { return lock_write_at_once() || try_to_write_after_spread(); }
+
+  bool try_lock_write_until(std::uint64_t deadline) {
+    return try_lock_write() || wait({.writes = true, .deadline = deadline}) == admission::inside;
+  }
+
+  /// The waiters that are awake come next, whichever they are.
+  void unlock_write(bool = false) {
+    const std::uint64_t seen = look();
+    if (!is_left_at_once(seen) || !leave_write_at_once(seen)) [[unlikely]] {
+      leave_write_slowly();
+    }
+  }
+
+  /// The rest of unlock_write().
+  [[gnu::noinline]] void leave_write_slowly() {
+    if ((word_.fetch_and(~(written_ | asleep_), std::memory_order_release) & asleep_) != 0) {
+      wake_all();
+    }
+  }
+
+  /// For a holder: true if it is a writer.
+  bool is_written() const { return (word_.load(std::memory_order_relaxed) & written_) != 0; }
+
+  /// True if any thread reads.
+  bool is_read() const {
+    const std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    return (seen & readers_) != 0 || ((seen & spread_) != 0 && !table{this}.is_empty());
+  }
+
+  /// Called by the only thread of the child of a fork: the waiters are gone, and so is the writer,
+  /// unless it `is_held`.
+  void forget_waiters(bool is_held) {
+    const std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    word_.store((seen & (readers_ | spread_)) | (is_held ? written_ : 0),
+                std::memory_order_relaxed);
+    ::new (&queue_) queue_lock;
+  }
+
+ private:
+  static constexpr std::uint64_t written_ = 1;
+  static constexpr std::uint64_t reserved_ = 2;
+  static constexpr std::uint64_t asleep_ = 4;
+  static constexpr std::uint64_t spread_ = 8;
+  static constexpr std::uint64_t one_reader_ = 16;
+  static constexpr std::uint64_t readers_ = 0xffff'ffff & ~(one_reader_ - 1);
+  /// The bit that is set where more readers than half of the most are inside.
+  static constexpr std::uint64_t many_ = std::uint64_t{1} << 31;
+
+  /// A thread that wants to enter.
+  struct visitor {
+    bool writes = false;
+    bool passes = false;
+    bool reserves = false;  // it has set `reserved`
+    std::uint64_t deadline = never;
+  };
+
+  static bool is_open(std::uint64_t word, const visitor& me) {
+    return (word & written_) == 0 && ((word & reserved_) == 0 || me.reserves || me.passes) &&
+           (!me.writes || (word & (readers_ | spread_)) == 0);
+  }
+
+  void wake_all() { Env::wake_low(word_, ~std::uint32_t{0}); }
+
+  /// Enters if the lock is open, which `seen`, the word as seen last, decides first.
+  admission enter(std::uint64_t& seen, const visitor& me) {
+    while (is_open(seen, me)) {
+      std::uint64_t then = seen | written_;
+      if (!me.writes) {
+        if ((seen & readers_) == readers_) {
+          return admission::too_many;
+        }
+        // Not past a thread that sleeps until there are no readers: it would sleep too long.
+        const bool spreads =
+            (seen & (reserved_ | asleep_ | spread_)) == 0 && Env::advice(is_due(seen));
+        then = seen + one_reader_ + (spreads ? spread_ : 0);
+      }
+      if (me.reserves) {
+        // Threads that only the reservation keeps out may enter beside a reader.
+        then &= ~(me.writes ? reserved_ : reserved_ | asleep_);
+      }
+      if (word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
+                                      std::memory_order_relaxed)) {
+        if ((seen & ~then & asleep_) != 0) {
+          wake_all();
+        }
+        return admission::inside;
+      }
+    }
+    return admission::refused;
+  }
+
+  /// For a reader that the word has refused, or that has met another thread there.
+  [[gnu::noinline]] admission enter_read(bool passes) {
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    if ((seen & (reserved_ | spread_)) == spread_ && register_reader()) {
+      return admission::inside;
+    }
+    seen = word_.load(std::memory_order_relaxed);
+    return enter(seen, {.passes = passes});
+  }
+
+  /// True if the caller is inside.
+  bool register_reader() {
+    table registered{this};
+    const std::uint32_t row = table::here();
+    if (!registered.enter(row)) {
+      return false;
+    }
+    // If the registration is gone, another reader has left by it: that one's unit is the caller's.
+    return (word_.load(std::memory_order_seq_cst) & (reserved_ | spread_)) == spread_ ||
+           !registered.leave(row);
+  }
+
+  [[gnu::noinline]] bool try_to_write_after_spread() {
+    const std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    return (seen & (written_ | reserved_ | spread_ | readers_)) == spread_ &&
+           table{this}.is_empty() &&
+           wait_at_word({.writes = true, .deadline = 0}) == admission::inside;
+  }
+
+  /// Enters, or returns admission::refused after the deadline.
+  [[gnu::noinline]] admission wait(const visitor& me) {
+    // Before it may sleep behind a thread that does.
+    admission outcome = poll(me);
+    if (outcome != admission::refused) {
+      return outcome;
+    }
+    if (me.deadline != never || me.passes) {
+      return wait_at_word(me);
+    }
+    queue_.lock();
+    outcome = wait_at_word(me);
+    queue_.unlock();
+    return outcome;
+  }
+
+  /// Enters, or returns admission::refused after the spin bound or the deadline, or once the caller
+  /// has to reserve the lock, or another thread has.
+  admission poll(const visitor& me) {
+    // Rare looks leave the word's line to the threads that use the lock.
+    growing_delay pauses{1, longest_pause_};
+    const std::uint64_t keeps_out = (me.reserves ? 0 : reserved_) | (me.writes ? spread_ : 0);
+    const std::uint64_t begin = Env::now();
+    const std::uint64_t spun = begin + Env::template value<spin_bound>();
+    const std::uint64_t end = spun < me.deadline ? spun : me.deadline;
+    while (Env::now() < end) {
+      for (std::uint32_t left = pauses.next(); left != 0; --left) {
+        Env::relax();
+      }
+      std::uint64_t seen = word_.load(std::memory_order_relaxed);
+      if (const admission outcome = enter(seen, me); outcome != admission::refused) {
+        return outcome;
+      }
+      if ((seen & keeps_out) != 0) {
+        break;
+      }
+    }
+    return admission::refused;
+  }
+
+  admission wait_at_word(visitor me) {
+    const std::uint64_t aged = Env::now() + Env::template value<reserve>();
+    admission outcome = poll(me);
+    while (outcome == admission::refused) {
+      const std::uint64_t now = Env::now();
+      std::uint64_t seen = word_.load(std::memory_order_relaxed);
+      outcome = enter(seen, me);
+      if (outcome != admission::refused) {
+        break;
+      }
+      const bool is_spread = me.writes && (seen & spread_) != 0;
+      if (!me.reserves && !me.passes && (seen & reserved_) == 0 && (now >= aged || is_spread)) {
+        me.reserves = word_.compare_exchange_strong(
+            seen, seen | reserved_, std::memory_order_seq_cst, std::memory_order_relaxed);
+      } else if (me.reserves && is_spread) {
+        if (!end_spread(me.deadline)) {
+          break;
+        }
+      } else if (now >= me.deadline) {
+        break;
+      } else {
+        const bool ages = now < aged && aged < me.deadline && !me.reserves && !me.passes;
+        sleep(seen, ages ? aged : me.deadline);
+        outcome = poll(me);
+      }
+    }
+    if (outcome != admission::inside) {
+      give_up(me);
+    }
+    return outcome;
+  }
+
+  /// Sleeps while the word is as `seen`, which keeps the caller out.
+  void sleep(std::uint64_t seen, std::uint64_t deadline) {
+    if ((seen & asleep_) == 0 &&
+        !word_.compare_exchange_strong(seen, seen | asleep_, std::memory_order_relaxed,
+                                       std::memory_order_relaxed)) {
+      return;
+    }
+    const auto low = static_cast<std::uint32_t>(seen | asleep_);
+    if (deadline == never) {
+      Env::wait_low(word_, low);
+    } else {
+      Env::wait_low_until(word_, low, deadline);
+    }
+  }
+
+  /// Lets others in again, for a thread that does not enter.
+  void give_up(const visitor& me) {
+    if (me.reserves &&
+        (word_.fetch_and(~(reserved_ | asleep_), std::memory_order_relaxed) & asleep_) != 0) {
+      wake_all();
+    }
+  }
+
+  /// For a writer that has reserved the lock: returns true once all units are in `readers`, false
+  /// after the deadline.
+  bool end_spread(std::uint64_t deadline) {
+    const std::uint64_t begin = Env::now();
+    if (!table{this}.await_empty(deadline)) {
+      return false;
+    }
+    const std::uint64_t end = Env::now();
+    const std::uint64_t off = (end - begin) * Env::template value<inhibition>();
+    const std::uint64_t due = coarse(end + (off < longest_off_ ? off : longest_off_));
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    // Relaxed: who finds the table unused has not been there.
+    while (!word_.compare_exchange_weak(seen, (seen & 0xffff'ffff & ~spread_) | due << 32,
+                                        std::memory_order_relaxed, std::memory_order_relaxed)) {
+    }
+    return true;
+  }
+
+  static std::uint32_t coarse(std::uint64_t ns) { return static_cast<std::uint32_t>(ns >> 10); }
+
+  /// Whether the time in the word has passed: it is not within the longest one from now on.
+  static bool is_due(std::uint64_t word) {
+    return static_cast<std::uint32_t>(word >> 32) - coarse(Env::now()) > coarse(longest_off_);
+  }
+
+  static constexpr std::uint64_t longest_off_ = 1'000'000'000;  // ns
+  /// Of Env::relax(), which takes 10 to 45 ns: about as long as a few changes of the lock's processor.
+  static constexpr std::uint64_t longest_pause_ = 32;
+
+  typename Env::template atomic<std::uint64_t> word_{};
+  queue_lock queue_;
+};
+
+}  // namespace lockwright
