@@ -163,19 +163,18 @@ class shared_core {
 ///
 ///   bytes | meaning                                                  | written by
 ///   0-23  | the lock                                                 | its algorithm
-///   24-27 | the kernel's number of the writing thread, where         | the writer
-///         | debuggers look for it                                    |
+///   24-27 | the kernel's number of the only holder, where debuggers  | that holder
+///         | look for the writer: that, or the one reader where       |
+///         | readers exclude each other; 0 for none                   |
 ///   28-31 | zero: not shared between processes                       | -
-///   32-35 | serial of the only holder: the writer, or the one        | that holder
-///         | reader where readers exclude each other; 0 for none      |
-///   36-39 | how often that reader locked; 0 if it is a writer        | the same
+///   32-35 | how often that reader locked; 0 if it is a writer        | the same
 ///   48-51 | kind; see rwlock_kind.hpp                                | initialisation, first use,
 ///         |                                                          | adopt()
 ///
 /// A lock that is zero but for the kind, as the static initialisers leave it, is unlocked.
 ///
 /// A reader that enters or leaves without contention needs the kind word, the lock and a count of its
-/// thread, and `serial` where readers are distributed. All else is in functions of their own.
+/// thread, and the holder's number where readers are distributed. All else is in functions of their own.
 ///
 /// Under the writer-preferring kind that allows no recursive reads, writers come
 /// before waiting readers, and no reader passes a waiting writer. The other
@@ -238,7 +237,6 @@ class replaced_rwlock {
       if (lock.is_left_at_once(seen)) [[likely]] {
         if (!lock.is_left_by_reader(seen)) {
           owner_.store(0, std::memory_order_relaxed);
-          serial_.store(0, std::memory_order_relaxed);
           return lock.leave_write_at_once(seen) ? 0 : unlock_written();
         }
         auto reads = reads_of_caller.loaded(this);
@@ -266,25 +264,25 @@ class replaced_rwlock {
 
   [[nodiscard]] bool is_held() const {
     if constexpr (Core::shared) {
-      return core_.is_read() || serial_.load(std::memory_order_relaxed) != 0;
+      return core_.is_read() || owner_.load(std::memory_order_relaxed) != 0;
     } else {
-      return serial_.load(std::memory_order_relaxed) != 0;
+      return owner_.load(std::memory_order_relaxed) != 0;
     }
   }
 
   /// For a holder: true if it is a reader.
   [[nodiscard, gnu::always_inline]] bool is_held_by_readers() const {
     if constexpr (Core::distributed) {
-      // Cheaper, as a writer inside has stored its serial. unlock_read() accepts a free lock.
-      return serial_.load(std::memory_order_relaxed) == 0;
+      // Cheaper, as a writer inside has stored its number. unlock_read() accepts a free lock.
+      return owner_.load(std::memory_order_relaxed) == 0;
     } else {
       return core_.is_read();
     }
   }
 
-  /// Returns true if the caller is the only holder. Relaxed: only it could have stored its serial.
+  /// Returns true if the caller is the only holder. Relaxed: only it could have stored its number.
   [[nodiscard]] bool is_only_holder() const {
-    return serial_.load(std::memory_order_relaxed) == native_env::serial();
+    return owner_.load(std::memory_order_relaxed) == thread_number();
   }
 
   /// Returns true if the caller is inside as a reader. A lock that it writes refuses it.
@@ -297,9 +295,7 @@ class replaced_rwlock {
         return true;
       }
     } else if constexpr (Core::tries_first) {
-      const std::uint32_t self = native_env::self_record.serial;
-      if (self != 0 && core_.write_at_once()) [[likely]] {
-        serial_.store(self, std::memory_order_relaxed);
+      if (enters_at_once()) [[likely]] {
         reads_ = 1;
         count(event::read_locked);
         return true;
@@ -308,24 +304,31 @@ class replaced_rwlock {
     return false;
   }
 
-  /// The same for a writer. False, too, where the numbers of the caller are not known yet: no call
-  /// is made, for which registers would have to be saved.
+  /// The same for a writer.
   [[gnu::always_inline]] bool writes_at_once() {
     if constexpr (Core::tries_first) {
-      const std::uint32_t self = native_env::self_record.serial;
-      const std::ptrdiff_t offset = interpose::number_offset.load(std::memory_order_relaxed);
-      if (self == 0 || !interpose::is_number_offset(offset)) [[unlikely]] {
-        return false;
-      }
-      const std::uint32_t number = interpose::number_at(offset);
-      if (core_.write_at_once()) {
-        owner_.store(number, std::memory_order_relaxed);
-        serial_.store(self, std::memory_order_relaxed);
+      if (enters_at_once()) {
         count(event::write_locked);
         return true;
       }
     }
     return false;
+  }
+
+  /// Returns true if the caller is inside as the only holder. False, too, where it is not known yet
+  /// how to find its number: no call is made, for which registers would have to be saved.
+  [[gnu::always_inline]] bool enters_at_once() {
+    const std::ptrdiff_t offset = interpose::number_offset.load(std::memory_order_relaxed);
+    if (!interpose::is_number_offset(offset)) [[unlikely]] {
+      return false;
+    }
+    // Before the atomic instruction, for which later loads wait.
+    const std::uint32_t number = interpose::number_at(offset);
+    if (!core_.write_at_once()) {
+      return false;
+    }
+    owner_.store(number, std::memory_order_relaxed);
+    return true;
   }
 
   /// The lock may be destroyed already: only its address is used.
@@ -349,7 +352,7 @@ class replaced_rwlock {
   }
 
   [[gnu::noinline]] int unlock_only_holder() {
-    if (serial_.load(std::memory_order_relaxed) == 0) {
+    if (owner_.load(std::memory_order_relaxed) == 0) {
       return 0;  // undefined, and harmless in the C library
     }
     if constexpr (!Core::shared) {
@@ -361,7 +364,6 @@ class replaced_rwlock {
     }
     const bool writers_first = forbids_recursion();
     owner_.store(0, std::memory_order_relaxed);
-    serial_.store(0, std::memory_order_relaxed);
     core_.unlock_write(writers_first);
     return 0;
   }
@@ -393,7 +395,7 @@ class replaced_rwlock {
     if constexpr (Core::shared) {
       reads_of_caller.add(this);
     } else {
-      serial_.store(native_env::serial(), std::memory_order_relaxed);
+      owner_.store(thread_number(), std::memory_order_relaxed);
       reads_ = 1;
     }
     count(event::read_locked);
@@ -413,7 +415,6 @@ class replaced_rwlock {
   int record_writer(int result) {
     if (result == 0) {
       owner_.store(thread_number(), std::memory_order_relaxed);
-      serial_.store(native_env::serial(), std::memory_order_relaxed);
       count(event::write_locked);
     }
     return result;
@@ -426,7 +427,7 @@ class replaced_rwlock {
     adopting.lock();
     const kind_word kind = kind_.load(std::memory_order_relaxed);
     if (((kind ^ generation) & generation_bits) != 0) {
-      core_.forget_waiters(serial_.load(std::memory_order_relaxed) != 0);
+      core_.forget_waiters(owner_.load(std::memory_order_relaxed) != 0);
       if (owner_.load(std::memory_order_relaxed) == number_before_fork && number_before_fork != 0) {
         owner_.store(number_after_fork, std::memory_order_relaxed);
       }
@@ -441,9 +442,8 @@ class replaced_rwlock {
   };
   std::atomic<std::uint32_t> owner_{0};
   [[maybe_unused]] std::uint32_t shared_ = 0;
-  std::atomic<std::uint32_t> serial_{0};
   std::uint32_t reads_ = 0;
-  [[maybe_unused]] std::uint64_t unused_ = 0;
+  [[maybe_unused]] std::uint32_t unused_[3]{};
   std::atomic<kind_word> kind_;
 
   static constexpr void check_layout() {
