@@ -4,8 +4,10 @@
 #   <rows>/lockwright/rows.hpp              all rows of mutexes
 #   <rows>/lockwright/rwrows.hpp            all rows of reader-writer locks
 #   <rows>/lockwright/built.def             the rows of this build: those of LOCKWRIGHT_ONLY, or all
+#   <rows>/lockwright/counted.def           those of them that are in LOCKWRIGHT_COUNTED, or all
 # Sets LOCKWRIGHT_LOCKS, a list of "<name>=<identifier>" of this build, in registry order, and
 # LOCKWRIGHT_BENCH_LOCKS, the same for the rows LOCKWRIGHT_BENCH_LOCK, which are for measurements only,
+# LOCKWRIGHT_COUNTED_LOCKS, the part of LOCKWRIGHT_LOCKS that is in LOCKWRIGHT_COUNTED, or all,
 # and LOCKWRIGHT_RWLOCKS, the same for the reader-writer locks, all of which every build has.
 # Without a build: cmake -DLOCKWRIGHT_ROWS=<directory> -P cmake/Registry.cmake
 cmake_minimum_required(VERSION 3.22)
@@ -86,6 +88,7 @@ endfunction()
 set(registry ${include_directory}/lockwright/registry.def)
 set(LOCKWRIGHT_LOCKS "")
 set(LOCKWRIGHT_BENCH_LOCKS "")
+set(LOCKWRIGHT_COUNTED_LOCKS "")
 set(LOCKWRIGHT_RWLOCKS "")
 set(names "")
 
@@ -93,6 +96,7 @@ lockwright_read_rows(${registry} "LOCKWRIGHT_LOCK|LOCKWRIGHT_BENCH_LOCK" lock ro
 set(mutex_names ${names})
 set(all_rows "// Every row of registry.def.\n#pragma once\n\n")
 set(built_rows "#ifndef LOCKWRIGHT_BENCH_LOCK\n#define LOCKWRIGHT_BENCH_LOCK(...)\n#endif\n")
+set(counted_rows "")
 foreach(row IN LISTS rows)
   string(REGEX MATCH "^(.+)=(.+)=(.+)$" row ${row})
   set(list ${CMAKE_MATCH_1}S)
@@ -102,18 +106,25 @@ foreach(row IN LISTS rows)
   if(NOT LOCKWRIGHT_ONLY OR name IN_LIST LOCKWRIGHT_ONLY)
     list(APPEND ${list} "${name}=${identifier}")
     string(APPEND built_rows "${row_of_${name}}\n")
+    if(list STREQUAL "LOCKWRIGHT_LOCKS" AND (NOT LOCKWRIGHT_COUNTED OR name IN_LIST LOCKWRIGHT_COUNTED))
+      list(APPEND LOCKWRIGHT_COUNTED_LOCKS "${name}=${identifier}")
+      string(APPEND counted_rows "${row_of_${name}}\n")
+    endif()
   endif()
 endforeach()
 
-foreach(name IN LISTS LOCKWRIGHT_ONLY)
-  if(NOT name IN_LIST mutex_names)
-    message(FATAL_ERROR "LOCKWRIGHT_ONLY: ${registry} has no row for \"${name}\"")
-  endif()
+foreach(option IN ITEMS LOCKWRIGHT_ONLY LOCKWRIGHT_COUNTED)
+  foreach(name IN LISTS ${option})
+    if(NOT name IN_LIST mutex_names)
+      message(FATAL_ERROR "${option}: ${registry} has no row for \"${name}\"")
+    endif()
+  endforeach()
 endforeach()
 
 lockwright_write(${LOCKWRIGHT_ROWS}/lockwright/rows.hpp "${all_rows}")
 string(APPEND built_rows "#undef LOCKWRIGHT_BENCH_LOCK\n")
 lockwright_write(${LOCKWRIGHT_ROWS}/lockwright/built.def "${built_rows}")
+lockwright_write(${LOCKWRIGHT_ROWS}/lockwright/counted.def "${counted_rows}")
 
 lockwright_read_rows(${include_directory}/lockwright/rwlocks.def LOCKWRIGHT_RWLOCK rwlock rows)
 set(all_rows "// Every row of rwlocks.def.\n#pragma once\n\n")
@@ -125,8 +136,8 @@ endforeach()
 lockwright_write(${LOCKWRIGHT_ROWS}/lockwright/rwrows.hpp "${all_rows}")
 
 # lockwright_source_per_row(<list> <variable> <text with @name@ and @identifier@> <file name with
-# @identifier@>) writes one source file for each row of LOCKWRIGHT_LOCKS or LOCKWRIGHT_RWLOCKS, so that
-# each is compiled separately.
+# @identifier@>) writes one source file for each row of one of these lists, so that each is compiled
+# separately.
 function(lockwright_source_per_row list variable text file)
   set(sources "")
   foreach(lock IN LISTS ${list})

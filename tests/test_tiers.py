@@ -26,6 +26,10 @@ def test_the_representatives_have_every_trait() -> None:
     assert len(chosen) <= 8
 
 
+def test_the_build_of_the_short_run_counts_under_the_representatives() -> None:
+    assert all(locate.preload(name, counting=True).exists() for name in tiers.representatives())
+
+
 def test_each_test_is_in_one_of_successive_slices() -> None:
     """A slice is a part of all, and other revisions have other slices."""
     names = [f"test_{i}" for i in range(2000)]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.preload.locks import registry
+from support import tiers
 from support.processes import shell_script
 
 from .conftest import Cli, Program
@@ -85,7 +86,12 @@ def test_without_a_lock_the_default_is_used(cli: Cli, program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    "lock", ["pthread", "adaptive", "futex", "ttas", "ticket", "mcs-stp", "clh-stp"]
+    "lock",
+    tiers.short(
+        ["pthread", "adaptive", "futex", "ttas", "ticket", "mcs-stp", "clh-stp"],
+        ["pthread", "adaptive", "mcs-stp"],
+        "the counters are in the preload library",
+    ),
 )
 def test_stats_counts_exactly(cli: Cli, program: Program, lock: str) -> None:
     """The program makes a known number of each call."""

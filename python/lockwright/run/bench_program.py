@@ -39,15 +39,22 @@ def program(workload: str = "") -> Path:
 
 @dataclass(frozen=True)
 class Subject:
-    """A mutex to measure: a lock with its libraries, the C library's, or another library's. direct:
-    run a workload that is compiled with the lock's header, without any library."""
+    """A mutex to measure: a lock with its libraries, the C library's, or another library's. source:
+    the registry of a lock. direct: run a workload that is compiled with the lock's header, without
+    any library."""
 
     name: str
     plain: Path | None = None
-    counting: Path | None = None
+    source: locks.Registry | None = None
     lock: locks.Lock | None = None
     is_other_library: bool = False
     direct: bool = False
+
+    @property
+    def counting(self) -> Path | None:
+        """The library that counts, which only locks have. Raises LockwrightError if it is not
+        built."""
+        return self.source.path_of(self.name, counting=True) if self.source else None
 
 
 def subjects(
@@ -73,8 +80,7 @@ def subjects(
         if name == LIBC:
             continue
         source = _source(name, known)
-        paths = source.path_of(name), source.path_of(name, counting=True)
-        chosen.append(Subject(name, *paths, source.find(name)))
+        chosen.append(Subject(name, source.path_of(name), source, source.find(name)))
     return chosen + other_subjects
 
 

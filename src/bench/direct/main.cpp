@@ -10,18 +10,18 @@ namespace bench {
 
 // One source file each, which the build writes.
 #define LOCKWRIGHT_LOCK(name, identifier, ...) extern const direct_lock& direct_##identifier;
-#include "lockwright/built.def"
+#include "lockwright/counted.def"
 #undef LOCKWRIGHT_LOCK
 
 namespace {
 
-// The rows of this build, in their order.
+// The rows of LOCKWRIGHT_COUNTED, in their order.
 const direct_lock* find(const char* wanted) {
 #define LOCKWRIGHT_LOCK(name, identifier, ...) \
   if (std::strcmp(wanted, name) == 0) {        \
     return &direct_##identifier;               \
   }
-#include "lockwright/built.def"
+#include "lockwright/counted.def"
 #undef LOCKWRIGHT_LOCK
   return nullptr;
 }
