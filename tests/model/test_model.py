@@ -36,7 +36,7 @@ OTHERS = [
 LOCKS = [*(name for name in locate.lock_names() if name != "pthread"), *OTHERS]
 
 #: Seconds for one search.
-BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.5" if locate.all_tests() else "0.1")
+BUDGET = os.environ.get("LOCKWRIGHT_MODEL_BUDGET", "0.5" if locate.all_tests() else "0.05")
 
 #: Locks whose mutants are caught so quickly that every run tries them; a larger budget tries all.
 LIGHT = [
@@ -112,7 +112,7 @@ def test_no_interleaving_breaks_the_lock(lock: str, threads: tuple[int, ...]) ->
 
 def test_every_broken_lock_is_found() -> None:
     """Locks with one classic fault each are all caught."""
-    status, text = run("broken", "--budget", "5")
+    status, text = run("broken", "--budget", "2")
     assert status == 0, text
     lines = text.splitlines()
     assert len(lines) >= 10, text
