@@ -15,7 +15,8 @@ LOCKS += ["pthread"]
 #: A build of other locks has its own.
 LOCKS = [name for name in LOCKS if name in locate.lock_names()] or locate.lock_names()
 #: By `./dev fuzz` the first seed, and how many.
-FIRST, NUMBER = map(int, os.environ.get("LOCKWRIGHT_FUZZ", "1 4").split())
+SEEDS = os.environ.get("LOCKWRIGHT_FUZZ", "1 4" if locate.all_tests() else "1 2")
+FIRST, NUMBER = map(int, SEEDS.split())
 STEPS = 150
 
 LIBC = harness.Setting(harness.LIBC)
@@ -66,6 +67,6 @@ FAULTS = ["trylock_takes_held", "no_exclusion", "cancel_without_mutex", "timeout
 def test_a_fault_is_found(fault: str) -> None:
     broken = {"LD_PRELOAD": str(locate.program("posix", f"broken_{fault}.so"))}
     assert any(
-        difference(observe(LIBC, seed, 300), observe(LIBC, seed, 300, broken, 20))
+        difference(observe(LIBC, seed, 300), observe(LIBC, seed, 300, broken, 8))
         for seed in range(20, 28)
     )

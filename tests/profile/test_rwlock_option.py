@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from lockwright.profile import record
-from support import locate
+from support import harness, locate
 from support.processes import captured
 
 
@@ -15,7 +15,7 @@ def profiled(tmp_path: Path, *words: str | Path) -> record.Profile:
     expected = {"LOCKWRIGHT_TEST_RWLOCK": "exclusive"} if "mutex" in words else {}
     done = captured(
         [locate.lockwright(), "profile", "-o", path, *words],
-        env=os.environ | expected | {"LOCKWRIGHT_RWLOCK": "phase-fair"},
+        env=os.environ | expected | harness.shorter() | {"LOCKWRIGHT_RWLOCK": "phase-fair"},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return record.read(path)

@@ -21,8 +21,13 @@ LIBC = "libc"
 #: Seconds after which a program counts as hung; on an idle machine it takes a few.
 LIMIT = 200
 
-#: In the short run, the stress loops of the compiled tests take a quarter of their time.
-SHORT = {"LOCKWRIGHT_TEST_BUDGET": "25"}
+
+def shorter() -> dict[str, str]:
+    """Return variables by which, in the short run, stress loops of compiled tests take a quarter
+    of their time."""
+    everything = locate.all_tests() or locate.emulator() or locate.sanitizer()
+    return {} if everything else {"LOCKWRIGHT_TEST_BUDGET": "25"}
+
 
 #: The factor by which the limit is longer in an emulator.
 EMULATED_TIMES_SLOWER = 10
@@ -231,8 +236,7 @@ def run(
     stacks: bool = True,
 ) -> Outcome:
     """Run `argv` in its own process group for at most `timeout` seconds, in the emulator if set."""
-    if not (locate.all_tests() or locate.emulator() or locate.sanitizer()):
-        env = SHORT | dict(env)
+    env = shorter() | dict(env)
     emulator = locate.emulator()
     if emulator and Path(argv[0]).is_relative_to(locate.binary_dir()):
         argv = [*emulator, *argv]
