@@ -16,6 +16,7 @@ PROGRAMS = PACKAGE / "bin"
 
 COMMANDS = {
     "bench": "Measure what each lock costs.",
+    "corpus": "Replay fixes of lock bottlenecks, and compare them with the advice.",
     "study": "Run and analyse studies over many programs and locks.",
     "simulate": "Run the locks on a machine that a file describes.",
     "check": "Try every interleaving of small programs over a lock.",

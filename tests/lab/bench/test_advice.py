@@ -184,7 +184,8 @@ def test_advice_is_asked_once_for_a_profile(
 
     monkeypatch.setattr(advised, "load_machine", lambda *_: None)
     monkeypatch.setattr(advised, "_profile", profile)
-    monkeypatch.setattr(advised, "_ask", lambda _: ["ttas", "futex", "clof"])
+    names = [{"lock": name} for name in ("ttas", "futex", "clof")]
+    monkeypatch.setattr(advised, "ask", lambda _: {"shortlist": names})
     monkeypatch.setattr(record, "read", lambda _: made_profile())
     places = Folders(tmp_path, tmp_path)
     first = advised.advise_all([CELL], tmp_path, places)

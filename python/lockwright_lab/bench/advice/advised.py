@@ -91,7 +91,7 @@ def _advised(cell: Conditions, folder: Path, places: Folders) -> Advised:
     try:
         _profile(cell, profile, places)
         former = former_names(record.read(profile))
-        found = Advised(tuple(_ask(profile)[:2]), tuple(former[:2]))
+        found = Advised(tuple(names_in(ask(profile))[:2]), tuple(former[:2]))
     except LockwrightError as error:
         return Advised(problem=error.what)
     files.write(path, json.dumps(asdict(found)) + "\n", "-o")
@@ -108,7 +108,9 @@ def _profile(cell: Conditions, path: Path, places: Folders) -> None:
         write_profile(installed, path)
 
 
-def _ask(profile: Path) -> list[str]:
+def ask(profile: Path) -> dict[str, Any]:
+    """Return what `lockwright advise` says of a profile, as its --json. Raises LockwrightError if
+    it fails."""
     words = [*invocation.command_words(), "advise", str(profile), "--json", "-"]
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_ADVISING, check=False)
@@ -117,4 +119,5 @@ def _ask(profile: Path) -> list[str]:
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"advise ended with {done.returncode}"]
         raise LockwrightError(lines[-1], "try it alone")
-    return names_in(json.loads(done.stdout))
+    advice: dict[str, Any] = json.loads(done.stdout)
+    return advice

@@ -11,6 +11,7 @@ SHARED: Mapping[str, Shared] = {
     "--better": Shared("higher|lower", click.Choice(["higher", "lower"])),
     "--cache": Shared("DIR", FILE),
     "--calls": Shared(None),
+    "--cases": Shared("A,B,..."),
     "--columns": Shared("A,B,..."),
     "--latency": Shared(None),
     "--list": Shared(None),

@@ -3,7 +3,7 @@
 import os
 import shlex
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -64,16 +64,19 @@ def free_port() -> int:
 
 @dataclass
 class Placeholders:
-    """The values of the placeholders in one run. lock_library: the preload library; settings: its
-    environment variables."""
+    """The values of the placeholders in one run. lock_library: the preload library, None for none;
+    settings: its environment variables. folders: further placeholders; around: the words of a
+    command that starts the program that would be under the lock."""
 
     program: Program
     threads: int
     scale: float
     data: Path
     work: Path
-    lock_library: Path
+    lock_library: Path | None
     settings: Mapping[str, str] = field(default_factory=dict)
+    folders: Mapping[str, Path] = field(default_factory=dict)
+    around: Sequence[str] = ()
 
     @cached_property
     def port(self) -> int:
@@ -90,17 +93,20 @@ class Placeholders:
         libraries = [*self.program.preload, *([existing] if existing else [])]
         base = {"LD_PRELOAD": ":".join(libraries)} if libraries else {}
         own = {name: self.fill(value) for name, value in self.program.environment.items()}
-        return preload(self.lock_library, base) | dict(self.settings) | own
+        if self.lock_library is not None:
+            base = preload(self.lock_library, base)
+        return base | dict(self.settings) | own
 
     def environment(self, command: Command) -> dict[str, str]:
-        if command not in self.program.locked or "{lock}" in command:
+        if self.around or command not in self.program.locked or "{lock}" in command:
             return bare()
         return bare() | self._added
 
     def words(self, command: Command) -> list[str]:
         if isinstance(command, str):
             return ["sh", "-ec", self.fill(command, quoted=True)]
-        words = []
+        is_wrapped = self.around and command in self.program.locked and "{lock}" not in command
+        words = self._lock() if is_wrapped else []
         for word in command:
             words += self._lock() if word == "{lock}" else [self.fill(word)]
         return words
@@ -110,6 +116,7 @@ class Placeholders:
         quote = shlex.quote if quoted else str
         values = {
             **self.program.words,
+            **{name: quote(str(path)) for name, path in self.folders.items()},
             "threads": str(self.threads),
             "scale": f"{self.scale:g}",
             "data": quote(str(self.data)),
@@ -122,4 +129,4 @@ class Placeholders:
         return template.fill(text, values, {"t": self.threads, "s": self.scale})
 
     def _lock(self) -> list[str]:
-        return ["env", *(f"{name}={value}" for name, value in self._added.items())]
+        return [*self.around, "env", *(f"{name}={value}" for name, value in self._added.items())]

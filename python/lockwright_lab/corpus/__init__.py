@@ -1,0 +1,1 @@
+"""Lock bottlenecks that maintainers removed, replayed and compared with the advice."""

@@ -1,0 +1,134 @@
+"""The runs of a case: of both versions, and of the older one under the profiler."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from lockwright.base import files, invocation
+from lockwright.base.errors import LockwrightError
+from lockwright.base.progress import print_line
+from lockwright.calibrate.machines import HERE, load_machine
+from lockwright.experiment import Figure, Outcome
+from lockwright.profile import record
+from lockwright.run.process_runner import ProcessRunner
+
+from lockwright_lab.bench.advice.advised import ask
+from lockwright_lab.corpus.case import Case
+from lockwright_lab.corpus.install import install
+from lockwright_lab.corpus.score import Judged, judged
+from lockwright_lab.study.program import inputs
+from lockwright_lab.study.program.entry import HIGHER
+from lockwright_lab.study.program.placeholders import Placeholders, made
+from lockwright_lab.study.program.trial import VALUE, Trial
+
+SPEED = Figure("speed", "1/s", definition="the case's figure, or the inverse of a time.")
+
+_CALIBRATION = 30.0
+"""Limit of a run of the calibration in seconds."""
+
+_SLOWER = 3.0
+"""How many times as long as the others a profiled run may take."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Where cases are installed and run. cache: of installations and inputs; folder: of profiles
+    and advice."""
+
+    processes: ProcessRunner
+    cache: Path
+    folder: Path
+
+    def run(self, case: Case, side: int, around: Sequence[str] = ()) -> Outcome:
+        """Run the program before (0) or after (1) the fix. around: words of a command that starts
+        it. Raises LockwrightError if it cannot be installed."""
+        program = case.programs[side]
+        if around:
+            limit = min(1e9, _SLOWER * program.timeout)
+            program = msgspec.structs.replace(program, timeout=limit)
+        own = {
+            "folder": install(case, case.sides[side], self.cache),
+            "case": case.path.parent,
+            "python": Path(sys.executable),
+        }
+        data = inputs.make(made(program, 1.0), self.cache, _make_input)
+        values = Placeholders(
+            program, case.threads, 1.0, data, Path(), None, folders=own, around=around
+        )
+        outcome = Trial(self.processes, self.cache / "work").run(values)
+        if not (value := outcome.figures.get(VALUE)):
+            return outcome
+        speed = value if program.metric.better == HIGHER else 1 / value
+        return replace(outcome, figures={SPEED.name: speed})
+
+    def prepare(self, cases: Sequence[Case]) -> dict[str, Any]:
+        """Install all cases, profile the older versions where there is no profile yet, and ask for
+        advice. Return what Judged has, by the name of the case. Raises LockwrightError if none can
+        be run."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LockwrightError(
+                f"cannot make {self.folder}: {error.strerror}", "name another --output-dir"
+            ) from error
+        faults: dict[str, LockwrightError] = {}
+        found: dict[str, Judged] = {}
+        for step in (self._install, self._judge):
+            for case in cases:
+                if case.name in faults:
+                    continue
+                try:
+                    found[case.name] = step(case)
+                except LockwrightError as error:
+                    faults[case.name] = error
+                    found[case.name] = Judged(problem=error.what)
+            if len(faults) == len(cases):
+                raise faults[cases[0].name]
+        return {name: asdict(each) for name, each in found.items()}
+
+    def _install(self, case: Case) -> Judged:
+        for side in case.sides:
+            install(case, side, self.cache)
+        return Judged()
+
+    def _judge(self, case: Case) -> Judged:
+        load_machine(HERE, _CALIBRATION)
+        profile = self._profile(case)
+        advice = ask(profile)
+        files.write(self._file(case, "advice"), json.dumps(advice, indent=1) + "\n", "-o")
+        return judged(case, record.read(profile), advice)
+
+    def _file(self, case: Case, kind: str) -> Path:
+        return self.folder / f"{case.name}.{kind}.json"
+
+    def _profile(self, case: Case) -> Path:
+        """Return the file of the profile, made unless it is younger than the case."""
+        path = self._file(case, "profile")
+        if path.exists() and path.stat().st_mtime > case.path.stat().st_mtime:
+            return path
+        path.unlink(missing_ok=True)
+        print_line(f"profile of {case.name}")
+        around = [*invocation.command_words(), "profile", "-o", str(path.absolute()), "--"]
+        outcome = self.run(case, 0, around)
+        if not path.exists():
+            why = outcome.note or outcome.ended
+            raise LockwrightError(f"{case.name}: no profile was written: {why}", "run it alone")
+        return path
+
+
+def _make_input(words: Sequence[str], folder: Path) -> None:
+    """Run the command that makes an input. Raises LockwrightError if it fails."""
+    filled = [word.replace("{data}", str(folder)) for word in words]
+    if subprocess.run(filled, cwd=folder, stdout=subprocess.DEVNULL, check=False).returncode:
+        raise LockwrightError(f"the input's command failed: {filled[-1][:60]}", "run it alone")
+
+
+def judged_in(known: Mapping[str, Any], case: str) -> Judged:
+    """Return what was said of a case, as `Experiment.first` has stored it."""
+    stored = known.get(case)
+    return Judged(problem="it was not profiled") if stored is None else Judged(**stored)
