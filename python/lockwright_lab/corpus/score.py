@@ -8,6 +8,7 @@ from typing import Any
 
 from lockwright.profile.frames import Frame
 from lockwright.profile.record import Mutex, Profile, RwLock
+from lockwright.profile.time_lost import lost_share
 from lockwright.profile.waiting import WaitObject
 
 from lockwright_lab.corpus.case import ANOTHER_LOCK, FIXES, Case
@@ -53,11 +54,12 @@ def judged(case: Case, profile: Profile, advice: Mapping[str, Any]) -> Judged:
     """Compare a profile, and the advice on it as of `advise --json`, with a case."""
     locks = ranked(profile)
     first = locks[0] if locks and _waited(locks[0]) else None
+    waited = sum(map(_waited, locks))
     changes = advised_changes(advice)
     right = [index for index, kind in changes if _is_fix(case, profile, advice, index, kind)]
     return Judged(
         first="" if first is None else first.name,
-        lost=0.0 if first is None else profile.lost_share_of(_waited(first)),
+        lost=0.0 if first is None else lost_share(_waited(first), waited, profile.process.cpu),
         is_right=first is not None and is_lock(case, first),
         change=changes[0][1] if changes else "",
         is_right_fix=bool(right) and right[0] == changes[0][0],

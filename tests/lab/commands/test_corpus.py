@@ -145,6 +145,7 @@ def test_the_first_change_is_compared_with_the_fix() -> None:
     advice |= {"predicted": {"gains": gains}}
     found = judged(case, profile, advice)
     assert (found.first, found.is_right) == (profile.mutexes[0].name, True)
+    assert 0 < found.lost < 1
     assert (found.change, found.is_right_fix, found.predicted) == ("sharding", True, 1.5)
     # The second change costs more than it gains, and the third is for another lock.
     other = judged(replace(case, fix=("lock-free",)), profile, advice)
