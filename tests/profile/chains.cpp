@@ -34,9 +34,10 @@ void await(const std::atomic<bool>& flag, bool value = true) {
   }
 }
 
-void leave(held& of) {
+/// Also if the mutex is free again by then.
+void await_held(held& of) {
+  await(of.is_held);
   of.is_held = false;
-  OK(pthread_mutex_unlock(&of.mutex));
 }
 
 pthread_t begin(function body) {
@@ -49,7 +50,7 @@ void* hold_and_compute(void* /*unused*/) {
   OK(pthread_mutex_lock(&third.mutex));
   third.is_held = true;
   compute();
-  leave(third);
+  OK(pthread_mutex_unlock(&third.mutex));
   return nullptr;
 }
 
@@ -57,7 +58,7 @@ void* hold_and_sleep(void* /*unused*/) {
   OK(pthread_mutex_lock(&third.mutex));
   third.is_held = true;
   sleep();
-  leave(third);
+  OK(pthread_mutex_unlock(&third.mutex));
   return nullptr;
 }
 
@@ -66,7 +67,7 @@ void* hold_second(void* /*unused*/) {
   second.is_held = true;
   OK(pthread_mutex_lock(&third.mutex));
   OK(pthread_mutex_unlock(&third.mutex));
-  leave(second);
+  OK(pthread_mutex_unlock(&second.mutex));
   return nullptr;
 }
 
@@ -75,7 +76,7 @@ void* hold_first(void* /*unused*/) {
   first.is_held = true;
   OK(pthread_mutex_lock(&second.mutex));
   OK(pthread_mutex_unlock(&second.mutex));
-  leave(first);
+  OK(pthread_mutex_unlock(&first.mutex));
   return nullptr;
 }
 
@@ -90,11 +91,11 @@ void pass_through_three(function last) {
   for (int i = 0; i < rounds; ++i) {
     pthread_t threads[4];
     threads[3] = begin(last);
-    await(third.is_held);
+    await_held(third);
     threads[2] = begin(hold_second);
-    await(second.is_held);
+    await_held(second);
     threads[1] = begin(hold_first);
-    await(first.is_held);
+    await_held(first);
     threads[0] = begin(wait_for_first);
     for (const pthread_t each : threads) {
       OK(pthread_join(each, nullptr));
@@ -110,7 +111,7 @@ void* hold_table(void* /*unused*/) {
     OK(pthread_mutex_lock(&table.mutex));
     table.is_held = true;
     compute();
-    leave(table);
+    OK(pthread_mutex_unlock(&table.mutex));
     await(is_put);
     is_put = false;
   }
@@ -119,7 +120,7 @@ void* hold_table(void* /*unused*/) {
 
 void* produce(void* /*unused*/) {
   for (int i = 0; i < rounds; ++i) {
-    await(table.is_held);
+    await_held(table);
     OK(pthread_mutex_lock(&table.mutex));
     OK(pthread_mutex_unlock(&table.mutex));
     OK(pthread_mutex_lock(&queue));
