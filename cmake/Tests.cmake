@@ -30,7 +30,7 @@ endfunction()
 add_custom_target(lockwright-tests)
 
 if(LOCKWRIGHT_BUILD_TESTS)
-  foreach(name IN ITEMS unit posix bottlenecks profile fuzz lab/bench lab/torture lab/simulate)
+  foreach(name IN ITEMS unit posix bottlenecks profile speedup fuzz lab/bench lab/torture lab/simulate)
     lockwright_tests(tests/${name})
   endforeach()
 endif()

@@ -16,6 +16,7 @@
 #include "probe/mutex.hpp"
 #include "probe/mutex_words.hpp"
 #include "probe/records.hpp"
+#include "probe/speedup.hpp"
 #include "probe/state.hpp"
 #include "probe/waits.hpp"
 
@@ -174,6 +175,8 @@ class observed_wait {
   }
 
   int end(int error) {
+    waits.end(error == 0, cond, mutex);
+    speedup::enter(mutex, false);
     const std::uint64_t now = waited.end(error == ETIMEDOUT);
     if (target == nullptr) {
       return error;
@@ -270,6 +273,7 @@ class observed_wait {
   pthread_mutex_t* mutex;
   std::uint64_t caller;
   object_wait waited;
+  [[no_unique_address]] speedup::waiting waits;
   mutex_words& words;
   std::uint64_t base;
   thread_slot* thread = nullptr;
@@ -300,6 +304,7 @@ void note_signal(const pthread_cond_t* cond) {
 /// Begins the function of a wait.
 #define OBSERVE_WAIT(cond, mutex, caller) \
   __builtin_unwind_init();                \
+  speedup::leave(mutex);                  \
   observed_wait observed(cond, mutex, caller, __builtin_frame_address(0))
 
 int cond_wait(pthread_cond_t* cond, pthread_mutex_t* with, std::uint64_t caller) {
@@ -343,6 +348,7 @@ int lockwright_cond_timedwait(pthread_cond_t* cond, pthread_mutex_t* with,
 int lockwright_cond_clockwait(pthread_cond_t* cond, pthread_mutex_t* with, clockid_t clock,
                               const timespec* deadline) {
   using lockwright::probe::observed_wait;
+  namespace speedup = lockwright::probe::speedup;
   OBSERVE_WAIT(cond, with, LOCKWRIGHT_CALLER);
   return observed.end(lockwright::interpose::real.cond_clockwait(cond, with, clock, deadline));
 }

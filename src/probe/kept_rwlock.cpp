@@ -10,6 +10,7 @@
 #include "probe/clock.hpp"
 #include "probe/records.hpp"
 #include "probe/rwlock_words.hpp"
+#include "probe/speedup.hpp"
 #include "probe/state.hpp"
 
 namespace lockwright::probe {
@@ -92,7 +93,9 @@ int wait_for(profile_buffer& target, thread_slot& thread, record& entry, rwlock_
   thread.waiting_site = caller;
   thread.waiting_behind = holder;
   __atomic_store_n(&thread.waiting_for, number_of(target, entry) + 1, __ATOMIC_RELEASE);
+  const speedup::waiting waits;
   const int error = call();
+  waits.end(error == 0, &words);
   __atomic_store_n(&thread.waiting_for, 0, __ATOMIC_RELEASE);
   __atomic_fetch_sub(&words.number, 1, __ATOMIC_RELAXED);
   const std::uint64_t end = ticks();
@@ -155,6 +158,7 @@ template <bool Writes, class Call>
 template <bool Writes, class Call>
 [[gnu::always_inline]] inline int lock_inline(pthread_rwlock_t* lock, std::uint64_t caller,
                                               Call call) {
+  speedup::pay();
   rwlock_words& words = rwlock_words::of(lock);
   if (--sampler_of<Writes>(*this_slot).countdown < 0 || holds_up(words, Writes)) [[unlikely]] {
     return lock_slow<Writes>(lock, caller, call);
@@ -259,6 +263,7 @@ int lock_write_until(pthread_rwlock_t* lock, clockid_t clock, const timespec* de
 }
 
 int unlock(pthread_rwlock_t* lock, std::uint64_t caller) {
+  speedup::note_wake(lock);
   rwlock_words& words = rwlock_words::of(lock);
   if (this_slot->open_sections != 0) [[unlikely]] {
     end_sampled(words, caller);

@@ -123,34 +123,6 @@ int create(void* (*function)(void*), void* passed, Create create_by, CreatePlain
   return error;
 }
 
-/// Returns the ns for which the calling thread was ready to run without a processor; 0 if unknown.
-std::uint64_t ready_ns() {
-  char text[64]{};
-  native_env::unless_filtered([&text] {
-    const long file = system_call(SYS_openat, AT_FDCWD, argument("/proc/thread-self/schedstat"),
-                                  O_RDONLY | O_CLOEXEC, 0);
-    if (file >= 0) {
-      system_call(SYS_read, file, argument(text), sizeof text - 1);
-      system_call(SYS_close, file);
-    }
-  });
-  // The second of three numbers.
-  const char* digit = std::strchr(text, ' ');
-  std::uint64_t value = 0;
-  for (digit = digit != nullptr ? digit + 1 : ""; *digit >= '0' && *digit <= '9'; ++digit) {
-    value = value * 10 + static_cast<std::uint64_t>(*digit - '0');
-  }
-  return value;
-}
-
-std::uint64_t ran_ns() {
-  timespec ran{};
-  native_env::unless_filtered(
-      [&ran] { system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, argument(&ran)); });
-  return static_cast<std::uint64_t>(ran.tv_sec) * 1000000000 +
-         static_cast<std::uint64_t>(ran.tv_nsec);
-}
-
 /// Returns the account of the threads with a name and a routine; that of all others if there is no
 /// room.
 thread_role& role_of(profile_buffer& target, const char (&name)[16], std::uint64_t routine) {
@@ -178,6 +150,33 @@ thread_role& role_of(profile_buffer& target, const char (&name)[16], std::uint64
 }
 
 }  // namespace
+
+std::uint64_t ready_ns() {
+  char text[64]{};
+  native_env::unless_filtered([&text] {
+    const long file = system_call(SYS_openat, AT_FDCWD, argument("/proc/thread-self/schedstat"),
+                                  O_RDONLY | O_CLOEXEC, 0);
+    if (file >= 0) {
+      system_call(SYS_read, file, argument(text), sizeof text - 1);
+      system_call(SYS_close, file);
+    }
+  });
+  // The second of three numbers.
+  const char* digit = std::strchr(text, ' ');
+  std::uint64_t value = 0;
+  for (digit = digit != nullptr ? digit + 1 : ""; *digit >= '0' && *digit <= '9'; ++digit) {
+    value = value * 10 + static_cast<std::uint64_t>(*digit - '0');
+  }
+  return value;
+}
+
+std::uint64_t ran_ns() {
+  timespec ran{};
+  native_env::unless_filtered(
+      [&ran] { system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, argument(&ran)); });
+  return static_cast<std::uint64_t>(ran.tv_sec) * 1000000000 +
+         static_cast<std::uint64_t>(ran.tv_nsec);
+}
 
 void leave_life() { own_life = {}; }
 

@@ -12,6 +12,7 @@
 #include "probe/account.hpp"
 #include "probe/mutex_words.hpp"
 #include "probe/records.hpp"
+#include "probe/speedup.hpp"
 #include "probe/state.hpp"
 
 namespace lockwright::probe {
@@ -140,7 +141,9 @@ std::uint32_t sample(thread_slot& thread) {
   thread->waiting_site = caller;
   thread->waiting_behind = holder;
   __atomic_store_n(&thread->waiting_for, number_of(*target, entry) + 1, __ATOMIC_RELEASE);
+  const speedup::waiting waits;
   const int error = library_lock(mutex, until);
+  waits.end(error == 0, mutex, nullptr, mutex);
   __atomic_store_n(&thread->waiting_for, 0, __ATOMIC_RELEASE);
   __atomic_fetch_sub(&words.number, increment, __ATOMIC_RELAXED);
   const std::uint32_t last = error == 0 ? last_holder(words) : 0;
@@ -342,7 +345,7 @@ int destroy(pthread_mutex_t* mutex) {
   return real.mutex_destroy(mutex);
 }
 
-[[gnu::always_inline]] inline int lock_inline(pthread_mutex_t* mutex, std::uint64_t caller) {
+[[gnu::always_inline]] inline int lock_profiled(pthread_mutex_t* mutex, std::uint64_t caller) {
   mutex_words& words = mutex_words::of(mutex);
   thread_slot& thread = *this_slot;
   if (!is_simple(words)) [[unlikely]] {
@@ -358,7 +361,7 @@ int destroy(pthread_mutex_t* mutex) {
   return 0;
 }
 
-[[gnu::always_inline]] inline int unlock_inline(pthread_mutex_t* mutex, std::uint64_t caller) {
+[[gnu::always_inline]] inline int unlock_profiled(pthread_mutex_t* mutex, std::uint64_t caller) {
   mutex_words& words = mutex_words::of(mutex);
   if (!is_simple(words)) [[unlikely]] {
     return unlock_other(mutex, caller);
@@ -376,7 +379,7 @@ int destroy(pthread_mutex_t* mutex) {
   return 0;
 }
 
-[[gnu::always_inline]] inline int try_lock_inline(pthread_mutex_t* mutex, std::uint64_t caller) {
+[[gnu::always_inline]] inline int try_lock_profiled(pthread_mutex_t* mutex, std::uint64_t caller) {
   mutex_words& words = mutex_words::of(mutex);
   if (!is_simple(words)) [[unlikely]] {
     return lock_other(mutex, caller, true);
@@ -393,8 +396,9 @@ int destroy(pthread_mutex_t* mutex) {
   return 0;
 }
 
-int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline,
-               std::uint64_t caller) {
+[[gnu::always_inline]] inline int lock_until_profiled(pthread_mutex_t* mutex, clockid_t clock,
+                                                      const timespec* deadline,
+                                                      std::uint64_t caller) {
   mutex_words& words = mutex_words::of(mutex);
   const limit until{.clock = clock, .deadline = deadline};
   if (deadline == nullptr || (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC)) {
@@ -412,6 +416,37 @@ int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline
   }
   record_owner(words, thread, caller);
   return 0;
+}
+
+/// Locks a mutex by acquire(), as a part of experiments on the program, if there are any.
+template <class Acquire>
+[[gnu::always_inline]] inline int lock_by(pthread_mutex_t* mutex, Acquire acquire) {
+  speedup::pay();
+  const int error = acquire();
+  if (error == 0) {
+    speedup::enter(mutex);
+  }
+  return error;
+}
+
+[[gnu::always_inline]] inline int lock_inline(pthread_mutex_t* mutex, std::uint64_t caller) {
+  return lock_by(mutex, [=] { return lock_profiled(mutex, caller); });
+}
+
+[[gnu::always_inline]] inline int unlock_inline(pthread_mutex_t* mutex, std::uint64_t caller) {
+  speedup::leave(mutex);
+  const int error = unlock_profiled(mutex, caller);
+  speedup::pay();
+  return error;
+}
+
+[[gnu::always_inline]] inline int try_lock_inline(pthread_mutex_t* mutex, std::uint64_t caller) {
+  return lock_by(mutex, [=] { return try_lock_profiled(mutex, caller); });
+}
+
+int lock_until(pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline,
+               std::uint64_t caller) {
+  return lock_by(mutex, [=] { return lock_until_profiled(mutex, clock, deadline, caller); });
 }
 
 int lock(pthread_mutex_t* mutex, std::uint64_t caller) { return lock_inline(mutex, caller); }

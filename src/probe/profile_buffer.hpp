@@ -108,7 +108,8 @@ struct alignas(64) thread_slot {
   std::uint32_t short_waits;  ///< since the last measured wait
   std::uint32_t unused;
   std::uint64_t waiting_behind;  ///< caller that held the lock when the wait began
-  std::uint64_t more_unused[2];
+  std::uint64_t delays_paid;     ///< ticks, see speedup.hpp
+  std::uint64_t delays_forgiven;
 
   sampler reads;
   sampler writes;
@@ -132,8 +133,9 @@ LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last
                   clock_ticks, clock_ns, failing, failures, failed_trylocks, cond_waits, unprofiled,
                   created, destroyed, last_caller, last_init_site, spans_left, next_span, contended,
                   last_record, began, waited, all_waited, waited_for, waits, short_waits, unused,
-                  waiting_behind, more_unused, reads, writes, sections, open_sections, has_ended,
-                  object_since, object_caller, object, unused_words, object_waited, awaited);
+                  waiting_behind, delays_paid, delays_forgiven, reads, writes, sections,
+                  open_sections, has_ended, object_since, object_caller, object, unused_words,
+                  object_waited, awaited);
 
 /// A thread that the program has begun. routine: its function, or its type of std::thread.
 struct live_thread {
@@ -222,6 +224,8 @@ LOCKWRIGHT_LAYOUT(stack, hash, record, frames, waits, waited, holds, held, pcs);
 /// One mutex, or all mutexes of one site where there are too many. A reader-writer lock has two: that
 /// of its writers and, behind it, that of its readers, whose fields have no single writer.
 struct alignas(64) record {
+  static constexpr std::uint32_t is_chosen = 1U << 26;   ///< its sections, by experiments
+  static constexpr std::uint32_t is_metered = 1U << 27;  ///< its acquisitions are the progress
   static constexpr std::uint32_t of_readers = 1U << 28;
   static constexpr std::uint32_t of_writers = 1U << 29;
   static constexpr std::uint32_t is_void = 1U << 30;
@@ -389,6 +393,22 @@ struct other_process {
 };
 LOCKWRIGHT_LAYOUT(other_process, process, taken, unused);
 
+/// Experiments on the running program, see speedup.hpp. The command writes the first five.
+struct alignas(64) experiments {
+  std::atomic<std::uint32_t> share;  ///< of a section by which others are delayed, in per cent
+  std::atomic<std::uint32_t> is_crowded;  ///< more threads than processors
+  counter limit;  ///< of `owed`, which bounds the delays if the command is killed
+  counter floor;  ///< what was owed before the present window, which is forgiven
+  counter window;
+  std::uint64_t unused_words[4];
+  counter owed;      ///< the highest level of a thread, in ticks
+  counter progress;  ///< acquisitions of the metered mutexes
+  std::uint64_t more_unused[6];
+};
+static_assert(sizeof(experiments) == 128);
+LOCKWRIGHT_LAYOUT(experiments, share, is_crowded, limit, floor, window, unused_words, owed, progress,
+                  more_unused);
+
 struct alignas(4096) profile_buffer {
   static constexpr char magic[8] = "LWPROBE";
   static constexpr std::uint32_t thread_numbers = 4096;
@@ -445,11 +465,12 @@ struct alignas(4096) profile_buffer {
   live_thread lives[thread_numbers];
   thread_role roles[role_numbers];
   span spans[span_numbers];
+  experiments running;
 };
 LOCKWRIGHT_LAYOUT(profile_buffer, stamp, claimed, process, begin_ticks, begin_ns, ticks_per_second,
                   others, threads_used, threads_sharing, modules_used, records_used, details_used,
                   span_blocks_used, modules_taken, path_bytes_used, images, files, most, taken,
                   other_processes, program, loaded, creations, threads, inits, modules, paths,
-                  stacks, records, details, objects, lives, roles, spans);
+                  stacks, records, details, objects, lives, roles, spans, running);
 
 }  // namespace lockwright::probe

@@ -18,6 +18,7 @@
 #include "probe/lives.hpp"
 #include "probe/records.hpp"
 #include "probe/rwlock_words.hpp"
+#include "probe/speedup.hpp"
 #include "probe/waits.hpp"
 
 extern "C" void* __dso_handle;
@@ -247,6 +248,7 @@ constinit bool has_end_key = false;
 
 /// Leaves the counts of a thread that ends, or its slot, to another thread.
 void end_thread(void*) {
+  speedup::pay();
   end_life();
   if (this_slot == &local_slot) {
     const std::uint32_t passed = acquisitions_in_countdown();
@@ -409,6 +411,7 @@ thread_slot& assign_slot() {
     slot->last_wait = now - 2 * wait_interval();
     note_clocks(*slot);
     move_local_slot(*target, *slot);
+    speedup::begin_thread(*target, *slot);
   }
   // Not before the C library has started: the thread then calls again.
   if (target != nullptr || present != attachment::unknown) {

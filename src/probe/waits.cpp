@@ -177,6 +177,12 @@ std::uint64_t object_wait::end(bool given_up) {
     walked.waits.fetch_add(1, std::memory_order_relaxed);
     walked.waited.fetch_add(waited, std::memory_order_relaxed);
   }
+  if (kind_ != wait_object::condition) {
+    // Nothing is called at the end of a thread, which pays before it.
+    const std::uint64_t address = object.key.load(std::memory_order_relaxed) << 8 >> 8;
+    waits_.end(!given_up,
+               kind_ == wait_object::join ? nullptr : reinterpret_cast<const void*>(address));
+  }
   if (given_up) {
     add(object.given_up, std::uint64_t{1}, is_alone_);
     return now;
@@ -200,6 +206,7 @@ void end_cancelled_wait(profile_buffer& target, thread_slot& thread) {
 }
 
 void note_wake(std::uint32_t kind, const void* object, std::uint64_t caller, bool can_walk) {
+  speedup::note_wake(object);
   profile_buffer* target = attached();
   wait_object* known = target != nullptr ? object_of(*target, kind, object, false) : nullptr;
   if (known == nullptr || known->waiting.load(std::memory_order_relaxed) == 0) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "probe/profile_buffer.hpp"
+#include "probe/speedup.hpp"
 
 namespace lockwright::probe {
 
@@ -26,6 +27,7 @@ class object_wait {
   [[nodiscard]] std::uint64_t called() const { return called_; }
 
  private:
+  [[no_unique_address]] speedup::waiting waits_;
   profile_buffer* target_ = nullptr;
   thread_slot* thread_ = nullptr;
   wait_object* object_ = nullptr;

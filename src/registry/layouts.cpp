@@ -66,6 +66,8 @@ int main() {
   EMIT(span::wait);
   EMIT(other_process::is_unseen);
   EMIT(profile_buffer::spans_in_block);
+  EMIT(record::is_chosen);
+  EMIT(record::is_metered);
   EMIT(record::is_shared);
   EMIT(record::is_void);
   EMIT(record::of_readers);
@@ -101,6 +103,7 @@ int main() {
   emit_struct<wait_object>();
   emit_struct<span>();
   emit_struct<other_process>();
+  emit_struct<experiments>();
   emit_struct<profile_buffer>("}}");
   return std::ferror(stdout) != 0 || std::fflush(stdout) != 0 ? 1 : 0;
 }

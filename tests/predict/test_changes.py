@@ -41,14 +41,14 @@ def test_a_mutex_is_found_by_rank_name_or_site() -> None:
     ]
     profile = examples.profile(mutexes, [examples.thread(1, 550), examples.thread(2, 550)])
     indices = derive(profile, None).indices
-    assert changes.find_mutex(profile, indices, "1") == 0
-    assert changes.find_mutex(profile, indices, "cache") == 0
-    assert changes.find_mutex(profile, indices, "_out") == 2
+    assert changes.find_mutex(profile.mutexes, indices, "1") == 0
+    assert changes.find_mutex(profile.mutexes, indices, "cache") == 0
+    assert changes.find_mutex(profile.mutexes, indices, "_out") == 2
     for word, reason in (
         ("4", "no mutex 4"),
         ("queue", "matches the mutexes 2, 3"),
         ("stack", "no mutex of the profile has 'stack'"),
     ):
         with pytest.raises(LockwrightError) as refusal:
-            changes.find_mutex(profile, indices, word)
+            changes.find_mutex(profile.mutexes, indices, word)
         assert reason in refusal.value.what

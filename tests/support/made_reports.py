@@ -158,6 +158,25 @@ def what_if(folder: Path) -> Path:
     return path
 
 
+def experiments(folder: Path) -> Path:
+    """Write the report of `lockwright what-if --measure` with two shares; one had a gain."""
+    from lockwright.predict.estimate import Estimate
+    from lockwright.speedup import show
+    from lockwright.speedup.experimenter import Subject
+    from lockwright.speedup.measure import Measured
+    from lockwright.speedup.windows import Window
+
+    control = Window(0, 6e7, 0, 1000)
+    rounds = [
+        {0: control, 50: Window(50, 6e7, 2e7, 900 + number), 100: Window(100, 6e7, 5.99e7, 900)}
+        for number in range(3)
+    ]
+    measured = Measured(("server", "--port", "80"), Subject("hot", "hot", 0.06), tuple(rounds))
+    path = folder / "experiments.html"
+    path.write_text(show.page(measured, {50: Estimate(1.6, 1.4, 1.7), 100: None}))
+    return path
+
+
 REPORTS: dict[str, Callable[[Path], Path]] = {
     "profile": profile,
     "bare-profile": bare_profile,
@@ -165,4 +184,5 @@ REPORTS: dict[str, Callable[[Path], Path]] = {
     "study": study,
     "prediction": prediction,
     "what-if": what_if,
+    "experiments": experiments,
 }

@@ -1,5 +1,6 @@
-"""`lockwright what-if`: the predicted effect of changes of a profiled program."""
+"""`lockwright what-if`: the effect of changes of a program, predicted or measured."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,22 @@ from lockwright.commands.common.prediction import shared_options
 if TYPE_CHECKING:
     from lockwright.predict.prepare import Request
 
+_SHARES = (25, 50, 75, 100)
+"""Per cent by which sections are shorter in experiments, without --section."""
+
+_ROUNDS = 3
+"""Least number of runs of each share: an interval of two is too wide."""
+
+_OF_MEASURING = ("progress", "metric", "lower_is_better", "profile_file")
+"""Arguments of the command that only --measure has."""
+
 
 @brief.command("what-if")
+@click.option(
+    "--measure",
+    is_flag=True,
+    help="Run CMD, and measure what shorter sections gain, by experiments on the running program.",
+)
 @click.option(
     "--mutex",
     metavar="RANK|SITE",
@@ -37,31 +52,156 @@ if TYPE_CHECKING:
     help="A reader-writer lock instead; SHARE of its sections only read, which no profile has.",
 )
 @grammar.threads("Other numbers of threads.")
-@shared_options(is_quick=True)
+@click.option(
+    "--progress",
+    metavar="RANK|SITE|end",
+    help="With --measure: the mutex whose acquisitions are the program's progress, or `end`: the "
+    "wall time of several runs.  [default: the mutex of --mutex]",
+)
+@grammar.shared(
+    "--metric",
+    "With --measure: measure this number in the output of several runs: the first group of the "
+    "last match.",
+)
+@grammar.shared("--lower-is-better", "Lower values of --metric are better.")
+@grammar.shared(
+    "--profile", "With --measure: also show what is predicted from this profile.", "profile_file"
+)
+@shared_options(
+    is_quick=True,
+    arguments=grammar.command_line("PROFILE | --measure -- CMD...", required=True),
+)
 @grammar.json_file("the changes and the model")
 @grammar.csv_file("the table")
 @grammar.html_file()
 def command(
     request: "Request",
+    arguments: tuple[str, ...],
+    measure: bool,
     json_file: Path | None,
     csv_file: Path | None,
     html_file: Path | None,
     threads: str | None,
-    **wanted: Any,
+    **given: Any,
 ) -> int:
-    """Predict what a change of a profiled program gains.
+    """Predict, or measure, what a change of a program gains.
 
     PROFILE is a file that 'lockwright profile -o' wrote. Each change that is given is compared with
     the program as it was profiled, by simulations of its model; several changes are compared one
     by one, not together. Throughput is that of the whole program; the tail is the 99th percentile
     of an acquisition's duration. Nothing is measured: docs/predicting.md compares predictions with
     measurements.
+
+    With --measure, CMD is run, and sections of its mutex count as shorter: the other threads are
+    delayed instead, by so much of each section. With --metric or --progress end, it is run several
+    times, three rounds or --runs. docs/what-if.md tells how far to rely on it.
     """
+    of_measuring = {name: given.pop(name) for name in _OF_MEASURING}
+    if measure:
+        outputs = {"--json": json_file, "--csv": csv_file, "--html": html_file}
+        return _measure(request, arguments, of_measuring, outputs, given | {"threads": threads})
+    if len(arguments) > 1 or any(of_measuring.values()):
+        from lockwright.base.errors import LockwrightError
+
+        raise LockwrightError(
+            "without --measure, what-if takes one profile, no --progress, --metric or --profile",
+            "see 'lockwright what-if --help' for both",
+        )
+    return _predict(request, threads, given, (json_file, csv_file, html_file))
+
+
+def _predict(
+    request: "Request",
+    threads: str | None,
+    wanted: Mapping[str, Any],
+    outputs: tuple[Path | None, Path | None, Path | None],
+) -> int:
     from lockwright.base import terminal
     from lockwright.predict import of_changes
 
     counts = thread_counts(threads, most=65536)
     predicted = of_changes.predict(request, of_changes.Wanted(threads=counts, **wanted))
     predicted.show(terminal.output())
-    predicted.write(json_file, csv_file, html_file)
+    predicted.write(*outputs)
     return 1 if predicted.failures else 0
+
+
+def _measure(
+    request: "Request",
+    arguments: tuple[str, ...],
+    given: Mapping[str, Any],
+    outputs: Mapping[str, Path | None],
+    wanted: dict[str, Any],
+) -> int:
+    from dataclasses import replace
+
+    from lockwright.base import terminal
+    from lockwright.predict import of_changes
+    from lockwright.run import foreground
+    from lockwright.speedup import measure, show, whole_runs
+    from lockwright.speedup.experimenter import Wanted
+
+    mutex, section = wanted.pop("mutex"), wanted.pop("section")
+    _check_measurable(wanted, section, outputs)
+    is_whole = _is_whole(given)
+    shares = _SHARES if section is None else (round(100 * (1 - section)),)
+    simulated: show.Simulated = {}
+    if given["profile_file"] is not None:
+        of_profile = replace(request, profile=given["profile_file"])
+        mutex, simulated = of_changes.shorter_sections(of_profile, mutex, shares)
+    progress = None if is_whole else given["progress"]
+    asked = Wanted(mutex, progress, (0, *shares), request.seed)
+    if is_whole:
+        rounds = max(_ROUNDS, request.runs)
+        figure = whole_runs.Figure(
+            given["metric"], given["lower_is_better"], rounds, request.timeout
+        )
+        measured = whole_runs.measure(list(arguments), asked, figure)
+    else:
+        foreground.ignore_termination()
+        measured = measure.measure(list(arguments), asked)
+    show.show(terminal.errors(), measured, simulated)
+    show.write(measured, simulated, outputs)
+    return foreground.end_as(measured.status)
+
+
+def _is_whole(given: Mapping[str, Any]) -> bool:
+    """Return whether progress is known at the end of a run only. Raises LockwrightError for options
+    that exclude each other."""
+    from lockwright.base.errors import LockwrightError
+    from lockwright.compare.plan import check_pattern
+
+    has_metric = given["metric"] is not None
+    if has_metric:
+        check_pattern(given["metric"])
+    if (has_metric and given["progress"]) or (given["lower_is_better"] and not has_metric):
+        raise LockwrightError(
+            "progress is either --progress or --metric, which --lower-is-better needs",
+            "give one of them",
+        )
+    return has_metric or given["progress"] == "end"
+
+
+def _check_measurable(
+    wanted: Mapping[str, Any], section: float | None, outputs: Mapping[str, Path | None]
+) -> None:
+    """Raise LockwrightError for a change or an output that experiments do not have."""
+    from lockwright.base import files
+    from lockwright.base.errors import LockwrightError
+
+    given = [name for name, value in wanted.items() if value not in (None, False)]
+    if given:
+        raise LockwrightError(
+            f"--{given[0]} is predicted only, not measured",
+            "leave it out, or give a profile without --measure",
+        )
+    if section is not None and not 0 <= section <= 0.99:
+        raise LockwrightError(
+            f"sections cannot be measured {section:g} times as long",
+            "give a --section from 0 to 0.99",
+        )
+    for option, path in outputs.items():
+        if path == files.STANDARD_OUTPUT:
+            raise LockwrightError(
+                f"{option} - is the program's own standard output", "give the name of a file"
+            )

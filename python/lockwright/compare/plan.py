@@ -215,7 +215,7 @@ def check(plan: Plan) -> None:
             "--margin must be greater than 0 and less than 1", f"it is {plan.margin:g}"
         )
     if plan.metric is not None:
-        _check_metric(plan.metric)
+        check_pattern(plan.metric)
     words = [*plan.command, plan.prepare or ""]
     used = template.uses_threads(words)
     if used and UNSPECIFIED in plan.threads:
@@ -233,7 +233,8 @@ def check(plan: Plan) -> None:
         plan.preparation(threads)
 
 
-def _check_metric(pattern: str) -> None:
+def check_pattern(pattern: str) -> None:
+    """Check a --metric. Raises LockwrightError if it finds no number."""
     if not pattern:
         raise LockwrightError("--metric is empty", f"give an expression, as in {_METRIC_EXAMPLE}")
     try:

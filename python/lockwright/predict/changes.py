@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from lockwright.base.errors import LockwrightError
 from lockwright.predict.derive import Variant
-from lockwright.profile.record import Profile
+from lockwright.profile.record import Mutex
 from lockwright.simulate.model import Buckets, Model, ModelMutex, mean, scaled
 
 
@@ -29,10 +29,10 @@ class Change:
         return dataclasses.replace(variant, model=self.apply(variant.model))
 
 
-def find_mutex(profile: Profile, indices: Sequence[int], word: str) -> int:
+def find_mutex(mutexes: Sequence[Mutex], indices: Sequence[int], word: str) -> int:
     """Return the index in the model of the mutex with a rank in the profile, from 1, or with a name
-    or a site that contains `word`. indices: of the model's mutexes in the profile. Raises
-    LockwrightError if there is none, or if there are several."""
+    or a site that contains `word`. mutexes: of the profile; indices: of the model's among them.
+    Raises LockwrightError if there is none, or if there are several."""
     if word.isdecimal():
         rank = int(word) - 1
         if rank not in indices:
@@ -42,7 +42,7 @@ def find_mutex(profile: Profile, indices: Sequence[int], word: str) -> int:
             )
         return list(indices).index(rank)
     names = {
-        number: [profile.mutexes[index].name, *(s.label for s in profile.mutexes[index].sites)]
+        number: [mutexes[index].name, *(s.label for s in mutexes[index].sites)]
         for number, index in enumerate(indices)
     }
     exact = [number for number, texts in names.items() if texts[0] == word]

@@ -9,6 +9,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.predict import changes as kinds
 from lockwright.predict import page, show, what_if
 from lockwright.predict.changes import Change
+from lockwright.predict.estimate import Estimate
 from lockwright.predict.header import Header
 from lockwright.predict.prepare import Request
 from lockwright.predict.show import Shown
@@ -49,7 +50,9 @@ class Wanted:
         """Return the changes. profile: the file, in which the mutex is searched."""
         number = 0
         if self.mutex is not None:
-            number = kinds.find_mutex(record.read(profile), header.derived.indices, self.mutex)
+            number = kinds.find_mutex(
+                record.read(profile).mutexes, header.derived.indices, self.mutex
+            )
         name = header.derived.model.mutexes[number].name
         changes: list[Change] = []
         if self.section is not None:
@@ -65,6 +68,22 @@ class Wanted:
             changes.append(kinds.lock_of_all(self.lock) if self.mutex is None else of_one)
         changes += [kinds.thread_count(count) for count in self.threads]
         return changes
+
+
+def shorter_sections(
+    request: Request, mutex: str | None, shares: Sequence[int]
+) -> tuple[str, dict[int, Estimate | None]]:
+    """Return the name of a mutex, as in Wanted, and the predicted gain of sections that are so many
+    per cent shorter."""
+    header = request.header()
+    number = 0
+    if mutex is not None:
+        listed = record.read(request.profile).mutexes
+        number = kinds.find_mutex(listed, header.derived.indices, mutex)
+    name = header.derived.model.mutexes[number].name
+    changes = {kinds.section(number, name, 1 - share / 100, False): share for share in shares}
+    effects = what_if.predict(header, list(changes), request.settings)
+    return name, {changes[each.change]: each.throughput for each in effects}
 
 
 def predict(request: Request, wanted: Wanted) -> Shown:

@@ -111,6 +111,7 @@ class Buffer:
     def __init__(self, path: Path) -> None:
         """Map the file, which may be removed afterwards. Raises LockwrightError if it is cut."""
         kind = layouts().dtype(_BUFFER)
+        self.path = path
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size < kind.itemsize:
                 raise LockwrightError("the file for the profile was cut", "profile it again")

@@ -20,7 +20,7 @@ of a field, in nanoseconds: a profile has no figures of 2^64 or more."""
 _SKEW = 1 << 40
 """Ticks that a time may be below zero, as a difference of the clocks of two processors."""
 
-_TIMES = {"waited", "held", "handed_over"}
+_TIMES = {"waited", "held", "handed_over", "delays_forgiven"}
 """The fields that may be below zero."""
 
 _MOMENTS = {

@@ -103,6 +103,10 @@ class Mutexes:
         """Return the index of the mutex that a record is part of, or None."""
         return self._index.get(record)
 
+    def records_of(self, index: int) -> list[int]:
+        """Return the records that are part of the mutex with an index."""
+        return [record for record, number in self._index.items() if number == index]
+
     def site_of(self, record: int, caller: int) -> int:
         """Return the index of a caller among a mutex's sites, or -1."""
         return self._sites.number(self._index.get(record, -1), caller)

@@ -1,0 +1,64 @@
+"""The block of a buffer through which experiments are made: `experiments` in
+src/probe/profile_buffer.hpp."""
+
+import mmap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from lockwright.base import clock
+from lockwright.preload.layouts import layouts
+from lockwright.profile.buffer import constant
+
+CHOSEN, METERED = "is_chosen", "is_metered"
+"""Flags of records: their sections are shortened; their acquisitions are the progress."""
+
+
+class State(NamedTuple):
+    """The sums at a time of the monotonic clock, in ns. owed: ticks by which each thread has been
+    delayed or forgiven since the start, or will be."""
+
+    ns: int
+    owed: int
+    progress: int
+
+
+class Block:
+    """The experiments of a process; writes to its buffer."""
+
+    def __init__(self, path: Path) -> None:
+        """Map the file of a buffer."""
+        kind = layouts().dtype("profile_buffer")
+        with path.open("r+b") as file:
+            mapped = np.frombuffer(mmap.mmap(file.fileno(), kind.itemsize), kind, 1)
+        self._kinds, self._block = mapped["records"]["kind"][0], mapped["running"]
+
+    def note_crowded(self) -> None:
+        """Note that the program has more threads than processors."""
+        self._block["is_crowded"][0] = 1
+
+    def flag(self, records: Sequence[int], flag: str) -> None:
+        """Set a flag of records."""
+        self._kinds[list(records)] |= constant(f"record::{flag}")
+
+    def begin(self, share: int, most: float) -> None:
+        """Shorten sections that begin from now on by `share` per cent. Debts from before are
+        forgiven, unless they are of the same share. most: ticks that may be owed, also if nobody
+        calls end()."""
+        owed = self.state().owed
+        self._block["limit"][0] = owed + int(most)
+        if self._block["window"][0] == 0 or self._block["share"][0] != share:
+            self._block["share"][0] = share
+            self._block["floor"][0] = owed
+            self._block["window"][0] += 1
+
+    def end(self) -> None:
+        """Shorten no sections."""
+        self._block["share"][0] = self._block["limit"][0] = 0
+
+    def state(self) -> State:
+        """Return the present sums."""
+        ns = clock.monotonic_ns()
+        return State(ns, int(self._block["owed"][0]), int(self._block["progress"][0]))

@@ -1,0 +1,97 @@
+"""The run of a program with experiments."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from lockwright.base.errors import LockwrightError, warn
+from lockwright.preload import binary, locks
+from lockwright.profile import buffer as buffers
+from lockwright.profile.buffer import Buffers
+from lockwright.run import foreground
+from lockwright.speedup.experimenter import Experimenter, Subject, Wanted, checked
+from lockwright.speedup.windows import Gain, Round, delayed_share, gains, overhead
+from lockwright.stats.inference import Ratio
+
+LIBRARY = "probe/liblockwright-probe-experiments.so"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The result of experiments. rounds: of windows of one run, or of whole runs; status: the wait
+    status of the run; plain: how many times as fast runs without the library are as controls, None
+    if there were none; is_whole: the rounds are of whole runs; rested: ns without experiments
+    between the rounds."""
+
+    command: tuple[str, ...]
+    subject: Subject
+    rounds: tuple[Round, ...]
+    status: int = 0
+    plain: Ratio | None = None
+    is_whole: bool = False
+    rested: float = 0
+
+    @property
+    def gains(self) -> list[Gain]:
+        """The gain of each share."""
+        return gains(self.rounds)
+
+    @property
+    def delayed(self) -> float:
+        """The share of the windows' time by which each thread was delayed."""
+        return delayed_share(self.rounds)
+
+    @property
+    def overhead(self) -> float:
+        """By how much longer the delays made the run, or runs, 0.1 for 10 %."""
+        return overhead(self.rounds, self.rested)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A command that can be run with experiments. program: the path of its first word."""
+
+    command: tuple[str, ...]
+    program: Path
+    library: Path
+
+    def environment(self, buffer: Path) -> dict[str, str]:
+        """Return its environment. buffer: path of that of the run."""
+        environment = locks.preload(self.library, dict(os.environ), self.program)
+        return environment | {buffers.VARIABLE: str(buffer)}
+
+
+def prepare(command: list[str]) -> Prepared:
+    """Check a command. Raises LockwrightError if it cannot be run with experiments."""
+    program = binary.find(command[0])
+    library = locks.directory() / LIBRARY
+    if not library.is_file():
+        raise LockwrightError(f"{library} is missing", "build or install Lockwright again")
+    locks.check_preloadable(library)
+    if (doubt := binary.check(program, library, command[1:])) is not None:
+        warn(doubt)
+    return Prepared(tuple(command), program, library)
+
+
+def measure(command: list[str], wanted: Wanted) -> Measured:
+    """Run a command in the foreground to its end with experiments. Raises LockwrightError if it
+    cannot be run so, or if they gave no result."""
+    prepared = prepare(command)
+    with buffers.new() as path:
+        run_buffers = Buffers(path)
+        experimenter = Experimenter(run_buffers, str(prepared.program), wanted)
+        environment = prepared.environment(path)
+        try:
+            ending = foreground.run(prepared.program, command, environment, experimenter.start)
+        except OSError as error:
+            raise LockwrightError(
+                f"cannot run '{prepared.program}': {error.strerror}",
+                "check the program and its arguments",
+            ) from error
+        run_buffers.first.check()
+        experimenter.stop()
+        subject = experimenter.chosen()
+        rounds = checked(subject, experimenter.rounds, len(wanted.shares))
+        return Measured(
+            prepared.command, subject, rounds, ending.status, rested=experimenter.rested
+        )

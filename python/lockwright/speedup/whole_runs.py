@@ -1,0 +1,108 @@
+"""Experiments of whole runs, whose figure is known at their end: each run has one share."""
+
+import os
+import random
+from dataclasses import dataclass, replace
+
+from lockwright.base.errors import LockwrightError
+from lockwright.base.numbers import number
+from lockwright.profile import buffer as buffers
+from lockwright.profile.buffer import Buffers
+from lockwright.run.process_runner import Ending, Process, ProcessRunner
+from lockwright.speedup.experimenter import Experimenter, Subject, Wanted
+from lockwright.speedup.measure import Measured, Prepared, prepare
+from lockwright.speedup.windows import Round, Window
+from lockwright.stats.inference import paired_ratio
+
+_KNOWN = 0.05
+"""Seconds from the first mutex to the choice of one that is known by its name."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What a run is judged by. pattern: of a number in the output, as for ProcessRunner.run; None
+    for the wall time. rounds: runs of each share; timeout: seconds of a run."""
+
+    pattern: str | None
+    lower_is_better: bool
+    rounds: int
+    timeout: float
+
+    def window(self, share: int, ending: Ending, delayed: float) -> Window:
+        """Return a run as a window: the program measures with the real clock, the delays included.
+        delayed: ns. Raises LockwrightError if the run failed or has no figure."""
+        if (problem := ending.problem()) is not None:
+            raise LockwrightError(
+                f"a run of the program failed ({problem})", "make the command work by itself first"
+            )
+        value = ending.wall if self.pattern is None else number(ending.metric)
+        if value is None or value <= 0:
+            raise LockwrightError(
+                f"no progress was measured: --metric matched {ending.metric or 'nothing'!r} in the"
+                " output",
+                "correct --metric, with ( ) around a number above 0, as in 'rate: ([0-9.]+)'",
+            )
+        is_time = self.pattern is None or self.lower_is_better
+        ns = 1e9 * ending.wall
+        return Window(share, ns, delayed, ns / value if is_time else ns * value)
+
+
+def measure(command: list[str], wanted: Wanted, figure: Figure) -> Measured:
+    """Run a command several times to its end, with each share and without the library in each
+    round; a first run chooses the mutex. Raises LockwrightError if there is no result."""
+    prepared = prepare(command)
+    draw = random.Random(wanted.seed)
+    is_named = wanted.mutex is not None and not wanted.mutex.isdecimal()
+    first_one = replace(wanted, shares=(0,), warm_up=_KNOWN if is_named else wanted.warm_up)
+    with ProcessRunner("measure again") as processes:
+        first, subject = _run(processes, prepared, first_one, figure)
+        known = replace(wanted, mutex=subject.mutex, warm_up=_KNOWN)
+        rounds: list[Round] = []
+        plain: list[float] = []
+        for _ in range(figure.rounds):
+            made: dict[int, Window] = {}
+            for share in draw.sample([None, *wanted.shares], len(wanted.shares) + 1):
+                if share is None:
+                    plain.append(_plain_run(processes, prepared, figure).rate)
+                else:
+                    only = replace(known, shares=(share,))
+                    made[share], _ = _run(processes, prepared, only, figure)
+            rounds.append(made)
+    return Measured(
+        prepared.command,
+        replace(subject, progress="", seconds=first.ns / 1e9),
+        tuple(rounds),
+        plain=paired_ratio(plain, [each[0].rate for each in rounds], False),
+        is_whole=True,
+    )
+
+
+def _run(
+    processes: ProcessRunner, prepared: Prepared, wanted: Wanted, figure: Figure
+) -> tuple[Window, Subject]:
+    with buffers.new() as path:
+        run_buffers = Buffers(path)
+        experimenter = Experimenter(run_buffers, str(prepared.program), wanted)
+        experimenter.start()
+        try:
+            ending = _ended(processes, prepared, prepared.environment(path), figure)
+        finally:
+            experimenter.stop()
+        window = figure.window(wanted.shares[0], ending, experimenter.delayed)
+        return window, experimenter.chosen()
+
+
+def _plain_run(processes: ProcessRunner, prepared: Prepared, figure: Figure) -> Window:
+    return figure.window(0, _ended(processes, prepared, dict(os.environ), figure), 0)
+
+
+def _ended(
+    processes: ProcessRunner, prepared: Prepared, environment: dict[str, str], figure: Figure
+) -> Ending:
+    process = Process(
+        prepared.command,
+        environment,
+        out="nowhere" if figure.pattern is None else "memory",
+        program=prepared.program,
+    )
+    return processes.run(process, figure.timeout, metric=figure.pattern)

@@ -1,0 +1,112 @@
+"""The windows of a run with experiments, and the gains that follow from them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lockwright.stats.inference import Ratio, paired_ratio
+
+MOST_OVERHEAD = 0.1
+"""By how much longer the delays may make a run."""
+
+_LEAST_LEFT = 0.02
+"""Share of a window that has to be left without the delays: less is their error."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of a run, or a run, in which the sections counted as `share` per cent shorter; 0 in a
+    control. ns: its wall time; delayed: ns of it by which each thread was delayed; progress:
+    acquisitions in it, or the work of the run."""
+
+    share: int
+    ns: float
+    delayed: float
+    progress: float
+
+    @property
+    def rate(self) -> float:
+        """The progress per second of the time without the delays; 0 where next to none is left."""
+        left = self.ns - self.delayed
+        return 1e9 * self.progress / left if left > _LEAST_LEFT * self.ns else 0.0
+
+
+Round = Mapping[int, Window]
+"""A window of each share, controls included."""
+
+
+_ERROR, _ERROR_OF_DELAYS = 0.08, 0.15
+"""The method's own error for sections of 8 us and more, and its part that grows with the share of
+the time that is delays, as relative half widths: docs/lab/results/2026-11-28-experiments.md."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The rate of the program with sections `share` per cent shorter, divided by that of the
+    controls; None if a window had no progress, or next to no time without the delays. Its interval
+    includes the method's own error."""
+
+    share: int
+    ratio: Ratio | None
+
+
+def gains(rounds: Sequence[Round]) -> list[Gain]:
+    """Return the gain of each share, the least share first. Windows are compared with the control
+    of the same round, so that a slow change of the program's speed does not count. Rounds with no
+    rate are left out, unless they are half of all: a thread can be kept in a section all along."""
+    shares = sorted({share for each in rounds for share in each} - {0})
+    found = []
+    for share in shares:
+        pairs = [(each[share].rate, each[0].rate) for each in rounds if each[share].rate > 0]
+        ratio = None
+        if 2 * len(pairs) > len(rounds):
+            ratio = paired_ratio(
+                [rate for rate, _ in pairs], [control for _, control in pairs], False
+            )
+        delayed = delayed_share([{share: each[share]} for each in rounds])
+        found.append(Gain(share, ratio and _widened(ratio, _ERROR + _ERROR_OF_DELAYS * delayed)))
+    return found
+
+
+def _widened(ratio: Ratio, error: float) -> Ratio:
+    """Return a ratio whose interval includes an independent relative error."""
+    if ratio.low is None or ratio.high is None:
+        return ratio
+    factor = math.exp(math.hypot(math.log(ratio.high / ratio.value), math.log1p(error)))
+    return replace(ratio, low=ratio.value / factor, high=ratio.value * factor)
+
+
+def _cost(rounds: Sequence[Round]) -> tuple[float, float]:
+    """Return the ns that as much progress as in all windows takes in the controls, and how many
+    more it took. Rounds without progress in a window are left out."""
+    plain = total = 0.0
+    for each in moving(rounds):
+        control = each[0].ns / each[0].progress
+        plain += sum(control * window.progress for window in each.values())
+        total += sum(window.ns for window in each.values())
+    return plain, total - plain
+
+
+def moving(rounds: Sequence[Round]) -> list[Round]:
+    """Return the rounds with progress in each window."""
+    return [each for each in rounds if all(window.progress > 0 for window in each.values())]
+
+
+def needed_rest(rounds: Sequence[Round], rested: float) -> float:
+    """Return the ns without experiments that have to follow so that the delays of the rounds make
+    the run no more than MOST_OVERHEAD longer. rested: those that there were."""
+    plain, extra = _cost(rounds)
+    return max(0.0, extra / MOST_OVERHEAD - plain - rested)
+
+
+def overhead(rounds: Sequence[Round], rested: float = 0.0) -> float:
+    """Return by how much longer the delays made the run, 0.1 for 10 %; 0 for one without progress.
+    rested: ns without experiments."""
+    plain, extra = _cost(rounds)
+    return extra / (plain + rested) if plain else 0.0
+
+
+def delayed_share(rounds: Sequence[Round]) -> float:
+    """Return the share of the windows' time that each thread was delayed for."""
+    windows = [window for each in rounds for window in each.values()]
+    return sum(each.delayed for each in windows) / sum(each.ns for each in windows)

@@ -1,0 +1,349 @@
+#include "probe/speedup.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "lockwright/env/native/syscall.hpp"
+#include "probe/clock.hpp"
+#include "probe/lives.hpp"
+#include "probe/mutex_words.hpp"
+#include "probe/records.hpp"
+#include "probe/state.hpp"
+
+namespace lockwright::probe::speedup {
+namespace {
+
+/// The calling thread's section under chosen mutexes, nested ones included.
+struct section {
+  std::uint32_t depth;
+  std::uint32_t share;  ///< when it began
+  std::uint64_t begin;  ///< later by waits in it
+};
+thread_local constinit section own{};
+
+/// What the calling thread did up to its last look at that, in ticks.
+struct activity {
+  std::uint64_t window;  ///< its number; there is a look in each
+  std::uint64_t now;
+  std::uint64_t ran;
+  std::uint64_t ready;  ///< to run, without a processor
+};
+thread_local constinit activity last_look{};
+thread_local constinit std::uint64_t last_payment = 0;
+thread_local constinit std::uint64_t overpaid = 0;  // ticks, by sleeps that lasted too long
+
+/// Debts longer than this, in ticks, are worth a look, which takes some microseconds.
+std::uint64_t long_debt() { return 50 * ticks_per_microsecond(); }
+
+/// A sleep lasts some fifty microseconds longer than asked, so that shorter ones are not slept.
+std::uint64_t shortest_sleep() { return 200 * ticks_per_microsecond(); }
+
+/// A call that may have ended waits for an object.
+struct wake {
+  std::atomic<std::uint64_t> level;  ///< of the thread that made it
+  std::atomic<std::uint64_t> at;     ///< ticks; 0 for none
+};
+
+/// The last calls; objects of one place share them.
+struct noted_wakes {
+  std::atomic<std::uint32_t> count;
+  wake calls[4];
+};
+constinit noted_wakes all_noted[1024]{};
+
+noted_wakes& noted(const void* object) {
+  const auto address = reinterpret_cast<std::uint64_t>(object);
+  return all_noted[(address >> 3 ^ address >> 13) % 1024];
+}
+
+/// The last release of each mutex; mutexes of one place share it.
+constinit wake all_releases[4096]{};
+
+wake& last_release(const void* mutex) {
+  const auto address = reinterpret_cast<std::uint64_t>(mutex);
+  return all_releases[(address >> 3 ^ address >> 15) % 4096];
+}
+
+/// When a wait ended, if it is known: the level of the thread that ended it, and the time by its clock.
+struct waking {
+  std::uint64_t at;  ///< ticks by the real clock
+  std::uint64_t level;
+
+  [[nodiscard]] std::uint64_t by_own_clock() const { return at - level; }
+};
+
+/// Finds the first call for an object after a time, or the last one. Returns whether there is one.
+bool find(const void* object, std::uint64_t after, bool is_first, std::uint64_t floor,
+          waking& found) {
+  bool has = false;
+  for (const wake& each : noted(object).calls) {
+    const std::uint64_t at = each.at.load(std::memory_order_acquire);
+    if (at > after && (!has || (at < found.at) == is_first)) {
+      // The other thread may not have been told of this window yet.
+      found = {.at = at, .level = std::max(each.level.load(std::memory_order_relaxed), floor)};
+      has = true;
+    }
+  }
+  return has;
+}
+
+std::uint64_t level(const thread_slot& thread) {
+  return thread.delays_paid + thread.delays_forgiven;
+}
+
+/// Returns what lies between two levels, 0 if `to` is not above.
+std::uint64_t above(std::uint64_t from, std::uint64_t to) {
+  const auto difference = static_cast<std::int64_t>(to - from);
+  return difference > 0 ? static_cast<std::uint64_t>(difference) : 0;
+}
+
+/// Returns what the calling thread's section adds to its level.
+std::uint64_t delay_of_section() {
+  return own.depth != 0 ? above(own.begin, ticks()) * own.share / 100 : 0;
+}
+
+/// Notes that the calling thread ends waits for an object, earlier by what its section is shorter.
+void note(const void* object) {
+  noted_wakes& known = noted(object);
+  wake& next = known.calls[known.count.fetch_add(1, std::memory_order_relaxed) % 4];
+  next.level.store(level(*this_slot) + delay_of_section(), std::memory_order_relaxed);
+  next.at.store(ticks(), std::memory_order_release);
+}
+
+/// From the release of a mutex to the end of a wait for it, in ticks: the average of the last ones, of which
+/// those that had no processor count as four times as long at most.
+constinit std::atomic<std::uint64_t> wake_latency{0};
+
+void add_latency(std::uint64_t ticks) {
+  const std::uint64_t known = wake_latency.load(std::memory_order_relaxed);
+  const std::uint64_t next =
+      known == 0 ? ticks : known - known / 32 + std::min(ticks, 4 * known) / 32;
+  wake_latency.store(next, std::memory_order_relaxed);
+}
+
+/// Who waits for a shorter time, in ticks, has not fallen asleep yet.
+std::uint64_t shortest_wait() { return ticks_per_microsecond() / 2; }
+
+/// Lets the calling thread continue at the time by the clock of the mutex's last holder, if that is later
+/// than by its own: it owes the difference again, and the time that it would have taken to wake up. If
+/// there are more threads than processors, another one uses that time.
+void follow(const experiments& at, const void* mutex) {
+  const wake& last = last_release(mutex);
+  const std::uint64_t released = last.at.load(std::memory_order_relaxed);
+  const std::uint64_t by_holder = released - std::max(last.level.load(std::memory_order_relaxed),
+                                                      at.floor.load(std::memory_order_relaxed));
+  if (released == 0) {
+    return;
+  }
+  if (const std::uint64_t early = above(ticks() - level(*this_slot), by_holder); early != 0) {
+    const bool is_crowded = at.is_crowded.load(std::memory_order_relaxed) != 0;
+    this_slot->delays_forgiven -=
+        early +
+        (is_crowded || early < shortest_wait() ? 0 : wake_latency.load(std::memory_order_relaxed));
+  }
+}
+
+/// Returns whether more may be owed.
+bool is_open(const experiments& at) {
+  return at.owed.load(std::memory_order_relaxed) < at.limit.load(std::memory_order_relaxed);
+}
+
+/// Raises the level that all threads shall have, but not in controls or beyond the limit.
+void raise(experiments& at, std::uint64_t to) {
+  std::uint64_t owed = at.owed.load(std::memory_order_relaxed);
+  while (above(owed, to) != 0 && at.share.load(std::memory_order_relaxed) != 0 && is_open(at) &&
+         !at.owed.compare_exchange_weak(owed, to, std::memory_order_acq_rel)) {
+  }
+}
+
+/// Returns the buffer of the process; null if the calling thread has no slot in it.
+profile_buffer* current() {
+  profile_buffer* target = attached();
+  const bool has_slot = this_slot != &unassigned_slot && this_slot->number != no_number;
+  return target != nullptr && has_slot ? target : nullptr;
+}
+
+/// Returns the flags of a mutex's record, and further bits; 0 if it has none.
+std::uint32_t flags_of(profile_buffer& target, pthread_mutex_t* mutex) {
+  const mutex_words& words = mutex_words::of(mutex);
+  const record* known = is_profiled(words) ? known_record(target, words) : nullptr;
+  return known != nullptr ? __atomic_load_n(&known->kind, __ATOMIC_RELAXED) : 0;
+}
+
+void look(std::uint64_t window) {
+  last_look = {.window = window,
+               .now = ticks(),
+               .ran = ran_ns() * ticks_per_microsecond() / 1000,
+               .ready = ready_ns() * ticks_per_microsecond() / 1000};
+}
+
+std::uint64_t part(std::uint64_t of, std::uint64_t numerator, std::uint64_t denominator) {
+  return static_cast<std::uint64_t>(static_cast<double>(of) *
+                                    static_cast<double>(std::min(numerator, denominator)) /
+                                    static_cast<double>(std::max<std::uint64_t>(denominator, 1)));
+}
+
+/// Pays a long debt as the time was spent for which it is owed. While the thread was ready to run
+/// without a processor it made no progress, which is forgiven; a delay would make others wait for the
+/// processor instead. While it ran, it has to occupy a processor again; else it sleeps as it did.
+/// Returns the part to be slept.
+std::uint64_t divide(std::uint64_t& debt, thread_slot& self, std::uint64_t now) {
+  const activity before = last_look;
+  look(before.window);
+  const std::uint64_t ready = last_look.ready - before.ready;
+  const std::uint64_t forgiven = part(debt, ready, now - last_payment);
+  self.delays_forgiven += forgiven;
+  debt -= forgiven;
+  const std::uint64_t active = above(before.now + ready, last_look.now);
+  return debt - part(debt, last_look.ran - before.ran, active);
+}
+
+/// Lets the time pass until `end`, asleep for `asleep` of it.
+void pass(std::uint64_t end, std::uint64_t asleep) {
+  const std::uint64_t wake = std::min(end, ticks() + asleep);
+  for (std::uint64_t now = ticks(); above(now, end) != 0; now = ticks()) {
+    if (const std::uint64_t left = above(now, wake); left > shortest_sleep()) {
+      // Half of it, since the clock's rate is known to a factor of two only.
+      const std::uint64_t ns = left / 2 * 1000 / ticks_per_microsecond();
+      const timespec time{.tv_sec = static_cast<time_t>(ns / 1'000'000'000),
+                          .tv_nsec = static_cast<long>(ns % 1'000'000'000)};
+      native_env::system_call(SYS_nanosleep, native_env::argument(&time), 0);
+    } else {
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+  }
+}
+
+}  // namespace
+
+void pay() {
+  profile_buffer* target = current();
+  if (target == nullptr || own.depth != 0) {
+    return;
+  }
+  thread_slot& self = *this_slot;
+  const experiments& at = target->running;
+  if (const std::uint64_t window = at.window.load(std::memory_order_acquire);
+      window != last_look.window) {
+    self.delays_forgiven += above(level(self), at.floor.load(std::memory_order_relaxed));
+    look(window);
+    overpaid = 0;
+  }
+  const std::uint64_t now = ticks();
+  std::uint64_t debt = above(level(self), at.owed.load(std::memory_order_acquire));
+  const std::uint64_t used = std::min(debt, overpaid);
+  overpaid -= used;
+  self.delays_forgiven += used;
+  debt -= used;
+  if (debt != 0) {
+    const std::uint64_t asleep = debt > long_debt() ? divide(debt, self, now) : 0;
+    pass(now + debt, asleep);
+    self.delays_paid += debt;
+    overpaid += ticks() - now - debt;
+  }
+  last_payment = ticks();
+}
+
+void enter(pthread_mutex_t* mutex, bool is_counted) {
+  profile_buffer* target = current();
+  if (target == nullptr) {
+    return;
+  }
+  const std::uint32_t flags = flags_of(*target, mutex);
+  if (is_counted && (flags & record::is_metered) != 0) {
+    target->running.progress.fetch_add(1, std::memory_order_relaxed);
+  }
+  follow(target->running, mutex);
+  if ((flags & record::is_chosen) != 0 && own.depth++ == 0) {
+    const experiments& at = target->running;
+    const std::uint32_t share = at.share.load(std::memory_order_relaxed);
+    own.share = is_open(at) ? share : 0;
+    own.begin = ticks();
+  }
+}
+
+void leave(pthread_mutex_t* mutex) {
+  profile_buffer* target = current();
+  if (target == nullptr) {
+    return;
+  }
+  wake& last = last_release(mutex);
+  last.level.store(level(*this_slot) + delay_of_section(), std::memory_order_relaxed);
+  last.at.store(ticks(), std::memory_order_relaxed);
+  const bool is_chosen = own.depth != 0 && (flags_of(*target, mutex) & record::is_chosen) != 0;
+  if (is_chosen) {
+    if (own.depth == 1) {
+      this_slot->delays_forgiven += delay_of_section();
+      raise(target->running, level(*this_slot));
+    }
+    --own.depth;
+  }
+  // The C library's mutex does not always show that a thread waits, if another one took it meanwhile.
+  if (is_chosen || __atomic_load_n(&mutex_words::of(mutex).lock, __ATOMIC_RELAXED) > 1) {
+    note(mutex);
+  }
+}
+
+void note_wake(const void* object) {
+  pay();
+  if (current() != nullptr) {
+    note(object);
+  }
+}
+
+void begin_thread(const profile_buffer& target, thread_slot& thread) {
+  thread.delays_forgiven +=
+      above(level(thread), target.running.owed.load(std::memory_order_acquire));
+}
+
+waiting::waiting() : begin_(ticks()) {}
+
+void waiting::end(bool woken, const void* object, const void* other, pthread_mutex_t* lock) const {
+  profile_buffer* target = current();
+  if (target == nullptr) {
+    return;
+  }
+  const std::uint64_t waited = ticks() - begin_;
+  own.begin += waited;  // of no meaning outside sections
+  if (!woken) {
+    return;
+  }
+  experiments& at = target->running;
+  thread_slot& self = *this_slot;
+  const std::uint64_t before = level(self);
+  if (object == nullptr) {
+    self.delays_forgiven +=
+        std::min(above(before, at.owed.load(std::memory_order_acquire)), waited);
+    return;
+  }
+  const std::uint64_t floor = at.floor.load(std::memory_order_relaxed);
+  waking last{};
+  if (!find(object, begin_, false, floor, last)) {
+    return;
+  }
+  if (waking after{}; other != nullptr && find(other, last.at, false, floor, after) &&
+                      after.by_own_clock() > last.by_own_clock()) {
+    last = after;
+  }
+  // By these clocks the wait may have ended before it began. Others may have taken a mutex since its first
+  // release.
+  const std::uint64_t begin = begin_ - before;
+  waking first = last;
+  if (lock != nullptr) {
+    find(lock, begin_, true, floor, first);
+  }
+  std::uint64_t to = last.level;
+  if (above(begin, first.by_own_clock()) == 0) {
+    to = before + waited;
+    raise(at, to);
+  } else if (lock != nullptr && object == lock) {
+    add_latency(above(last.at, ticks()));
+  }
+  self.delays_forgiven += to - before;
+}
+
+}  // namespace lockwright::probe::speedup

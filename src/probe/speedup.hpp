@@ -1,0 +1,73 @@
+// Virtual speedup of the sections of chosen mutexes, in the library of `lockwright what-if --measure`
+// only: while a thread is in one, all others fall behind by a share of the section, as if its work were
+// that much shorter and all else as it is (Curtsinger and Berger, Coz, SOSP 2015, section 3.4).
+//
+// A thread's level is by how much its clock is behind the real one: what it was delayed or forgiven. Its
+// level rises by the share of each section that it ends. `owed` of the buffer is the highest level, that all
+// shall have: a thread below it owes the difference, and waits for so long at its next call here, but not in
+// a section of a chosen mutex, which others would have to wait for.
+//
+// Who ends a wait takes the waiter along to its own clock. A signal within a section comes earlier by what
+// the section is shorter so far. If by these clocks the wait had ended before it began, there would have
+// been none, and all of it is forgiven, with the time to wake up. A mutex is not acquired before its last
+// release by the clock of who made that, also where nobody waited. If the other thread has not paid yet, the
+// waiter owes as much. What is owed for the time of other waits, as for a device, is paid after them; what
+// is owed for a time without a processor is forgiven. So a thread that is not above it owes
+//
+//   owed - (delays_paid + delays_forgiven)
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+
+#include "probe/profile_buffer.hpp"
+
+namespace lockwright::probe::speedup {
+
+#ifdef LOCKWRIGHT_SPEEDUP
+
+/// Delays the calling thread by what it owes.
+void pay();
+
+/// Called with a mutex just acquired. is_counted: not after a wait for a condition variable, which the
+/// rate of acquisitions leaves out.
+void enter(pthread_mutex_t* mutex, bool is_counted = true);
+
+/// Called before a mutex is released.
+void leave(pthread_mutex_t* mutex);
+
+/// Called before a call that may end waits for an object.
+void note_wake(const void* object);
+
+/// Gives a thread that begins the level of one that owes nothing.
+void begin_thread(const profile_buffer& target, thread_slot& thread);
+
+/// A wait of the calling thread. Within a section, it is no work of it, and not shortened.
+class waiting {
+ public:
+  waiting();
+
+  /// woken: another thread ended the wait. object, other: it did so by one of these, the latest if
+  /// there are two; null if no call of it is known. lock: the object, if it is a mutex.
+  void end(bool woken, const void* object, const void* other = nullptr,
+           pthread_mutex_t* lock = nullptr) const;
+
+ private:
+  std::uint64_t begin_;
+};
+
+#else
+
+inline void pay() {}
+inline void enter(pthread_mutex_t*, bool = true) {}
+inline void leave(pthread_mutex_t*) {}
+inline void note_wake(const void*) {}
+inline void begin_thread(const profile_buffer&, thread_slot&) {}
+struct waiting {
+  void end(bool, const void*, const void* = nullptr, pthread_mutex_t* = nullptr) const {}
+};
+
+#endif
+
+}  // namespace lockwright::probe::speedup

@@ -1,0 +1,151 @@
+"""The delays that threads owe, pay and are forgiven, as their program makes them."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+from lockwright.preload import locks
+from lockwright.profile import buffer as buffers
+from lockwright.profile.buffer import Buffer
+from lockwright.speedup.block import CHOSEN, METERED, Block
+from lockwright.speedup.measure import LIBRARY
+from support import locate, processes
+
+pytestmark = locate.native
+
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t chosen = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t known;
+static sem_t posted;
+static int ready, is_over, tids[4];
+
+static void take(pthread_mutex_t *mutex) {
+  pthread_mutex_lock(mutex);
+  pthread_mutex_unlock(mutex);
+}
+
+// Woken by the thread with the sections, at the end of the last one.
+static void *wait_for_signal(void *unused) {
+  tids[1] = gettid();
+  take(&other);
+  pthread_barrier_wait(&known);
+  pthread_mutex_lock(&other);
+  ready = 1;
+  while (!is_over) pthread_cond_wait(&cond, &other);
+  pthread_mutex_unlock(&other);
+  return unused;
+}
+
+static void *wait_for_post(void *unused) {
+  tids[2] = gettid();
+  take(&other);
+  pthread_barrier_wait(&known);
+  sem_wait(&posted);
+  take(&other);
+  return unused;
+}
+
+// Waits for nothing but time.
+static void *sleep_on(void *unused) {
+  tids[3] = gettid();
+  take(&other);
+  pthread_barrier_wait(&known);
+  struct timespec step = {0, 10000000};
+  while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) nanosleep(&step, NULL);
+  take(&other);
+  return unused;
+}
+
+int main(void) {
+  tids[0] = gettid();
+  void *(*roles[])(void *) = {wait_for_signal, wait_for_post, sleep_on};
+  pthread_t threads[3];
+  pthread_barrier_init(&known, NULL, 4);
+  take(&chosen);
+  take(&other);
+  for (int i = 0; i < 3; i++) pthread_create(&threads[i], NULL, roles[i], NULL);
+  pthread_barrier_wait(&known);
+  for (int is_ready = 0; !is_ready; usleep(1000)) {
+    pthread_mutex_lock(&other);
+    is_ready = ready;
+    pthread_mutex_unlock(&other);
+  }
+  usleep(50000);  // until the other one sleeps, too
+  printf("%p %d %d %d %d\n", (void *)&chosen, tids[0], tids[1], tids[2], tids[3]);
+  fflush(stdout);
+  getchar();
+  for (int i = 0; i < 10; i++) {
+    pthread_mutex_lock(&chosen);
+    usleep(2000);
+    if (i == 9) {
+      pthread_mutex_lock(&other);
+      __atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
+      pthread_cond_signal(&cond);
+      pthread_mutex_unlock(&other);
+    }
+    pthread_mutex_unlock(&chosen);
+  }
+  sem_post(&posted);
+  for (int i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+  puts("right");
+  return 0;
+}
+"""
+SECTIONS = 10
+
+
+def run(program: Path, share: int, most: float) -> tuple[Buffer, list[tuple[int, int]]]:
+    """Return the buffer of the program, whose sections are `share` per cent shorter, and what its
+    threads paid and were forgiven, in the order of their roles."""
+    library = locks.directory() / LIBRARY
+    with buffers.new() as path:
+        environment = locks.preload(library, {}, program) | {buffers.VARIABLE: str(path)}
+        with subprocess.Popen(
+            [program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            address, *tids = process.stdout.readline().split()
+            buffer, block = Buffer(path), Block(path)
+            (record,) = np.flatnonzero(buffer.records["address"] == int(address, 16)).tolist()
+            block.flag([record], CHOSEN)
+            block.flag([record], METERED)
+            block.begin(share, most)
+            assert process.communicate("\n", timeout=60)[0] == "right\n"
+            assert process.returncode == 0
+        threads = [buffer.threads[buffer.threads["tid"] == int(tid)][0] for tid in tids]
+        accounts = [(int(each["delays_paid"]), int(each["delays_forgiven"])) for each in threads]
+        return buffer, accounts
+
+
+def test_what_each_thread_pays(tmp_path: Path) -> None:
+    program = processes.compiled(tmp_path, "delays", PROGRAM)
+    buffer, accounts = run(program, 50, 1e12)
+    assert int(buffer["running"]["progress"]) == SECTIONS
+    # Half of each section, of at least 2 ms. A delay lasts as long as is owed, or longer.
+    least = 0.99 * SECTIONS * 1e6 / buffer.nanoseconds
+    assert int(buffer["running"]["owed"]) >= least
+    assert all(sum(account) >= least for account in accounts)
+    # Own sections are forgiven, and so is a wait for a thread that is not behind, up to a signal
+    # within the section, too; but not a wait for time.
+    for paid, forgiven in accounts[:3]:
+        assert paid < least
+        assert forgiven >= least
+    assert accounts[3][0] > 0
+
+
+def test_nothing_is_owed_in_a_control_or_beyond_the_limit(tmp_path: Path) -> None:
+    program = processes.compiled(tmp_path, "delays", PROGRAM)
+    for share, most in ((0, 1e12), (50, 0)):
+        buffer, accounts = run(program, share, most)
+        assert int(buffer["running"]["owed"]) == 0
+        assert int(buffer["running"]["progress"]) == SECTIONS
+        assert accounts == [(0, 0)] * 4

@@ -1,0 +1,150 @@
+"""`lockwright what-if --measure` of programs that check their own results."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support import locate
+from support.processes import assert_refused, captured, compiled
+
+pytestmark = locate.native
+
+SECTIONS = locate.program("speedup", "sections")
+MEASURE = (locate.lockwright(), "what-if", "--measure")
+
+
+@pytest.mark.parametrize("name", ["saturated", "unsaturated", "series", "pipeline"])
+def test_a_run_gives_right_results_and_a_curve(name: str, tmp_path: Path) -> None:
+    words: list[str | Path] = [*MEASURE, "--mutex", "chosen", "--section", "0.5"]
+    words += ["--json", tmp_path / "out.json", "--csv", tmp_path / "out.csv"]
+    done = captured([*words, "--", SECTIONS, name, "--seconds", "3"])
+    assert done.returncode == 0, done.stderr
+    assert "right\n" in done.stdout
+    assert "With sections of chosen 50 % shorter, chosen would be taken" in done.stderr
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert written["measured"] is True
+    assert (written["mutex"], written["progress"]) == ("chosen", "chosen")
+    assert written["section_ns"] > 0
+    assert "The delays of the experiments made the run" in done.stderr
+    (row,) = written["rows"]
+    assert row["shorter_percent"] == 50
+    assert row["gain_low"] <= row["gain"] <= row["gain_high"]
+    for each in written["rounds"]:
+        assert sorted(window["share"] for window in each) == [0, 50]
+        assert all(window["progress"] > 0 and window["ns"] > 0 for window in each)
+    assert (tmp_path / "out.csv").read_text().startswith("shorter_percent,gain,")
+
+
+def test_another_mutex_is_the_progress_and_the_status_is_kept(tmp_path: Path) -> None:
+    script = tmp_path / "run.sh"
+    script.write_text(f"{SECTIONS} series --seconds 3; exit 3\n")
+    words: list[str | Path] = [*MEASURE, "--mutex", "chosen"]
+    done = captured([*words, "--progress", "other", "--section", "0", "--", "sh", script])
+    assert done.returncode == 3, done.stderr
+    assert "With sections of chosen 100 % shorter, other would be taken" in done.stderr
+
+
+@pytest.mark.alone("what is measured depends on other load")
+def test_shorter_sections_of_a_mutex_that_limits_gain_more(tmp_path: Path) -> None:
+    """By three quarters, 1.3 times as fast or 3; of a mutex that is held for a fifth, next to 1."""
+    gains = {}
+    for name in ("saturated", "unsaturated"):
+        words: list[str | Path] = [*MEASURE, "--mutex", "chosen", "--json", tmp_path / name]
+        assert captured([*words, "--", SECTIONS, name, "--seconds", "5"]).returncode == 0
+        rows = json.loads((tmp_path / name).read_text())["rows"]
+        gains[name] = {row["shorter_percent"]: row["gain"] for row in rows}
+    assert gains["saturated"][25] < gains["saturated"][75]
+    assert gains["unsaturated"][75] < gains["saturated"][75]
+
+
+def test_the_figure_of_whole_runs(tmp_path: Path) -> None:
+    words: list[str | Path] = [*MEASURE, "--metric", r"rate: (\S+)", "--section", "0.25"]
+    words += ["--mutex", "chosen", "--json", tmp_path / "out.json"]
+    done = captured([*words, "--", SECTIONS, "saturated", "--seconds", "0.8"])
+    assert done.returncode == 0, done.stderr
+    assert "With sections of chosen 75 % shorter, the program would be" in done.stderr
+    assert "Runs without the library are" in done.stderr
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert written["progress"] == "end of the run"
+    assert [len(each) for each in written["rounds"]] == [2, 2, 2]
+    (row,) = written["rows"]
+    assert row["gain_low"] < row["gain"] < row["gain_high"]
+
+
+ONE_THREAD = """
+#include <pthread.h>
+#include <time.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+int main(void) {
+  for (int i = 0; i < 130; i++) {
+    struct timespec step = {0, 10000000};
+    pthread_mutex_lock(&mutex);
+    nanosleep(&step, NULL);
+    pthread_mutex_unlock(&mutex);
+  }
+}
+"""
+
+
+READERS = """
+#include <pthread.h>
+#include <time.h>
+static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *read_it(void *unused) {
+  for (int i = 0; i < 75; i++) {
+    struct timespec step = {0, 10000000};
+    pthread_rwlock_wrlock(&table);
+    nanosleep(&step, NULL);
+    pthread_rwlock_unlock(&table);
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+  }
+  return unused;
+}
+int main(void) {
+  pthread_t other;
+  pthread_create(&other, NULL, read_it, NULL);
+  read_it(NULL);
+  pthread_join(other, NULL);
+}
+"""
+
+
+def test_what_cannot_be_measured_is_refused_in_a_line(tmp_path: Path) -> None:
+    alone = compiled(tmp_path, "alone", ONE_THREAD)
+    locked_table = compiled(tmp_path, "locked_table", READERS)
+    long_run = [SECTIONS, "unsaturated", "--seconds", "1.5"]
+    for words, reason in (
+        (["--", alone], "one thread"),
+        (["--", SECTIONS, "saturated", "--seconds", "0.5"], "within a second"),
+        (["--", "true"], "no mutex was taken"),
+        (["--", SECTIONS, "saturated", "--seconds", "1.4"], "ended before"),
+        (["--mutex", "nowhere", "--", *long_run], "'nowhere'"),
+        (["--mutex", "9", "--", *long_run], "no mutex 9"),
+        (["--shards", "4", "--", SECTIONS], "--shards is predicted only"),
+        (["--section", "1", "--", SECTIONS], "1 times as long"),
+        (["--json", "-", "--", SECTIONS], "standard output"),
+        (["--metric", "rate: (", "--", SECTIONS], "not a regular expression"),
+        (["--metric", "nothing", "--", *long_run], "no progress was measured"),
+        (["--metric", "rate: (.*)", "--progress", "end", "--", *long_run], "--metric"),
+        (["--progress", "end", "--", "false"], "a run of the program failed"),
+        (["--mutex", "table", "--", locked_table], "table is a reader-writer lock"),
+        (["--pid", "1"], "--pid"),
+    ):
+        done = captured([*MEASURE, *words])
+        out = "" if "right" in done.stdout else done.stdout
+        assert_refused(done.returncode, out, done.stderr, reason)
+
+
+def test_no_experiment_outlives_the_command(tmp_path: Path) -> None:
+    """What a killed command has begun ends by itself: the program goes on, with right results."""
+    words: list[str | Path] = [*MEASURE, "--mutex", "chosen", "--section", "0"]
+    script = tmp_path / "kill.sh"
+    started = tmp_path / "started"
+    script.write_text(
+        f'"$@" & while [ ! -e {started} ]; do sleep 0.1; done; sleep 2; kill -9 $!; wait\n'
+    )
+    program = ["sh", "-c", f"touch {started}; exec {SECTIONS} saturated --seconds 4"]
+    done = captured(["sh", script, *words, "--", *program])
+    assert "right\n" in done.stdout

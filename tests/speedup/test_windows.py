@@ -1,0 +1,115 @@
+"""The gains that follow from made windows, and what is refused."""
+
+import random
+
+import pytest
+from lockwright.base.errors import LockwrightError
+from lockwright.run.process_runner import Ending
+from lockwright.speedup.experimenter import Subject, checked
+from lockwright.speedup.measure import Measured
+from lockwright.speedup.show import notes, rows, sentence
+from lockwright.speedup.whole_runs import Figure
+from lockwright.speedup.windows import (
+    MOST_OVERHEAD,
+    Round,
+    Window,
+    delayed_share,
+    gains,
+    needed_rest,
+    overhead,
+)
+
+SUBJECT = Subject("hot", "done", 0.06)
+DELAYED = {0: 0.0, 50: 0.3, 100: 0.6}
+"""The share of a window that is inserted delays."""
+TRUE = {0: 1.0, 50: 1.3, 100: 1.8}
+"""The rate, divided by that of the controls."""
+
+
+def made(draw: random.Random, count: int, drift: float = 0.0) -> list[Round]:
+    """Return rounds of a program of a known rate, which grows by a factor of e ** drift."""
+    found: list[Round] = []
+    for number in range(count):
+        windows = {}
+        for share, delayed in DELAYED.items():
+            ns = draw.uniform(55e6, 65e6)
+            speed = 1e-3 * 2.718 ** (drift * number / count) * draw.gauss(1, 0.02)
+            events = speed * TRUE[share] * ns * (1 - delayed)
+            windows[share] = Window(share, ns, ns * delayed, round(events))
+        found.append(windows)
+    return found
+
+
+def test_gains_are_those_of_the_time_without_delays() -> None:
+    """Of 200 runs, of which each changes its speed a lot, the intervals cover; they are as wide as
+    the method's own error, which these runs lack."""
+    draw, covered = random.Random(1), 0
+    for _ in range(200):
+        for each in gains(made(draw, 20, 2.0)):
+            assert each.ratio is not None
+            assert each.ratio.value == pytest.approx(TRUE[each.share], rel=0.05)
+            assert each.ratio.low is not None
+            assert each.ratio.high is not None
+            covered += each.ratio.low <= TRUE[each.share] <= each.ratio.high
+            own = 0.08 + 0.15 * DELAYED[each.share]
+            assert each.ratio.high / each.ratio.value > 1 + own
+    assert covered > 0.99 * 400
+    assert delayed_share(made(draw, 5)) == pytest.approx(0.3, rel=0.1)
+    # By the wall clock: 1, 1 / (1.3 * 0.7) and 1 / (1.8 * 0.4) times as long for as much.
+    rounds = made(draw, 50)
+    assert overhead(rounds) == pytest.approx(0.157, abs=0.02)
+    pause = needed_rest(rounds, 1e9)
+    assert overhead(rounds, 1e9 + pause) == pytest.approx(MOST_OVERHEAD)
+    assert needed_rest(rounds, 2e9 + pause) == 0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_time", "figures"),
+    [(None, False, (None, None)), ("rate", False, ("10", "8")), ("took", True, ("20 ", "25"))],
+)
+def test_the_figure_of_a_run_is_corrected_for_delays(
+    pattern: str | None, is_time: bool, figures: tuple[str | None, str | None]
+) -> None:
+    """A run of 2 s, and one of 2.5 s of which 1 s is delays: 4/3 as fast in each kind of figure."""
+    figure = Figure(pattern, is_time, 3, 60)
+    made = {
+        share: figure.window(share, Ending("exited", wall=wall, status=0, metric=text), delayed)
+        for share, wall, text, delayed in ((0, 2, figures[0], 0), (50, 2.5, figures[1], 1e9))
+    }
+    (gain,) = gains([made, made])
+    assert gain.ratio is not None
+    assert gain.ratio.value == pytest.approx(4 / 3)
+    assert overhead([made]) == pytest.approx(0.125)
+    for ending, reason in (
+        (Ending("exited", wall=1, status=256, errors="wrong"), "failed .*wrong"),
+        (Ending("exited", wall=1, status=0, metric="none"), "no progress"),
+    ):
+        if pattern is not None or ending.status:
+            with pytest.raises(LockwrightError, match=reason):
+                figure.window(0, ending, 0)
+
+
+def test_a_sentence_says_what_was_found() -> None:
+    rounds = made(random.Random(2), 20)
+    text = sentence(Measured(("program",), SUBJECT, tuple(rounds), 0))
+    assert text.startswith("With sections of hot 100 % shorter, done would be taken 1.")
+    (how,) = notes(Measured(("program",), SUBJECT, tuple(rounds), 0))
+    assert "Measured in 20 windows of about 60 ms for each share" in how
+    assert "made the run 14 % longer" in how
+    nothing = [{0: each[0], 50: Window(50, each[0].ns, 0, each[0].progress)} for each in rounds]
+    text = sentence(Measured(("program",), SUBJECT, tuple(nothing), 0))
+    assert "would be taken as often as now" in text
+    # Where nothing is left without the delays, there is no gain, not an infinite one.
+    full = [{0: each[0], 50: Window(50, 60e6, 59.5e6, 10_000)} for each in rounds]
+    measured = Measured(("program",), SUBJECT, tuple(full), 0)
+    assert rows(measured, {})[0]["gain"] is None
+    assert "No gain could be measured" in sentence(measured)
+
+
+def test_too_few_windows_and_no_progress_are_refused() -> None:
+    rounds = made(random.Random(3), 3)
+    still: Round = {share: Window(share, 60e6, 0, 0) for share in DELAYED}
+    assert checked(SUBJECT, [*rounds, still], 3) == tuple(rounds)
+    for refused, reason in ((rounds[:1], "ended before"), ([*rounds, *4 * [still]], "no progress")):
+        with pytest.raises(LockwrightError, match=reason):
+            checked(SUBJECT, refused, 3)
