@@ -12,6 +12,7 @@ from lockwright_lab.commands.bench.predictions import command as predictions
 from lockwright_lab.commands.bench.regret import command as regret
 from lockwright_lab.commands.bench.simulator import command as simulator
 from lockwright_lab.commands.bench.tune import command as tune
+from lockwright_lab.commands.bench.what_if import command as what_if
 from lockwright_lab.commands.common.grammar import shared
 
 _LINE = 60
@@ -66,7 +67,9 @@ def bench() -> None:
     """
 
 
-for each in (*map(command_of, MEASUREMENTS), claims, tune, regret, simulator, predictions, advice):
+_OTHERS = (claims, tune, regret, simulator, predictions, advice, what_if)
+
+for each in (*map(command_of, MEASUREMENTS), *_OTHERS):
     bench.add_command(each)
 
 command = bench

@@ -1,0 +1,1 @@
+"""Gains by experiments on the running program against those of programs that were changed."""

@@ -1,0 +1,145 @@
+"""The programs whose sections can be shorter by an option, and the experiments on them."""
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lockwright.base import documents, invocation
+from lockwright.base.errors import LockwrightError
+from lockwright.base.progress import print_line
+from lockwright.experiment import Outcome
+
+from lockwright_lab.bench.runs import processors
+
+SHARES = (25, 50, 75)
+"""By how many per cent sections are shorter."""
+
+LENGTHS = (0.1, 1.0, 10.0)
+"""Factors of all times of a program. With 1, its sections last some ten microseconds."""
+
+THREADED = ("saturated", "unsaturated", "series")
+SHAPES = (*THREADED, "pipeline")
+"""The programs of tests/speedup/sections.cpp; the last one has two threads."""
+
+PER_PROCESSOR = (1, 4)
+"""Threads for each processor."""
+
+_RATE = re.compile(r"rate: (\S+)\n")
+_LIMIT = 120.0
+"""Seconds of a run."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A program in a form. threads: None for a program that has no such option."""
+
+    shape: str
+    threads: int | None
+    length: float
+    program: Path
+
+    @property
+    def name(self) -> str:
+        """The name of its cell."""
+        threads = "" if self.threads is None else f", {self.threads} threads"
+        return f"{self.shape}{threads}, length {self.length:g}"
+
+    def command(self, shorter: int, seconds: float) -> list[str]:
+        """Return the command. shorter: per cent by which its sections are."""
+        options = {"section": 1 - shorter / 100, "length": self.length, "seconds": seconds}
+        options |= {} if self.threads is None else {"threads": self.threads}
+        words = [word for name, value in options.items() for word in (f"--{name}", f"{value:g}")]
+        return [str(self.program), self.shape, *words]
+
+    def measured(self, shorter: int, seconds: float) -> Outcome:
+        """Return a run of the changed program, with its rate."""
+        command = self.command(shorter, seconds)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT, check=False)
+        rate = _RATE.search(done.stdout)
+        if done.returncode or rate is None or "right\n" not in done.stdout:
+            return Outcome("failed", note=f"status {done.returncode}")
+        return Outcome(wall=seconds, figures={"rate": float(rate[1])})
+
+
+def subjects(shapes: Sequence[str], lengths: Sequence[float], built: Path) -> list[Subject]:
+    """Return all forms of the named programs. built: folder of the tests' programs. Raises
+    LockwrightError if they were not built."""
+    program = (built / "speedup" / "sections").absolute()
+    if not os.access(program, os.X_OK):
+        raise LockwrightError(
+            f"there is no program {program}",
+            "give --built the folder build/debug/tests of a checkout ('./dev test' makes it)",
+        )
+    counts = [each * processors() for each in PER_PROCESSOR]
+    return [
+        Subject(shape, threads, length, program)
+        for shape in shapes
+        for threads in (counts if shape in THREADED else (None,))
+        for length in lengths
+    ]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What experiments say of a change, and what is simulated of it, if anything. overhead: by how
+    much longer the delays made the run, 0.1 for 10 %."""
+
+    shorter_percent: int
+    gain: float | None
+    gain_low: float | None
+    gain_high: float | None
+    simulated: float | None
+    overhead: float
+
+
+@dataclass(frozen=True)
+class Experiments:
+    """The experiments by subject, and a line for each one that could not be made."""
+
+    of: Mapping[str, list[Found]]
+    problems: list[str]
+
+
+def experiments(given: Sequence[Subject], seconds: float, folder: Path) -> dict[str, Any]:
+    """Make the profiles and experiments of all subjects, the former in a folder; return the fields
+    of `Experiments`. seconds: of each run with experiments."""
+    folder.mkdir(parents=True, exist_ok=True)
+    of, problems = {}, []
+    for number, subject in enumerate(given, 1):
+        print_line(f"experiments on {subject.name}, {number} of {len(given)}")
+        try:
+            of[subject.name] = [vars(each) for each in _experiment(subject, seconds, folder)]
+        except LockwrightError as error:
+            problems.append(f"{subject.name}: {error.what}")
+    return {"of": of, "problems": problems}
+
+
+def known_experiments(facts: Mapping[str, Any]) -> Experiments:
+    """Return what `experiments` has stored."""
+    return documents.typed(Experiments, dict(facts))
+
+
+def _experiment(subject: Subject, seconds: float, folder: Path) -> list[Found]:
+    profile = folder / f"{subject.name.replace(', ', '-').replace(' ', '-')}.profile.json"
+    result = profile.with_suffix(".experiments.json")
+    _lockwright("profile", "-o", profile, "--", *subject.command(0, 1.0))
+    files = ("--profile", profile, "--json", result)
+    command = subject.command(0, seconds)
+    _lockwright("what-if", "--measure", "--mutex", "chosen", *files, "--", *command)
+    written = documents.decode(dict[str, Any], result.read_bytes(), str(result), "measure again")
+    rows = [row | {"overhead": written["overhead"]} for row in written["rows"]]
+    return [documents.typed(Found, row) for row in rows if row["shorter_percent"] in SHARES]
+
+
+def _lockwright(*words: str | Path) -> None:
+    """Run a command. Raises LockwrightError with its last line if it fails."""
+    command = [*invocation.command_words(), *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10 * _LIMIT, check=False)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it failed"])[-1]
+        raise LockwrightError(last.removeprefix("lockwright: "), f"run {shlex.join(command)}")

@@ -1,0 +1,77 @@
+"""`lockwright bench what-if`: gains by experiments against those of changed programs."""
+
+from pathlib import Path
+
+import click
+from lockwright.base.progress import print_line
+from lockwright.commands.common import brief, grammar
+from lockwright.commands.common.experiment_options import definitions, experiment_options
+from lockwright.commands.common.options import name_list
+from lockwright.experiment.conduct import conduct
+from lockwright.experiment.request import Request
+
+from lockwright_lab.bench.speedup.experiment import COLUMNS, Lengths, experiment
+from lockwright_lab.bench.speedup.subjects import LENGTHS, SHAPES, subjects
+from lockwright_lab.commands.common.grammar import output_to_folder, shared
+
+
+@brief.command(
+    "what-if",
+    help="\n\n".join(
+        [
+            "Compare 'lockwright what-if --measure' with programs whose sections are shorter.",
+            "Experiments are made on each program with 1 and 4 threads for each processor; then it "
+            "runs with shorter sections and without, in interleaved rounds, until the interval of "
+            "each gain is within 5 %.",
+            definitions(COLUMNS, "Columns:"),
+        ]
+    ),
+)
+@shared(
+    "--programs",
+    "Programs of tests/speedup/sections.cpp.",
+    default=",".join(SHAPES),
+    show_default=True,
+)
+@click.option(
+    "--lengths",
+    default=",".join(f"{each:g}" for each in LENGTHS),
+    show_default=True,
+    metavar="A,B",
+    help="Factors of all times of the programs.",
+)
+@click.option(
+    "--built",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("build/debug/tests"),
+    show_default=True,
+    metavar="DIR",
+    help="Folder with the built programs of the tests.",
+)
+@grammar.runs(4, of="each form", least=2)
+@grammar.integer("--most-runs", 12, "Run a form at most N times.", least=2)
+@grammar.seconds(1.0, of=" of a run")
+@grammar.integer("--experiments", 12, "Seconds of the run with experiments.", least=4)
+@output_to_folder("the profiles and the experiments' results", default="lockwright-what-if")
+@experiment_options
+def command(
+    request: Request,
+    programs: str,
+    lengths: str,
+    built: Path,
+    runs: int,
+    most_runs: int,
+    seconds: float,
+    experiments: int,
+    output: Path | None,
+) -> int:
+    """Make the experiments and the runs, and print the table."""
+    factors = [f"{each:g}" for each in LENGTHS]
+    chosen = subjects(
+        name_list(programs, "--programs", SHAPES),
+        [float(each) for each in name_list(lengths, "--lengths", factors)],
+        built,
+    )
+    of_runs = Lengths(runs, most_runs, seconds, experiments)
+    print_line(f"{len(chosen)} programs, about {of_runs.minutes(len(chosen)):.0f} minutes")
+    return conduct(experiment(chosen, of_runs, output or Path("lockwright-what-if")), request)

@@ -1,0 +1,25 @@
+"""`lockwright bench what-if` of one program."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support import locate
+
+from .conftest import Cli
+
+
+@locate.native
+@pytest.mark.full("profiles, experiments and simulations, each of which has tests")
+def test_a_program_is_compared(cli: Cli, tmp_path: Path) -> None:
+    built = locate.program("speedup", "sections").parent.parent
+    words = ("--programs", "pipeline", "--lengths", "1", "--built", built, "--experiments", "4")
+    runs = ("--runs", "2", "--most-runs", "2", "--seconds", "0.1")
+    done = cli(
+        "bench", "what-if", *words, *runs, "--output-dir", tmp_path, "--json", tmp_path / "f"
+    )
+    assert done.status == 0, done.err
+    assert "pipeline, length 1" in done.out
+    assert "Of 3 changes, experiments within 10 %" in " ".join(done.out.split())
+    known = json.loads((tmp_path / "f").read_text())
+    assert len(known["runs"]) == 4 * 2
