@@ -122,7 +122,10 @@ def _serve(link: socket.socket) -> None:
             os.environ.clear()
             os.environ.update(environment)
             os.chdir(folder)
-            ended[0] = start.main()
+            try:
+                ended[0] = start.main()
+            except SystemExit as end:
+                ended[0] = end.code if isinstance(end.code, int) else int(end.code is not None)
             sys.exit()
         for stream in (*streams, target):
             os.close(stream)
