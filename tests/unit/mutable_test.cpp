@@ -241,14 +241,14 @@ TEST(MutableLock, late_wake_ups_are_rare_in_the_long_run) {
   counts = {};
   long counter = 0;
   in_parallel(4, [&](int) {
-    for (int i = 0; i < 20'000; ++i) {
+    for (int i = 0; i < 100'000; ++i) {
       lock.lock();
       ++counter;
       lock.unlock();
     }
   });
-  EXPECT_EQ(counter, 80'000);
-  EXPECT_EQ(counts.acquisitions, 80'000u);
+  EXPECT_EQ(counter, 400'000);
+  EXPECT_EQ(counts.acquisitions, 400'000u);
   EXPECT_LE(counts.late, counts.acquisitions / (k + 1));
 }
 

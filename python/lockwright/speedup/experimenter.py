@@ -128,7 +128,7 @@ class Experimenter:
         damage.check(buffer)
         copy = buffer.copy()
         threads = np.count_nonzero(copy.threads["has_ended"] == 0)
-        if threads < 2:
+        if len(copy.threads) < 2:
             raise LockwrightError(
                 "the program has one thread that takes mutexes: no other one can be delayed",
                 "measure it with several threads",

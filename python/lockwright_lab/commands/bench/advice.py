@@ -55,8 +55,11 @@ _LOADS = (subjects.QUIET, subjects.BUSY)
     help="What runs beside the programs.",
 )
 @grammar.runs(3, of="each lock", least=2)
-@grammar.integer(
-    "--most-runs", 12, "Run a lock at most N times, where it is open if it harms.", least=2
+@shared(
+    "--most-runs",
+    "Run a lock at most N times, where it is open if it harms.",
+    default=12,
+    show_default=True,
 )
 @grammar.seconds(
     0.5, of=" of a run under pthread, about; those of tests/bottlenecks have their own"

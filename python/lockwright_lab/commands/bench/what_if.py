@@ -49,7 +49,7 @@ from lockwright_lab.commands.common.grammar import output_to_folder, shared
     help="Folder with the built programs of the tests.",
 )
 @grammar.runs(4, of="each form", least=2)
-@grammar.integer("--most-runs", 12, "Run a form at most N times.", least=2)
+@shared("--most-runs", "Run a form at most N times.", default=12, show_default=True)
 @grammar.seconds(1.0, of=" of a run")
 @grammar.integer("--experiments", 12, "Seconds of the run with experiments.", least=4)
 @output_to_folder("the profiles and the experiments' results", default="lockwright-what-if")

@@ -16,6 +16,7 @@ SHARED: Mapping[str, Shared] = {
     "--latency": Shared(None),
     "--list": Shared(None),
     "--machine-name": Shared("NAME"),
+    "--most-runs": Shared("N", click.IntRange(min=2)),
     "--output-dir": Shared("DIR", FILE, not_as=("--folder", "--out-dir")),
     "--parts": Shared("A,B,..."),
     "--placement": Shared("MODE", click.Choice([])),
