@@ -395,7 +395,7 @@ LOCKWRIGHT_LAYOUT(other_process, process, taken, unused);
 
 /// Experiments on the running program, see speedup.hpp. The command writes the first five.
 struct alignas(64) experiments {
-  std::atomic<std::uint32_t> share;  ///< of a section by which others are delayed, in per cent
+  std::atomic<std::uint32_t> share;       ///< of a section by which others are delayed, in per cent
   std::atomic<std::uint32_t> is_crowded;  ///< more threads than processors
   counter limit;  ///< of `owed`, which bounds the delays if the command is killed
   counter floor;  ///< what was owed before the present window, which is forgiven
@@ -406,8 +406,8 @@ struct alignas(64) experiments {
   std::uint64_t more_unused[6];
 };
 static_assert(sizeof(experiments) == 128);
-LOCKWRIGHT_LAYOUT(experiments, share, is_crowded, limit, floor, window, unused_words, owed, progress,
-                  more_unused);
+LOCKWRIGHT_LAYOUT(experiments, share, is_crowded, limit, floor, window, unused_words, owed,
+                  progress, more_unused);
 
 struct alignas(4096) profile_buffer {
   static constexpr char magic[8] = "LWPROBE";
