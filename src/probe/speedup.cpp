@@ -44,6 +44,11 @@ std::uint64_t shortest_sleep() { return 200 * ticks_per_microsecond(); }
 struct wake {
   std::atomic<std::uint64_t> level;  ///< of the thread that made it
   std::atomic<std::uint64_t> at;     ///< ticks; 0 for none
+
+  void set(std::uint64_t by_level, std::uint64_t now) {
+    level.store(by_level, std::memory_order_relaxed);
+    at.store(now, std::memory_order_release);
+  }
 };
 
 /// The last calls; objects of one place share them.
@@ -99,17 +104,15 @@ std::uint64_t above(std::uint64_t from, std::uint64_t to) {
   return difference > 0 ? static_cast<std::uint64_t>(difference) : 0;
 }
 
-/// Returns what the calling thread's section adds to its level.
-std::uint64_t delay_of_section() {
-  return own.depth != 0 ? above(own.begin, ticks()) * own.share / 100 : 0;
+/// Returns the calling thread's level with what its section adds so far.
+std::uint64_t level_in_section(std::uint64_t now) {
+  return level(*this_slot) + (own.depth != 0 ? above(own.begin, now) * own.share / 100 : 0);
 }
 
 /// Notes that the calling thread ends waits for an object, earlier by what its section is shorter.
-void note(const void* object) {
+void note(const void* object, std::uint64_t by_level, std::uint64_t now) {
   noted_wakes& known = noted(object);
-  wake& next = known.calls[known.count.fetch_add(1, std::memory_order_relaxed) % 4];
-  next.level.store(level(*this_slot) + delay_of_section(), std::memory_order_relaxed);
-  next.at.store(ticks(), std::memory_order_release);
+  known.calls[known.count.fetch_add(1, std::memory_order_relaxed) % 4].set(by_level, now);
 }
 
 /// From the release of a mutex to the end of a wait for it, in ticks: the average of the last ones, of which
@@ -123,7 +126,7 @@ void add_latency(std::uint64_t ticks) {
   wake_latency.store(next, std::memory_order_relaxed);
 }
 
-/// Who waits for a shorter time, in ticks, has not fallen asleep yet.
+/// A thread that waits for a shorter time, in ticks, has not fallen asleep yet.
 std::uint64_t shortest_wait() { return ticks_per_microsecond() / 2; }
 
 /// Lets the calling thread continue at the time by the clock of the mutex's last holder, if that is later
@@ -271,27 +274,25 @@ void leave(pthread_mutex_t* mutex) {
   if (target == nullptr) {
     return;
   }
-  wake& last = last_release(mutex);
-  last.level.store(level(*this_slot) + delay_of_section(), std::memory_order_relaxed);
-  last.at.store(ticks(), std::memory_order_relaxed);
+  const std::uint64_t now = ticks();
+  const std::uint64_t reached = level_in_section(now);
+  last_release(mutex).set(reached, now);
   const bool is_chosen = own.depth != 0 && (flags_of(*target, mutex) & record::is_chosen) != 0;
-  if (is_chosen) {
-    if (own.depth == 1) {
-      this_slot->delays_forgiven += delay_of_section();
-      raise(target->running, level(*this_slot));
-    }
-    --own.depth;
+  if (is_chosen && --own.depth == 0) {
+    this_slot->delays_forgiven += reached - level(*this_slot);
+    raise(target->running, reached);
   }
   // The C library's mutex does not always show that a thread waits, if another one took it meanwhile.
   if (is_chosen || __atomic_load_n(&mutex_words::of(mutex).lock, __ATOMIC_RELAXED) > 1) {
-    note(mutex);
+    note(mutex, reached, now);
   }
 }
 
 void note_wake(const void* object) {
   pay();
   if (current() != nullptr) {
-    note(object);
+    const std::uint64_t now = ticks();
+    note(object, level_in_section(now), now);
   }
 }
 

@@ -7,12 +7,12 @@
 // shall have: a thread below it owes the difference, and waits for so long at its next call here, but not in
 // a section of a chosen mutex, which others would have to wait for.
 //
-// Who ends a wait takes the waiter along to its own clock. A signal within a section comes earlier by what
-// the section is shorter so far. If by these clocks the wait had ended before it began, there would have
-// been none, and all of it is forgiven, with the time to wake up. A mutex is not acquired before its last
-// release by the clock of who made that, also where nobody waited. If the other thread has not paid yet, the
-// waiter owes as much. What is owed for the time of other waits, as for a device, is paid after them; what
-// is owed for a time without a processor is forgiven. So a thread that is not above it owes
+// A thread that ends a wait takes the waiter along to its own clock. A signal within a section comes
+// earlier by what the section is shorter so far. If by these clocks the wait had ended before it began, there
+// would have been none, and all of it is forgiven, with the time to wake up. A mutex is not acquired before
+// its last release by the releasing thread's clock, also without a wait. If the other thread has not paid
+// yet, the waiter owes as much. What is owed for the time of other waits, as for a device, is paid after
+// them; what is owed for a time without a processor is forgiven. So a thread that is not above it owes
 //
 //   owed - (delays_paid + delays_forgiven)
 #pragma once

@@ -99,6 +99,59 @@ int main(void) {
   return 0;
 }
 """
+EARLY = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static pthread_mutex_t chosen = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
+static int is_held, may_leave, tids[2];
+
+static void take(pthread_mutex_t *mutex) {
+  pthread_mutex_lock(mutex);
+  pthread_mutex_unlock(mutex);
+}
+
+static void await(int *flag) {
+  while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE)) usleep(100);
+}
+
+// Owes for the sections when it releases its mutex.
+static void *hold(void *unused) {
+  tids[1] = gettid();
+  take(&other);
+  pthread_mutex_lock(&other);
+  __atomic_store_n(&is_held, 1, __ATOMIC_RELEASE);
+  await(&may_leave);
+  pthread_mutex_unlock(&other);
+  return unused;
+}
+
+int main(void) {
+  tids[0] = gettid();
+  pthread_t thread;
+  take(&chosen);
+  pthread_create(&thread, NULL, hold, NULL);
+  await(&is_held);
+  printf("%p %d %d\n", (void *)&chosen, tids[0], tids[1]);
+  fflush(stdout);
+  getchar();
+  for (int i = 0; i < 10; i++) {
+    pthread_mutex_lock(&chosen);
+    usleep(40000);
+    pthread_mutex_unlock(&chosen);
+  }
+  __atomic_store_n(&may_leave, 1, __ATOMIC_RELEASE);
+  // Without a wait for the mutex.
+  while (__atomic_load_n(&other.__data.__lock, __ATOMIC_ACQUIRE)) usleep(100);
+  take(&other);
+  take(&other);
+  pthread_join(thread, NULL);
+  puts("right");
+  return 0;
+}
+"""
 SECTIONS = 10
 
 
@@ -149,3 +202,12 @@ def test_nothing_is_owed_in_a_control_or_beyond_the_limit(tmp_path: Path) -> Non
         assert int(buffer["running"]["owed"]) == 0
         assert int(buffer["running"]["progress"]) == SECTIONS
         assert accounts == [(0, 0)] * 4
+
+
+def test_a_mutex_is_not_acquired_before_its_release_by_its_holders_clock(tmp_path: Path) -> None:
+    """The thread with the sections, 0.2 s behind the real clock, finds a mutex free that another
+    one, which is not behind, has just released: it has to pay what its sections had spared it."""
+    program = processes.compiled(tmp_path, "early", EARLY)
+    buffer, ((paid, _), _) = run(program, 50, 1e12)
+    least = SECTIONS * 2e7 / buffer.nanoseconds
+    assert paid > least / 4
