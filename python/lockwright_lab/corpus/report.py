@@ -94,7 +94,7 @@ def _line(each: _Result) -> list[str]:
         case.name,
         str(case.threads),
         "-" if each.ratio is None else numbers.ratio(each.ratio.value),
-        _interval(each.ratio),
+        "-" if each.ratio is None else numbers.interval(each.ratio.low, each.ratio.high),
         numbers.percent(of.lost),
         "-" if case.is_control else _yes(of.is_right),
         " or ".join(case.fix) or "-",
@@ -107,12 +107,6 @@ def _line(each: _Result) -> list[str]:
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
-
-
-def _interval(ratio: Ratio | None) -> str:
-    if ratio is None or ratio.low is None or ratio.high is None:
-        return "-"
-    return numbers.interval(ratio.low, ratio.high)
 
 
 def _sentences(of: Scores) -> list[str]:

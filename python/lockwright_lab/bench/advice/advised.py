@@ -1,7 +1,6 @@
 """What is known of a cell before its runs: its profile, and the locks that are named for it."""
 
 import json
-import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -9,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lockwright.base import documents, files, invocation
+from lockwright.base import documents, files
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
 from lockwright.calibrate.machines import HERE, load_machine
@@ -19,6 +18,7 @@ from lockwright.profile import record
 from lockwright_lab.bench.advice.busy import busy_processors
 from lockwright_lab.bench.advice.rules import former_names
 from lockwright_lab.bench.advice.subjects import Conditions
+from lockwright_lab.bench.own_command import output_of
 from lockwright_lab.bench.real_program import real_program
 from lockwright_lab.bench.validation.first import write_profile
 from lockwright_lab.study.campaign.local_machine import Folders
@@ -111,13 +111,7 @@ def _profile(cell: Conditions, path: Path, places: Folders) -> None:
 def ask(profile: Path) -> dict[str, Any]:
     """Return what `lockwright advise` says of a profile, as its --json. Raises LockwrightError if
     it fails."""
-    words = [*invocation.command_words(), "advise", str(profile), "--json", "-"]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=_ADVISING, check=False)
-    except subprocess.TimeoutExpired:
-        raise LockwrightError(f"advise took more than {_ADVISING:g} s", "try it alone") from None
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"advise ended with {done.returncode}"]
-        raise LockwrightError(lines[-1], "try it alone")
-    advice: dict[str, Any] = json.loads(done.stdout)
+    advice: dict[str, Any] = json.loads(
+        output_of("advise", profile, "--json", "-", timeout=_ADVISING)
+    )
     return advice

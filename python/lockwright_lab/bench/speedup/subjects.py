@@ -2,18 +2,18 @@
 
 import os
 import re
-import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lockwright.base import documents, invocation
+from lockwright.base import documents
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
 from lockwright.experiment import Outcome
 
+from lockwright_lab.bench.own_command import output_of
 from lockwright_lab.bench.runs import processors
 
 SHARES = (25, 50, 75)
@@ -30,8 +30,8 @@ PER_PROCESSOR = (1, 4)
 """Threads for each processor."""
 
 _RATE = re.compile(r"rate: (\S+)\n")
-_LIMIT = 120.0
-"""Seconds of a run."""
+_LIMIT = 600.0
+"""Seconds of a command: a guard only."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def subjects(shapes: Sequence[str], lengths: Sequence[float], built: Path) -> li
     if not os.access(program, os.X_OK):
         raise LockwrightError(
             f"there is no program {program}",
-            "give --built the folder build/debug/tests of a checkout ('./dev test' makes it)",
+            "give --bottlenecks the folder build/debug/tests of a checkout ('./dev test' makes it)",
         )
     counts = [each * processors() for each in PER_PROCESSOR]
     return [
@@ -127,19 +127,17 @@ def known_experiments(facts: Mapping[str, Any]) -> Experiments:
 def _experiment(subject: Subject, seconds: float, folder: Path) -> list[Found]:
     profile = folder / f"{subject.name.replace(', ', '-').replace(' ', '-')}.profile.json"
     result = profile.with_suffix(".experiments.json")
-    _lockwright("profile", "-o", profile, "--", *subject.command(0, 1.0))
-    files = ("--profile", profile, "--json", result)
-    command = subject.command(0, seconds)
-    _lockwright("what-if", "--measure", "--mutex", "chosen", *files, "--", *command)
+    output_of("profile", "-o", profile, "--", *subject.command(0, 1.0), timeout=_LIMIT)
+    files: tuple[str | Path, ...] = ("--profile", profile, "--json", result)
+    words: tuple[str | Path, ...] = (
+        "--measure",
+        "--mutex",
+        "chosen",
+        *files,
+        "--",
+        *subject.command(0, seconds),
+    )
+    output_of("what-if", *words, timeout=_LIMIT)
     written = documents.decode(dict[str, Any], result.read_bytes(), str(result), "measure again")
     rows = [row | {"overhead": written["overhead"]} for row in written["rows"]]
     return [documents.typed(Found, row) for row in rows if row["shorter_percent"] in SHARES]
-
-
-def _lockwright(*words: str | Path) -> None:
-    """Run a command. Raises LockwrightError with its last line if it fails."""
-    command = [*invocation.command_words(), *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=10 * _LIMIT, check=False)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it failed"])[-1]
-        raise LockwrightError(last.removeprefix("lockwright: "), f"run {shlex.join(command)}")

@@ -13,7 +13,7 @@ from lockwright.experiment.request import Request
 from lockwright_lab.bench.advice import report, subjects
 from lockwright_lab.bench.advice.experiment import Lengths, experiment
 from lockwright_lab.commands.common.folders import folders
-from lockwright_lab.commands.common.grammar import output_to_folder, shared
+from lockwright_lab.commands.common.grammar import built_tests, output_to_folder, shared
 
 _LOADS = (subjects.QUIET, subjects.BUSY)
 
@@ -39,14 +39,7 @@ _LOADS = (subjects.QUIET, subjects.BUSY)
     "[default: all]",
     default=",".join(subjects.NAMES),
 )
-@click.option(
-    "--bottlenecks",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("build/debug/tests"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder with the built programs of tests/bottlenecks.",
-)
+@built_tests
 @click.option(
     "--loads",
     default=",".join(_LOADS),

@@ -12,7 +12,7 @@ from lockwright.experiment.request import Request
 
 from lockwright_lab.bench.speedup.experiment import COLUMNS, Lengths, experiment
 from lockwright_lab.bench.speedup.subjects import LENGTHS, SHAPES, subjects
-from lockwright_lab.commands.common.grammar import output_to_folder, shared
+from lockwright_lab.commands.common.grammar import built_tests, output_to_folder, shared
 
 
 @brief.command(
@@ -40,14 +40,7 @@ from lockwright_lab.commands.common.grammar import output_to_folder, shared
     metavar="A,B",
     help="Factors of all times of the programs.",
 )
-@click.option(
-    "--built",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("build/debug/tests"),
-    show_default=True,
-    metavar="DIR",
-    help="Folder with the built programs of the tests.",
-)
+@built_tests
 @grammar.runs(4, of="each form", least=2)
 @shared("--most-runs", "Run a form at most N times.", default=12, show_default=True)
 @grammar.seconds(1.0, of=" of a run")
@@ -58,7 +51,7 @@ def command(
     request: Request,
     programs: str,
     lengths: str,
-    built: Path,
+    bottlenecks: Path,
     runs: int,
     most_runs: int,
     seconds: float,
@@ -70,7 +63,7 @@ def command(
     chosen = subjects(
         name_list(programs, "--programs", SHAPES),
         [float(each) for each in name_list(lengths, "--lengths", factors)],
-        built,
+        bottlenecks,
     )
     of_runs = Lengths(runs, most_runs, seconds, experiments)
     print_line(f"{len(chosen)} programs, about {of_runs.minutes(len(chosen)):.0f} minutes")

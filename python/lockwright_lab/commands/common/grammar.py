@@ -1,6 +1,7 @@
 """The options of several commands of the laboratory, beside those of the product's table."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,6 +10,9 @@ from lockwright.commands.common.grammar import FILE, Decorator, FiniteRange, Sha
 SHARED: Mapping[str, Shared] = {
     "--admissions": Shared(None),
     "--better": Shared("higher|lower", click.Choice(["higher", "lower"])),
+    "--bottlenecks": Shared(
+        "DIR", click.Path(path_type=Path, file_okay=False), not_as=("--built",)
+    ),
     "--cache": Shared("DIR", FILE),
     "--calls": Shared(None),
     "--cases": Shared("A,B,..."),
@@ -50,6 +54,15 @@ def output_to_folder(content: str, *, default: str = "", **more: Any) -> Decorat
     """Return `--output-dir DIR` for results that are a directory."""
     text = f"Write {content} into the directory DIR."
     return shared("--output-dir", with_default(text, default), "output", **more)
+
+
+built_tests = shared(
+    "--bottlenecks",
+    "Folder with the built programs of tests/bottlenecks and tests/speedup.",
+    default=Path("build/debug/tests"),
+    show_default=True,
+)
+"""Decorator that adds the option for the folder of the tests' programs."""
 
 
 def warm_up(default: float) -> Decorator:
