@@ -420,7 +420,7 @@ class adaptive_rw {
     const std::uint64_t off = (end - begin) * Env::template value<inhibition>();
     const std::uint64_t due = coarse(end + (off < longest_off_ ? off : longest_off_));
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    // Relaxed: who finds the table unused has not been there.
+    // Relaxed: a thread that finds the table unused has not been there.
     while (!word_.compare_exchange_weak(seen, (seen & 0xffff'ffff & ~spread_) | due << 32,
                                         std::memory_order_relaxed, std::memory_order_relaxed)) {
     }

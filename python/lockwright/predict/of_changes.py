@@ -48,12 +48,7 @@ class Wanted:
 
     def changes(self, profile: Path, header: Header) -> list[Change]:
         """Return the changes. profile: the file, in which the mutex is searched."""
-        number = 0
-        if self.mutex is not None:
-            number = kinds.find_mutex(
-                record.read(profile).mutexes, header.derived.indices, self.mutex
-            )
-        name = header.derived.model.mutexes[number].name
+        number, name = _mutex(profile, header, self.mutex)
         changes: list[Change] = []
         if self.section is not None:
             changes.append(kinds.section(number, name, self.section, self.moved))
@@ -70,17 +65,21 @@ class Wanted:
         return changes
 
 
+def _mutex(profile: Path, header: Header, word: str | None) -> tuple[int, str]:
+    """Return the index in the model and the name of the mutex of a word, as in Wanted."""
+    number = 0
+    if word is not None:
+        number = kinds.find_mutex(record.read(profile).mutexes, header.derived.indices, word)
+    return number, header.derived.model.mutexes[number].name
+
+
 def shorter_sections(
     request: Request, mutex: str | None, shares: Sequence[int]
 ) -> tuple[str, dict[int, Estimate | None]]:
     """Return the name of a mutex, as in Wanted, and the predicted gain of sections that are so many
     per cent shorter."""
     header = request.header()
-    number = 0
-    if mutex is not None:
-        listed = record.read(request.profile).mutexes
-        number = kinds.find_mutex(listed, header.derived.indices, mutex)
-    name = header.derived.model.mutexes[number].name
+    number, name = _mutex(request.profile, header, mutex)
     changes = {kinds.section(number, name, 1 - share / 100, False): share for share in shares}
     effects = what_if.predict(header, list(changes), request.settings)
     return name, {changes[each.change]: each.throughput for each in effects}
