@@ -33,6 +33,7 @@ struct activity {
 thread_local constinit activity last_look{};
 thread_local constinit std::uint64_t last_payment = 0;
 thread_local constinit std::uint64_t overpaid = 0;  // ticks, by sleeps that lasted too long
+thread_local constinit std::uint64_t would_wait = 0;  // ticks owed since follow() found no wait
 
 /// Debts longer than this, in ticks, are worth a look, which takes some microseconds.
 std::uint64_t long_debt() { return 50 * ticks_per_microsecond(); }
@@ -142,9 +143,11 @@ void follow(const experiments& at, const void* mutex) {
   }
   if (const std::uint64_t early = above(ticks() - level(*this_slot), by_holder); early != 0) {
     const bool is_crowded = at.is_crowded.load(std::memory_order_relaxed) != 0;
-    this_slot->delays_forgiven -=
+    const std::uint64_t wait =
         early +
         (is_crowded || early < shortest_wait() ? 0 : wake_latency.load(std::memory_order_relaxed));
+    this_slot->delays_forgiven -= wait;
+    would_wait += wait;
   }
 }
 
@@ -243,11 +246,16 @@ void pay() {
   self.delays_forgiven += used;
   debt -= used;
   if (debt != 0) {
-    const std::uint64_t asleep = debt > long_debt() ? divide(debt, self, now) : 0;
-    pass(now + debt, asleep);
+    // A wait for a mutex is slept, however the time before it was spent.
+    const std::uint64_t wait = std::min(debt, would_wait);
+    std::uint64_t rest = debt - wait;
+    const std::uint64_t asleep = rest > long_debt() ? divide(rest, self, now) : 0;
+    debt = wait + rest;
+    pass(now + debt, wait + asleep);
     self.delays_paid += debt;
     overpaid += ticks() - now - debt;
   }
+  would_wait = 0;
   last_payment = ticks();
 }
 
