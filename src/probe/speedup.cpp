@@ -17,9 +17,30 @@ namespace {
 
 /// The calling thread's section under chosen mutexes, nested ones included.
 struct section {
+  static constexpr std::uint32_t most = 8;
+
   std::uint32_t depth;
-  std::uint32_t share;  ///< when it began
-  std::uint64_t begin;  ///< later by waits in it
+  std::uint32_t share;   ///< when it began
+  std::uint64_t begin;   ///< later by waits in it
+  const void* of[most];  ///< its mutexes: they may be chosen no more when they are released
+
+  void add(const void* mutex) {
+    if (depth < most) {
+      of[depth++] = mutex;
+    }
+  }
+
+  /// Returns whether the mutex was one of them.
+  bool remove(const void* mutex) {
+    for (std::uint32_t i = depth; i-- > 0;) {
+      if (of[i] == mutex) {
+        std::copy(of + i + 1, of + depth, of + i);
+        --depth;
+        return true;
+      }
+    }
+    return false;
+  }
 };
 thread_local constinit section own{};
 
@@ -269,12 +290,16 @@ void enter(pthread_mutex_t* mutex, bool is_counted) {
     target->running.progress.fetch_add(1, std::memory_order_relaxed);
   }
   follow(target->running, mutex);
-  if ((flags & record::is_chosen) != 0 && own.depth++ == 0) {
+  if ((flags & record::is_chosen) == 0) {
+    return;
+  }
+  if (own.depth == 0) {
     const experiments& at = target->running;
     const std::uint32_t share = at.share.load(std::memory_order_relaxed);
     own.share = is_open(at) ? share : 0;
     own.begin = ticks();
   }
+  own.add(mutex);
 }
 
 void leave(pthread_mutex_t* mutex) {
@@ -285,8 +310,8 @@ void leave(pthread_mutex_t* mutex) {
   const std::uint64_t now = ticks();
   const std::uint64_t reached = level_in_section(now);
   last_release(mutex).set(reached, now);
-  const bool is_chosen = own.depth != 0 && (flags_of(*target, mutex) & record::is_chosen) != 0;
-  if (is_chosen && --own.depth == 0) {
+  const bool is_chosen = own.remove(mutex);
+  if (is_chosen && own.depth == 0) {
     this_slot->delays_forgiven += reached - level(*this_slot);
     raise(target->running, reached);
   }

@@ -19,7 +19,7 @@ DRAWN = {
     "study": ("#overview .plot .main-svg", "#overview .verdict", ".page .card"),
     "prediction": ("#ratios .main-svg", "#rates .main-svg", "table"),
     "what-if": ("#ratios .main-svg", "table"),
-    "experiments": ("#gains .main-svg", "table"),
+    "experiments": ("#gains .main-svg", "#accounts .main-svg", "table"),
 }
 """Selectors of the elements that each report has to show."""
 

@@ -7,7 +7,7 @@ import numpy as np
 from lockwright.preload import locks
 from lockwright.profile import buffer as buffers
 from lockwright.profile.buffer import Buffer
-from lockwright.speedup.block import CHOSEN, METERED, Block
+from lockwright.speedup.block import Block
 from lockwright.speedup.measure import LIBRARY
 from support import locate, processes
 
@@ -152,6 +152,52 @@ int main(void) {
   return 0;
 }
 """
+ANOTHER = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static pthread_mutex_t chosen = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
+static int begins, is_over;
+
+static void take(pthread_mutex_t *mutex) {
+  pthread_mutex_lock(mutex);
+  pthread_mutex_unlock(mutex);
+}
+
+static void *work(void *unused) {
+  while (!__atomic_load_n(&begins, __ATOMIC_ACQUIRE)) usleep(100);
+  for (int i = 0; i < 10; i++) {
+    pthread_mutex_lock(&other);
+    usleep(2000);
+    pthread_mutex_unlock(&other);
+  }
+  __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+  return unused;
+}
+
+int main(void) {
+  pthread_t thread;
+  take(&chosen);
+  take(&other);
+  pthread_create(&thread, NULL, work, NULL);
+  printf("%p %p %d\n", (void *)&chosen, (void *)&other, gettid());
+  fflush(stdout);
+  getchar();
+  pthread_mutex_lock(&chosen);
+  puts("held");
+  fflush(stdout);
+  getchar();
+  pthread_mutex_unlock(&chosen);
+  __atomic_store_n(&begins, 1, __ATOMIC_RELEASE);
+  while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) usleep(100);
+  take(&chosen);
+  pthread_join(thread, NULL);
+  puts("right");
+  return 0;
+}
+"""
 SECTIONS = 10
 
 
@@ -169,8 +215,7 @@ def run(program: Path, share: int, most: float) -> tuple[Buffer, list[tuple[int,
             address, *tids = process.stdout.readline().split()
             buffer, block = Buffer(path), Block(path)
             (record,) = np.flatnonzero(buffer.records["address"] == int(address, 16)).tolist()
-            block.flag([record], CHOSEN)
-            block.flag([record], METERED)
+            block.choose([record], [record])
             block.begin(share, most)
             assert process.communicate("\n", timeout=60)[0] == "right\n"
             assert process.returncode == 0
@@ -211,3 +256,30 @@ def test_a_mutex_is_not_acquired_before_its_release_by_its_holders_clock(tmp_pat
     buffer, ((paid, _), _) = run(program, 50, 1e12)
     least = SECTIONS * 2e7 / buffer.nanoseconds
     assert paid > least / 4
+
+
+def test_another_mutex_is_chosen_while_a_thread_holds_the_first_one(tmp_path: Path) -> None:
+    """The thread leaves its section as it began it, and pays for those of the other mutex."""
+    program = processes.compiled(tmp_path, "another", ANOTHER)
+    library = locks.directory() / LIBRARY
+    with buffers.new() as path:
+        environment = locks.preload(library, {}, program) | {buffers.VARIABLE: str(path)}
+        with subprocess.Popen(
+            [program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            first, second, tid = process.stdout.readline().split()
+            buffer, block = Buffer(path), Block(path)
+            for each in (first, second):
+                (record,) = np.flatnonzero(buffer.records["address"] == int(each, 16)).tolist()
+                block.choose([record], [record])
+                block.begin(50, 1e12)
+                if each == first:
+                    process.stdin.write("\n")
+                    process.stdin.flush()
+                    assert process.stdout.readline() == "held\n"
+            assert process.communicate("\n", timeout=60)[0] == "right\n"
+        (paid,) = buffer.threads[buffer.threads["tid"] == int(tid)]["delays_paid"].tolist()
+        assert paid > 0
+        assert int(buffer["running"]["progress"]) == 1 + SECTIONS

@@ -15,7 +15,8 @@ MEASURE = (locate.lockwright(), "what-if", "--measure")
 
 @pytest.mark.parametrize("name", ["saturated", "unsaturated", "series", "pipeline"])
 def test_a_run_gives_right_results_and_a_curve(name: str, tmp_path: Path) -> None:
-    words: list[str | Path] = [*MEASURE, "--mutex", "chosen", "--section", "0.5"]
+    words: list[str | Path] = [*MEASURE, "--section", "0.5"]
+    words += ["--mutex", "chosen"] if name == "series" else []  # the others have but one
     words += ["--json", tmp_path / "out.json", "--csv", tmp_path / "out.csv"]
     done = captured([*words, "--", SECTIONS, name, "--seconds", "3"])
     assert done.returncode == 0, done.stderr
@@ -23,16 +24,17 @@ def test_a_run_gives_right_results_and_a_curve(name: str, tmp_path: Path) -> Non
     assert "With sections of chosen 50 % shorter, chosen would be taken" in done.stderr
     written = json.loads((tmp_path / "out.json").read_text())
     assert written["measured"] is True
-    assert (written["mutex"], written["progress"]) == ("chosen", "chosen")
-    assert written["section_ns"] > 0
+    (of,) = written["mutexes"]
+    assert (of["mutex"], of["progress"]) == ("chosen", "chosen")
+    assert of["section_ns"] > 0
     assert "The delays of the experiments made the run" in done.stderr
-    (row,) = written["rows"]
+    (row,) = of["rows"]
     assert row["shorter_percent"] == 50
     assert row["gain_low"] <= row["gain"] <= row["gain_high"]
-    for each in written["rounds"]:
+    for each in of["rounds"]:
         assert sorted(window["share"] for window in each) == [0, 50]
         assert all(window["progress"] > 0 and window["ns"] > 0 for window in each)
-    assert (tmp_path / "out.csv").read_text().startswith("shorter_percent,gain,")
+    assert (tmp_path / "out.csv").read_text().startswith("mutex,shorter_percent,gain,")
 
 
 def test_another_mutex_is_the_progress_and_the_status_is_kept(tmp_path: Path) -> None:
@@ -44,6 +46,26 @@ def test_another_mutex_is_the_progress_and_the_status_is_kept(tmp_path: Path) ->
     assert "With sections of chosen 100 % shorter, other would be taken" in done.stderr
 
 
+def test_several_mutexes_are_compared_in_one_run(tmp_path: Path) -> None:
+    """Each is changed by itself, with its own controls."""
+    words: list[str | Path] = [*MEASURE, "--section", "0.5", "--json", tmp_path / "out.json"]
+    words += ["--html", tmp_path / "out.html", "--progress", "other"]
+    words += ["--mutex", "other", "--mutex", "chosen", "--mutex", "other"]
+    done = captured([*words, "--", SECTIONS, "series", "--seconds", "4", "--threads", "4"])
+    assert done.returncode == 0, done.stderr
+    assert "right\n" in done.stdout
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert [each["mutex"] for each in written["mutexes"]] == ["other", "chosen"]
+    for each in written["mutexes"]:
+        assert each["progress"] == "other"
+        assert each["held_share"] > 0
+        assert [row["shorter_percent"] for row in each["rows"]] == [50]
+        assert all(sorted(w["share"] for w in made) == [0, 50] for made in each["rounds"])
+    text = " ".join(done.stderr.split())
+    assert "gain most" in text or "No gain was found" in text
+    assert '"accounts":[{"mutex":' in (tmp_path / "out.html").read_text()
+
+
 @pytest.mark.alone("what is measured depends on other load")
 def test_shorter_sections_of_a_mutex_that_limits_gain_more(tmp_path: Path) -> None:
     """By three quarters, 1.3 times as fast or 3; of a mutex that is held for a fifth, next to 1."""
@@ -51,7 +73,7 @@ def test_shorter_sections_of_a_mutex_that_limits_gain_more(tmp_path: Path) -> No
     for name in ("saturated", "unsaturated"):
         words: list[str | Path] = [*MEASURE, "--mutex", "chosen", "--json", tmp_path / name]
         assert captured([*words, "--", SECTIONS, name, "--seconds", "5"]).returncode == 0
-        rows = json.loads((tmp_path / name).read_text())["rows"]
+        rows = json.loads((tmp_path / name).read_text())["mutexes"][0]["rows"]
         gains[name] = {row["shorter_percent"]: row["gain"] for row in rows}
     assert gains["saturated"][25] < gains["saturated"][75]
     assert gains["unsaturated"][75] < gains["saturated"][75]
@@ -64,10 +86,10 @@ def test_the_figure_of_whole_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "With sections of chosen 75 % shorter, the program would be" in done.stderr
     assert "Runs without the library are" in done.stderr
-    written = json.loads((tmp_path / "out.json").read_text())
-    assert written["progress"] == "end of the run"
-    assert [len(each) for each in written["rounds"]] == [2, 2, 2]
-    (row,) = written["rows"]
+    (of,) = json.loads((tmp_path / "out.json").read_text())["mutexes"]
+    assert of["progress"] == "end of the run"
+    assert [len(each) for each in of["rounds"]] == [2, 2, 2]
+    (row,) = of["rows"]
     assert row["gain_low"] < row["gain"] < row["gain_high"]
 
 

@@ -5,9 +5,11 @@ import random
 import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.run.process_runner import Ending
-from lockwright.speedup.experimenter import Subject, checked
-from lockwright.speedup.measure import Measured
-from lockwright.speedup.show import notes, rows, sentence
+from lockwright.speedup.choice import Chosen, Subject
+from lockwright.speedup.experimenter import Trial, checked
+from lockwright.speedup.measure import Curve, Measured
+from lockwright.speedup.show import rows
+from lockwright.speedup.verdict import notes, sentence
 from lockwright.speedup.whole_runs import Figure
 from lockwright.speedup.windows import (
     MOST_OVERHEAD,
@@ -89,21 +91,66 @@ def test_the_figure_of_a_run_is_corrected_for_delays(
                 figure.window(0, ending, 0)
 
 
+def measured(rounds: list[Round]) -> Measured:
+    return Measured(("program",), (Curve(SUBJECT, tuple(rounds)),))
+
+
+def changed(rounds: list[Round], rate: float) -> list[Round]:
+    """Return rounds in which half as long sections make the program so many times as fast."""
+    return [{0: each[0], 50: Window(50, each[0].ns, 0, rate * each[0].progress)} for each in rounds]
+
+
 def test_a_sentence_says_what_was_found() -> None:
     rounds = made(random.Random(2), 20)
-    text = sentence(Measured(("program",), SUBJECT, tuple(rounds), 0))
+    text = sentence(measured(rounds))
     assert text.startswith("With sections of hot 100 % shorter, done would be taken 1.")
-    (how,) = notes(Measured(("program",), SUBJECT, tuple(rounds), 0))
-    assert "Measured in 20 windows of about 60 ms for each share" in how
+    (how,) = notes(measured(rounds))
+    assert "Measured in 20 windows of about 60" in how
     assert "made the run 14 % longer" in how
-    nothing = [{0: each[0], 50: Window(50, each[0].ns, 0, each[0].progress)} for each in rounds]
-    text = sentence(Measured(("program",), SUBJECT, tuple(nothing), 0))
+    text = sentence(measured(changed(rounds, 1)))
     assert "would be taken as often as now" in text
+    assert text.endswith("hot limits nothing.")
+    # Two rounds that differ prove neither a gain nor that there is none.
+    text = sentence(measured([*changed(rounds[:1], 0.9), *changed(rounds[1:2], 1.5)]))
+    assert "no proof of a gain" in text
     # Where nothing is left without the delays, there is no gain, not an infinite one.
-    full = [{0: each[0], 50: Window(50, 60e6, 59.5e6, 10_000)} for each in rounds]
-    measured = Measured(("program",), SUBJECT, tuple(full), 0)
-    assert rows(measured, {})[0]["gain"] is None
-    assert "No gain could be measured" in sentence(measured)
+    full = measured([{0: each[0], 50: Window(50, 60e6, 59.5e6, 10_000)} for each in rounds])
+    assert rows(full, {})[0]["gain"] is None
+    assert "No gain could be measured" in sentence(full)
+
+
+def test_a_sentence_ranks_several_mutexes() -> None:
+    rounds = made(random.Random(4), 20)
+    full: list[Round] = [{0: each[0], 50: Window(50, 60e6, 59.5e6, 10_000)} for each in rounds]
+    of: dict[str, list[Round]] = {
+        "idle": changed(rounds, 1.01),
+        "hot": changed(rounds, 1.8),
+        "warm": changed(rounds, 1.3),
+        "full": full,
+    }
+    curves = [Curve(Subject(name, name, 0.06), tuple(of[name])) for name in of]
+    text = sentence(Measured(("program",), tuple(curves)))
+    assert text.startswith("Shorter sections of hot gain most: 50 % shorter, 1.80 times (1.")
+    _, warm, idle, nothing = text.split("; ")
+    assert warm.startswith("of warm, 1.30 times (1.")
+    assert idle.startswith("idle limits nothing (0.9")
+    assert nothing == "none could be measured of full, whose sections take nearly all time."
+    text = sentence(Measured(("program",), (curves[0], curves[3])))
+    assert text.startswith("No gain was found of sections 50 % shorter: idle limits nothing (")
+    assert any("--progress" in line for line in notes(Measured(("p",), tuple(curves))))
+
+
+def test_windows_grow_until_something_happens_in_them() -> None:
+    trial = Trial(Chosen(SUBJECT, [0], [0]))
+    still: Round = {share: Window(share, 60e6, 0, 0) for share in DELAYED}
+    for _ in range(2):
+        trial.add(still)
+    assert trial.seconds == 4 * SUBJECT.seconds
+    for each in made(random.Random(5), 3):
+        trial.add(each)
+    assert trial.seconds == 4 * SUBJECT.seconds
+    # The short ones do not count.
+    assert len(checked(SUBJECT, trial.rounds, 3)) == 3
 
 
 def test_too_few_windows_and_no_progress_are_refused() -> None:

@@ -159,11 +159,11 @@ def what_if(folder: Path) -> Path:
 
 
 def experiments(folder: Path) -> Path:
-    """Write the report of `lockwright what-if --measure` with two shares; one had a gain."""
+    """Write the report of `lockwright what-if --measure` of two mutexes; a share had no gain."""
     from lockwright.predict.estimate import Estimate
     from lockwright.speedup import show
-    from lockwright.speedup.experimenter import Subject
-    from lockwright.speedup.measure import Measured
+    from lockwright.speedup.choice import Subject
+    from lockwright.speedup.measure import Curve, Measured
     from lockwright.speedup.windows import Window
 
     control = Window(0, 6e7, 0, 1000)
@@ -171,9 +171,15 @@ def experiments(folder: Path) -> Path:
         {0: control, 50: Window(50, 6e7, 2e7, 900 + number), 100: Window(100, 6e7, 5.99e7, 900)}
         for number in range(3)
     ]
-    measured = Measured(("server", "--port", "80"), Subject("hot", "hot", 0.06), tuple(rounds))
+    nothing = [{0: control, 50: Window(50, 6e7, 0, 1000 + number)} for number in range(3)]
+    site = "Table::insert(std::string const&, unsigned long) (table.cpp:211)"
+    curves = (
+        Curve(Subject("hot", "hot", 0.06, held=0.8, waited=1.4), tuple(rounds)),
+        Curve(Subject(site, site, 0.06, held=0.3, waited=0.1), tuple(nothing)),
+    )
     path = folder / "experiments.html"
-    path.write_text(show.page(measured, {50: Estimate(1.6, 1.4, 1.7), 100: None}))
+    measured = Measured(("server", "--port", "80"), curves)
+    path.write_text(show.page(measured, {"hot": {50: Estimate(1.6, 1.4, 1.7), 100: None}}))
     return path
 
 

@@ -31,9 +31,12 @@ _OF_MEASURING = ("progress", "metric", "lower_is_better", "profile_file")
 )
 @click.option(
     "--mutex",
+    "mutexes",
     metavar="RANK|SITE",
+    multiple=True,
     help="The mutex to change: its rank in the profile, or a part of its name or of a place that "
-    "takes it.  [default: that with most waiting]",
+    "takes it; with --measure again for each further one.  [default: that with most waiting; with "
+    "--measure the three, or one of --metric]",
 )
 @click.option(
     "--section",
@@ -56,7 +59,7 @@ _OF_MEASURING = ("progress", "metric", "lower_is_better", "profile_file")
     "--progress",
     metavar="RANK|SITE|end",
     help="With --measure: the mutex whose acquisitions are the program's progress, or `end`: the "
-    "wall time of several runs.  [default: the mutex of --mutex]",
+    "wall time of several runs.  [default: each mutex of --mutex itself]",
 )
 @grammar.shared(
     "--metric",
@@ -81,6 +84,7 @@ def command(
     json_file: Path | None,
     csv_file: Path | None,
     html_file: Path | None,
+    mutexes: tuple[str, ...],
     threads: str | None,
     **given: Any,
 ) -> int:
@@ -92,21 +96,24 @@ def command(
     of an acquisition's duration. Nothing is measured: docs/predicting.md compares predictions with
     measurements.
 
-    With --measure, CMD is run, and sections of its mutex count as shorter: the other threads are
-    delayed instead, by so much of each section. With --metric or --progress end, it is run several
-    times, three rounds or --runs. docs/what-if.md tells how far to rely on it.
+    With --measure, CMD is run, and sections of its mutexes count as shorter, of one at a time: the
+    other threads are delayed instead, by so much of each section. With --metric or --progress end,
+    it is run several times, three rounds or --runs. docs/what-if.md tells how far to rely on it.
     """
     of_measuring = {name: given.pop(name) for name in _OF_MEASURING}
     if measure:
         outputs = {"--json": json_file, "--csv": csv_file, "--html": html_file}
-        return _measure(request, arguments, of_measuring, outputs, given | {"threads": threads})
-    if len(arguments) > 1 or any(of_measuring.values()):
+        unknown = given | {"threads": threads}
+        return _measure(request, arguments, mutexes, of_measuring, outputs, unknown)
+    if len(arguments) > 1 or len(mutexes) > 1 or any(of_measuring.values()):
         from lockwright.base.errors import LockwrightError
 
         raise LockwrightError(
-            "without --measure, what-if takes one profile, no --progress, --metric or --profile",
+            "without --measure, what-if takes one profile and one --mutex, no --progress, --metric"
+            " or --profile",
             "see 'lockwright what-if --help' for both",
         )
+    given["mutex"] = mutexes[0] if mutexes else None
     return _predict(request, threads, given, (json_file, csv_file, html_file))
 
 
@@ -129,6 +136,7 @@ def _predict(
 def _measure(
     request: "Request",
     arguments: tuple[str, ...],
+    mutexes: tuple[str, ...],
     given: Mapping[str, Any],
     outputs: Mapping[str, Path | None],
     wanted: dict[str, Any],
@@ -139,18 +147,20 @@ def _measure(
     from lockwright.predict import of_changes
     from lockwright.run import foreground
     from lockwright.speedup import measure, show, whole_runs
-    from lockwright.speedup.experimenter import Wanted
+    from lockwright.speedup.choice import MOST, Wanted
 
-    mutex, section = wanted.pop("mutex"), wanted.pop("section")
+    section = wanted.pop("section")
     _check_measurable(wanted, section, outputs)
     is_whole = _is_whole(given)
     shares = _SHARES if section is None else (round(100 * (1 - section)),)
+    most = 1 if is_whole else MOST
     simulated: show.Simulated = {}
     if given["profile_file"] is not None:
         of_profile = replace(request, profile=given["profile_file"])
-        mutex, simulated = of_changes.shorter_sections(of_profile, mutex, shares)
+        simulated = of_changes.shorter_sections(of_profile, mutexes, most, shares)
+        mutexes = tuple(simulated)
     progress = None if is_whole else given["progress"]
-    asked = Wanted(mutex, progress, (0, *shares), request.seed)
+    asked = Wanted(mutexes, progress, (0, *shares), request.seed, most=most)
     if is_whole:
         rounds = max(_ROUNDS, request.runs)
         figure = whole_runs.Figure(

@@ -74,15 +74,24 @@ def _mutex(profile: Path, header: Header, word: str | None) -> tuple[int, str]:
 
 
 def shorter_sections(
-    request: Request, mutex: str | None, shares: Sequence[int]
-) -> tuple[str, dict[int, Estimate | None]]:
-    """Return the name of a mutex, as in Wanted, and the predicted gain of sections that are so many
-    per cent shorter."""
+    request: Request, mutexes: Sequence[str], most: int, shares: Sequence[int]
+) -> dict[str, dict[int, Estimate | None]]:
+    """Return, by the names of mutexes, the predicted gain of sections that are so many per cent
+    shorter. mutexes: words as in Wanted; none for those that cost most, up to `most`."""
     header = request.header()
-    number, name = _mutex(request.profile, header, mutex)
-    changes = {kinds.section(number, name, 1 - share / 100, False): share for share in shares}
-    effects = what_if.predict(header, list(changes), request.settings)
-    return name, {changes[each.change]: each.throughput for each in effects}
+    chosen = dict(_mutex(request.profile, header, word) for word in mutexes)
+    if not mutexes:
+        chosen = {n: each.name for n, each in enumerate(header.derived.model.mutexes[:most])}
+    changes = {
+        kinds.section(number, name, 1 - share / 100, False): (name, share)
+        for number, name in chosen.items()
+        for share in shares
+    }
+    found: dict[str, dict[int, Estimate | None]] = {name: {} for name in chosen.values()}
+    for effect in what_if.predict(header, list(changes), request.settings):
+        name, share = changes[effect.change]
+        found[name][share] = effect.throughput
+    return found
 
 
 def predict(request: Request, wanted: Wanted) -> Shown:

@@ -34,25 +34,35 @@ class Block:
         with path.open("r+b") as file:
             mapped = np.frombuffer(mmap.mmap(file.fileno(), kind.itemsize), kind, 1)
         self._kinds, self._block = mapped["records"]["kind"][0], mapped["running"]
+        self._flagged: dict[str, list[int]] = {}
+        self._is_new = True
 
     def note_crowded(self) -> None:
         """Note that the program has more threads than processors."""
         self._block["is_crowded"][0] = 1
 
-    def flag(self, records: Sequence[int], flag: str) -> None:
-        """Set a flag of records."""
-        self._kinds[list(records)] |= constant(f"record::{flag}")
+    def choose(self, chosen: Sequence[int], metered: Sequence[int]) -> None:
+        """Set the records whose sections are shortened, and those whose acquisitions are the
+        progress, instead of those before."""
+        flags = {CHOSEN: list(chosen), METERED: list(metered)}
+        for flag, records in flags.items():
+            bit = constant(f"record::{flag}")
+            self._kinds[self._flagged.get(flag, [])] &= ~np.uint32(bit)
+            self._kinds[records] |= bit
+        self._is_new |= flags != self._flagged
+        self._flagged = flags
 
     def begin(self, share: int, most: float) -> None:
         """Shorten sections that begin from now on by `share` per cent. Debts from before are
-        forgiven, unless they are of the same share. most: ticks that may be owed, also if nobody
-        calls end()."""
+        forgiven, unless they are of the same share and mutex. most: ticks that may be owed, also if
+        nobody calls end()."""
         owed = self.state().owed
         self._block["limit"][0] = owed + int(most)
-        if self._block["window"][0] == 0 or self._block["share"][0] != share:
+        if self._is_new or self._block["share"][0] != share:
             self._block["share"][0] = share
             self._block["floor"][0] = owed
             self._block["window"][0] += 1
+            self._is_new = False
 
     def end(self) -> None:
         """Shorten no sections."""

@@ -1,81 +1,57 @@
 """The thread that makes experiments on a running program."""
 
-import math
-import os
 import random
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import dataclass, field
 
 from lockwright.base import clock
 from lockwright.base.errors import LockwrightError
-from lockwright.predict.changes import find_mutex
-from lockwright.profile import damage
 from lockwright.profile.buffer import Buffer, Buffers
-from lockwright.profile.convert import symbols_of
-from lockwright.profile.mutexes import Mutexes
-from lockwright.profile.record import Mutex
-from lockwright.profile.watch import no_samples
-from lockwright.speedup.block import CHOSEN, METERED, Block, State
+from lockwright.speedup.block import Block, State
+from lockwright.speedup.choice import WARM_UP, Chosen, Subject, Wanted, choose
 from lockwright.speedup.windows import Round, Window, moving, needed_rest
 
-WARM_UP = 1.0
-"""Seconds from the program's first mutex to the choice of one."""
-
 _AGAIN = 0.1
-"""Seconds to the first attempt to choose one; each further one follows after 1.5 times as long."""
-
-_SHORTEST, _LONGEST = 0.06, 2.0
-"""Seconds of a window."""
-
-_EVENTS = 40
-"""Sections, and acquisitions of progress, that a window should contain."""
+"""Seconds to the first attempt to choose mutexes; each further one follows after 1.5 times as
+long."""
 
 _LEAD = 0.25
 """Time before a window with its share already, by its length: threads pay what they owe from the
 window before, and begin to owe for this one."""
 
-
 _FIRST = 5
 """Rounds before the first rest: their cost is not known well enough yet."""
 
-
-@dataclass(frozen=True)
-class Wanted:
-    """What to measure. mutex, progress: rank, or a part of a name or site; None for the mutex with
-    most time lost, and for `mutex`. shares: per cent, 0 for controls; warm_up: seconds from the
-    first mutex to the choice."""
-
-    mutex: str | None
-    progress: str | None
-    shares: Sequence[int]
-    seed: int
-    warm_up: float = WARM_UP
+_FEW, _MOST_SECONDS = 5, 8.0
+"""If a window had fewer acquisitions of progress, the next ones are twice as long, up to this."""
 
 
-@dataclass(frozen=True)
-class Subject:
-    """The mutex of the experiments, that of the progress, and seconds of a window. section: ns of
-    its sections, on average; is_crowded: its threads outnumber the processors."""
+@dataclass
+class Trial:
+    """The experiments on one mutex. rounds: of complete windows; seconds: of the next ones."""
 
-    mutex: str
-    progress: str
-    seconds: float
-    section: float = math.inf
-    is_crowded: bool = False
+    chosen: Chosen
+    rounds: list[Round] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.seconds = self.chosen.subject.seconds
+
+    def add(self, made: Round) -> None:
+        """Add a round. If too little happened in one of its windows, the next ones are longer."""
+        self.rounds.append(made)
+        if min(window.progress for window in made.values()) < _FEW:
+            self.seconds = min(2 * self.seconds, _MOST_SECONDS)
 
 
 class Experimenter:
-    """Chooses a mutex of a running program, and makes experiments until the program ends. subject:
-    None until it is chosen; rounds: of complete windows; rested: ns without experiments between
-    them; delayed: ns by which each thread was in all."""
+    """Chooses mutexes of a running program, and makes experiments until the program ends. trials:
+    none until they are chosen; rested: ns without experiments between rounds; delayed: ns by which
+    each thread was in all."""
 
     def __init__(self, buffers: Buffers, program: str, wanted: Wanted) -> None:
         """Prepare the thread. program: path of the started program."""
-        self.subject: Subject | None = None
-        self.rounds: list[Round] = []
+        self.trials: list[Trial] = []
         self.rested = self.delayed = 0.0
         self._buffers, self._program, self._wanted = buffers, program, wanted
         self._problem = LockwrightError(
@@ -94,11 +70,11 @@ class Experimenter:
         self._ended.set()
         self._thread.join()
 
-    def chosen(self) -> Subject:
+    def subjects(self) -> list[Subject]:
         """Return what was chosen. Raises LockwrightError if nothing was."""
-        if self.subject is None:
+        if not self.trials:
             raise self._problem
-        return self.subject
+        return [each.chosen.subject for each in self.trials]
 
     def _experiment(self) -> None:
         pause = _AGAIN
@@ -114,84 +90,50 @@ class Experimenter:
             pause *= 1.5
             try:
                 block = Block(buffer.path)
-                self.subject = self._choose(buffer, block)
+                self.trials = [Trial(each) for each in choose(buffer, self._program, self._wanted)]
             except LockwrightError as error:
                 self._problem = error
                 continue
-            self._windows(buffer, block, self.subject.seconds)
+            if self.trials[0].chosen.subject.is_crowded:
+                block.note_crowded()
+            self._all_rounds(buffer, block)
             block.end()
             self.delayed = block.state().owed * buffer.nanoseconds
             return
 
-    def _choose(self, buffer: Buffer, block: Block) -> Subject:
-        """Choose the mutexes. Raises LockwrightError if that is not possible yet."""
-        damage.check(buffer)
-        copy = buffer.copy()
-        threads = np.count_nonzero(copy.threads["has_ended"] == 0)
-        if len(copy.threads) < 2:
-            raise LockwrightError(
-                "the program has one thread that takes mutexes: no other one can be delayed",
-                "measure it with several threads",
-            )
-        samples = no_samples(copy)
-        samples.last_ns = clock.monotonic_ns()
-        duration = float(samples.last_ns - int(copy["begin_ns"]))
-        all_mutexes = Mutexes(
-            copy, symbols_of(copy, self._program), samples, copy.nanoseconds, duration
-        )
-        listed = all_mutexes.all_mutexes()
-        _check_no_rwlock(all_mutexes, self._wanted.mutex)
-        chosen = self._number(listed, self._wanted.mutex)
-        metered = (
-            chosen if self._wanted.progress is None else self._number(listed, self._wanted.progress)
-        )
-        block.flag(all_mutexes.records_of(chosen), CHOSEN)
-        block.flag(all_mutexes.records_of(metered), METERED)
-        mutex, progress = listed[chosen], listed[metered]
-        between = max(duration / max(each.acquisitions, 1) for each in (mutex, progress))
-        seconds = _EVENTS * between / 1e9
-        # The main thread mostly waits for the others.
-        if is_crowded := threads - 1 > len(os.sched_getaffinity(0)):
-            block.note_crowded()
-        return Subject(
-            mutex.name,
-            progress.name,
-            min(max(seconds, _SHORTEST), _LONGEST),
-            mutex.holding.mean or math.inf,
-            bool(is_crowded),
-        )
-
-    @staticmethod
-    def _number(listed: Sequence[Mutex], word: str | None) -> int:
-        if word is not None:
-            return find_mutex(listed, range(len(listed)), word)
-        if not listed or not listed[0].waiting.total:
-            raise LockwrightError(
-                "no thread waited for a mutex, so shorter sections gain nothing by it",
-                "name the mutex to experiment with by --mutex",
-            )
-        return 0
-
-    def _windows(self, buffer: Buffer, block: Block, seconds: float) -> None:
-        """Make rounds until the program ends."""
-        unit = buffer.nanoseconds
-        shares = self._wanted.shares
+    def _all_rounds(self, buffer: Buffer, block: Block) -> None:
+        """Make rounds until the program ends: one with each mutex, the first one first, then again
+        at random."""
+        order = self.trials
         while True:
-            made: dict[int, Window] = {}
-            for share in self._random.sample(shares, len(shares)):
-                block.begin(share, 4e9 * seconds / unit)
-                is_over = self._ended.wait(_LEAD * seconds)
-                begin = block.state()
-                if is_over or self._ended.wait(seconds):
+            for trial in order:
+                made = self._round(trial, buffer.nanoseconds, block)
+                block.end()
+                if made is None:
                     return
-                made[share] = _window(share, begin, block.state(), unit)
-            self.rounds.append(made)
-            block.end()
-            few = len(self.rounds) < _FIRST
-            pause = 0.0 if few else needed_rest(self.rounds, self.rested)
-            self.rested += pause
-            if self._ended.wait(pause / 1e9):
-                return
+                trial.add(made)
+                rounds = [each for one in self.trials for each in one.rounds]
+                few = len(rounds) < _FIRST
+                pause = 0.0 if few else needed_rest(rounds, self.rested)
+                self.rested += pause
+                if self._ended.wait(pause / 1e9):
+                    return
+            order = self._random.sample(self.trials, len(self.trials))
+
+    def _round(self, trial: Trial, unit: float, block: Block) -> Round | None:
+        """Make the windows of a mutex in random order; return None if the program ended. unit: ns
+        of a tick."""
+        shares, seconds = self._wanted.shares, trial.seconds
+        block.choose(trial.chosen.records, trial.chosen.metered)
+        made: dict[int, Window] = {}
+        for share in self._random.sample(shares, len(shares)):
+            block.begin(share, 4e9 * seconds / unit)
+            is_over = self._ended.wait(_LEAD * seconds)
+            begin = block.state()
+            if is_over or self._ended.wait(seconds):
+                return None
+            made[share] = _window(share, begin, block.state(), unit)
+        return made
 
 
 def _window(share: int, begin: State, end: State, unit: float) -> Window:
@@ -200,18 +142,10 @@ def _window(share: int, begin: State, end: State, unit: float) -> Window:
     )
 
 
-def _check_no_rwlock(found: Mutexes, word: str | None) -> None:
-    for rwlock in found.all_rwlocks():
-        if word is not None and not word.isdecimal() and word in rwlock.name:
-            raise LockwrightError(
-                f"{rwlock.name} is a reader-writer lock, whose sections cannot be shortened",
-                "name a mutex by --mutex",
-            )
-
-
 def checked(subject: Subject, rounds: Sequence[Round], shares: int) -> tuple[Round, ...]:
     """Return the rounds with progress in each window: a program may pause, or end with one thread.
-    Raise LockwrightError if they give no result. shares: windows of a round."""
+    Raise LockwrightError if they give no result: too few from the first one with progress on.
+    shares: windows of a round."""
     if len(rounds) < 2:
         least = 2 * shares * subject.seconds * (1 + _LEAD) + WARM_UP
         raise LockwrightError(
@@ -219,10 +153,12 @@ def checked(subject: Subject, rounds: Sequence[Round], shares: int) -> tuple[Rou
             f"let it run for {least:.0f} seconds at least, or measure fewer shares by --section",
         )
     good = moving(rounds)
-    if len(good) < max(2, len(rounds) / 2):
+    since = len(rounds) - (rounds.index(good[0]) if good else 0)
+    if len(good) < max(2, since / 2):
+        longest = max(window.ns for each in rounds for window in each.values()) / 1e9
         raise LockwrightError(
-            f"no progress was measured: {subject.progress} was not taken in every window of"
-            f" {subject.seconds:.2g} s",
+            f"no progress was measured: {subject.progress} was not taken in every window of up to"
+            f" {longest:.2g} s",
             "name a mutex that is taken more often by --progress",
         )
     return tuple(good)

@@ -9,7 +9,8 @@ from lockwright.preload import binary, locks
 from lockwright.profile import buffer as buffers
 from lockwright.profile.buffer import Buffers
 from lockwright.run import foreground
-from lockwright.speedup.experimenter import Experimenter, Subject, Wanted, checked
+from lockwright.speedup.choice import Subject, Wanted
+from lockwright.speedup.experimenter import Experimenter, checked
 from lockwright.speedup.windows import Gain, Round, delayed_share, gains, overhead
 from lockwright.stats.inference import Ratio
 
@@ -17,24 +18,37 @@ LIBRARY = "probe/liblockwright-probe-experiments.so"
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The result of experiments. rounds: of windows of one run, or of whole runs; status: the wait
-    status of the run; plain: how many times as fast runs without the library are as controls, None
-    if there were none; is_whole: the rounds are of whole runs; rested: ns without experiments
-    between the rounds."""
+class Curve:
+    """The experiments on one mutex. rounds: of windows of one run, or of whole runs."""
 
-    command: tuple[str, ...]
     subject: Subject
     rounds: tuple[Round, ...]
-    status: int = 0
-    plain: Ratio | None = None
-    is_whole: bool = False
-    rested: float = 0
 
     @property
     def gains(self) -> list[Gain]:
         """The gain of each share."""
         return gains(self.rounds)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The result of experiments, one curve at least. status: the wait status of the run; plain: how
+    many times as fast runs without the library are as controls, None if there were none; is_whole:
+    the rounds are of whole runs; rested: ns without experiments between the rounds; problems: a
+    line for each mutex without a result."""
+
+    command: tuple[str, ...]
+    curves: tuple[Curve, ...]
+    status: int = 0
+    plain: Ratio | None = None
+    is_whole: bool = False
+    rested: float = 0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def rounds(self) -> list[Round]:
+        """The rounds of all mutexes."""
+        return [each for curve in self.curves for each in curve.rounds]
 
     @property
     def delayed(self) -> float:
@@ -90,8 +104,25 @@ def measure(command: list[str], wanted: Wanted) -> Measured:
             ) from error
         run_buffers.first.check()
         experimenter.stop()
-        subject = experimenter.chosen()
-        rounds = checked(subject, experimenter.rounds, len(wanted.shares))
+        curves, problems = _curves(experimenter, len(wanted.shares))
         return Measured(
-            prepared.command, subject, rounds, ending.status, rested=experimenter.rested
+            prepared.command,
+            curves,
+            ending.status,
+            rested=experimenter.rested,
+            problems=problems,
         )
+
+
+def _curves(experimenter: Experimenter, shares: int) -> tuple[tuple[Curve, ...], tuple[str, ...]]:
+    """Return the curves, and a line for each mutex without one. Raises LockwrightError if there is
+    no curve. shares: windows of a round."""
+    curves, errors = [], []
+    for subject, trial in zip(experimenter.subjects(), experimenter.trials, strict=True):
+        try:
+            curves.append(Curve(subject, checked(subject, trial.rounds, shares)))
+        except LockwrightError as error:
+            errors.append((subject.mutex, error))
+    if not curves:
+        raise errors[0][1]
+    return tuple(curves), tuple(f"No result for {name}: {error.what}." for name, error in errors)

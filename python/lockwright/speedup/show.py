@@ -1,4 +1,4 @@
-"""The result of experiments as a table, a sentence, and files."""
+"""The result of experiments as a table and files."""
 
 import json
 import math
@@ -18,42 +18,59 @@ from lockwright.experiment.terminal import print_grid
 from lockwright.page import templates
 from lockwright.page.rows import Row, number
 from lockwright.predict.estimate import Estimate
-from lockwright.speedup.measure import Measured
-from lockwright.speedup.windows import Gain
+from lockwright.speedup.measure import Curve, Measured
+from lockwright.speedup.verdict import notes, sentence
 
-Simulated = Mapping[int, Estimate | None]
-"""The simulated gain by the share of the sections."""
-
-
-SHORT = 8e3
-"""Ns of a section about as long as a sleep and a wake of a thread take, futex calls included."""
+Simulated = Mapping[str, Mapping[int, Estimate | None]]
+"""The simulated gain by the mutex and the share of its sections."""
 
 
 def rows(measured: Measured, simulated: Simulated) -> list[dict[str, Any]]:
-    """Return a row for each share. Values are None where there are none."""
+    """Return a row for each mutex and share. Values are None where there are none."""
+    return [
+        {"mutex": curve.subject.mutex, **row}
+        for curve in measured.curves
+        for row in _rows(curve, simulated)
+    ]
+
+
+def _rows(curve: Curve, simulated: Simulated) -> list[dict[str, Any]]:
+    of_mutex = simulated.get(curve.subject.mutex, {})
     return [
         {
             "shorter_percent": each.share,
             "gain": each.ratio.value if each.ratio else None,
             "gain_low": each.ratio.low if each.ratio else None,
             "gain_high": each.ratio.high if each.ratio else None,
-            "simulated": found.value if (found := simulated.get(each.share)) else None,
+            "simulated": found.value if (found := of_mutex.get(each.share)) else None,
         }
-        for each in measured.gains
+        for each in curve.gains
     ]
 
 
 def table(measured: Measured, simulated: Simulated) -> Grid:
     """Return the table of the gains."""
-    headings = ["Sections shorter by", "measured gain", "interval"]
+    headings = ["Mutex", "sections shorter by", "measured gain", "interval"]
     headings += ["simulated"] if simulated else []
     lines = []
     for row in rows(measured, simulated):
-        share, gain, low, high, found = row.values()
-        cells = [number(share, f"{share} %"), _ratio(gain), (numbers.interval(low, high), "")]
+        mutex, share, gain, low, high, found = row.values()
+        cells = [(mutex, mutex), number(share, f"{share} %"), _ratio(gain)]
+        cells.append((numbers.interval(low, high), ""))
         lines.append(Row([*cells, *([_ratio(found)] if simulated else [])]))
-    title = f"{measured.subject.mutex} in {shlex.join(measured.command)}"
-    return Grid(f"{title}: gain in {_progress(measured)}", headings, lines)
+    title = f"Gain in {_progress(measured)}: {shlex.join(measured.command)}"
+    return Grid(title, headings, lines)
+
+
+def accounts(measured: Measured) -> Grid:
+    """Return the table of the time held and waited before the experiments, by mutex."""
+    lines = []
+    for subject in (curve.subject for curve in measured.curves):
+        shares = [number(each, numbers.percent(each)) for each in (subject.held, subject.waited)]
+        section = math.nan if math.isinf(subject.section) else subject.section
+        mean = number(section, numbers.time(section))
+        lines.append(Row([(subject.mutex, subject.mutex), *shares, mean]))
+    return Grid("", ["Mutex", "held", "waited", "mean section"], lines)
 
 
 def show(console: Console, measured: Measured, simulated: Simulated) -> None:
@@ -65,21 +82,27 @@ def show(console: Console, measured: Measured, simulated: Simulated) -> None:
 
 
 def page(measured: Measured, simulated: Simulated) -> str:
-    """Return the page: the gains as a curve and a table, and how they were measured."""
+    """Return the page: the gains as curves and a table, the account of the profile, and how they
+    were measured."""
+    subjects = [curve.subject for curve in measured.curves]
+    names = [each.mutex for each in subjects]
     return templates.fill(
         "speedup/page/page.html",
         {
             "rows": rows(measured, simulated),
+            "accounts": [
+                {"mutex": each.mutex, "held": each.held, "waited": each.waited} for each in subjects
+            ],
             "progress": _progress(measured),
-            "locks": [],
+            "locks": names,
             "baseline": "",
         },
-        title=f"Experiments on {measured.subject.mutex}",
-        mutex=measured.subject.mutex,
+        title=f"Experiments on {', '.join(names)}",
         command=measured.command,
         verdict=sentence(measured),
         has_simulated=bool(simulated),
         table=table(measured, simulated),
+        accounts=accounts(measured),
         notes=notes(measured),
     )
 
@@ -89,78 +112,44 @@ def _ratio(value: float | None) -> tuple[str, str]:
 
 
 def _progress(measured: Measured) -> str:
-    return "the runs" if measured.is_whole else f"the rate of {measured.subject.progress}"
-
-
-def sentence(measured: Measured) -> str:
-    """Return what shorter sections gain."""
-    mutex, found = measured.subject.mutex, _strongest(measured.gains)
-    if found is None or found.ratio is None:
-        return f"No gain could be measured: nearly all time is in sections of {mutex}."
-    ratio = found.ratio
-    interval = numbers.interval(ratio.low, ratio.high)
-    who = "the program" if measured.is_whole else measured.subject.progress
-    verb, often = ("be", "fast") if measured.is_whole else ("be taken", "often")
-    start = f"With sections of {mutex} {found.share} % shorter, {who} would {verb}"
-    if ratio.low is not None and ratio.high is not None and ratio.low <= 1 <= ratio.high:
-        return f"{start} as {often} as now ({interval} times)."
-    return f"{start} {numbers.ratio(ratio.value)} times as {often} ({interval})."
-
-
-def notes(measured: Measured) -> list[str]:
-    """Return how it was measured, at what cost, and what to beware of."""
-    subject = measured.subject
-    each = "runs" if measured.is_whole else "windows"
-    run = "runs" if measured.is_whole else "run"
-    lines = [
-        f"Measured in {len(measured.rounds)} {each} of about {numbers.time(1e9 * subject.seconds)}"
-        f" for each share. The delays of the experiments made the {run}"
-        f" {numbers.percent(max(0.0, measured.overhead))} longer."
-    ]
-    if measured.plain is not None:
-        interval = numbers.interval(measured.plain.low, measured.plain.high)
-        lines[0] += (
-            f" Runs without the library are {numbers.ratio(measured.plain.value)} times as fast as"
-            f" the controls ({interval})."
-        )
-    if subject.is_crowded:
-        lines.append(
-            "More threads than processors: gains may be larger than what the processors can do."
-        )
-    if subject.section < SHORT:
-        lines.append(
-            f"Its sections last {numbers.time(subject.section)} on average, no longer than a thread"
-            " takes to wake up: if shorter ones spare threads to fall asleep, they gain more."
-        )
-    return lines
-
-
-def _strongest(found: list[Gain]) -> Gain | None:
-    """Return the gain of the largest share that has one."""
-    return next((each for each in reversed(found) if each.ratio is not None), None)
+    if measured.is_whole:
+        return "the runs"
+    rates = {curve.subject.progress for curve in measured.curves}
+    return f"the rate of {rates.pop()}" if len(rates) == 1 else "the rate of the mutex"
 
 
 def write(measured: Measured, simulated: Simulated, outputs: Mapping[str, Path | None]) -> None:
     """Write the files that are asked for. outputs: by the option."""
     json_file, csv_file, html_file = (outputs[each] for each in ("--json", "--csv", "--html"))
-    found = rows(measured, simulated)
     if json_file is not None:
-        subject = measured.subject
-        document = {
-            "measured": True,
-            "version": version(),
-            "command": list(measured.command),
-            "mutex": subject.mutex,
-            "progress": subject.progress or "end of the run",
-            "delayed_share": measured.delayed,
-            "overhead": measured.overhead,
-            "without_library": measured.plain and measured.plain.value,
-            "section_ns": None if math.isinf(subject.section) else subject.section,
-            "rows": found,
-            "rounds": [[vars(window) for window in each.values()] for each in measured.rounds],
-        }
-        files.write(json_file, json.dumps(document, indent=1, allow_nan=False) + "\n", "--json")
+        text = json.dumps(_document(measured, simulated), indent=1, allow_nan=False)
+        files.write(json_file, text + "\n", "--json")
     if csv_file is not None:
-        files.write(csv_file, csv_text(found), "--csv")
+        files.write(csv_file, csv_text(rows(measured, simulated)), "--csv")
     if html_file is not None:
         files.write(html_file, page(measured, simulated), "--html")
+
+
+def _document(measured: Measured, simulated: Simulated) -> dict[str, Any]:
+    return {
+        "measured": True,
+        "version": version(),
+        "command": list(measured.command),
+        "delayed_share": measured.delayed,
+        "overhead": measured.overhead,
+        "without_library": measured.plain and measured.plain.value,
+        "problems": list(measured.problems),
+        "mutexes": [
+            {
+                "mutex": of.mutex,
+                "progress": of.progress or "end of the run",
+                "section_ns": None if math.isinf(of.section) else of.section,
+                "held_share": of.held,
+                "waited_share": of.waited,
+                "rows": _rows(curve, simulated),
+                "rounds": [[vars(window) for window in each.values()] for each in curve.rounds],
+            }
+            for curve in measured.curves
+            for of in [curve.subject]
+        ],
+    }

@@ -2,6 +2,7 @@
 
 import os
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lockwright.base.errors import LockwrightError
@@ -9,9 +10,10 @@ from lockwright.base.numbers import number
 from lockwright.profile import buffer as buffers
 from lockwright.profile.buffer import Buffers
 from lockwright.run.process_runner import Ending, Process, ProcessRunner
-from lockwright.speedup.experimenter import Experimenter, Subject, Wanted
-from lockwright.speedup.measure import Measured, Prepared, prepare
-from lockwright.speedup.windows import Round, Window
+from lockwright.speedup.choice import Subject, Wanted
+from lockwright.speedup.experimenter import Experimenter
+from lockwright.speedup.measure import Curve, Measured, Prepared, prepare
+from lockwright.speedup.windows import Window
 from lockwright.stats.inference import paired_ratio
 
 _KNOWN = 0.05
@@ -48,38 +50,54 @@ class Figure:
 
 
 def measure(command: list[str], wanted: Wanted, figure: Figure) -> Measured:
-    """Run a command several times to its end, with each share and without the library in each
-    round; a first run chooses the mutex. Raises LockwrightError if there is no result."""
+    """Run a command several times to its end, with each mutex and share, as it is and without the
+    library in each round; a first run chooses the mutexes. Raises LockwrightError if there is no
+    result."""
     prepared = prepare(command)
     draw = random.Random(wanted.seed)
-    is_named = wanted.mutex is not None and not wanted.mutex.isdecimal()
-    first_one = replace(wanted, shares=(0,), warm_up=_KNOWN if is_named else wanted.warm_up)
+    are_named = bool(wanted.mutexes) and not any(map(str.isdecimal, wanted.mutexes))
+    first_one = replace(wanted, shares=(0,), warm_up=_KNOWN if are_named else wanted.warm_up)
     with ProcessRunner("measure again") as processes:
-        first, subject = _run(processes, prepared, first_one, figure)
-        known = replace(wanted, mutex=subject.mutex, warm_up=_KNOWN)
-        rounds: list[Round] = []
+        first, subjects = _run(processes, prepared, first_one, figure)
+        forms = [(each.mutex, share) for each in subjects for share in wanted.shares if share]
+        control = (subjects[0].mutex, 0)
+        rounds: list[dict[tuple[str, int], Window]] = []
         plain: list[float] = []
         for _ in range(figure.rounds):
-            made: dict[int, Window] = {}
-            for share in draw.sample([None, *wanted.shares], len(wanted.shares) + 1):
-                if share is None:
+            made: dict[tuple[str, int], Window] = {}
+            for form in draw.sample([None, control, *forms], len(forms) + 2):
+                if form is None:
                     plain.append(_plain_run(processes, prepared, figure).rate)
-                else:
-                    only = replace(known, shares=(share,))
-                    made[share], _ = _run(processes, prepared, only, figure)
+                    continue
+                mutex, share = form
+                only = replace(wanted, mutexes=(mutex,), shares=(share,), warm_up=_KNOWN)
+                made[form], _ = _run(processes, prepared, only, figure)
             rounds.append(made)
     return Measured(
         prepared.command,
-        replace(subject, progress="", seconds=first.ns / 1e9),
-        tuple(rounds),
-        plain=paired_ratio(plain, [each[0].rate for each in rounds], False),
+        tuple(
+            Curve(
+                replace(each, progress="", seconds=first.ns / 1e9),
+                tuple(_round(made, each.mutex, control) for made in rounds),
+            )
+            for each in subjects
+        ),
+        plain=paired_ratio(plain, [made[control].rate for made in rounds], False),
         is_whole=True,
     )
 
 
+def _round(
+    made: Mapping[tuple[str, int], Window], mutex: str, control: tuple[str, int]
+) -> dict[int, Window]:
+    """Return the runs with experiments on a mutex and the control, by their shares."""
+    own = {share: window for (name, share), window in made.items() if name == mutex}
+    return {0: made[control]} | own
+
+
 def _run(
     processes: ProcessRunner, prepared: Prepared, wanted: Wanted, figure: Figure
-) -> tuple[Window, Subject]:
+) -> tuple[Window, list[Subject]]:
     with buffers.new() as path:
         run_buffers = Buffers(path)
         experimenter = Experimenter(run_buffers, str(prepared.program), wanted)
@@ -89,7 +107,7 @@ def _run(
         finally:
             experimenter.stop()
         window = figure.window(wanted.shares[0], ending, experimenter.delayed)
-        return window, experimenter.chosen()
+        return window, experimenter.subjects()
 
 
 def _plain_run(processes: ProcessRunner, prepared: Prepared, figure: Figure) -> Window:

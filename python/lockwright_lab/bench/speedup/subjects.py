@@ -139,5 +139,6 @@ def _experiment(subject: Subject, seconds: float, folder: Path) -> list[Found]:
     )
     output_of("what-if", *words, timeout=_LIMIT)
     written = documents.decode(dict[str, Any], result.read_bytes(), str(result), "measure again")
-    rows = [row | {"overhead": written["overhead"]} for row in written["rows"]]
+    (of_mutex,) = written["mutexes"]
+    rows = [row | {"overhead": written["overhead"]} for row in of_mutex["rows"]]
     return [documents.typed(Found, row) for row in rows if row["shorter_percent"] in SHARES]

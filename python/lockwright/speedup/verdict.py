@@ -1,0 +1,131 @@
+"""What experiments found, in sentences."""
+
+from lockwright.base import numbers
+from lockwright.speedup.choice import Subject
+from lockwright.speedup.measure import Curve, Measured
+from lockwright.speedup.windows import Gain
+from lockwright.stats.inference import Ratio
+
+SHORT = 8e3
+"""Ns of a section about as long as a sleep and a wake of a thread take, futex calls included."""
+
+_NOTHING = 1.25
+"""A gain that may be larger than this is not none, even if it may be none."""
+
+
+def sentence(measured: Measured) -> str:
+    """Return what shorter sections gain; of several mutexes, which one's gain most."""
+    if len(measured.curves) == 1:
+        return _of_one(measured, measured.curves[0])
+    share = _common_share(measured)
+    known = {
+        curve.subject.mutex: found for curve in measured.curves if (found := _at(curve, share))
+    }
+    ranked = sorted(known, key=lambda name: -known[name].value)
+    gaining = [name for name in ranked if _gains(known[name])]
+    parts = [_part(name, known[name]) for name in ranked if name not in gaining[:1]]
+    parts += [
+        f"none could be measured of {curve.subject.mutex}, whose sections take nearly all time"
+        for curve in measured.curves
+        if curve.subject.mutex not in known
+    ]
+    if not gaining:
+        return f"No gain was found of sections {share} % shorter: {'; '.join(parts)}."
+    best = known[gaining[0]]
+    start = (
+        f"Shorter sections of {gaining[0]} gain most: {share} % shorter,"
+        f" {numbers.ratio(best.value)} times ({numbers.interval(best.low, best.high)})"
+    )
+    return f"{'; '.join([start, *parts])}."
+
+
+def _common_share(measured: Measured) -> int:
+    """Return the share at which most mutexes have a gain: the largest of these."""
+    shares = [each.share for curve in measured.curves for each in curve.gains if each.ratio]
+    return max(shares, key=lambda share: (shares.count(share), share), default=0)
+
+
+def _at(curve: Curve, share: int) -> Ratio | None:
+    return next((each.ratio for each in curve.gains if each.share == share), None)
+
+
+def _gains(ratio: Ratio) -> bool:
+    return ratio.low is not None and ratio.low > 1
+
+
+def _is_nothing(ratio: Ratio) -> bool:
+    """Return whether a mutex is shown to limit next to nothing."""
+    return not _gains(ratio) and ratio.high is not None and ratio.high <= _NOTHING
+
+
+def _part(name: str, ratio: Ratio) -> str:
+    interval = numbers.interval(ratio.low, ratio.high)
+    if _is_nothing(ratio):
+        return f"{name} limits nothing ({interval} times)"
+    doubt = "" if _gains(ratio) else ", which is no proof of any"
+    return f"of {name}, {numbers.ratio(ratio.value)} times ({interval}{doubt})"
+
+
+def _of_one(measured: Measured, curve: Curve) -> str:
+    mutex, found = curve.subject.mutex, _strongest(curve.gains)
+    if found is None or found.ratio is None:
+        return f"No gain could be measured: nearly all time is in sections of {mutex}."
+    ratio = found.ratio
+    interval = numbers.interval(ratio.low, ratio.high)
+    who = "the program" if measured.is_whole else curve.subject.progress
+    verb, often = ("be", "fast") if measured.is_whole else ("be taken", "often")
+    start = f"With sections of {mutex} {found.share} % shorter, {who} would {verb}"
+    if _is_nothing(ratio):
+        return f"{start} as {often} as now ({interval} times): {mutex} limits nothing."
+    doubt = "" if _gains(ratio) else ", which is no proof of a gain: let it run longer"
+    return f"{start} {numbers.ratio(ratio.value)} times as {often} ({interval}){doubt}."
+
+
+def _strongest(found: list[Gain]) -> Gain | None:
+    """Return the gain of the largest share that has one."""
+    return next((each for each in reversed(found) if each.ratio is not None), None)
+
+
+def notes(measured: Measured) -> list[str]:
+    """Return how it was measured, at what cost, and what to beware of."""
+    each, run = ("runs", "runs") if measured.is_whole else ("windows", "run")
+    several = len(measured.curves) > 1
+    counts = [
+        f"{len(curve.rounds)} {each} of about {numbers.time(_mean_length(curve))} for each share"
+        + (f" of {curve.subject.mutex}" if several else "")
+        for curve in measured.curves
+    ]
+    lines = [
+        f"Measured in {', '.join(counts)}. The delays of the experiments made the {run}"
+        f" {numbers.percent(max(0.0, measured.overhead))} longer.",
+        *measured.problems,
+    ]
+    if measured.plain is not None:
+        interval = numbers.interval(measured.plain.low, measured.plain.high)
+        lines[0] += (
+            f" Runs without the library are {numbers.ratio(measured.plain.value)} times as fast as"
+            f" the controls ({interval})."
+        )
+    subjects = [curve.subject for curve in measured.curves]
+    if len({each.progress for each in subjects}) > 1:
+        lines.append(
+            "Each gain is in the rate of that mutex; --progress compares all by one mutex."
+        )
+    if subjects[0].is_crowded:
+        lines.append(
+            "More threads than processors: gains may be larger than what the processors can do."
+        )
+    return [*lines, *(_of_short(each) for each in subjects if each.section < SHORT)]
+
+
+def _mean_length(curve: Curve) -> float:
+    windows = [window.ns for each in curve.rounds for window in each.values()]
+    return sum(windows) / len(windows)
+
+
+def _of_short(subject: Subject) -> str:
+    return (
+        f"Sections of {subject.mutex} last {numbers.time(subject.section)} on average, no longer"
+        " than a thread takes to wake up: if shorter ones spare threads to fall asleep, they gain"
+        " more."
+    )
