@@ -77,11 +77,15 @@ def with_others(pages: list[Path]) -> list[Path]:
     return found
 
 
+#: Their commands run for ten seconds or longer.
+LONG = {"predicting.md", "conformance.md", "energy.md"}
+
+
 @pytest.mark.parametrize(
     "page",
     tiers.short(
         RUN,
-        with_others([page for page in RUN if page.parent.name != "lab"]),
+        with_others([page for page in RUN if page.parent.name != "lab" and page.name not in LONG]),
         "takes long; of the laboratory, or commands of other pages",
     ),
     ids=lambda page: str(page.relative_to(locate.ROOT)),

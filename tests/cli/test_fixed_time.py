@@ -18,6 +18,7 @@ def is_stated(result: Result) -> bool:
     return bool(found) and "--metric" in last and "ttas" not in last
 
 
+@pytest.mark.full("takes twenty seconds")
 def test_compare_names_no_lock_by_wall_time(cli: Cli, program: Program, tmp_path: Path) -> None:
     files = {kind: tmp_path / f"o.{kind}" for kind in ("html", "json", "markdown")}
     outputs = [word for kind, path in files.items() for word in (f"--{kind}", path)]

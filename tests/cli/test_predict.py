@@ -150,6 +150,7 @@ def test_advice_has_predicted_gains(cli: Cli, contended: Path, tmp_path: Path) -
     assert gains[0]["throughput"] > 2 > gains[1]["throughput"] > 1.5
 
 
+@pytest.mark.full("both are tested with figures of their own")
 def test_advise_and_what_if_predict_the_same(cli: Cli, tmp_path: Path) -> None:
     """Of one profile from this machine, in which threads lacked processors: the same figures, with
     the same warnings."""

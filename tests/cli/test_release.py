@@ -34,6 +34,7 @@ def header_archive(source: Path, file: Path) -> Path:
     return file
 
 
+@pytest.mark.full("compiles another project with the headers, as test_header_package.py does")
 def test_the_archive_of_the_headers_serves_another_project(tmp_path: Path) -> None:
     archive = header_archive(locate.ROOT, tmp_path / "headers.tar.gz")
     subprocess.run(["tar", "-xzf", archive], cwd=tmp_path, check=True, timeout=60)

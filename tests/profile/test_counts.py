@@ -159,7 +159,9 @@ int main(int argc, char **argv) {
 @pytest.mark.parametrize(
     ("process", "threads", "locks", "reads", "writes"),
     [
-        ("-", 10_000, 7, 3, 2),  # more threads than the table of threads has room for
+        pytest.param(  # more threads than the table of threads has room for
+            *("-", 10_000, 7, 3, 2), marks=pytest.mark.full("makes 10,000 threads")
+        ),
         ("-", 20, 7777, 7777, 777),
         ("e", 2, 5000, 500, 50),
         ("c", 30, 321, 0, 0),

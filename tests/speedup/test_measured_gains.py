@@ -79,6 +79,7 @@ def test_shorter_sections_of_a_mutex_that_limits_gain_more(tmp_path: Path) -> No
     assert gains["unsaturated"][75] < gains["saturated"][75]
 
 
+@pytest.mark.full("runs a program a dozen times")
 def test_the_figure_of_whole_runs(tmp_path: Path) -> None:
     words: list[str | Path] = [*MEASURE, "--metric", r"rate: (\S+)", "--section", "0.25"]
     words += ["--mutex", "chosen", "--json", tmp_path / "out.json"]

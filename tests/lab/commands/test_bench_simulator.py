@@ -52,6 +52,7 @@ def test_bad_input_is_refused(cli: Cli) -> None:
     cli(*SMALL, "--seconds", "0.06", "--resume").refuses("--seconds")
 
 
+@pytest.mark.full("test_machine_file.py measures a machine")
 def test_a_machine_is_measured_into_a_file(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "machine.toml"
     result = cli("calibrate", "--machine-file", path, "--runs", "1")

@@ -146,6 +146,7 @@ def test_a_reader_writer_lock_of_the_registry(cli: Cli) -> None:
     assert re.search(r"^futex-rw +exclusion +2 .* passed$", result.out, re.M), result.out
 
 
+@pytest.mark.full("compiles for long; the model checker's tests have every lock")
 def test_a_reader_writer_lock(cli: Cli, tmp_path: Path) -> None:
     """In a header of one's own a fault is reported step by step."""
     header = tmp_path / "my_rw.hpp"

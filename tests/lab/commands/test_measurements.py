@@ -13,6 +13,7 @@ import pytest
 from lockwright.run import bench_program
 from lockwright_lab.bench.declared import MEASUREMENTS
 from lockwright_lab.bench.measurement import Measurement
+from support import tiers
 from support.processes import captured
 
 from .conftest import Cli, Refuses, count_runs
@@ -184,6 +185,10 @@ CHECKS: dict[str, Callable[[Document], None]] = {
 }
 
 
+#: They take five to ten seconds.
+LONG = {"interposition", "profile-cost", "oversubscribe", "handover", "mixed"}
+
+
 def document(cli: Cli, tmp_path: Path, *words: str) -> tuple[str, Document]:
     """Return what a command prints, and its JSON document."""
     target = tmp_path / "result.json"
@@ -192,7 +197,15 @@ def document(cli: Cli, tmp_path: Path, *words: str) -> tuple[str, Document]:
     return done.out, json.loads(target.read_text())
 
 
-@pytest.mark.parametrize("measurement", MEASUREMENTS, ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "measurement",
+    tiers.short(
+        MEASUREMENTS,
+        [each for each in MEASUREMENTS if each.name not in LONG],
+        "takes five to ten seconds, through the code of the others",
+    ),
+    ids=lambda each: each.name,
+)
 def test_each_measurement_has_its_figures(
     cli: Cli, tmp_path: Path, measurement: Measurement
 ) -> None:
@@ -217,6 +230,7 @@ def test_variants_of_a_broadcast(cli: Cli, tmp_path: Path, variant: str) -> None
     )
 
 
+@pytest.mark.full("takes long, and tests of compare and study resume, too")
 def test_an_interrupted_measurement_is_resumed(
     cli: Cli, command: list[str], environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -65,6 +65,7 @@ def test_the_tables_state_that_they_are_simulated(cli: Cli, tmp_path: Path) -> N
     assert medians(simulated(cli, tmp_path, *words)[1]) == found, "the same seed"
 
 
+@pytest.mark.full("compiles for long; a reader-writer lock of the user is simulated")
 def test_a_lock_of_the_user(cli: Cli, tmp_path: Path) -> None:
     """The lock of docs/lab/adding-a-lock.md is ranked; without an atomic exchange it fails."""
     if shutil.which("g++") is None and "CXX" not in os.environ:
@@ -251,6 +252,7 @@ def test_bad_requests(cli: Cli, tmp_path: Path) -> None:
     cli(*short, "--trace", tmp_path / "t.json").refuses("--trace shows one lock of the list")
 
 
+@pytest.mark.full("simulates for ten seconds")
 def test_sensitivity(cli: Cli) -> None:
     """Each duration of the machine has a line; energy and shape have none."""
     words = ("--locks", "pthread,ticket,spinlock", "--threads", "4", *SHORT)

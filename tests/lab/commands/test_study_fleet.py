@@ -101,6 +101,7 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> N
     wait_until(holds, 240)
 
 
+@pytest.mark.full("runs a study on several machines")
 def test_machines_share_the_runs_of_a_killed_machine(
     command: list[str],
     environment: dict[str, str],

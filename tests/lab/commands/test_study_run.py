@@ -157,6 +157,7 @@ def slow(program: Program, folder: Path, seconds: float) -> str:
     return PLAN + table("one", [file, "{threads}"], extra) + table("two", [file, 3], extra)
 
 
+@pytest.mark.full("runs a study several times")
 def test_a_study_that_is_killed_several_times_has_the_same_runs(
     command: list[str], environment: dict[str, str], program: Program, tmp_path: Path
 ) -> None:

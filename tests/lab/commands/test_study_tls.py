@@ -70,6 +70,7 @@ def address(tmp_path: Path, trusted: list[str]) -> Iterator[str]:
     process.wait()
 
 
+@pytest.mark.full("runs a study on several machines")
 def test_runs_with_certificates(
     command: list[str],
     environment: dict[str, str],

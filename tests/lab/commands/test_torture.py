@@ -39,6 +39,7 @@ def test_a_clean_run(cli: Cli, tmp_path: Path) -> None:
     assert len(json.loads(target.read_text())["runs"]) == 1
 
 
+@pytest.mark.full("test_torture.py of the laboratory has the same phases")
 def test_reader_writer_locks(cli: Cli, tmp_path: Path) -> None:
     """One of them, with the smallest numbers too, and all."""
     target = tmp_path / "found.json"

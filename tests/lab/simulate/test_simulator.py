@@ -13,7 +13,7 @@ import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.run import tools
 from lockwright.simulate import machine
-from support import harness, locate
+from support import harness, locate, tiers
 from support.processes import captured
 from support.simulator import SIZES, machine_file, run
 
@@ -177,7 +177,10 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault",
+    tiers.short(FAULTS, ("mcs_trusts_wakes", "late_touch"), "each takes long, to wait without end"),
+)
 def test_a_broken_lock_is_detected(fault: str, tmp_path: Path) -> None:
     library = locate.program("lab/simulate", f"{fault}.so")
     workload, message = FAULTS[fault]

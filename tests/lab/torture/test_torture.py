@@ -8,7 +8,7 @@ import pytest
 from lockwright.preload.locks import RWLOCK, registry
 from lockwright_lab.torture import plan
 from lockwright_lab.torture.run import READERS, Finding, Options, torture
-from support import locate
+from support import locate, tiers
 
 EMULATOR = locate.emulator()
 
@@ -49,6 +49,12 @@ FAULTS = [
 ]
 
 
+QUICKLY_FOUND = [
+    each
+    for each in FAULTS
+    if each[0] not in ("destroy_hangs", "end_of_thread_hangs", "signal_lost", "cancel_takes_signal")
+]
+
 #: Those of phases that run for every lock.
 OF_ALL_PHASES = [fault for fault, _, only in FAULTS if only not in ("order", READERS)]
 
@@ -67,7 +73,10 @@ def broken(fault: str, only: str | None, seconds: float, patience: float) -> Fin
     )
 
 
-@pytest.mark.parametrize(("fault", "checks", "only"), FAULTS)
+@pytest.mark.parametrize(
+    ("fault", "checks", "only"),
+    tiers.short(FAULTS, QUICKLY_FOUND, "takes long, and another fault is found by the same check"),
+)
 def test_fault_is_found(fault: str, checks: set[str], only: str) -> None:
     """The intended check finds the fault within a minute."""
     if only in EXCLUDED_PHASES:
@@ -130,7 +139,14 @@ def test_lock_passes(lock: str) -> None:
             assert len({line["what"].split(",")[0] for line in finding.phases}) >= 4
 
 
-@pytest.mark.parametrize("rwlock", ["keep", *locate.rwlock_names()])
+@pytest.mark.parametrize(
+    "rwlock",
+    tiers.short(
+        ["keep", *locate.rwlock_names()],
+        ("keep", "futex-rw", "c-rw-np", "mcs-rw", "adaptive-rw"),
+        "each has its unit tests, its model check and two programs",
+    ),
+)
 def test_reader_writer_lock_passes(rwlock: str) -> None:
     library = locate.preload("pthread")
     environment = {**os.environ, RWLOCK: rwlock}
