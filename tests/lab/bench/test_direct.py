@@ -9,7 +9,7 @@ import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.preload import locks
 from lockwright.run import tools
-from support import locate
+from support import locate, tiers
 from support.processes import captured
 
 QUICK = ["--warm-up", "0", "--loops-per-us", "900"]
@@ -29,8 +29,14 @@ def call(*words: str) -> subprocess.CompletedProcess[str]:
     return captured([program, *words], env={})
 
 
-@pytest.mark.parametrize("lock", locate.lock_names())
-@pytest.mark.sampled("the workloads are templates, and the locks have unit tests")
+@pytest.mark.parametrize(
+    "lock",
+    tiers.short(
+        locate.lock_names(),
+        ("pthread", "ttas", "mcs-stp"),
+        "the workloads are templates, and the locks have unit tests",
+    ),
+)
 def test_counts_add_up(lock: str) -> None:
     """No two threads were inside a section at once, and this lock's header was called."""
     for workload, options in WORKLOADS.items():
