@@ -121,6 +121,17 @@ def test_a_short_section_shared_by_threads_may_be_an_atomic() -> None:
     assert kinds(held(held=50, **(frequent | {"entries": 180_000}))) == ["sharding"]
     assert kinds(held(held=50, **(frequent | {"owner_changes": 0}))) == ["sharding"]
     assert kinds(held(held=50, **frequent, cond_waits=1)) == ["sharding"]
+    sites = [examples.site(symbol) for symbol in "abcd"]
+    assert kinds(held(*sites[:3], *sites[:3], held=50, **frequent)) == ["atomic", "sharding"]
+    assert kinds(held(*sites, held=50, **frequent)) == ["sharding"]
+    # The thread that has the processor takes it again and again, in two seconds of processor time.
+    kept = held(held=50, entries=2.1e6, owner_changes=0.001)
+    assert kinds(kept) == ["atomic", "sharding"]
+    fewer = held(held=50, entries=1.9e6, owner_changes=0.001)
+    assert kinds(fewer) == ["sharding"]
+    some_long = dataclasses.replace(kept.mutexes[0].holding, p90=310)
+    longer = dataclasses.replace(kept.mutexes[0], holding=some_long)
+    assert kinds(dataclasses.replace(kept, mutexes=(longer,))) == ["sharding"]
 
 
 @pytest.mark.parametrize(("waited", "runnable"), [(0.0, 1.0), (0.1, 1.0), (0.5, 2.5)])
@@ -133,8 +144,9 @@ def test_where_no_lock_changes_much_no_change_shortens_the_waiting(
     mutex = examples.mutex(
         held=50, contended=10, waited=waited * SECOND, threads=30, sites=(site,), **frequent
     )
-    # The same sections, of which half last 10.7 ns.
-    mutex = dataclasses.replace(mutex, holding=examples.distribution(1000, 7e5, p50=10.7))
+    # The same sections, of which nine of ten last 10.7 ns.
+    short = {"p50": 10.7, "p90": 10.7}
+    mutex = dataclasses.replace(mutex, holding=examples.distribution(1000, 7e5, **short))
     busy: dict[str, Any] = {"threads_mean": 30.0, "threads_most": 30, "runnable": runnable}
     advice = advised(examples.profile(mutex, **busy))
     assert advice.sentence.startswith("No lock will change much")

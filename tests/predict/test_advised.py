@@ -3,7 +3,7 @@
 import dataclasses
 
 import pytest
-from lockwright.advise import Advice, Change, advise
+from lockwright.advise import Advice, Change, Gain, Gains, advise
 from lockwright.predict import advised, changes, choose
 from lockwright.predict.choose import Choice
 from lockwright.predict.derive import derive
@@ -142,3 +142,32 @@ def test_lacking_processors_are_a_warning_and_more_threads() -> None:
     assert warning.endswith("2 threads are simulated as 8.")
     enough = header(examples.two_workers(cpu_user=1.7e9), 1.0)
     assert (enough.threads, enough.warnings) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("gains", "fits", "order"),
+    [
+        ((1.0, 1.04), True, "ab"),
+        ((1.0, 1.06), True, "ba"),
+        ((None, 1.04), True, "ab"),
+        ((None, 1.06), True, "ba"),
+        ((1.2, None, 1.5), True, "cab"),
+        ((1.0, 1.5), False, "ab"),
+    ],
+)
+def test_a_change_precedes_those_that_gain_relevantly_less(
+    gains: tuple[float | None, ...], fits: bool, order: str
+) -> None:
+    """The limit is a factor of 1.05; without a model that fits, the order of the rules counts."""
+    advice = dataclasses.replace(
+        advise(contended()),
+        changes=tuple(Change(kind, None, "", ()) for kind in "abc"[: len(gains)]),
+    )
+    found = Gains(tuple(Gain("", index, "", gain) for index, gain in enumerate(gains)))
+    after = advised._sorted(advice, found, fits)
+    assert "".join(each.kind for each in after.changes) == order
+    assert after.predicted is not None
+    kinds_by_gain = {
+        after.changes[each.change or 0].kind: each.throughput for each in after.predicted.gains
+    }
+    assert kinds_by_gain == dict(zip("abc", gains, strict=False))

@@ -86,12 +86,16 @@ class Candidate:
 @dataclass(frozen=True)
 class Change:
     """A change to the program itself. kind: a short name; mutex: an index into the profile's
-    mutexes, or None if it concerns the entire program; text: a sentence."""
+    mutexes, or None if it concerns another lock or the entire program; text: a sentence.
+    rwlock, wait: an index into the profile's reader-writer locks, which the text names, or its
+    waits, for a lock that is one of these."""
 
     kind: str
     mutex: int | None
     text: str
     evidence: tuple[Evidence, ...]
+    wait: int | None = None
+    rwlock: int | None = None
 
 
 @dataclass(frozen=True)

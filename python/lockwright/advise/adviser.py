@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from lockwright.advise import thresholds, traits
-from lockwright.advise.advice import NAMED, Advice, Candidate, Diagnosis, Evidence
+from lockwright.advise.advice import NAMED, Advice, Candidate, Change, Diagnosis, Evidence
 from lockwright.advise.bottlenecks import diagnose
 from lockwright.advise.changes import changes
 from lockwright.advise.evidence import all_met, at_least, at_most, informs
+from lockwright.advise.other_locks import advise_on_other_locks
 from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.advise.reader_writer import advise_on_rwlocks
 from lockwright.advise.steps import ask_questions, lacking_text
@@ -63,6 +64,8 @@ def advise(
     sentences = [_sentence(figures, fired, can_gain, outcome, no_lock), on_rwlocks.sentence]
     if rwlocks_first:
         sentences.reverse()
+    others = advise_on_other_locks(figures)
+    sentences.insert(0 if not can_gain else len(sentences), others.sentence)
     return Advice(
         sentence=" ".join(filter(None, sentences)),
         sensitive=is_costly or bool(fired),
@@ -71,7 +74,11 @@ def advise(
         steps=steps,
         shortlist=candidates,
         conflicts=conflicts,
-        changes=(*on_rwlocks.changes, *changes(figures, fired, can_gain)),
+        changes=_most_lost_first(
+            (profile.rwlocks_lost, on_rwlocks.changes),
+            (others.waited, others.changes),
+            (profile.lost, changes(figures, fired, can_gain)),
+        ),
         rwlocks=on_rwlocks.shortlist,
         lock_may_gain=can_gain,
         lost=profile.lost,
@@ -79,6 +86,13 @@ def advise(
         tail_latency=tail_latency(figures),
         remarks=_remarks(figures, diagnoses, registered),
     )
+
+
+def _most_lost_first(*parts: tuple[float, Sequence[Change]]) -> tuple[Change, ...]:
+    """Return the changes for several kinds of locks, in the order of the time waited for them.
+    parts: that time in ns, and the changes."""
+    ordered = sorted(parts, key=lambda part: -part[0])
+    return tuple(change for _, of_kind in ordered for change in of_kind)
 
 
 def _safe(figures: ProfileFigures, usable: Sequence[locks.Lock]) -> tuple[Candidate, ...]:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lockwright.advise.advice import NAMED, Advice, Change, Evidence
+from lockwright.advise.advice import NAMED, Advice, Evidence
 from lockwright.advise.show import (
     cautions,
+    change_text,
     comparisons,
     doubts,
     figure_text,
-    gain_text,
     unpredicted,
 )
 from lockwright.base.terminal import print_wrapped
@@ -54,10 +54,7 @@ def show(
     _print_part(
         console,
         "change",
-        (
-            gain_text(advice, index) + _change_text(profile, advice.changes[index])
-            for index in _worth_it(advice)[:_CHANGES]
-        ),
+        (change_text(profile, advice, index) for index in _worth_it(advice)[:_CHANGES]),
     )
     notes = [*unpredicted(advice), *doubts(profile, advice), *cautions(advice, len(candidates))]
     if profile.partial:
@@ -100,11 +97,3 @@ def _decisive(advice: Advice) -> list[Evidence]:
     chosen = list({each.quantity: each for each in (*of_loss, *in_turn)}.values())[:_EVIDENCE]
     in_order = [*of_loss, *(each for part in figures for each in part)]
     return [each for each in in_order if any(each is one for one in chosen)]
-
-
-def _change_text(profile: Profile, change: Change) -> str:
-    return (
-        change.text
-        if change.mutex is None
-        else f"{profile.mutexes[change.mutex].name}: {change.text}"
-    )

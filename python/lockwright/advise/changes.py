@@ -1,10 +1,11 @@
 """Changes to the program that the figures of its costly mutexes suggest."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from lockwright.advise import thresholds
+from lockwright.advise import lock_users, thresholds
 from lockwright.advise.advice import Change, Diagnosis, Evidence
 from lockwright.advise.evidence import all_met, at_least, at_most, costs_time, informs
+from lockwright.advise.other_locks import ALLOCATOR
 from lockwright.advise.profile_figures import ProfileFigures, time_share_of_longest
 from lockwright.base import numbers
 from lockwright.profile import long_holds
@@ -17,6 +18,10 @@ microsecond, is less than a tenth of it."""
 TINY = 100
 """Highest median length in ns of sections of a few instructions, with the time that measuring
 takes."""
+
+NEARLY_ALL = 3 * TINY
+"""Highest length in ns that nine of ten such sections have: some find the cache line taken. Above
+it, there are sections that do more, as those of a table or a list."""
 
 OFTEN = 100_000
 """Least number of acquisitions per second after another thread held the mutex at which a tiny
@@ -50,17 +55,19 @@ def changes(
     last. can_gain: whether less waiting would make the program faster; without that, no change is
     advised that only shortens it."""
     suggested: list[Change] = []
-    rules = (*_OF_WAITING, *_OF_CALLS) if can_gain else _OF_CALLS
+    keys = {diagnosis.key: diagnosis for diagnosis in fired}
+    allocators = [i for i, each in enumerate(figures.mutexes) if lock_users.is_allocators(each)]
+    if can_gain:
+        suggested += _allocator(figures, allocators, keys.get("uncontended"))
     for index, mutex in enumerate(figures.mutexes):
-        for rule in (_long_hold, *_OF_CALLS) if index in figures.unhelped else rules:
+        for rule in _rules(figures, index, can_gain and index not in allocators):
             change = rule(figures, index, mutex)
             if change is not None:
                 suggested.append(change)
-    keys = {diagnosis.key: diagnosis for diagnosis in fired}
     suggested += [
         Change(kind, None, text, keys[key].evidence)
         for key, kind, text in _OF_BOTTLENECKS
-        if key in keys
+        if key in keys and (kind != "batch" or _can_batch(figures, keys[key], suggested))
     ]
     if "holder preemption" in keys and figures.lost_share >= thresholds.LOST:
         suggested.append(
@@ -110,6 +117,57 @@ _OF_BOTTLENECKS = (
 change."""
 
 
+def _rules(figures: ProfileFigures, index: int, can_gain: bool) -> "_Rules":
+    if index in figures.unhelped:
+        return (_long_hold, *_OF_CALLS)
+    if lock_users.is_interpreters(figures.mutexes[index]):
+        return (_processes,) if can_gain else ()
+    return (*_OF_WAITING, *_OF_CALLS) if can_gain else _OF_CALLS
+
+
+def _can_batch(figures: ProfileFigures, of: Diagnosis, others: Iterable[Change]) -> bool:
+    """Return whether the program itself can take the mutex with most of the uncontended
+    acquisitions less often, and would have to. others: the changes for the mutexes."""
+    if not of.mutexes:
+        return True
+    mutex = figures.mutexes[of.mutexes[0]]
+    if lock_users.is_allocators(mutex) or lock_users.is_interpreters(mutex):
+        return False
+    return not any(each.mutex == of.mutexes[0] and each.kind == "atomic" for each in others)
+
+
+def _allocator(
+    figures: ProfileFigures, indices: Sequence[int], uncontended: Diagnosis | None
+) -> list[Change]:
+    """Return the change for the mutexes of a memory allocator, by their indices, if threads wait
+    for them or take them very often: its users cannot change them one by one."""
+    if not indices:
+        return []
+    cost = costs_time(figures.lost_share_of(sum(figures.mutexes[i].lost for i in indices)))
+    evidence: tuple[Evidence, ...] = (cost,)
+    if (
+        not cost.met
+        and uncontended
+        and uncontended.mutexes[:1]
+        and uncontended.mutexes[0] in indices
+    ):
+        evidence = uncontended.evidence
+    if not all_met(evidence):
+        return []
+    return [Change("allocator", indices[0], ALLOCATOR, evidence)]
+
+
+def _processes(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
+    evidence = (costs_time(figures.lost_share_of(mutex.lost)),)
+    if not all_met(evidence):
+        return None
+    text = (
+        "Only one thread at a time runs Python code: use processes instead of threads, or libraries"
+        " that release it while they compute."
+    )
+    return Change("processes", index, text, evidence)
+
+
 def _costs(figures: ProfileFigures, mutex: Mutex) -> bool:
     return figures.lost_share_of(mutex.lost) >= thresholds.LOST
 
@@ -132,13 +190,7 @@ def _smaller_section(figures: ProfileFigures, index: int, mutex: Mutex) -> Chang
     evidence = (
         at_least("a section from there, on average", mean, LONG, "ns", "a lock adds at most 1 us"),
         at_least("time in the sections that is from there", share, DOMINANT, "share", "most of it"),
-        at_most(
-            "time in the sections while the holder was preempted",
-            time_share_of_longest(mutex.holding, mutex.preempted_holds),
-            PREEMPTED,
-            "share",
-            "a shorter section would not change it",
-        ),
+        _own_time(figures, mutex, site),
         informs("median of its sections (hold p50)", mutex.holding.p50, "ns"),
         informs("99th percentile (hold p99)", mutex.holding.p99, "ns"),
         informs("time lost waiting", figures.lost_share_of(mutex.lost), "share"),
@@ -154,6 +206,34 @@ def _smaller_section(figures: ProfileFigures, index: int, mutex: Mutex) -> Chang
         " Move all work that does not need the mutex before or after them."
     )
     return Change("smaller section", index, text, evidence)
+
+
+def _own_time(figures: ProfileFigures, mutex: Mutex, site: Site) -> Evidence:
+    """Return the evidence that sections take their time themselves: their holder is not preempted,
+    or polls for something meanwhile."""
+    inside = {lock_users.name(frame) for frame in site.stack[: site.wrappers + 1]}
+    polled = sum(
+        each.waited
+        for loop in figures.profile.waits
+        if loop.kind == "spin"
+        for each in loop.waiters
+        if each.stack and lock_users.name(each.stack[0]) in inside
+    )
+    if figures.lost_share_of(polled) >= thresholds.LOST:
+        return at_least(
+            "time in which its holder polls for something",
+            figures.lost_share_of(polled),
+            thresholds.LOST,
+            "share",
+            "it should do so before the lock",
+        )
+    return at_most(
+        "time in the sections while the holder was preempted",
+        time_share_of_longest(mutex.holding, mutex.preempted_holds),
+        PREEMPTED,
+        "share",
+        "a shorter section would not change it",
+    )
 
 
 def _long_hold(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
@@ -184,18 +264,39 @@ def _long_hold(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | No
 def _atomic(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
     if mutex.cond_waits or not mutex.holding.count:
         return None
+    takers = lock_users.users([(site, site.acquisitions) for site in mutex.sites])
+    rate, lost = figures.per_second(mutex.acquisitions), figures.lost_share_of(mutex.lost)
+    moved = at_least(
+        "acquisitions after another thread held it",
+        rate * mutex.owner_changes,
+        OFTEN,
+        "1/s",
+        "50 ns for each cache line that moves",
+    )
+    # A thread that keeps its processor takes it many times before another one has it.
+    waited = (
+        at_least(
+            "acquisitions",
+            figures.per_cpu_second(mutex.acquisitions),
+            thresholds.ACQUISITIONS,
+            "1/cpu s",
+            "50 ns more than an atomic instruction: 5 % of the time",
+        ),
+        costs_time(lost),
+    )
     evidence = (
         at_most(
             "median of its sections (hold p50)", mutex.holding.p50, TINY, "ns", "a few instructions"
         ),
-        at_least(
-            "acquisitions after another thread held it",
-            figures.per_second(mutex.acquisitions * mutex.owner_changes),
-            OFTEN,
-            "1/s",
-            "50 ns for each cache line that moves",
+        at_most(
+            "nine of ten of its sections (hold p90)",
+            mutex.holding.p90,
+            NEARLY_ALL,
+            "ns",
+            "the others wait for the cache line",
         ),
-        at_most("places that acquire it", float(len(mutex.sites)), 3, "", "a counter has few"),
+        *(waited if not moved.met and all_met(waited) else (moved,)),
+        at_most("functions that take it", float(len(takers)), 3, "", "a counter has few"),
     )
     if not all_met(evidence):
         return None

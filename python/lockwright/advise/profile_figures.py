@@ -5,6 +5,7 @@ from functools import cached_property
 from lockwright.advise import thresholds
 from lockwright.profile import long_holds
 from lockwright.profile.record import Distribution, Mutex, Profile
+from lockwright.profile.time_lost import lost_share
 
 
 class ProfileFigures:
@@ -70,6 +71,16 @@ class ProfileFigures:
     def lost_share_of(self, waited: float) -> float:
         """Return the share of `waited` ns in the time in which threads ran or waited."""
         return self.profile.lost_share_of(waited)
+
+    @cached_property
+    def _waited_for_locks(self) -> float:
+        others = sum(each.waited for each in self.profile.waits if each.kind == "lock")
+        return self.profile.lost + self.profile.rwlocks_lost + others
+
+    def other_lost_share_of(self, waited: float) -> float:
+        """Return the same for a lock that is neither a mutex nor a reader-writer lock, where the
+        waits for all of these count, too."""
+        return lost_share(waited, self._waited_for_locks, self.cpu_ns)
 
     def users(self, mutex: Mutex) -> float:
         """Return the number of threads that use the mutex at one time."""

@@ -2,11 +2,11 @@
 nanoseconds."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lockwright.advise import thresholds
+from lockwright.advise import lock_users, thresholds
 from lockwright.advise.advice import NAMED, Candidate, Change, Evidence
-from lockwright.advise.evidence import all_met, at_least, at_most, costs_time
+from lockwright.advise.evidence import all_met, at_least, at_most, costs_time, informs
 from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.base import numbers, wording
 from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
@@ -27,6 +27,12 @@ LONG_WAIT = 1_000_000
 
 FEW_READERS = 0.05
 """Highest number of readers inside, on average over the run, at which they hardly ever meet."""
+
+LONG_SECTION = 10_000
+"""Least mean length in ns of sections to be shortened: a handover is less than a tenth of it."""
+
+SHORT_READ = 1_000
+"""Highest median length in ns of sections whose readers contend for the word that counts them."""
 
 _MOST = 4
 """Most locks of the shortlist."""
@@ -70,7 +76,12 @@ def advise_on_rwlocks(
     as_mutex = [
         change for each in profiled if (change := _mutex_instead(figures, each)) is not None
     ]
-    changes = [*(change for _, change in starved), *as_mutex]
+    in_program = [
+        replace(change, rwlock=index)
+        for index, each in enumerate(profiled)
+        if (change := _in_program(figures, each)) is not None
+    ]
+    changes = [*(change for _, change in starved), *in_program, *as_mutex]
     if lost.met:
         shortlist = _shortlist(figures, known, worst, bool(starved), bool(as_mutex))
         names = wording.either([candidate.lock for candidate in shortlist[:NAMED]])
@@ -154,6 +165,47 @@ def _starved_writers(rwlock: RwLock) -> Change | None:
         " preference PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP."
     )
     return Change("starved writers", None, text, evidence)
+
+
+def _in_program(figures: ProfileFigures, rwlock: RwLock) -> Change | None:
+    """Return the change to the program that shortens the waiting for a lock: of its long sections,
+    of sections that write without need, or of what it protects."""
+    cost = costs_time(figures.lost_share_of(rwlock.lost))
+    reads = informs("share of reads", rwlock.read_share, "share")
+    sites = [*rwlock.readers.sites, *rwlock.writers.sites]
+    longest = max(sites, key=lambda site: site.held, default=None)
+    if not cost.met or longest is None or not longest.stack:
+        return None
+    mean = longest.held / longest.acquisitions if longest.acquisitions else 0.0
+    evidence = (cost, reads, informs("a section of the place with most of the time", mean, "ns"))
+    where = f"At {rwlock.name}"
+    if mean >= LONG_SECTION:
+        text = (
+            f"{where}, shorten the sections that begin at {longest.label}: {numbers.time(mean)} on"
+            " average. Move all work that does not need the lock before or after them."
+        )
+        return Change("smaller section", None, text, evidence)
+    writer = max(rwlock.writers.sites, key=lambda site: site.acquisitions, default=None)
+    # Where some read, or several functions write, these are there to change something.
+    writing = lock_users.users([(site, site.acquisitions) for site in rwlock.writers.sites])
+    if rwlock.read_share <= lock_users.FEW and writer is not None and len(writing) == 1:
+        text = (
+            f"{where}, nearly all acquisitions write, at {writer.label}: where these mostly find"
+            " nothing to change, take it for reading first, and for writing only to change it."
+        )
+        return Change("reader-writer lock", None, text, evidence)
+    if rwlock.read_share >= MOSTLY_READ and rwlock.readers.holding.p50 <= SHORT_READ:
+        text = (
+            f"{where}, nearly all sections read, and half take"
+            f" {numbers.time(rwlock.readers.holding.p50)} at most: publish the data by an atomic"
+            " pointer to a version that does not change, or keep a copy in each thread."
+        )
+        return Change("atomic", None, text, evidence)
+    text = (
+        f"{where}, if its users mostly touch different data, divide the data into parts, each with"
+        " a lock of its own, for instance by a hash of the key."
+    )
+    return Change("sharding", None, text, evidence)
 
 
 def _mutex_instead(figures: ProfileFigures, rwlock: RwLock) -> Change | None:

@@ -43,8 +43,7 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
     if advice.changes:
         _head(console, "What to change in the program")
     for index, change in enumerate(advice.changes):
-        name = "" if change.mutex is None else f"{profile.mutexes[change.mutex].name}: "
-        print_wrapped(console, "  ", gain_text(advice, index) + name + change.text, "default")
+        print_wrapped(console, "  ", change_text(profile, advice, index), "default")
         for evidence in change.evidence:
             print_wrapped(console, "      ", evidence_text(evidence), "dim")
     for text in unpredicted(advice):
@@ -61,6 +60,16 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
         print_wrapped(console, "  ", f"{caution}.", "default")
     for command in comparisons(profile, advice, len(advice.shortlist)):
         console.print(f"\nMeasure them: {command}", soft_wrap=True)
+
+
+def change_text(profile: Profile, advice: Advice, index: int) -> str:
+    """Return a change with its predicted gain and the lock that it is for."""
+    change, name = advice.changes[index], ""
+    if change.mutex is not None:
+        name = f"{profile.mutexes[change.mutex].name}: "
+    elif change.wait is not None:
+        name = f"{profile.waits[change.wait].name}: "
+    return gain_text(advice, index) + name + change.text
 
 
 def gain_text(advice: Advice, index: int | None) -> str:

@@ -1,6 +1,6 @@
 """The predicted gains of the changes that `lockwright advise` proposes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lockwright import advise
@@ -29,6 +29,9 @@ SHARDS = 8
 
 BATCH = 8
 """The predicted number of sections for each acquisition, where fewer acquisitions are advised."""
+
+EQUAL = 1.05
+"""The factor within which two gains count as equal."""
 
 _CHANGES = 6
 """Most changes that are simulated: those of the most costly mutexes."""
@@ -95,7 +98,8 @@ def with_gains(
         return _unpredicted(profile, error.what, size)
     every = sorted([*_of_locks(advice), *gains], key=lambda each: -(each.throughput or 0.0))
     notes, warnings = tuple(header.notes), tuple(header.warnings)
-    return _sorted(advice, advise.Gains(tuple(every), machine.title, notes, warnings=warnings))
+    found = advise.Gains(tuple(every), machine.title, notes, warnings=warnings)
+    return _sorted(advice, found, not header.misfit)
 
 
 def _candidate(choice: Choice) -> advise.Candidate:
@@ -212,9 +216,18 @@ def _saved(profile: Profile, kind: str) -> tuple[float | None, str]:
             return None, ""
 
 
-def _sorted(advice: advise.Advice, gains: advise.Gains) -> advise.Advice:
-    """Return the advice with its changes in the order of the gains; those without one last."""
-    order = [gain.change for gain in gains.gains if gain.change is not None]
+def _sorted(advice: advise.Advice, gains: advise.Gains, fits: bool) -> advise.Advice:
+    """Return the advice with its changes in the order of the gains. A change precedes one of the
+    rules before it only if it gains more than the margin within which two count as equal, and one
+    whose gain is not known, only by such a gain of its own. fits: whether the model does; else the
+    order of the rules stays."""
+    known = {gain.change: gain.throughput for gain in gains.gains}
+    order: list[int] = []
+    for index in range(len(advice.changes)):
+        place = len(order)
+        while fits and place and _rank(known, index) > EQUAL * _rank(known, order[place - 1]):
+            place -= 1
+        order.insert(place, index)
     numbers = {old: new for new, old in enumerate(order)}
     return replace(
         advice,
@@ -227,3 +240,7 @@ def _sorted(advice: advise.Advice, gains: advise.Gains) -> advise.Advice:
             ),
         ),
     )
+
+
+def _rank(gains: Mapping[int | None, float | None], change: int) -> float:
+    return gains.get(change) or 1.0

@@ -22,10 +22,10 @@ ANOTHER_LOCK = "another lock"
 
 FIXES: Mapping[str, frozenset[str]] = {
     "shorter section": frozenset({"smaller section", "sleep outside"}),
-    "split": frozenset({"sharding"}),
+    "split": frozenset({"sharding", "allocator", "per thread", "processes"}),
     "lock-free": frozenset({"atomic"}),
     "reader-writer": frozenset({"reader-writer lock"}),
-    "fewer acquisitions": frozenset({"batch"}),
+    "fewer acquisitions": frozenset({"batch", "allocator"}),
     "fewer wakes": frozenset({"signal", "poll"}),
     "reuse": frozenset({"reuse", "parallel creation"}),
     "fewer threads": frozenset({"fewer threads"}),

@@ -24,17 +24,23 @@ COLUMNS = [
     term("advised", "the kind of the first change that 'advise' prints; - for none."),
     term("right", "whether that is the fix, at that lock; of a control, whether none is printed."),
     term("predicted", "the gain of the first advised change that is the fix."),
-    term("near", f"whether that is within a factor of {NEAR:g} of the replayed one."),
+    term(
+        "near",
+        f"whether that is within a factor of {NEAR:g} of the replayed one; - where that is not told"
+        " apart from 1.",
+    ),
 ]
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Over the cases and controls: the number of each, and of those that are right."""
+    """Over the cases and controls: the number of each, and of those that are right. shown: cases
+    whose replayed gain is told apart from 1; gains: of these, those with a near prediction."""
 
     cases: int
     locks: int
     fixes: int
+    shown: int
     gains: int
     controls: int
     silent: int
@@ -47,8 +53,14 @@ class _Result:
     ratio: Ratio | None
 
     @property
-    def is_near(self) -> bool:
-        return is_near(self.of.predicted, None if self.ratio is None else self.ratio.value)
+    def is_near(self) -> bool | None:
+        """Whether the predicted gain is near the replayed one; None where none is shown."""
+        ratio = self.ratio
+        if self.case.is_control or ratio is None or ratio.low is None or ratio.high is None:
+            return None
+        if ratio.low <= 1 <= ratio.high:
+            return None
+        return is_near(self.of.predicted, ratio.value)
 
 
 def made(usual: Report, cases: Mapping[str, Case], known: Mapping[str, Any]) -> Report:
@@ -81,7 +93,8 @@ def scores(results: Sequence[_Result]) -> Scores:
         len(cases),
         sum(each.of.is_right for each in cases),
         sum(each.of.is_right_fix for each in cases),
-        sum(each.is_near for each in cases),
+        sum(each.is_near is not None for each in cases),
+        sum(bool(each.is_near) for each in cases),
         len(controls),
         sum(each.of.is_silent for each in controls),
     )
@@ -101,7 +114,7 @@ def _line(each: _Result) -> list[str]:
         of.change or "-",
         _yes(is_right),
         "-" if of.predicted is None else numbers.ratio(of.predicted),
-        "-" if case.is_control else _yes(each.is_near),
+        "-" if each.is_near is None else _yes(each.is_near),
     ]
 
 
@@ -117,7 +130,8 @@ def _sentences(of: Scores) -> list[str]:
     return [
         f"The lock that was fixed is first in {part(of.locks, of.cases)} cases.",
         f"The kind of the fix is advised first in {part(of.fixes, of.cases)} cases.",
-        f"The predicted gain is within a factor of {NEAR:g} in {part(of.gains, of.cases)} cases.",
+        f"A gain is shown here in {part(of.shown, of.cases)} cases; the predicted one is within a"
+        f" factor of {NEAR:g} of it in {part(of.gains, of.shown)}.",
         f"Nothing is advised in {part(of.silent, of.controls)} controls.",
     ]
 

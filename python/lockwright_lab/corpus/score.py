@@ -131,9 +131,15 @@ def _is_fix(
 ) -> bool:
     if index is None:
         return ANOTHER_LOCK in case.fix
-    mutex = advice["changes"][index]["mutex"]
-    if mutex is not None and not is_lock(case, profile.mutexes[mutex]):
-        return False
+    of = advice["changes"][index]
+    locks: Mapping[str, Sequence[_Lock]] = {
+        "mutex": profile.mutexes,
+        "wait": profile.waits,
+        "rwlock": profile.rwlocks,
+    }
+    for key, known in locks.items():
+        if of.get(key) is not None and not is_lock(case, known[of[key]]):
+            return False
     return any(kind in FIXES[each] for each in case.fix)
 
 

@@ -17,7 +17,8 @@ def page_clearing(figures: ProfileFigures) -> Diagnosis:
     evidence = (
         at_least(
             "mutexes at one time",
-            figures.instances,
+            # Of those that no call initialised it is not known who created them.
+            creation.alive_most if known else figures.instances,
             thresholds.INSTANCES,
             "",
             "the fewest that the papers call many (fmm, TOCS 2019)",
