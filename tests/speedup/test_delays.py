@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from lockwright.preload import locks
+from lockwright.preload.layouts import layouts
 from lockwright.profile import buffer as buffers
 from lockwright.profile.buffer import Buffer
 from lockwright.speedup.block import Block
@@ -283,3 +284,18 @@ def test_another_mutex_is_chosen_while_a_thread_holds_the_first_one(tmp_path: Pa
         (paid,) = buffer.threads[buffer.threads["tid"] == int(tid)]["delays_paid"].tolist()
         assert paid > 0
         assert int(buffer["running"]["progress"]) == 1 + SECTIONS
+
+
+def test_a_group_has_all_mutexes_of_its_places() -> None:
+    with buffers.new() as path:
+        kind = layouts().dtype("profile_buffer")
+        written = np.memmap(path, kind, "r+", shape=(1,))
+        for number, (address, created, taken) in enumerate(
+            [(0, 7, 1), (1, 7, 1), (2, 7, 2), (3, 8, 1), (4, 0, 1), (5, 0, 3), (6, 0, 3)]
+        ):
+            record = written["records"][0][number]
+            record["address"], record["init_site"], record["first_site"] = address, created, taken
+        written.flush()
+        block = Block(path)
+        assert block.alike([1]) == [1, 2]
+        assert block.alike([1, 5]) == [1, 2, 5, 6]

@@ -33,7 +33,8 @@ class Block:
         kind = layouts().dtype("profile_buffer")
         with path.open("r+b") as file:
             mapped = np.frombuffer(mmap.mmap(file.fileno(), kind.itemsize), kind, 1)
-        self._kinds, self._block = mapped["records"]["kind"][0], mapped["running"]
+        self._records, self._block = mapped["records"][0], mapped["running"]
+        self._kinds = self._records["kind"]
         self._flagged: dict[str, list[int]] = {}
         self._is_new = True
 
@@ -51,6 +52,17 @@ class Block:
             self._kinds[records] |= bit
         self._is_new |= flags != self._flagged
         self._flagged = flags
+
+    def alike(self, records: Sequence[int]) -> list[int]:
+        """Return records with all others whose mutexes were created, or else first taken, at the
+        same places."""
+        created, taken = self._records["init_site"], self._records["first_site"]
+        own_created, own_taken = created[list(records)], taken[list(records)]
+        is_created = (created != 0) & np.isin(created, own_created)
+        is_taken = (created == 0) & np.isin(taken, own_taken[own_created == 0])
+        is_used = self._records["address"] != 0
+        found = np.flatnonzero((is_created | is_taken) & is_used).tolist()
+        return sorted({*records, *found})
 
     def begin(self, share: int, most: float) -> None:
         """Shorten sections that begin from now on by `share` per cent. Debts from before are

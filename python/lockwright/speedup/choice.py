@@ -3,7 +3,8 @@
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import attrgetter
 
 import numpy as np
 
@@ -68,11 +69,13 @@ class Subject:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A subject and the records of its mutex and of its progress."""
+    """A subject and the records of its mutex and of its progress. is_group: of all mutexes of its
+    places, which may get more."""
 
     subject: Subject
     records: Sequence[int]
     metered: Sequence[int]
+    is_group: bool = False
 
 
 def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
@@ -92,24 +95,27 @@ def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
     found = Mutexes(copy, symbols_of(copy, program), samples, copy.nanoseconds, duration)
     listed = found.all_mutexes()
     _check_no_rwlock(found, wanted)
-    named = [_number(listed, word) for word in wanted.mutexes]
-    metered = None if wanted.progress is None else _number(listed, wanted.progress)
+    named = [_group(listed, word) for word in wanted.mutexes]
+    metered = None if wanted.progress is None else _group(listed, wanted.progress)
     # The main thread mostly waits for the others.
     is_crowded = bool(threads - 1 > len(os.sched_getaffinity(0)))
     chosen = []
-    for number in dict.fromkeys(named or _costly(listed, wanted.most)):
-        mutex, other = listed[number], number if metered is None else metered
+    for group in dict.fromkeys(named or _costly(listed, wanted.most)):
+        other = metered or group
+        count, held = group.sum("holding.count"), group.sum("holding.total")
         subject = Subject(
-            mutex.name,
-            listed[other].name,
-            _seconds(duration, mutex, listed[other]),
-            mutex.holding.mean or math.inf,
+            group.name,
+            other.name,
+            _seconds(duration, group, other),
+            held / count if count else math.inf,
             is_crowded,
-            mutex.holding.total / duration,
-            mutex.waiting.total / duration,
+            held / duration,
+            group.sum("waiting.total") / duration,
         )
-        records = (found.records_of(each) for each in (number, other))
-        chosen.append(Chosen(subject, *records))
+        records = (
+            [n for of in each.numbers for n in found.records_of(of)] for each in (group, other)
+        )
+        chosen.append(Chosen(subject, *records, is_group=len(group.numbers) > 1))
     return [
         each
         for each in chosen
@@ -117,17 +123,39 @@ def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
     ]
 
 
-def _seconds(duration: float, *mutexes: Mutex) -> float:
+@dataclass(frozen=True)
+class _Group:
+    """Mutexes of one name, or that have it as a part. numbers: their indices."""
+
+    name: str
+    numbers: tuple[int, ...]
+    mutexes: tuple[Mutex, ...] = field(compare=False)
+
+    def sum(self, of: str) -> float:
+        """Return the sum of an attribute of the mutexes."""
+        return float(sum(map(attrgetter(of), self.mutexes)))
+
+
+def _seconds(duration: float, *groups: _Group) -> float:
     """Return the length of windows in which all are taken often enough. duration: ns until now."""
-    between = max(duration / max(each.acquisitions, 1) for each in mutexes) / 1e9
+    between = max(duration / max(each.sum("acquisitions"), 1) for each in groups) / 1e9
     return min(max(_EVENTS * between, _SHORTEST), _LONGEST)
 
 
-def _number(listed: Sequence[Mutex], word: str) -> int:
-    return find_mutex(listed, range(len(listed)), word)
+def _group(listed: Sequence[Mutex], word: str) -> _Group:
+    """Return all mutexes with a word in their names, unless one has that name; else the one with
+    that rank or site. Raises LockwrightError if there is none, or if several have the site."""
+    having = [number for number, each in enumerate(listed) if word in each.name]
+    if len(having) > 1 and not word.isdecimal() and all(each.name != word for each in listed):
+        return _Group(word, tuple(having), tuple(listed[number] for number in having))
+    return _one(listed, find_mutex(listed, range(len(listed)), word))
 
 
-def _costly(listed: Sequence[Mutex], most: int) -> list[int]:
+def _one(listed: Sequence[Mutex], number: int) -> _Group:
+    return _Group(listed[number].name, (number,), (listed[number],))
+
+
+def _costly(listed: Sequence[Mutex], most: int) -> list[_Group]:
     """Return the mutexes that cost most. listed: by the time lost."""
     if not listed or not listed[0].lost:
         raise LockwrightError(
@@ -135,7 +163,7 @@ def _costly(listed: Sequence[Mutex], most: int) -> list[int]:
             "name the mutex to experiment with by --mutex",
         )
     least = _WORTH * listed[0].lost
-    return [number for number, each in enumerate(listed[:most]) if each.lost >= least]
+    return [_one(listed, n) for n, each in enumerate(listed[:most]) if each.lost >= least]
 
 
 def _check_no_rwlock(found: Mutexes, wanted: Wanted) -> None:

@@ -124,7 +124,9 @@ class Experimenter:
         """Make the windows of a mutex in random order; return None if the program ended. unit: ns
         of a tick."""
         shares, seconds = self._wanted.shares, trial.seconds
-        block.choose(trial.chosen.records, trial.chosen.metered)
+        chosen = trial.chosen
+        records = block.alike(chosen.records) if chosen.is_group else chosen.records
+        block.choose(records, records if chosen.metered == chosen.records else chosen.metered)
         made: dict[int, Window] = {}
         for share in self._random.sample(shares, len(shares)):
             block.begin(share, 4e9 * seconds / unit)

@@ -12,9 +12,10 @@ from lockwright.experiment.model import Slot
 from lockwright.experiment.rules import Rounds
 from lockwright.run.process_runner import ProcessRunner
 
+from lockwright_lab.bench.program_runs import SPEED
 from lockwright_lab.corpus import report
 from lockwright_lab.corpus.case import Case
-from lockwright_lab.corpus.replay import SPEED, Replay, judged_in
+from lockwright_lab.corpus.replay import Replay, judged_in
 
 BEFORE, AFTER = "before", "after"
 

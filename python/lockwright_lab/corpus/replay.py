@@ -1,10 +1,9 @@
 """The runs of a case: of both versions, and of the older one under the profiler."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +12,15 @@ from lockwright.base import files, invocation
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
 from lockwright.calibrate.machines import HERE, load_machine
-from lockwright.experiment import Figure, Outcome
+from lockwright.experiment import Outcome
 from lockwright.profile import record
 from lockwright.run.process_runner import ProcessRunner
 
 from lockwright_lab.bench.advice.advised import ask
+from lockwright_lab.bench.program_runs import ProgramRuns
 from lockwright_lab.corpus.case import Case
 from lockwright_lab.corpus.install import install
 from lockwright_lab.corpus.score import Judged, judged
-from lockwright_lab.study.program import inputs
-from lockwright_lab.study.program.entry import HIGHER
-from lockwright_lab.study.program.placeholders import Placeholders, made
-from lockwright_lab.study.program.trial import VALUE, Trial
-
-SPEED = Figure("speed", "1/s", definition="the case's figure, or the inverse of a time.")
 
 _CALIBRATION = 30.0
 """Limit of a run of the calibration in seconds."""
@@ -56,15 +50,8 @@ class Replay:
             "case": case.path.parent,
             "python": Path(sys.executable),
         }
-        data = inputs.make(made(program, 1.0), self.cache, _make_input)
-        values = Placeholders(
-            program, case.threads, 1.0, data, Path(), None, folders=own, around=around
-        )
-        outcome = Trial(self.processes, self.cache / "work").run(values)
-        if not (value := outcome.figures.get(VALUE)):
-            return outcome
-        speed = value if program.metric.better == HIGHER else 1 / value
-        return replace(outcome, figures={SPEED.name: speed})
+        runs = ProgramRuns(self.processes, self.cache)
+        return runs.run(program, case.threads, folders=own, around=around)
 
     def prepare(self, cases: Sequence[Case]) -> dict[str, Any]:
         """Install all cases, profile the older versions where there is no profile yet, and ask for
@@ -119,13 +106,6 @@ class Replay:
             why = outcome.note or outcome.ended
             raise LockwrightError(f"{case.name}: no profile was written: {why}", "run it alone")
         return path
-
-
-def _make_input(words: Sequence[str], folder: Path) -> None:
-    """Run the command that makes an input. Raises LockwrightError if it fails."""
-    filled = [word.replace("{data}", str(folder)) for word in words]
-    if subprocess.run(filled, cwd=folder, stdout=subprocess.DEVNULL, check=False).returncode:
-        raise LockwrightError(f"the input's command failed: {filled[-1][:60]}", "run it alone")
 
 
 def judged_in(known: Mapping[str, Any], case: str) -> Judged:

@@ -9,8 +9,9 @@ from lockwright.experiment.columns import headings, term
 from lockwright.experiment.report import Report, text_grid
 from lockwright.stats.inference import Ratio
 
+from lockwright_lab.bench.program_runs import SPEED
 from lockwright_lab.corpus.case import Case
-from lockwright_lab.corpus.replay import SPEED, judged_in
+from lockwright_lab.corpus.replay import judged_in
 from lockwright_lab.corpus.score import NEAR, Judged, is_near
 
 COLUMNS = [

@@ -6,7 +6,9 @@ import pytest
 from lockwright.base.errors import LockwrightError
 from lockwright.experiment import FINISHED, Run, Runs
 from lockwright.experiment.model import Slot
-from lockwright_lab.bench.speedup.experiment import UntilNarrow, compared, sentences
+from lockwright.stats.inference import Ratio
+from lockwright_lab.bench.speedup import real_experiment, real_programs
+from lockwright_lab.bench.speedup.experiment import Compared, UntilNarrow, compared, sentences
 from lockwright_lab.bench.speedup.subjects import Found, subjects
 
 CELL = "saturated, 2 threads, length 1"
@@ -53,3 +55,37 @@ def test_forms_run_until_their_gains_are_narrow() -> None:
 def test_the_programs_have_to_be_built(tmp_path: Path) -> None:
     with pytest.raises(LockwrightError, match=r"no program .*sections"):
         subjects(["pipeline"], [1], tmp_path)
+
+
+def test_real_programs_have_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(real_programs, "missing", lambda _: [])
+    changes = real_programs.changes([])
+    assert len({each.program for each in changes}) >= 5
+    assert len({each.key for each in changes}) == len(changes) >= 10
+    for each in changes:
+        before, after = (program.words for program in each.programs)
+        assert before.keys() == after.keys()
+        assert before != after
+        assert each.programs[0].check.matches or each.programs[0].metric.reader == "wall"
+    with pytest.raises(LockwrightError, match="no real program is named 'zstd-lon'"):
+        real_programs.changes(["zstd-lon"])
+    monkeypatch.setattr(real_programs, "missing", lambda _: ["zstd"])
+    with pytest.raises(LockwrightError, match="zstd-long needs zstd"):
+        real_programs.changes(["zstd-long"])
+
+
+def test_the_share_of_real_changes_within_a_factor() -> None:
+    def change(subject: str, gain: float | None, measured: float) -> Compared:
+        found = Found(50, gain, gain, gain and 1.1 * gain, None, 0.05)
+        return Compared(subject, found, Ratio(measured, None, None, None, 5))
+
+    changes = [
+        change("cache, few to many", 1.6, 2.0),
+        change("cache, few to more", 1.2, 1.25),
+        change("store, slow to fast", 1.5, 1.19),
+        change("queue, long to short", None, 1.1),
+    ]
+    near, others = real_experiment.sentences(changes)
+    assert near.startswith("Of 4 changes of 3 programs, experiments within 1.25 times: 50 %")
+    assert "the measured gain: 25 % of 4; 'nothing changes' within 1.25 times: 75 % of 4" in others
+    assert real_experiment.sentences([]) == []

@@ -190,8 +190,8 @@ def _report(usual: Report, known: Mapping[str, Any]) -> Report:
         [
             each.subject,
             f"{each.found.shorter_percent} %",
-            _with_interval(each.measured.value, each.measured.low, each.measured.high),
-            _with_interval(each.found.gain, each.found.gain_low, each.found.gain_high),
+            with_interval(each.measured.value, each.measured.low, each.measured.high),
+            with_interval(each.found.gain, each.found.gain_low, each.found.gain_high),
             "-" if each.found.simulated is None else ratio(each.found.simulated),
             "-" if each.error is None else f"{100 * each.error:+.0f} %",
         ]
@@ -202,5 +202,6 @@ def _report(usual: Report, known: Mapping[str, Any]) -> Report:
     return replace(usual, grids=[grid] if changes else [], legend=(), remarks=remarks)
 
 
-def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
+def with_interval(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a ratio with its interval; `-` for none."""
     return "-" if value is None else f"{ratio(value)} ({numbers.interval(low, high)})"
