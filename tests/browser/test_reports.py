@@ -30,7 +30,7 @@ Open = Callable[..., Page]
 
 
 OPENED = [(name, width) for name in made_reports.REPORTS for width in (1280, 420)]
-ALIKE = ("bare-profile", "prediction")
+ALIKE = ("bare-profile", "prediction", "what-if")
 SHORT = [
     each for each in OPENED if each[0] == "comparison" or (each[1] == 1280 and each[0] not in ALIKE)
 ]

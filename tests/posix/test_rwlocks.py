@@ -42,10 +42,8 @@ def environment(value: str) -> dict[str, str]:
     )
 
 
-#: The mutexes are tested as such; three of them also as reader-writer locks.
-SOME = [
-    each for each in SETTINGS if each[1] != "mutex" or each[0] in ("pthread", "ttas", "mcs-stp")
-]
+#: The mutexes are tested as such; two of them also as reader-writer locks.
+SOME = [each for each in SETTINGS if each[1] != "mutex" or each[0] in ("pthread", "mcs-stp")]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from lockwright.stats.moderated import moderated
 from lockwright_lab.study import cells
 from lockwright_lab.study.dataset import COUNT, Sample
 from lockwright_lab.study.rules import Shown
-from support import tiers
 
 
 def test_equal_variances_are_pooled() -> None:
@@ -51,9 +50,8 @@ def test_two_variances_are_left_alone() -> None:
     assert list(degrees) == [2.0, 2.0]
 
 
-@pytest.mark.parametrize(
-    "apart", tiers.short([False, True], [True], "takes twenty seconds, as many tables are drawn")
-)
+@pytest.mark.full("draws many tables, for half a minute")
+@pytest.mark.parametrize("apart", [False, True])
 def test_alike_locks_are_seldom_told_apart(apart: bool) -> None:
     """Three runs of six locks that are alike, with spreads that are alike or 30 times apart: some
     pair is shown to differ in one of 20 samples at most, within what 200 samples can say."""
