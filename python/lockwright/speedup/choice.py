@@ -112,10 +112,11 @@ def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
             held / duration,
             group.sum("waiting.total") / duration,
         )
-        records = (
-            [n for of in each.numbers for n in found.records_of(of)] for each in (group, other)
+        of_group, of_other = (
+            [record for number in each.numbers for record in found.records_of(number)]
+            for each in (group, other)
         )
-        chosen.append(Chosen(subject, *records, is_group=len(group.numbers) > 1))
+        chosen.append(Chosen(subject, of_group, of_other, len(group.numbers) > 1))
     return [
         each
         for each in chosen
