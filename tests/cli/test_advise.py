@@ -132,3 +132,37 @@ def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(LockwrightError, match="is not a profile"):
         record.read(path)
+
+
+def experiments(path: Path, mutex: str, gain: float, low: float, high: float) -> Path:
+    """Write what is used of the file of `what-if --measure --json`."""
+    row = {"gain": gain, "gain_low": low, "gain_high": high, "simulated": None}
+    rows = [{"shorter_percent": share, **row} for share in (25, 50)]
+    rows.append({"shorter_percent": 75} | dict.fromkeys(row))
+    path.write_text(json.dumps({"measured": True, "mutexes": [{"mutex": mutex, "rows": rows}]}))
+    return path
+
+
+def test_measured_gains_are_beside_the_predicted_ones(cli: Cli, tmp_path: Path) -> None:
+    site = examples.site("f", held=1e9, acquisitions=1000)
+    mutex = examples.mutex(
+        held=1e6, contended=100, waited=0.5 * examples.SECOND, threads=2, sites=(site,)
+    )
+    profile = tmp_path / "profile.json"
+    profile.write_text(examples.profile(mutex, lock_calls=1e5).to_json())
+    before = cli("advise", profile, "--all").out
+    file = experiments(tmp_path / "e.json", "hot", 1.35, 1.2, 1.53)
+    for options in ((), ("--all",)):
+        out = " ".join(cli("advise", profile, *options, "--experiments", file).out.split())
+        assert "1.35 times (1.20 to 1.53) with sections of hot 50 % shorter" in out, before
+    experiments(file, "hot", 1.0, 0.95, 1.06)
+    out = " ".join(cli("advise", profile, "--experiments", file).out.split())
+    assert "hot 50 % shorter: nothing is gained, 1.00 times (0.95 to 1.06)" in out
+    for text, reason in (("{}", "measured"), ("[", "is not JSON")):
+        (tmp_path / "bad.json").write_text(text)
+        result = cli("advise", profile, "--experiments", tmp_path / "bad.json")
+        assert (result.status, result.err.count("\n")) == (2, 1)
+        assert reason in result.err
+    for path in (tmp_path / "none.json", experiments(file, "cold", 1, 0.9, 1.1)):
+        result = cli("advise", profile, "--experiments", path)
+        assert (result.status, result.err.count("\n")) == (2, 1)

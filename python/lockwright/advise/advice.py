@@ -146,7 +146,8 @@ class Advice:
     sentence for each step that no remaining lock satisfies. sensitive: whether another lock can
     change much; if only for the worse, the shortlist is empty, and no change shortens the waiting.
     lost: ns for which threads waited, as in the profile; lost_share: in the time in which they ran
-    or waited. predicted: the gains of the changes; None where they were not asked for."""
+    or waited. predicted: the gains of the changes; None where they were not asked for. measured:
+    those that experiments on the running program have shown, low and high its interval."""
 
     sentence: str
     sensitive: bool
@@ -164,6 +165,7 @@ class Advice:
     rwlocks: tuple[Candidate, ...] = ()
     lock_may_gain: bool = False
     predicted: Gains | None = None
+    measured: tuple[Gain, ...] = ()
 
     @property
     def fired(self) -> tuple[Diagnosis, ...]:

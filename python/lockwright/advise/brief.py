@@ -8,12 +8,14 @@ from pathlib import Path
 from rich.console import Console
 
 from lockwright.advise.advice import NAMED, Advice, Evidence
+from lockwright.advise.measured import is_nothing
 from lockwright.advise.show import (
     cautions,
     change_text,
     comparisons,
     doubts,
     figure_text,
+    of_experiments,
     unpredicted,
 )
 from lockwright.base.terminal import print_wrapped
@@ -56,6 +58,7 @@ def show(
         "change",
         (change_text(profile, advice, index) for index in _worth_it(advice)[:_CHANGES]),
     )
+    _print_part(console, "measured", of_experiments(advice))
     notes = [*unpredicted(advice), *doubts(profile, advice), *cautions(advice, len(candidates))]
     if profile.partial:
         notes.append(f"the profile is not of a whole run: {profile.partial}")
@@ -67,9 +70,11 @@ def show(
 
 
 def _worth_it(advice: Advice) -> list[int]:
-    """Return the indices of the changes that are not predicted to cost more than they gain."""
+    """Return the indices of the changes that are not predicted to cost more than they gain, nor
+    measured to gain nothing."""
     gains = advice.predicted.gains if advice.predicted is not None else ()
     harmful = {each.change for each in gains if each.throughput is not None and each.throughput < 1}
+    harmful |= {each.change for each in advice.measured if is_nothing(each)}
     return [index for index in range(len(advice.changes)) if index not in harmful]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from lockwright.advise.advice import Advice, Diagnosis, Evidence, Gain, Step
+from lockwright.advise.measured import is_nothing
 from lockwright.advise.steps import lacking_text
 from lockwright.base import numbers
 from lockwright.base.numbers import with_short_unit, with_unit
@@ -48,6 +49,8 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
             print_wrapped(console, "      ", evidence_text(evidence), "dim")
     for text in unpredicted(advice):
         print_wrapped(console, "  ", text, "default")
+    for text in of_experiments(advice):
+        print_wrapped(console, "  measured ", text, "default")
     for text in advice.predicted.notes if advice.predicted is not None else ():
         print_wrapped(console, "  ", text, "dim")
     _head(console, "Tail latency")
@@ -72,12 +75,25 @@ def change_text(profile: Profile, advice: Advice, index: int) -> str:
     return gain_text(advice, index) + name + change.text
 
 
-def gain_text(advice: Advice, index: int | None) -> str:
-    """Return the beginning of the text of a change, or of another lock: its predicted gain; empty
-    without one."""
+def gain_text(advice: Advice, index: int) -> str:
+    """Return the beginning of the text of a change: its measured and predicted gain; empty without
+    one."""
     gains = advice.predicted.gains if advice.predicted is not None else ()
-    found = [gain for gain in gains if gain.change == index and gain.throughput is not None]
-    return f"predicted {_times(found[0])} {found[0].text}: " if found else ""
+    texts = [
+        f"{how} {_times(found[0])} {found[0].text}"
+        for how, of in (("measured", advice.measured), ("predicted", gains))
+        if (found := [each for each in of if each.change == index and each.throughput is not None])
+    ]
+    return f"{'; '.join(texts)}: " if texts else ""
+
+
+def of_experiments(advice: Advice) -> list[str]:
+    """Return a line for each measured gain that no change has, or that is none."""
+    return [
+        f"{each.text}: " + ("nothing is gained, " if is_nothing(each) else "") + _times(each)
+        for each in advice.measured
+        if each.change is None or is_nothing(each)
+    ]
 
 
 def _times(gain: Gain) -> str:

@@ -26,9 +26,20 @@ from lockwright.commands.common import brief, grammar
     show_default=True,
     help="Simulate locks and changes, in some seconds, and name those that gain.",
 )
+@click.option(
+    "--experiments",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also name the gains that 'lockwright what-if --measure --json FILE' has measured.",
+)
 @grammar.json_file("the advice")
 def command(
-    profile: Path, size: int | None, every: bool, predicts: bool, json_file: Path | None
+    profile: Path,
+    size: int | None,
+    every: bool,
+    predicts: bool,
+    experiments: Path | None,
+    json_file: Path | None,
 ) -> None:
     """Name the bottleneck, the locks to try, and what to change in the program.
 
@@ -53,6 +64,10 @@ def command(
         from lockwright.advise import advise
 
         advice = advise(recorded, size=size)
+    if experiments is not None:
+        from lockwright.advise.measured import with_measured
+
+        advice = with_measured(advice, recorded, experiments)
     if json_file is not None:
         files.write(json_file, advice.to_json() + "\n", "--json")
     if json_file == files.STANDARD_OUTPUT:
