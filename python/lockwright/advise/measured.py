@@ -49,7 +49,7 @@ def is_nothing(gain: Gain) -> bool:
 def with_measured(advice: Advice, profile: Profile, path: Path) -> Advice:
     """Return the advice with the gains of a file. Raises LockwrightError if it is none of
     `what-if --measure --json`, or of none of the profile's mutexes."""
-    todo = "give a file of 'lockwright what-if --measure --json'"
+    todo = "give a file of 'lockwright what-if --measure --json FILE'"
     try:
         text = path.read_bytes()
     except OSError as error:
@@ -72,7 +72,7 @@ def _gains(advice: Advice, names: Sequence[str], of: _OfMutex) -> list[Gain]:
     if not rows:
         return []
     row = min(rows, key=lambda each: abs(each.shorter_percent - _SHARE))
-    changes = [
+    changes: list[int | None] = [
         index
         for index, change in enumerate(advice.changes)
         if change.kind == SHORTER and change.mutex is not None and of.mutex in names[change.mutex]

@@ -1,10 +1,15 @@
 """`lockwright advise`: the bottleneck in a profile, and the locks to try."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from lockwright.commands.common import brief, grammar
+
+if TYPE_CHECKING:
+    from lockwright.advise import Advice
+    from lockwright.profile.record import Profile
 
 
 @brief.command("advise")
@@ -50,28 +55,39 @@ def command(
     run: 'lockwright compare' with these locks measures their effect, and 'lockwright tune' does all
     of it; 'lockwright what-if' predicts other changes.
     """
-    from lockwright.advise import brief, show
     from lockwright.base import files
-    from lockwright.base.terminal import output
     from lockwright.profile import record
 
     recorded = record.read(profile)
+    advice = _advice(recorded, size, predicts, experiments)
+    if json_file is not None:
+        files.write(json_file, advice.to_json() + "\n", "--json")
+    if json_file != files.STANDARD_OUTPUT:
+        _show(recorded, advice, every, profile, size)
+
+
+def _advice(
+    recorded: "Profile", size: int | None, predicts: bool, experiments: Path | None
+) -> "Advice":
+    """Return the advice. experiments: the file of measured gains."""
+    from lockwright.advise import advise
+    from lockwright.advise.measured import with_measured
+
     if predicts:
         from lockwright.predict.advised import advise_here
 
         advice = advise_here(recorded, size)
     else:
-        from lockwright.advise import advise
-
         advice = advise(recorded, size=size)
-    if experiments is not None:
-        from lockwright.advise.measured import with_measured
+    return advice if experiments is None else with_measured(advice, recorded, experiments)
 
-        advice = with_measured(advice, recorded, experiments)
-    if json_file is not None:
-        files.write(json_file, advice.to_json() + "\n", "--json")
-    if json_file == files.STANDARD_OUTPUT:
-        return
+
+def _show(
+    recorded: "Profile", advice: "Advice", every: bool, profile: Path, size: int | None
+) -> None:
+    from lockwright.advise import brief, show
+    from lockwright.base.terminal import output
+
     if every:
         show.show(output(), recorded, advice)
     else:
