@@ -53,7 +53,7 @@ struct activity {
 };
 thread_local constinit activity last_look{};
 thread_local constinit std::uint64_t last_payment = 0;
-thread_local constinit std::uint64_t overpaid = 0;  // ticks, by sleeps that lasted too long
+thread_local constinit std::uint64_t overpaid = 0;    // ticks, by sleeps that lasted too long
 thread_local constinit std::uint64_t would_wait = 0;  // ticks owed since follow() found no wait
 
 /// Debts longer than this, in ticks, are worth a look, which takes some microseconds.

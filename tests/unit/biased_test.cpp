@@ -20,7 +20,7 @@ struct counted_barriers : Env {
   }
 };
 
-using counted_lock = lockwright::biased_futex_lock<counted_barriers<counted>>;
+using counted_lock = lockwright::biased_futex_lock<counted_barriers<watched>>;
 
 template <class L>
 class Biased : public lock_test {
@@ -43,17 +43,17 @@ void section(L& lock) {
 
 TEST(BiasedPath, the_first_thread_makes_no_atomic_update) {
   revocations = 0;
-  counted::updates = 0;
+  watched::updates = 0;
   counted_lock lock;
   section(lock);
-  EXPECT_EQ(counted::updates, 1u) << "to become the owner";
+  EXPECT_EQ(watched::updates, 1u) << "to become the owner";
   for (int i = 0; i < 1'000; ++i) {
     section(lock);
     ASSERT_TRUE(lock.try_lock());
     ASSERT_FALSE(lock.try_lock());
     lock.unlock();
   }
-  EXPECT_EQ(counted::updates, 1u);
+  EXPECT_EQ(watched::updates, 1u);
   EXPECT_EQ(revocations.load(), 0);
 }
 
@@ -61,11 +61,11 @@ TEST(BiasedPath, is_that_of_an_ordinary_lock_after_a_second_thread) {
   counted_lock lock;
   section(lock);
   test_thread{[&] { section(lock); }}.join();
-  counted::updates = 0;
+  watched::updates = 0;
   for (int i = 0; i < 100; ++i) {
     section(lock);
   }
-  EXPECT_EQ(counted::updates, 200u);
+  EXPECT_EQ(watched::updates, 200u);
 }
 
 TYPED_TEST(Biased, the_second_thread_revokes_it_for_ever) {

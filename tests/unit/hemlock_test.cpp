@@ -10,7 +10,7 @@ using namespace testing_locks;
 using namespace std::chrono_literals;
 
 using observed_lock = lockwright::hemlock<observed>;
-using perturbed_lock = lockwright::hemlock<perturbed>;
+using perturbed_lock = perturbed<lockwright::hemlock<watched>>;
 
 class Hemlock : public lock_test {};
 

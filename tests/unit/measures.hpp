@@ -19,29 +19,6 @@
 
 namespace testing_locks {
 
-/// The observed environment, with every atomic read-modify-write instruction counted.
-struct counted : observed {
-  static inline std::uint64_t updates = 0;
-
-  struct count {
-    // On x86-64 a sequentially consistent store is an exchange.
-    count(access kind, std::memory_order order) {
-      updates +=
-          kind == access::update || (kind == access::store && order == std::memory_order_seq_cst)
-              ? 1
-              : 0;
-    }
-  };
-  template <class T>
-  using atomic = watched_atomic<T, count>;
-
-  static bool draw_if_served(observed::atomic<std::uint32_t>& grant,
-                             observed::atomic<std::uint32_t>& request, std::uint32_t next) {
-    ++updates;
-    return observed::draw_if_served(grant, request, next);
-  }
-};
-
 /// The cost of an uncontended acquisition and release.
 struct uncontended_path {
   std::uint64_t updates_in_lock;
@@ -63,13 +40,13 @@ uncontended_path measure_path() {
   }
   uncontended_path path{};
   const std::int64_t nodes = nodes_out.load();
-  counted::updates = 0;
+  watched::updates = 0;
   lock.lock();
-  path.updates_in_lock = counted::updates;
+  path.updates_in_lock = watched::updates;
   path.queue_nodes = nodes_out.load() - nodes;
-  counted::updates = 0;
+  watched::updates = 0;
   lock.unlock();
-  path.updates_in_unlock = counted::updates;
+  path.updates_in_unlock = watched::updates;
   return path;
 }
 

@@ -32,11 +32,11 @@ TEST(Measures, detect_another_order_than_that_of_arrival) {
 }
 
 TEST(Measures, detect_a_long_path) {
-  EXPECT_FALSE(measure_path<lockwright::hmcs_lock<counted>>().is_short());
-  EXPECT_FALSE(measure_path<lockwright::mcs_spin_lock<counted>>().is_short());
-  EXPECT_TRUE(measure_path<lockwright::ticket_lock<counted>>().is_short());
-  EXPECT_EQ(measure_path<lockwright::futex_lock<counted>>().updates_in_lock, 1u);
-  EXPECT_EQ(measure_path<lockwright::futex_lock<counted>>().updates_in_unlock, 1u);
+  EXPECT_FALSE(measure_path<lockwright::hmcs_lock<watched>>().is_short());
+  EXPECT_FALSE(measure_path<lockwright::mcs_spin_lock<watched>>().is_short());
+  EXPECT_TRUE(measure_path<lockwright::ticket_lock<watched>>().is_short());
+  EXPECT_EQ(measure_path<lockwright::futex_lock<watched>>().updates_in_lock, 1u);
+  EXPECT_EQ(measure_path<lockwright::futex_lock<watched>>().updates_in_unlock, 1u);
 }
 
 }  // namespace

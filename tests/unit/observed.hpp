@@ -258,22 +258,50 @@ struct watched_atomic : std::atomic<T> {
 };
 // NOLINTEND(bugprone-derived-method-shadowing-base-method)
 
-/// The observed environment, with random delays around every atomic operation, so that other
-/// threads run between any two steps of an algorithm.
-struct perturbed : observed {
-  struct delays {
-    delays(access kind, std::memory_order) : loads{kind == access::load} { yield_at_random(); }
-    delays(const delays&) = delete;
-    delays& operator=(const delays&) = delete;
-    ~delays() {
+/// The observed environment, with every atomic read-modify-write instruction counted. Where a test wants
+/// it, there are random delays around every atomic operation, so that other threads run between any
+/// two steps of an algorithm.
+struct watched : observed {
+  static inline thread_local std::uint64_t updates = 0;
+  static inline std::atomic<bool> delays{false};  ///< until the end of the test
+
+  struct around {
+    // On x86-64 a sequentially consistent store is an exchange.
+    around(access kind, std::memory_order order) : loads{kind == access::load} {
+      updates +=
+          kind == access::update || (kind == access::store && order == std::memory_order_seq_cst)
+              ? 1
+              : 0;
+      delay();
+    }
+    around(const around&) = delete;
+    around& operator=(const around&) = delete;
+    ~around() {
       if (!loads) {
+        delay();
+      }
+    }
+    static void delay() {
+      if (delays.load(std::memory_order_relaxed)) {
         yield_at_random();
       }
     }
     bool loads;
   };
   template <class T>
-  using atomic = watched_atomic<T, delays>;
+  using atomic = watched_atomic<T, around>;
+
+  static bool draw_if_served(observed::atomic<std::uint32_t>& grant,
+                             observed::atomic<std::uint32_t>& request, std::uint32_t next) {
+    ++updates;
+    return observed::draw_if_served(grant, request, next);
+  }
+};
+
+/// A watched lock with delays.
+template <class L>
+struct perturbed : L {
+  perturbed() { watched::delays = true; }
 };
 
 /// A thread of a test, on a declared NUMA node.
@@ -401,6 +429,7 @@ class lock_test : public ::testing::Test {
   void TearDown() override {
     declared_nodes = declared_caches = 1;
     stopped_clock = 0;
+    watched::delays = false;
     EXPECT_EQ(nodes_out.load(), 0) << "queue nodes were lost";
   }
 };

@@ -67,10 +67,8 @@ std::unique_ptr<any_lock> make_lock(environment in) {
       return std::make_unique<owned<typename Row::template lock<lockwright::native>>>();
     case environment::observed:
       return std::make_unique<owned<typename Row::template lock<observed>>>();
-    case environment::perturbed:
-      return std::make_unique<owned<typename Row::template lock<perturbed>>>();
-    case environment::counted:
-      return std::make_unique<owned<typename Row::template lock<counted>>>();
+    case environment::watched:
+      return std::make_unique<owned<typename Row::template lock<watched>>>();
   }
   return nullptr;
 }

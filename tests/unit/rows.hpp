@@ -32,7 +32,7 @@ class any_lock {
   virtual bool try_lock_until(std::uint64_t deadline) = 0;
 };
 
-enum class environment : std::uint8_t { native, observed, perturbed, counted };
+enum class environment : std::uint8_t { native, observed, watched };
 
 /// A row of the registry.
 struct tested_row {
@@ -79,8 +79,8 @@ class row_test : public lock_test, public ::testing::WithParamInterface<const te
  protected:
   using lock_type = tested_lock<environment::observed>;
   using native_lock = tested_lock<environment::native>;
-  using perturbed_lock = tested_lock<environment::perturbed>;
-  using counted_lock = tested_lock<environment::counted>;
+  using perturbed_lock = perturbed<tested_lock<environment::watched>>;
+  using counted_lock = tested_lock<environment::watched>;
 
   void SetUp() override {
     lock_test::SetUp();
