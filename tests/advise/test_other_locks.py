@@ -67,6 +67,8 @@ def test_several_functions_share_data_that_can_be_divided() -> None:
         other = stack("lock", "put", waited=share / (1 - share) * of.waited)
         assert kinds(waits(of, other)) == [kind]
         assert kinds(waits(of, wakers=(of, other))) == [kind]
+    inlined = stack("unlock", "main", waited=of.waited)
+    assert kinds(waits(stack("lock", "get", "main"), wakers=(inlined,))) == ["atomic"]
 
 
 @pytest.mark.parametrize(
@@ -141,9 +143,13 @@ def test_a_holder_that_polls_has_a_long_section_although_it_is_preempted() -> No
     holding = examples.distribution(1000, 7e5, buckets=((10.0, 990.0), (7e7, 10.0)))
     mutex = examples.mutex(contended=100, waited=0.5 * SECOND, threads=2, sites=(site,))
     mutex = dataclasses.replace(mutex, holding=holding, preempted_holds=0.5)
-    for symbol, wanted in (("exclusive", True), ("other", False)):
-        loop = WaitSite((examples.frame(symbol),), 0, 0.3 * SECOND)
-        spin = WaitObject("spin", "loop", "", 0, 0, 0.3 * SECOND, waiters=(loop,), samples=9)
+    for symbol, share, wanted in (
+        ("exclusive", 0.26, True),
+        ("exclusive", 0.24, False),
+        ("other", 0.26, False),
+    ):
+        loop = WaitSite((examples.frame(symbol),), 0, share * holding.total)
+        spin = WaitObject("spin", "loop", "", 0, 0, loop.waited, waiters=(loop,), samples=9)
         profile = dataclasses.replace(examples.profile(mutex), waits=(spin,))
         assert ("smaller section" in kinds(profile)) is wanted
 

@@ -38,6 +38,10 @@ PREEMPTED = 0.5
 """Highest share of preempted sections in the time that a mutex is held, for which shorter sections
 are advised: the rest is time that a section itself needs."""
 
+POLLED = 0.25
+"""Least share of polling in the time that a mutex is held, for which shorter sections are advised
+although their holders are preempted: samples find only those that poll on a processor."""
+
 CONCENTRATED = 0.6
 """Least share of one mutex in the time lost waiting."""
 
@@ -219,14 +223,15 @@ def _own_time(figures: ProfileFigures, mutex: Mutex, site: Site) -> Evidence:
         for each in loop.waiters
         if each.stack and lock_users.name(each.stack[0]) in inside
     )
-    if figures.lost_share_of(polled) >= thresholds.LOST:
-        return at_least(
-            "time in which its holder polls for something",
-            figures.lost_share_of(polled),
-            thresholds.LOST,
-            "share",
-            "it should do so before the lock",
-        )
+    by_polling = at_least(
+        "time in the sections in which the holder polled for something",
+        polled / mutex.holding.total if mutex.holding.total else 0.0,
+        POLLED,
+        "share",
+        "the rest may be polling without a processor",
+    )
+    if by_polling.met:
+        return by_polling
     return at_most(
         "time in the sections while the holder was preempted",
         time_share_of_longest(mutex.holding, mutex.preempted_holds),

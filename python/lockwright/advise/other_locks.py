@@ -85,9 +85,17 @@ def _cost(figures: ProfileFigures, lock: WaitObject) -> tuple[Evidence, ...]:
 
 def _change(index: int, lock: WaitObject, evidence: tuple[Evidence, ...]) -> Change:
     kind, text = _advised(lock)
-    takers = lock_users.users([(site, site.waited) for site in (*lock.waiters, *lock.wakers)])
-    places = informs("functions that take or release it", float(len(takers)), "")
+    places = informs("functions that take or release it", float(len(_users(lock))), "")
     return Change(kind, None, text, (*evidence, places), wait=index)
+
+
+def _users(lock: WaitObject) -> set[str]:
+    """Return the functions that take or release a lock. One that calls a function that takes it is
+    no other: an unlock may be inlined into it."""
+    takers = lock_users.users([(site, site.waited) for site in lock.waiters])
+    releasers = lock_users.users([(site, site.waited) for site in lock.wakers])
+    callers = {lock_users.name(frame) for site in lock.waiters for frame in site.stack}
+    return {*takers, *(each for each in releasers if each not in callers)}
 
 
 def _advised(lock: WaitObject) -> tuple[str, str]:
@@ -99,9 +107,7 @@ def _advised(lock: WaitObject) -> tuple[str, str]:
     where = lock.waiter or "there"
     if writes := _writes(lock.waiters):
         return "reader-writer lock", writes
-    takers = lock_users.users([(site, site.waited) for site in lock.waiters])
-    releasers = lock_users.users([(site, site.waited) for site in lock.wakers])
-    if len({*takers, *releasers}) <= 1:
+    if len(_users(lock)) <= 1:
         return "atomic", (
             f"Only {where} takes it. If that updates a counter or a single word, make it atomic and"
             " drop the lock; if it looks up or changes a table, divide that by a hash of the key."
