@@ -114,10 +114,13 @@ def test_a_model_that_does_not_fit_names_no_lock(
     monkeypatch.setattr(choose, "_simulate", lambda *_: [])
     monkeypatch.setattr(choose, "named", lambda *_: chosen)
     monkeypatch.setattr(choose, "is_gain", lambda *_: True)
-    monkeypatch.setattr(advised, "_of_changes", lambda *_: [])
+    found = [Gain("sharding", None, "", 0.9, 0.8, 1.2), Gain("reuse", None, "", 1.2)]
+    monkeypatch.setattr(advised, "_of_changes", lambda *_: found)
     advice = with_gains(profile, advise(profile))
     assert ("does not fit" in advice.sentence) is not fits
     assert advice.predicted is not None
+    gains = {each.kind: each.throughput for each in advice.predicted.gains}
+    assert (gains["sharding"], gains["reuse"]) == (0.9 if fits else None, 1.2)
     (warning,) = advice.predicted.warnings
     expected = "wrong by more than a tenth" if fits else "rely on none of these figures"
     assert (expected if agreement is not None else "was not compared") in warning

@@ -94,12 +94,23 @@ def with_gains(
             chosen = [_candidate(each) for each in of_models(profile, header, settings)]
             advice = advise.advise(profile, size=size, chosen=chosen, refusal=header.misfit)
         gains = _of_changes(profile, advice, header, settings)
+        if header.misfit:
+            gains = [_unreliable(gain) for gain in gains]
     except LockwrightError as error:
         return _unpredicted(profile, error.what, size)
     every = sorted([*_of_locks(advice), *gains], key=lambda each: -(each.throughput or 0.0))
     notes, warnings = tuple(header.notes), tuple(header.warnings)
     found = advise.Gains(tuple(every), machine.title, notes, warnings=warnings)
     return _sorted(advice, found, not header.misfit)
+
+
+def _unreliable(gain: advise.Gain) -> advise.Gain:
+    """Return a gain without its figures, if it is simulated: a model that does not fit the profile
+    must neither rank a change nor hide it."""
+    if gain.low is None:
+        return gain
+    why = "the model does not fit the profile"
+    return replace(gain, throughput=None, low=None, high=None, reason=why)
 
 
 def _candidate(choice: Choice) -> advise.Candidate:
