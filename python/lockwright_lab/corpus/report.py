@@ -36,7 +36,7 @@ COLUMNS = [
 @dataclass(frozen=True)
 class Scores:
     """Over the cases and controls: the number of each, and of those that are right. shown: cases
-    whose replayed gain is told apart from 1; gains: of these, those with a near prediction."""
+    whose replayed ratio is told apart from 1; gains: of these, those with a near prediction."""
 
     cases: int
     locks: int
@@ -131,8 +131,8 @@ def _sentences(of: Scores) -> list[str]:
     return [
         f"The lock that was fixed is first in {part(of.locks, of.cases)} cases.",
         f"The kind of the fix is advised first in {part(of.fixes, of.cases)} cases.",
-        f"A gain is shown here in {part(of.shown, of.cases)} cases; the predicted one is within a"
-        f" factor of {NEAR:g} of it in {part(of.gains, of.shown)}.",
+        f"The replayed ratio is told apart from 1 in {part(of.shown, of.cases)} cases, and the"
+        f" predicted gain is within a factor of {NEAR:g} of it in {part(of.gains, of.shown)}.",
         f"Nothing is advised in {part(of.silent, of.controls)} controls.",
     ]
 
