@@ -91,6 +91,11 @@ def test_the_figure_of_whole_runs(tmp_path: Path) -> None:
     (of,) = json.loads((tmp_path / "out.json").read_text())["mutexes"]
     assert of["progress"] == "end of the run"
     assert [len(each) for each in of["rounds"]] == [2, 2, 2]
+    for each in of["rounds"]:
+        delayed = {window["share"]: window["delayed"] / window["ns"] for window in each}
+        assert delayed[0] == 0
+        # Up to the end: the sections of a saturated mutex are next to all of the time.
+        assert delayed[75] > 0.2
     (row,) = of["rows"]
     assert row["gain_low"] < row["gain"] < row["gain_high"]
 

@@ -113,8 +113,9 @@ class Experimenter:
                     return
                 trial.add(made)
                 rounds = [each for one in self.trials for each in one.rounds]
-                few = len(rounds) < _FIRST
-                pause = 0.0 if few else needed_rest(rounds, self.rested)
+                # Without controls, a run is one window, which has no rests.
+                rests = len(rounds) >= _FIRST and 0 in self._wanted.shares
+                pause = needed_rest(rounds, self.rested) if rests else 0.0
                 self.rested += pause
                 if self._ended.wait(pause / 1e9):
                     return

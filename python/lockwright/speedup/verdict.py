@@ -1,5 +1,6 @@
 """What experiments found, in sentences."""
 
+from lockwright.advise.measured import NOTHING
 from lockwright.base import numbers
 from lockwright.speedup.choice import Subject
 from lockwright.speedup.measure import Curve, Measured
@@ -8,9 +9,6 @@ from lockwright.stats.inference import Ratio
 
 SHORT = 8e3
 """Ns of a section about as long as a sleep and a wake of a thread take, futex calls included."""
-
-_NOTHING = 1.25
-"""A gain that may be larger than this is not none, even if it may be none."""
 
 
 def sentence(measured: Measured) -> str:
@@ -55,7 +53,7 @@ def _gains(ratio: Ratio) -> bool:
 
 def _is_nothing(ratio: Ratio) -> bool:
     """Return whether a mutex is shown to limit next to nothing."""
-    return not _gains(ratio) and ratio.high is not None and ratio.high <= _NOTHING
+    return not _gains(ratio) and ratio.high is not None and ratio.high <= NOTHING
 
 
 def _part(name: str, ratio: Ratio) -> str:

@@ -123,6 +123,9 @@ class Prober:
         """Return the fields of `subjects.Experiments`, by the keys of the changes. Each is tried;
         one that cannot be experimented with has a problem instead."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        for change in all_changes:
+            for side in (0, 1):
+                self._profile_file(change, side).unlink(missing_ok=True)
         of, problems = {}, []
         for number, change in enumerate(all_changes, 1):
             print_line(f"experiments on {change.key}, {number} of {len(all_changes)}")
@@ -161,10 +164,13 @@ class Prober:
         lower = ["--lower-is-better"] if metric.better == LOWER else []
         return ["--metric", metric.pattern, *lower]
 
+    def _profile_file(self, change: Change, side: int) -> Path:
+        form = change.program if side == 0 else change.key
+        return self.folder / f"{_file_name(form)}.profile.json"
+
     def _profile(self, change: Change, side: int) -> Profile:
         """Return the profile before (0) or after (1) the change, made where there is none yet."""
-        form = change.program if side == 0 else change.key
-        path = self.folder / f"{_file_name(form)}.profile.json"
+        path = self._profile_file(change, side)
         if not path.exists():
             outcome = self._run(change, side, ["profile", "-o", str(path)], path)
             if not outcome.finished:
