@@ -55,6 +55,20 @@ def test_mechanisms_are_switched_off_one_by_one(cli: Any, tmp_path: Path) -> Non
     assert "mechanism" in result.out
 
 
+@pytest.mark.parametrize("machine", [[], ["--machine", "i-48"]], ids=["here", "simulated"])
+def test_a_reader_writer_lock_runs_beside_the_others(
+    cli: Any, tmp_path: Path, machine: list[str]
+) -> None:
+    """Its cells are those of readers and writers, and the baseline is the C library's."""
+    words = ["bench", "regret", "--lock", "adaptive-rw", "--locks", "futex-rw", *machine]
+    cells = "readers/50/short/1,readers/90/short/burst/*"
+    words += ["--runs", "2", "--seconds", "0.02", "--cells", cells]
+    _, found = document(cli, tmp_path, *words)
+    assert {run["lock"] for run in found["runs"]} == {"adaptive-rw", "futex-rw", "pthread"}
+    assert {row["load"] for row in found["cells"]} == {"readers/50/short", "readers/90/short/burst"}
+    assert all(run["rate"] >= 0 and run["longest"] >= 0 for run in found["runs"])
+
+
 def test_a_simulated_machine(cli: Any, tmp_path: Path) -> None:
     """Cells that the simulator cannot express are named; all output is marked as simulated."""
     words = ["--machine", "i-48", "--seconds", "0.001", "--cells", "single/100ns/*/2,hog"]

@@ -304,6 +304,7 @@ def test_a_study_reads_the_pairs_as_a_validation(cli: Cli, tmp_path: Path) -> No
         ("regret --lock no-such", ["no-such"]),
         ("regret --lock all", ["'all' is not one lock"]),
         ("regret --locks no-such", ["no-such"]),
+        ("regret --lock adaptive-rw --locks ttas", ["'ttas'"]),
         ("regret --cells no/such", ["no cell matches 'no/such'", "families"]),
         ("regret --machine no-such", ["no machine is named"]),
         ("regret --machine a-64 --cells hog", ["none of these cells"]),

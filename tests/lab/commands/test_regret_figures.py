@@ -259,6 +259,10 @@ def test_cells_of_the_grid_are_unique(processors: int) -> None:
     assert {1, 32 * processors, 1000} <= set(grid.thread_counts(processors))
     alone = [cell for cell in grid.choose(cells, "queue,single/100ns/*/1") if cell.threads == 1]
     assert [cell.name for cell in alone] == ["single/100ns/none/1"]
+    of_rwlocks = grid.rwlock_grid(processors)
+    assert len({cell.name for cell in of_rwlocks}) == len(of_rwlocks)
+    assert {cell.threads for cell in of_rwlocks} == {1, processors, 4 * processors}
+    assert {cell.option("read-percent") for cell in of_rwlocks} == {0, 50, 90, 99, 100}
 
 
 def test_a_broken_lock_ends_the_benchmark() -> None:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from lockwright.base.errors import LockwrightError, warn
 from lockwright.experiment import Contender
-from lockwright.preload.locks import BASELINE, Tunable, registry
+from lockwright.preload.locks import BASELINE, RWLOCK, Tunable, check_replacement, registry
+from lockwright.preload.rwlocks import rwlocks
 from lockwright.run.bench_program import LIBC, Subject, subjects
 
 DEFAULT = "adaptive"
@@ -16,6 +17,10 @@ FALLBACK = "futex"
 
 QUICK = ("futex", "ttas", "mcs-stp", "lifo-cr", "loiter", "wordlock")
 """Locks of different kinds, of which most are the best in some cell."""
+
+
+QUICK_RWLOCKS = ("futex-rw", "parking-lot-rw", "big-reader", "c-rw-wp", "shfl-rw")
+"""The same of reader-writer locks."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,37 @@ def contest(lock: str, against: str | None, *, quick: bool, ablate: bool) -> Con
         others.insert(0, Contender(BASELINE, subject=_subject(BASELINE)))
     if not others:
         raise LockwrightError(f"there is no lock to compare '{lock}' with", "name one in --locks")
-    return Contest(own, tuple(others), _ablated(own) if ablate else {})
+    tunables = (own.subject.lock or registry().find(own.name)).tunables
+    return Contest(own, tuple(others), _ablated(own, tunables) if ablate else {})
+
+
+def is_rwlock(name: str) -> bool:
+    """Return True for a reader-writer lock."""
+    return name in rwlocks()
+
+
+def rwlock_contest(lock: str, against: str | None, *, quick: bool, ablate: bool) -> Contest:
+    """The same as `contest` for a reader-writer lock: BASELINE is that of the C library, without a
+    preloaded library; the other ones run beside the C library's mutex."""
+    default = QUICK_RWLOCKS if quick else () if ablate else tuple(rwlocks())
+    if against == "all":
+        against = ",".join(rwlocks())
+    words = default if against is None else against.split(",")
+    names = [word.strip() for word in words if word.strip()]
+    own = _rwlock(lock)
+    others = [_rwlock(name) for name in names if name not in (LIBC, lock, BASELINE)]
+    baseline = Contender(BASELINE, subject=Subject(BASELINE))
+    return Contest(
+        own,
+        (baseline, *others),
+        _ablated(own, rwlocks()[lock].tunables) if ablate else {},
+    )
+
+
+def _rwlock(name: str) -> Contender:
+    check_replacement("--locks", RWLOCK, name)
+    library = Subject(name, registry().path_of(BASELINE), lock=registry().find(BASELINE))
+    return Contender(name, {RWLOCK: name}, library)
 
 
 def _subject(name: str) -> Subject:
@@ -77,14 +112,16 @@ def switches(tunables: Sequence[Tunable]) -> list[Tunable]:
     return [each for each in tunables if each.least == 0 and each.default != 0]
 
 
-def _ablated(own: Contender) -> dict[str, Contender]:
-    tunables = switches((own.subject.lock or registry().find(own.name)).tunables)
-    if not tunables:
+def _ablated(own: Contender, tunables: Sequence[Tunable]) -> dict[str, Contender]:
+    mechanisms = switches(tunables)
+    if not mechanisms:
         raise LockwrightError(
             f"'{own.name}' has no tunable that can be switched off",
             f"'lockwright info {own.name}' lists its numbers; 0 must be allowed",
         )
     return {
-        each.name: Contender(f"{own.name} without {each.name}", {each.variable: "0"}, own.subject)
-        for each in tunables
+        each.name: Contender(
+            f"{own.name} without {each.name}", {**own.environment, each.variable: "0"}, own.subject
+        )
+        for each in mechanisms
     }

@@ -66,10 +66,13 @@ def regret(
 ) -> Experiment:
     """Return the experiment. machine: the simulated one, None for this one; longest_wait: the bound
     on waits in milliseconds. Raises LockwrightError for unknown names, and if no cell is left."""
-    contest = contenders.contest(lock, against, quick=quick, ablate=ablate)
+    of_rwlocks = contenders.is_rwlock(lock)
+    make = contenders.rwlock_contest if of_rwlocks else contenders.contest
+    contest = make(lock, against, quick=quick, ablate=ablate)
     model = None if machine is None else machines.load(machine)
     processors = runs.processors() if model is None else model.processors
-    chosen = grid.choose((grid.quick_grid if quick else grid.grid)(processors), cells)
+    mutex_grid = grid.quick_grid if quick else grid.grid
+    chosen = grid.choose((grid.rwlock_grid if of_rwlocks else mutex_grid)(processors), cells)
     loads, remarks = (native if model is None else simulated).possible(chosen)
     if not loads:
         raise LockwrightError("none of these cells can be run", "choose others with --cells")

@@ -16,6 +16,12 @@ GAPS = {"none": 0.0, "1x": 1.0, "10x": 10.0, "exp": 10.0}
 """Lengths of a gap in sections, or in units of 100 ns if sections are shorter; `exp` is the mean of
 an exponential distribution."""
 
+READS = (0, 50, 90, 99, 100)
+"""Percentages of the acquisitions of a reader-writer lock that are reads."""
+
+RW_SECTIONS = {"shortest": 20, "short": 200, "long": 20_000}
+"""Cycles of a section of a reader-writer lock; the gaps are twice as long."""
+
 QUOTA = 0.5
 """Share of the processors' time that a cell with a quota may use."""
 
@@ -30,6 +36,7 @@ class Load:
     nanoseconds.
 
     length: the factor by which its runs are longer. quota: it runs in a group with QUOTA.
+    of_rwlocks: it is one of the workload `rwlock`, times in cycles.
     """
 
     labels: tuple[str, ...]
@@ -37,6 +44,7 @@ class Load:
     options: tuple[tuple[str, float], ...]
     length: int = 1
     quota: bool = False
+    of_rwlocks: bool = False
 
     @property
     def name(self) -> str:
@@ -103,6 +111,28 @@ def quick_grid(processors: int) -> list[Load]:
     ]
     by_name = {cell.name: cell for cell in grid(processors)}
     return [by_name[name] for name in names]
+
+
+def rwlock_grid(processors: int) -> list[Load]:
+    """Return the cells of a reader-writer lock: shares of reads, lengths of sections and gaps, and
+    bursts of writes, with one thread and with one and four for each processor."""
+    return [
+        Load(
+            ("readers", str(reads), section, *(("burst",) if burst > 1 else ())),
+            threads,
+            (
+                ("read-percent", reads),
+                ("section-cycles", cycles),
+                ("gap-cycles", 2 * cycles),
+                ("burst", burst),
+            ),
+            of_rwlocks=True,
+        )
+        for reads, burst in (*((each, 1) for each in READS), (90, 16), (99, 16))
+        for section, cycles in RW_SECTIONS.items()
+        for threads in sorted({1, processors, 4 * processors})
+        if threads > 1 or burst == 1
+    ]
 
 
 def choose(cells: Sequence[Load], patterns: str | None) -> list[Load]:

@@ -48,7 +48,7 @@ class Native:
         """Make a run. Raises LockwrightError if two threads were inside at once."""
         made = runs.measure(
             contender,
-            "regimes",
+            "rwlock" if load.of_rwlocks else "regimes",
             self.arguments(load),
             self.timeout or self.seconds * load.length + self.warm_up + _TO_END,
             prefix=tuple(self.prefix) if load.quota else (),
@@ -91,6 +91,8 @@ def outcome(made: Outcome, load: str, contender: str, change: float = 0.0) -> Ou
     if line is None or not made.finished:
         return replace(made, details=details)
     seconds = number(line, "seconds")
+    # A thread alone never waits, and its waits are not measured.
+    waits = ("longest_wait_ns", "longest_read_wait_ns", "longest_write_wait_ns")
     samples = [
         (ns / 1e9 - change, float(count))
         for ns, count in zip(
@@ -99,8 +101,7 @@ def outcome(made: Outcome, load: str, contender: str, change: float = 0.0) -> Ou
     ]
     figures = {
         "rate": number(line, "operations") / seconds,
-        # A thread alone never waits, and its waits are not measured.
-        "longest": number({"longest_wait_ns": 0, **line}, "longest_wait_ns") / 1e9,
+        "longest": max(number({each: 0, **line}, each) for each in waits) / 1e9,
         "processors": number(line, "processor_seconds") / seconds,
     }
     if samples:

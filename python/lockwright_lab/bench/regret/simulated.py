@@ -18,11 +18,16 @@ _SECTIONS = 300
 _PLAIN = {"section-ns", "gap-ns", "locks", "queue", "exponential"}
 """Options of a load that the simulator has; `exponential` only as 0."""
 
+_WAITS = ("wait_max_ps", "longest_read_wait_ps", "longest_write_wait_ps")
+"""The longest waits, of which a simulation has some."""
+
 _TIMEOUT = 600.0
 
 
 def is_possible(load: Load) -> bool:
     """Return True if the simulator can express a load."""
+    if load.of_rwlocks:
+        return True
     named = {name for name, _ in load.options}
     return named <= _PLAIN and not load.option("exponential") and not load.quota
 
@@ -58,6 +63,9 @@ class Simulated:
 
     def setup(self, load: Load, round_number: int) -> Setup:
         """Return the simulation of a load; the round is the seed."""
+        if load.of_rwlocks:
+            given = {name: f"{value:g}" for name, value in load.options}
+            return Setup(self.machine, "rwlock", given, self.seconds, round_number, of_rwlocks=True)
         ghz = self.machine.figures["clock.ghz"]
         section, gap = load.option("section-ns"), load.option("gap-ns")
         seconds = max(self.seconds, _SECTIONS * section / 1e9)
@@ -92,7 +100,7 @@ def figures(line: Line) -> dict[str, float]:
     """Return the figures of one simulation. A thread without an operation has waited all the
     time."""
     seconds = integer(line, "picoseconds") / 1e12
-    longest = integer(line, "wait_max_ps") / 1e12
+    longest = max(integer(line, each) for each in _WAITS if each in line) / 1e12
     return {
         "rate": integer(line, "operations") / seconds,
         "longest": longest if all(integers(line, "per_thread")) else seconds,

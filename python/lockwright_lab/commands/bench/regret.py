@@ -34,7 +34,10 @@ _SIMULATED_SECONDS = 0.005
         ]
     ),
 )
-@grammar.lock(f"The lock under test.  [default: {contenders.DEFAULT}]")
+@grammar.lock(
+    "The lock under test. For a reader-writer lock, the loads and the other locks are those of "
+    f"readers and writers.  [default: {contenders.DEFAULT}]"
+)
 @grammar.shared(
     "--locks",
     "Locks that may be best, separated by commas, or 'all'; pthread is always among them. A "
