@@ -139,7 +139,13 @@ def _leave(ended: Sequence[int], target: int, before: set[str]) -> None:
     """Write the modules that a fork has imported and its parent may import, too, and leave with
     its status. To destroy all objects would take as long as most commands."""
     new = sys.modules.keys() - before
-    names = [name for name in new if name.partition(".")[0] not in _WITH_THREADS]
+    # A module in C whose package is not imported yet would find it half-made: _asyncio's tasks and
+    # those of asyncio are then not the same.
+    names = [
+        name
+        for name in new
+        if not name.startswith("_") and name.partition(".")[0] not in _WITH_THREADS
+    ]
     with contextlib.suppress(OSError):
         os.write(target, " ".join(sorted(names)).encode()[: 1 << 16])
     try:
