@@ -14,7 +14,7 @@ from .conftest import Cli
 def test_a_program_is_compared(cli: Cli, tmp_path: Path) -> None:
     built = locate.program("speedup", "sections").parent.parent
     words = ("--programs", "pipeline", "--lengths", "1", "--bottlenecks", built)
-    runs = ("--experiments", "4", "--runs", "2", "--most-runs", "2", "--seconds", "0.1")
+    runs = ("--experiment-seconds", "4", "--runs", "2", "--most-runs", "2", "--seconds", "0.1")
     done = cli(
         "bench", "what-if", *words, *runs, "--output-dir", tmp_path, "--json", tmp_path / "f"
     )

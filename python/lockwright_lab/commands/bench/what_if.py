@@ -56,7 +56,7 @@ from lockwright_lab.study.program.inputs import default_cache
 @grammar.runs(4, of="each form", least=2)
 @shared("--most-runs", "Run a form at most N times.", default=12, show_default=True)
 @grammar.seconds(1.0, of=" of a run")
-@grammar.integer("--experiments", 12, "Seconds of the run with experiments.", least=4)
+@grammar.integer("--experiment-seconds", 12, "Seconds of the run with experiments.", least=4)
 @CACHE
 @output_to_folder("the profiles and the experiments' results", default="lockwright-what-if")
 @experiment_options
@@ -69,7 +69,7 @@ def command(
     runs: int,
     most_runs: int,
     seconds: float,
-    experiments: int,
+    experiment_seconds: int,
     cache: Path | None,
     output: Path | None,
 ) -> int:
@@ -87,6 +87,6 @@ def command(
         [float(each) for each in name_list(lengths, "--lengths", factors)],
         bottlenecks,
     )
-    of_runs = Lengths(runs, most_runs, seconds, experiments)
+    of_runs = Lengths(runs, most_runs, seconds, experiment_seconds)
     print_line(f"{len(chosen)} programs, about {of_runs.minutes(len(chosen)):.0f} minutes")
     return conduct(experiment(chosen, of_runs, folder), request)
