@@ -1,6 +1,8 @@
 """The delays that threads owe, pay and are forgiven, as their program makes them."""
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -202,24 +204,42 @@ int main(void) {
 SECTIONS = 10
 
 
+@contextmanager
+def started(program: Path) -> Iterator[tuple[Buffer, Block, "subprocess.Popen[str]"]]:
+    """Start a program under the library of experiments, with its buffer; it ends with the block."""
+    with buffers.new() as path:
+        environment = locks.preload(locks.directory() / LIBRARY, {}, program)
+        with subprocess.Popen(
+            [program],
+            env=environment | {buffers.VARIABLE: str(path)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            yield Buffer(path), Block(path), process
+
+
+def words(process: "subprocess.Popen[str]") -> list[str]:
+    """Return the words of the program's next line."""
+    assert process.stdout is not None
+    return process.stdout.readline().split()
+
+
+def choose(buffer: Buffer, block: Block, address: str, share: int, most: float) -> None:
+    """Make sections of the mutex at an address `share` per cent shorter."""
+    (record,) = np.flatnonzero(buffer.records["address"] == int(address, 16)).tolist()
+    block.choose([record], [record])
+    block.begin(share, most)
+
+
 def run(program: Path, share: int, most: float) -> tuple[Buffer, list[tuple[int, int]]]:
     """Return the buffer of the program, whose sections are `share` per cent shorter, and what its
     threads paid and were forgiven, in the order of their roles."""
-    library = locks.directory() / LIBRARY
-    with buffers.new() as path:
-        environment = locks.preload(library, {}, program) | {buffers.VARIABLE: str(path)}
-        with subprocess.Popen(
-            [program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            address, *tids = process.stdout.readline().split()
-            buffer, block = Buffer(path), Block(path)
-            (record,) = np.flatnonzero(buffer.records["address"] == int(address, 16)).tolist()
-            block.choose([record], [record])
-            block.begin(share, most)
-            assert process.communicate("\n", timeout=60)[0] == "right\n"
-            assert process.returncode == 0
+    with started(program) as (buffer, block, process):
+        address, *tids = words(process)
+        choose(buffer, block, address, share, most)
+        assert process.communicate("\n", timeout=60)[0] == "right\n"
+        assert process.returncode == 0
         threads = [buffer.threads[buffer.threads["tid"] == int(tid)][0] for tid in tids]
         accounts = [(int(each["delays_paid"]), int(each["delays_forgiven"])) for each in threads]
         return buffer, accounts
@@ -262,25 +282,15 @@ def test_a_mutex_is_not_acquired_before_its_release_by_its_holders_clock(tmp_pat
 def test_another_mutex_is_chosen_while_a_thread_holds_the_first_one(tmp_path: Path) -> None:
     """The thread leaves its section as it began it, and pays for those of the other mutex."""
     program = processes.compiled(tmp_path, "another", ANOTHER)
-    library = locks.directory() / LIBRARY
-    with buffers.new() as path:
-        environment = locks.preload(library, {}, program) | {buffers.VARIABLE: str(path)}
-        with subprocess.Popen(
-            [program], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            first, second, tid = process.stdout.readline().split()
-            buffer, block = Buffer(path), Block(path)
-            for each in (first, second):
-                (record,) = np.flatnonzero(buffer.records["address"] == int(each, 16)).tolist()
-                block.choose([record], [record])
-                block.begin(50, 1e12)
-                if each == first:
-                    process.stdin.write("\n")
-                    process.stdin.flush()
-                    assert process.stdout.readline() == "held\n"
-            assert process.communicate("\n", timeout=60)[0] == "right\n"
+    with started(program) as (buffer, block, process):
+        first, second, tid = words(process)
+        choose(buffer, block, first, 50, 1e12)
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert words(process) == ["held"]
+        choose(buffer, block, second, 50, 1e12)
+        assert process.communicate("\n", timeout=60)[0] == "right\n"
         (paid,) = buffer.threads[buffer.threads["tid"] == int(tid)]["delays_paid"].tolist()
         assert paid > 0
         assert int(buffer["running"]["progress"]) == 1 + SECTIONS

@@ -11,10 +11,6 @@ from lockwright.base import numbers
 from lockwright.profile import long_holds
 from lockwright.profile.record import Mutex, Site
 
-LONG = 10_000
-"""Least length of a long section in ns: a handover between running threads, at most about a
-microsecond, is less than a tenth of it."""
-
 TINY = 100
 """Highest median length in ns of sections of a few instructions, with the time that measuring
 takes."""
@@ -26,10 +22,6 @@ it, there are sections that do more, as those of a table or a list."""
 OFTEN = 100_000
 """Least number of acquisitions per second after another thread held the mutex at which a tiny
 section costs: at about 50 ns for a cache line that moves, half a per cent of a thread."""
-
-WORTH_SHARING = 1_000
-"""Least median length in ns of sections that readers should share: a reader changes the lock's word
-twice, at up to about 100 ns each when the cache line moves."""
 
 DOMINANT = 0.6
 """Least share of one site in the time in the sections of a mutex."""
@@ -149,16 +141,10 @@ def _allocator(
         return []
     cost = costs_time(figures.lost_share_of(sum(figures.mutexes[i].lost for i in indices)))
     evidence: tuple[Evidence, ...] = (cost,)
-    if (
-        not cost.met
-        and uncontended
-        and uncontended.mutexes[:1]
-        and uncontended.mutexes[0] in indices
-    ):
+    # The first mutex of a diagnosis has most of what it counts.
+    if not cost.met and uncontended and {*uncontended.mutexes[:1]} & {*indices}:
         evidence = uncontended.evidence
-    if not all_met(evidence):
-        return []
-    return [Change("allocator", indices[0], ALLOCATOR, evidence)]
+    return [Change("allocator", indices[0], ALLOCATOR, evidence)] if all_met(evidence) else []
 
 
 def _processes(figures: ProfileFigures, index: int, mutex: Mutex) -> Change | None:
@@ -192,7 +178,13 @@ def _smaller_section(figures: ProfileFigures, index: int, mutex: Mutex) -> Chang
     site, share = dominant
     mean = site.held / site.acquisitions if site.acquisitions else 0.0
     evidence = (
-        at_least("a section from there, on average", mean, LONG, "ns", "a lock adds at most 1 us"),
+        at_least(
+            "a section from there, on average",
+            mean,
+            thresholds.LONG_SECTION,
+            "ns",
+            "a lock adds at most 1 us",
+        ),
         at_least("time in the sections that is from there", share, DOMINANT, "share", "most of it"),
         _own_time(figures, mutex, site),
         informs("median of its sections (hold p50)", mutex.holding.p50, "ns"),
@@ -202,7 +194,7 @@ def _smaller_section(figures: ProfileFigures, index: int, mutex: Mutex) -> Chang
     if not all_met(evidence):
         return None
     long, others = "sections", ""
-    if mutex.holding.p50 < LONG:
+    if mutex.holding.p50 < thresholds.LONG_SECTION:
         half = numbers.time(mutex.holding.p50)
         long, others = "long sections", f", while half of all sections of it take {half} at most"
     text = (
@@ -350,7 +342,7 @@ def _reader_writer(figures: ProfileFigures, index: int, mutex: Mutex) -> Change 
         at_least(
             "median of its sections (hold p50)",
             mutex.holding.p50,
-            WORTH_SHARING,
+            thresholds.SHORT_READ,
             "ns",
             "readers of shorter ones still contend for the word that counts them",
         ),

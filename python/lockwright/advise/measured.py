@@ -41,9 +41,14 @@ class _Result:
     mutexes: tuple[_OfMutex, ...]
 
 
+def limits_nothing(low: float | None, high: float | None) -> bool:
+    """Return whether a gain with this interval is shown to be next to none."""
+    return (low or 0.0) <= 1 and high is not None and high <= NOTHING
+
+
 def is_nothing(gain: Gain) -> bool:
-    """Return whether it is shown that there is next to no gain."""
-    return (gain.low or 0.0) <= 1 and gain.high is not None and gain.high <= NOTHING
+    """Return whether a change is shown to gain next to nothing."""
+    return limits_nothing(gain.low, gain.high)
 
 
 def with_measured(advice: Advice, profile: Profile, path: Path) -> Advice:

@@ -21,7 +21,7 @@ be off by half."""
 
 FOR_WORK = 50_000_000
 """Longest mean wait in ns for a lock whose sections are short: even a holder that lost its
-processor gets it back sooner. Who waits longer waits for work, or for a device."""
+processor gets it back sooner. A thread that waits longer waits for work, or for a device."""
 
 _AMBIGUOUS = frozenset({"CPython", "PostgreSQL"})
 """Libraries whose functions for locks are also those by which threads wait for work."""
@@ -84,8 +84,9 @@ def _cost(figures: ProfileFigures, lock: WaitObject) -> tuple[Evidence, ...]:
 
 
 def _change(index: int, lock: WaitObject, evidence: tuple[Evidence, ...]) -> Change:
-    kind, text = _advised(lock)
-    places = informs("functions that take or release it", float(len(_users(lock))), "")
+    users = len(_users(lock))
+    kind, text = _advised(lock, users)
+    places = informs("functions that take or release it", float(users), "")
     return Change(kind, None, text, (*evidence, places), wait=index)
 
 
@@ -98,8 +99,8 @@ def _users(lock: WaitObject) -> set[str]:
     return {*takers, *(each for each in releasers if each not in callers)}
 
 
-def _advised(lock: WaitObject) -> tuple[str, str]:
-    """Return the kind and the text of the change for a lock."""
+def _advised(lock: WaitObject, users: int) -> tuple[str, str]:
+    """Return the kind and the text of the change for a lock. users: functions that use it."""
     if lock.library == "jemalloc" or any(map(lock_users.allocates, lock.waiters[:1])):
         return "allocator", ALLOCATOR
     if lock.library == C_LIBRARY:
@@ -107,7 +108,7 @@ def _advised(lock: WaitObject) -> tuple[str, str]:
     where = lock.waiter or "there"
     if writes := _writes(lock.waiters):
         return "reader-writer lock", writes
-    if len(_users(lock)) <= 1:
+    if users <= 1:
         return "atomic", (
             f"Only {where} takes it. If that updates a counter or a single word, make it atomic and"
             " drop the lock; if it looks up or changes a table, divide that by a hash of the key."

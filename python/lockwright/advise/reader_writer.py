@@ -28,12 +28,6 @@ LONG_WAIT = 1_000_000
 FEW_READERS = 0.05
 """Highest number of readers inside, on average over the run, at which they hardly ever meet."""
 
-LONG_SECTION = 10_000
-"""Least mean length in ns of sections to be shortened: a handover is less than a tenth of it."""
-
-SHORT_READ = 1_000
-"""Highest median length in ns of sections whose readers contend for the word that counts them."""
-
 _MOST = 4
 """Most locks of the shortlist."""
 
@@ -179,7 +173,7 @@ def _in_program(figures: ProfileFigures, rwlock: RwLock) -> Change | None:
     mean = longest.held / longest.acquisitions if longest.acquisitions else 0.0
     evidence = (cost, reads, informs("a section of the place with most of the time", mean, "ns"))
     where = f"At {rwlock.name}"
-    if mean >= LONG_SECTION:
+    if mean >= thresholds.LONG_SECTION:
         text = (
             f"{where}, shorten the sections that begin at {longest.label}: {numbers.time(mean)} on"
             " average. Move all work that does not need the lock before or after them."
@@ -194,7 +188,7 @@ def _in_program(figures: ProfileFigures, rwlock: RwLock) -> Change | None:
             " nothing to change, take it for reading first, and for writing only to change it."
         )
         return Change("reader-writer lock", None, text, evidence)
-    if rwlock.read_share >= MOSTLY_READ and rwlock.readers.holding.p50 <= SHORT_READ:
+    if rwlock.read_share >= MOSTLY_READ and rwlock.readers.holding.p50 <= thresholds.SHORT_READ:
         text = (
             f"{where}, nearly all sections read, and half take"
             f" {numbers.time(rwlock.readers.holding.p50)} at most: publish the data by an atomic"

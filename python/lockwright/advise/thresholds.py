@@ -7,6 +7,14 @@ LOST = 0.05
 """Share lost by waiting of the time in which threads ran or waited. A program that loses less can
 gain less than the 5 % within which two locks count as equal (TOCS 2019)."""
 
+LONG_SECTION = 10_000
+"""Least mean length in ns of a long section: a handover between running threads, at most about a
+microsecond, is less than a tenth of it."""
+
+SHORT_READ = 1_000
+"""Median length in ns of sections from which on readers should share a lock: a reader changes the
+lock's word twice, at up to about 100 ns each when the cache line moves."""
+
 BUSY = 0.95
 """Share of processors that had a thread to run, on average: above it, a waiting thread leaves its
 processor to another, and the loss of throughput is within the margin of 5 %, or by parking and

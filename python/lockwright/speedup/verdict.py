@@ -1,6 +1,6 @@
 """What experiments found, in sentences."""
 
-from lockwright.advise.measured import NOTHING
+from lockwright.advise.measured import limits_nothing
 from lockwright.base import numbers
 from lockwright.speedup.choice import Subject
 from lockwright.speedup.measure import Curve, Measured
@@ -51,14 +51,9 @@ def _gains(ratio: Ratio) -> bool:
     return ratio.low is not None and ratio.low > 1
 
 
-def _is_nothing(ratio: Ratio) -> bool:
-    """Return whether a mutex is shown to limit next to nothing."""
-    return not _gains(ratio) and ratio.high is not None and ratio.high <= NOTHING
-
-
 def _part(name: str, ratio: Ratio) -> str:
     interval = numbers.interval(ratio.low, ratio.high)
-    if _is_nothing(ratio):
+    if limits_nothing(ratio.low, ratio.high):
         return f"{name} limits nothing ({interval} times)"
     doubt = "" if _gains(ratio) else ", which is no proof of any"
     return f"of {name}, {numbers.ratio(ratio.value)} times ({interval}{doubt})"
@@ -70,10 +65,10 @@ def _of_one(measured: Measured, curve: Curve) -> str:
         return f"No gain could be measured: nearly all time is in sections of {mutex}."
     ratio = found.ratio
     interval = numbers.interval(ratio.low, ratio.high)
-    who = "the program" if measured.is_whole else curve.subject.progress
+    what = "the program" if measured.is_whole else curve.subject.progress
     verb, often = ("be", "fast") if measured.is_whole else ("be taken", "often")
-    start = f"With sections of {mutex} {found.share} % shorter, {who} would {verb}"
-    if _is_nothing(ratio):
+    start = f"With sections of {mutex} {found.share} % shorter, {what} would {verb}"
+    if limits_nothing(ratio.low, ratio.high):
         return f"{start} as {often} as now ({interval} times): {mutex} limits nothing."
     doubt = "" if _gains(ratio) else ", which is no proof of a gain: let it run longer"
     return f"{start} {numbers.ratio(ratio.value)} times as {often} ({interval}){doubt}."

@@ -17,7 +17,7 @@ def page_clearing(figures: ProfileFigures) -> Diagnosis:
     evidence = (
         at_least(
             "mutexes at one time",
-            # Of those that no call initialised it is not known who created them.
+            # Which thread created a mutex is known only if a call initialised it.
             creation.alive_most if known else figures.instances,
             thresholds.INSTANCES,
             "",
