@@ -95,7 +95,7 @@ int wait_for(profile_buffer& target, thread_slot& thread, record& entry, rwlock_
   __atomic_store_n(&thread.waiting_for, number_of(target, entry) + 1, __ATOMIC_RELEASE);
   const speedup::waiting waits;
   const int error = call();
-  waits.end(error == 0, &words);
+  waits.end(error == 0, &words, nullptr, nullptr, speedup::spares_waits(entry));
   __atomic_store_n(&thread.waiting_for, 0, __ATOMIC_RELEASE);
   __atomic_fetch_sub(&words.number, 1, __ATOMIC_RELAXED);
   const std::uint64_t end = ticks();
@@ -263,7 +263,7 @@ int lock_write_until(pthread_rwlock_t* lock, clockid_t clock, const timespec* de
 }
 
 int unlock(pthread_rwlock_t* lock, std::uint64_t caller) {
-  speedup::note_wake(lock);
+  speedup::note_wake(lock, false);
   rwlock_words& words = rwlock_words::of(lock);
   if (this_slot->open_sections != 0) [[unlikely]] {
     end_sampled(words, caller);
@@ -271,7 +271,9 @@ int unlock(pthread_rwlock_t* lock, std::uint64_t caller) {
   if ((__atomic_load_n(&words.site, __ATOMIC_RELAXED) & is_write) != 0) {
     set_site(words, 0);
   }
-  return real.rwlock_unlock(lock);
+  const int error = real.rwlock_unlock(lock);
+  speedup::pay();
+  return error;
 }
 
 }  // namespace kept

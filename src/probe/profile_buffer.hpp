@@ -362,10 +362,11 @@ struct alignas(64) wait_object {
   std::atomic<std::uint32_t> waking[waking_numbers];
   wait_site waiters[site_numbers];
   wait_site wakers[site_numbers];
+  std::uint64_t is_chosen;  ///< by experiments
 };
 static_assert(sizeof(wait_object) == 640);
 LOCKWRIGHT_LAYOUT(wait_object, key, waiting, last_thread, waits, waited, given_up, resumed,
-                  resuming, last_wake, last_waker, waking, waiters, wakers);
+                  resuming, last_wake, last_waker, waking, waiters, wakers, is_chosen);
 
 /// A part of the timeline.
 struct span {
@@ -395,6 +396,9 @@ LOCKWRIGHT_LAYOUT(other_process, process, taken, unused);
 
 /// Experiments on the running program, see speedup.hpp. The command writes the first five.
 struct alignas(64) experiments {
+  /// Instead of a share: waits for the chosen locks count as none.
+  static constexpr std::uint32_t no_waits = 101;
+
   std::atomic<std::uint32_t> share;       ///< of a section by which others are delayed, in per cent
   std::atomic<std::uint32_t> is_crowded;  ///< more threads than processors
   counter limit;  ///< of `owed`, which bounds the delays if the command is killed

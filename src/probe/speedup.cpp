@@ -192,6 +192,14 @@ profile_buffer* current() {
   return target != nullptr && has_slot ? target : nullptr;
 }
 
+/// Returns whether waits for chosen locks count as none at present.
+bool spares_any() {
+  const profile_buffer* target = attached();
+  return target != nullptr &&
+         target->running.share.load(std::memory_order_relaxed) == experiments::no_waits &&
+         is_open(target->running);
+}
+
 /// Returns the flags of a mutex's record, and further bits; 0 if it has none.
 std::uint32_t flags_of(profile_buffer& target, pthread_mutex_t* mutex) {
   const mutex_words& words = mutex_words::of(mutex);
@@ -289,14 +297,17 @@ void enter(pthread_mutex_t* mutex, bool is_counted) {
   if (is_counted && (flags & record::is_metered) != 0) {
     target->running.progress.fetch_add(1, std::memory_order_relaxed);
   }
-  follow(target->running, mutex);
-  if ((flags & record::is_chosen) == 0) {
+  const experiments& at = target->running;
+  const std::uint32_t share = at.share.load(std::memory_order_relaxed);
+  const bool is_chosen = (flags & record::is_chosen) != 0;
+  if (!is_chosen || share != experiments::no_waits) {
+    follow(at, mutex);
+  }
+  if (!is_chosen) {
     return;
   }
   if (own.depth == 0) {
-    const experiments& at = target->running;
-    const std::uint32_t share = at.share.load(std::memory_order_relaxed);
-    own.share = is_open(at) ? share : 0;
+    own.share = is_open(at) && share != experiments::no_waits ? share : 0;
     own.begin = ticks();
   }
   own.add(mutex);
@@ -321,12 +332,22 @@ void leave(pthread_mutex_t* mutex) {
   }
 }
 
-void note_wake(const void* object) {
-  pay();
+void note_wake(const void* object, bool does_pay) {
+  if (does_pay) {
+    pay();
+  }
   if (current() != nullptr) {
     const std::uint64_t now = ticks();
     note(object, level_in_section(now), now);
   }
+}
+
+bool spares_waits(const record& of) {
+  return (__atomic_load_n(&of.kind, __ATOMIC_RELAXED) & record::is_chosen) != 0 && spares_any();
+}
+
+bool spares_waits(const wait_object& of) {
+  return __atomic_load_n(&of.is_chosen, __ATOMIC_RELAXED) != 0 && spares_any();
 }
 
 void begin_thread(const profile_buffer& target, thread_slot& thread) {
@@ -336,7 +357,8 @@ void begin_thread(const profile_buffer& target, thread_slot& thread) {
 
 waiting::waiting() : begin_(ticks()) {}
 
-void waiting::end(bool woken, const void* object, const void* other, pthread_mutex_t* lock) const {
+void waiting::end(bool woken, const void* object, const void* other, pthread_mutex_t* lock,
+                  bool is_spared) const {
   profile_buffer* target = current();
   if (target == nullptr) {
     return;
@@ -354,13 +376,24 @@ void waiting::end(bool woken, const void* object, const void* other, pthread_mut
         std::min(above(before, at.owed.load(std::memory_order_acquire)), waited);
     return;
   }
+  if (is_spared && other == nullptr) {
+    raise(at, before + waited);
+    self.delays_forgiven += waited;
+    return;
+  }
   const std::uint64_t floor = at.floor.load(std::memory_order_relaxed);
   waking last{};
   if (!find(object, begin_, false, floor, last)) {
     return;
   }
-  if (waking after{}; other != nullptr && find(other, last.at, false, floor, after) &&
-                      after.by_own_clock() > last.by_own_clock()) {
+  waking after{};
+  const bool has_after = other != nullptr && find(other, last.at, false, floor, after);
+  if (has_after && is_spared) {
+    raise(at, last.level + after.at - last.at);
+    self.delays_forgiven += last.level + after.at - last.at - before;
+    return;
+  }
+  if (has_after && after.by_own_clock() > last.by_own_clock()) {
     last = after;
   }
   // By these clocks the wait may have ended before it began. Others may have taken a mutex since its first

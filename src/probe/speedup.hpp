@@ -1,6 +1,7 @@
 // Virtual speedup of the sections of chosen mutexes, in the library of `lockwright what-if --measure`
 // only: while a thread is in one, all others fall behind by a share of the section, as if its work were
-// that much shorter and all else as it is (Curtsinger and Berger, Coz, SOSP 2015, section 3.4).
+// that much shorter and all else as it is (Curtsinger and Berger, Coz, SOSP 2015, section 3.4). Or of the
+// waits for chosen locks: while a thread waits, all others fall behind, as if it did not.
 //
 // A thread's level is by how much its clock is behind the real one: what it was delayed or forgiven. Its
 // level rises by the share of each section that it ends. `owed` of the buffer is the highest level, that all
@@ -37,8 +38,12 @@ void enter(pthread_mutex_t* mutex, bool is_counted = true);
 /// Called before a mutex is released.
 void leave(pthread_mutex_t* mutex);
 
-/// Called before a call that may end waits for an object.
-void note_wake(const void* object);
+/// Called before a call that may end waits for an object. does_pay: the caller may be delayed.
+void note_wake(const void* object, bool does_pay = true);
+
+/// Return whether waits for the lock of a record, or for an object, count as none at present.
+bool spares_waits(const record& of);
+bool spares_waits(const wait_object& of);
 
 /// Gives a thread that begins the level of one that owes nothing.
 void begin_thread(const profile_buffer& target, thread_slot& thread);
@@ -49,9 +54,10 @@ class waiting {
   waiting();
 
   /// woken: another thread ended the wait. object, other: it did so by one of these, the latest if
-  /// there are two; null if no call of it is known. lock: the object, if it is a mutex.
+  /// there are two; null if no call of it is known. lock: the object, if it is a mutex. is_spared: it
+  /// counts as none; of two objects, that for the other one.
   void end(bool woken, const void* object, const void* other = nullptr,
-           pthread_mutex_t* lock = nullptr) const;
+           pthread_mutex_t* lock = nullptr, bool is_spared = false) const;
 
  private:
   std::uint64_t begin_;
@@ -62,10 +68,13 @@ class waiting {
 inline void pay() {}
 inline void enter(pthread_mutex_t*, bool = true) {}
 inline void leave(pthread_mutex_t*) {}
-inline void note_wake(const void*) {}
+inline void note_wake(const void*, bool = true) {}
+inline bool spares_waits(const record&) { return false; }
+inline bool spares_waits(const wait_object&) { return false; }
 inline void begin_thread(const profile_buffer&, thread_slot&) {}
 struct waiting {
-  void end(bool, const void*, const void* = nullptr, pthread_mutex_t* = nullptr) const {}
+  void end(bool, const void*, const void* = nullptr, pthread_mutex_t* = nullptr,
+           bool = false) const {}
 };
 
 #endif

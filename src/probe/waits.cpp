@@ -181,7 +181,8 @@ std::uint64_t object_wait::end(bool given_up) {
     // Nothing is called at the end of a thread, which pays before it.
     const std::uint64_t address = object.key.load(std::memory_order_relaxed) << 8 >> 8;
     waits_.end(!given_up,
-               kind_ == wait_object::join ? nullptr : reinterpret_cast<const void*>(address));
+               kind_ == wait_object::join ? nullptr : reinterpret_cast<const void*>(address),
+               nullptr, nullptr, speedup::spares_waits(object));
   }
   if (given_up) {
     add(object.given_up, std::uint64_t{1}, is_alone_);

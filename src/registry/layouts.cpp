@@ -68,6 +68,7 @@ int main() {
   EMIT(profile_buffer::spans_in_block);
   EMIT(record::is_chosen);
   EMIT(record::is_metered);
+  EMIT(experiments::no_waits);
   EMIT(record::is_shared);
   EMIT(record::is_void);
   EMIT(record::of_readers);

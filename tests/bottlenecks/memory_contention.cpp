@@ -24,7 +24,8 @@ int main(int count, char** words) {
   work::meter meter;
   work::in_threads(work::processors(), [&](unsigned number) {
     work::random random{number};
-    constexpr std::size_t chunk = 16'384;
+    constexpr std::size_t chunk = 65'536;
+    constexpr std::size_t line = 64 / sizeof(std::uint64_t);
     const auto size = static_cast<std::size_t>(static_cast<double>(words_of_cache()) * part);
     std::vector<std::uint64_t> data(std::max(size, 2 * chunk), 1);
     // With a cache of 480 MiB, measuring the touched memory takes a third of a second.
@@ -33,7 +34,8 @@ int main(int count, char** words) {
     for (std::size_t start = 0; clock.runs();
          start = start + 2 * chunk <= data.size() ? start + chunk : 0) {
       std::uint64_t sum = 0;
-      for (std::size_t i = start; i < start + chunk; ++i) sum += data[i]++;
+      // One word of each line, so that the memory is the limit, not the processor.
+      for (std::size_t i = start; i < start + chunk; i += line) sum += data[i]++;
       ++chunks;
       if (is_atomic) {
         __atomic_fetch_add(&total, sum, __ATOMIC_RELAXED);

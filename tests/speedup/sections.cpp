@@ -1,5 +1,6 @@
 // Programs with a mutex `chosen`, whose sections last --section times as long as by default, and
-// all else and they --length times, for --seconds; the first word is one of these:
+// all else and they --length times, for --seconds; with --split 1, each thread has a mutex of its own
+// instead of `chosen`, but in `pipeline`. The first word is one of these:
 //   saturated     threads that hold or want the mutex nearly all the time
 //   unsaturated   threads that hold it for a fifth of their time
 //   series        threads that take it, and then another one, whose sections are a little longer
@@ -21,18 +22,22 @@ struct task {
   std::uint64_t inside;   // steps in a section of `chosen`
   std::uint64_t outside;  // and without a mutex
   std::uint64_t second;   // and in a section of `other`; 0 for none
+  bool split;
 };
 
 void do_sections(const task& of, const work::clock& clock, work::meter& meter) {
   std::atomic<std::uint64_t> done{0};
+  std::atomic<std::uint64_t> in_parts{0};
   work::in_threads(of.threads, [&](unsigned number) {
     work::random random{number};
+    alignas(64) pthread_mutex_t part = PTHREAD_MUTEX_INITIALIZER;
+    std::uint64_t in_part = 0;
     std::uint64_t own = 0;
     for (; clock.runs(); ++own) {
       {
-        const work::guard hold{chosen};
+        const work::guard hold{of.split ? part : chosen};
         work::compute(of.inside);
-        ++in_chosen;
+        ++(of.split ? in_part : in_chosen);
       }
       if (of.second != 0) {
         const work::guard hold{other};
@@ -42,7 +47,9 @@ void do_sections(const task& of, const work::clock& clock, work::meter& meter) {
       work::compute(random.around(of.outside));
     }
     done += own;
+    in_parts += in_part;
   });
+  in_chosen += in_parts;
   meter.add(done);
   std::printf("%s\n",
               in_chosen == done && (of.second == 0 || in_other == done) ? "right" : "wrong");
@@ -89,10 +96,11 @@ void pipe_items(std::uint64_t inside, double length, const work::clock& clock, w
 
 int main(int count, char** words) {
   const work::changes given{
-      count - 1, words + 1, {"--section", "--length", "--seconds", "--threads"}};
+      count - 1, words + 1, {"--section", "--length", "--seconds", "--threads", "--split"}};
   const double section = given.value("--section", 1);
   const unsigned threads = given.count("--threads", 2);
   const double length = given.value("--length", 1);
+  const bool split = given.value("--split", 0) != 0;
   const auto inside = [=](double of) { return static_cast<std::uint64_t>(of * length * section); };
   const auto steps = [length](double of) { return static_cast<std::uint64_t>(of * length); };
   const work::clock clock{
@@ -100,11 +108,11 @@ int main(int count, char** words) {
   work::meter meter;
   const char* name = count > 1 ? words[1] : "";
   if (std::strcmp(name, "saturated") == 0) {
-    do_sections({threads, inside(20'000), steps(2'000), 0}, clock, meter);
+    do_sections({threads, inside(20'000), steps(2'000), 0, split}, clock, meter);
   } else if (std::strcmp(name, "unsaturated") == 0) {
-    do_sections({threads, inside(10'000), steps(40'000), 0}, clock, meter);
+    do_sections({threads, inside(10'000), steps(40'000), 0, split}, clock, meter);
   } else if (std::strcmp(name, "series") == 0) {
-    do_sections({threads, inside(20'000), steps(8'000), steps(25'000)}, clock, meter);
+    do_sections({threads, inside(20'000), steps(8'000), steps(25'000), split}, clock, meter);
   } else {
     pipe_items(inside(20'000), length, clock, meter);
   }

@@ -12,6 +12,7 @@ from lockwright.profile import buffer as buffers
 from lockwright.profile.buffer import Buffer
 from lockwright.speedup.block import Block
 from lockwright.speedup.measure import LIBRARY
+from lockwright.speedup.windows import NO_WAITS
 from support import locate, processes
 
 pytestmark = locate.native
@@ -201,6 +202,54 @@ int main(void) {
   return 0;
 }
 """
+WAITING = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static pthread_mutex_t chosen = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
+static int may_wait, tids[2];
+
+static void take(pthread_mutex_t *mutex) {
+  pthread_mutex_lock(mutex);
+  pthread_mutex_unlock(mutex);
+}
+
+static void await(int *flag) {
+  while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE)) usleep(100);
+}
+
+static void *wait_for_it(void *unused) {
+  tids[1] = gettid();
+  take(&other);
+  __atomic_store_n(&may_wait, 1, __ATOMIC_RELEASE);
+  while (__atomic_load_n(&may_wait, __ATOMIC_ACQUIRE) != 2) usleep(100);
+  take(&chosen);
+  return unused;
+}
+
+int main(void) {
+  tids[0] = gettid();
+  pthread_t thread;
+  take(&chosen);
+  take(&other);
+  pthread_create(&thread, NULL, wait_for_it, NULL);
+  await(&may_wait);
+  printf("%p %d %d\n", (void *)&chosen, tids[0], tids[1]);
+  fflush(stdout);
+  getchar();
+  pthread_mutex_lock(&chosen);
+  __atomic_store_n(&may_wait, 2, __ATOMIC_RELEASE);
+  while (chosen.__data.__lock < 2) usleep(100);  // until it waits
+  usleep(100000);
+  pthread_mutex_unlock(&chosen);
+  pthread_join(thread, NULL);
+  take(&other);
+  puts("right");
+  return 0;
+}
+"""
 SECTIONS = 10
 
 
@@ -277,6 +326,19 @@ def test_a_mutex_is_not_acquired_before_its_release_by_its_holders_clock(tmp_pat
     buffer, ((paid, _), _) = run(program, 50, 1e12)
     least = SECTIONS * 2e7 / buffer.nanoseconds
     assert paid > least / 4
+
+
+def test_the_time_of_a_wait_that_counts_as_none_is_owed_by_others(tmp_path: Path) -> None:
+    """A wait of 0.1 s, which the thread that waited is forgiven, and the other one pays."""
+    program = processes.compiled(tmp_path, "waiting", WAITING)
+    buffer, ((paid, _), (paid_by_waiter, forgiven)) = run(program, NO_WAITS, 1e12)
+    least = 1e8 / buffer.nanoseconds
+    assert forgiven >= 0.9 * least
+    assert paid_by_waiter < 0.1 * least
+    assert int(buffer["running"]["owed"]) >= 0.9 * least
+    assert paid >= 0.8 * least
+    buffer, ((paid, _), (_, forgiven)) = run(program, 0, 1e12)
+    assert (paid, forgiven) == (0, 0)
 
 
 def test_another_mutex_is_chosen_while_a_thread_holds_the_first_one(tmp_path: Path) -> None:

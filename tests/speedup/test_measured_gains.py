@@ -24,6 +24,7 @@ def test_a_run_gives_right_results_and_a_curve(name: str, tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr
     assert "right\n" in done.stdout
     assert "With sections of chosen 50 % shorter, chosen would be taken" in done.stderr
+    assert "without waits" not in done.stderr
     written = json.loads((tmp_path / "out.json").read_text())
     assert written["measured"] is True
     (of,) = written["mutexes"]
@@ -31,12 +32,12 @@ def test_a_run_gives_right_results_and_a_curve(name: str, tmp_path: Path) -> Non
     assert of["section_ns"] > 0
     assert "The delays of the experiments made the run" in done.stderr
     (row,) = of["rows"]
-    assert row["shorter_percent"] == 50
+    assert (row["shorter_percent"], row["change"]) == (50, "sections 50 % shorter")
     assert row["gain_low"] <= row["gain"] <= row["gain_high"]
     for each in of["rounds"]:
         assert sorted(window["share"] for window in each) == [0, 50]
         assert all(window["progress"] > 0 and window["ns"] > 0 for window in each)
-    assert (tmp_path / "out.csv").read_text().startswith("mutex,shorter_percent,gain,")
+    assert (tmp_path / "out.csv").read_text().startswith("mutex,change,shorter_percent,gain,")
 
 
 def test_another_mutex_is_the_progress_and_the_status_is_kept(tmp_path: Path) -> None:
@@ -75,11 +76,15 @@ def test_shorter_sections_of_a_mutex_that_limits_gain_more(tmp_path: Path) -> No
     gains = {}
     for name in ("saturated", "unsaturated"):
         words: list[str | Path] = [*MEASURE, "--mutex", "chosen", "--json", tmp_path / name]
-        assert captured([*words, "--", SECTIONS, name, "--seconds", "5"]).returncode == 0
+        done = captured([*words, "--", SECTIONS, name, "--seconds", "6"])
+        assert done.returncode == 0, done.stderr
         rows = json.loads((tmp_path / name).read_text())["mutexes"][0]["rows"]
         gains[name] = {row["shorter_percent"]: row["gain"] for row in rows}
+        assert "without waits for it" in done.stderr
     assert gains["saturated"][25] < gains["saturated"][75]
     assert gains["unsaturated"][75] < gains["saturated"][75]
+    # Of two threads that hold it nearly all the time, one waits.
+    assert gains["unsaturated"][None] < gains["saturated"][None]
 
 
 @pytest.mark.full("runs a program a dozen times")
@@ -123,8 +128,8 @@ READERS = """
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static void *read_it(void *unused) {
-  for (int i = 0; i < 75; i++) {
-    struct timespec step = {0, 10000000};
+  for (int i = 0; i < 400; i++) {
+    struct timespec step = {0, 5000000};
     pthread_rwlock_wrlock(&table);
     nanosleep(&step, NULL);
     pthread_rwlock_unlock(&table);
@@ -140,6 +145,20 @@ int main(void) {
   pthread_join(other, NULL);
 }
 """
+
+
+def test_nobody_waits_for_a_reader_writer_lock(tmp_path: Path) -> None:
+    """One of two threads waits while the other sleeps in its section: twice as fast without."""
+    program = compiled(tmp_path, "locked_table", READERS)
+    words: list[str | Path] = [*MEASURE, "--mutex", "table", "--progress", "mutex"]
+    words += ["--json", tmp_path / "out.json"]
+    done = captured([*words, "--", program])
+    assert done.returncode == 0, done.stderr
+    assert "Without waits for table, mutex would be taken" in done.stderr
+    (of,) = json.loads((tmp_path / "out.json").read_text())["mutexes"]
+    (row,) = of["rows"]
+    assert (row["shorter_percent"], row["change"]) == (None, "no waits for it")
+    assert row["gain"] > 1.5
 
 
 def test_what_cannot_be_measured_is_refused_in_a_line(tmp_path: Path) -> None:
@@ -160,7 +179,11 @@ def test_what_cannot_be_measured_is_refused_in_a_line(tmp_path: Path) -> None:
         (["--metric", "nothing", "--", *long_run], "no progress was measured"),
         (["--metric", "rate: (.*)", "--progress", "end", "--", *long_run], "--metric"),
         (["--progress", "end", "--", "false"], "a run of the program failed"),
-        (["--mutex", "table", "--", locked_table], "table is a reader-writer lock"),
+        (["--mutex", "table", "--", locked_table], "not all of whose acquisitions are seen"),
+        (
+            ["--mutex", "table", "--section", "0", "--", locked_table],
+            "sections cannot be shortened",
+        ),
         (["--pid", "1"], "--pid"),
     ):
         done = captured([*MEASURE, *words])

@@ -1,6 +1,7 @@
 """The gains that follow from made windows, and what is refused."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from lockwright.base.errors import LockwrightError
@@ -13,6 +14,8 @@ from lockwright.speedup.verdict import notes, sentence
 from lockwright.speedup.whole_runs import Figure
 from lockwright.speedup.windows import (
     MOST_OVERHEAD,
+    NO_WAITS,
+    Room,
     Round,
     Window,
     delayed_share,
@@ -91,6 +94,33 @@ def test_the_figure_of_a_run_is_corrected_for_delays(
                 figure.window(0, ending, 0)
 
 
+def test_processors_limit_what_many_threads_gain() -> None:
+    """Controls use 1.5 of two processors, one of them in sections."""
+    rounds: list[Round] = [
+        {
+            share: Window(share, 60e6, 0, rate, 90e6)
+            for share, rate in ((0, 100), (25, 120), (50, 250), (NO_WAITS, 300))
+        }
+    ] * 3
+    room = Room(2, 1.0)
+    shorter, short, none = gains(rounds, room)
+    assert shorter.ratio is not None
+    assert shorter.ratio.value == pytest.approx(1.2)
+    assert not shorter.is_limited
+    for gain, most in ((short, 2.0), (none, 2 / 1.5)):
+        assert gain.ratio is not None
+        assert gain.ratio.value == pytest.approx(most)
+        assert gain.ratio.low is not None
+        assert gain.ratio.low < most
+        assert gain.is_limited
+    unknown: list[Round] = [{s: replace(w, cpu=None) for s, w in r.items()} for r in rounds]
+    assert [each.ratio and round(each.ratio.value, 6) for each in gains(unknown, room)] == [
+        1.2,
+        2.5,
+        3,
+    ]
+
+
 def measured(rounds: list[Round]) -> Measured:
     return Measured(("program",), (Curve(SUBJECT, tuple(rounds)),))
 
@@ -138,6 +168,24 @@ def test_a_sentence_ranks_several_mutexes() -> None:
     text = sentence(Measured(("program",), (curves[0], curves[3])))
     assert text.startswith("No gain was found of sections 50 % shorter: idle limits nothing (")
     assert any("--progress" in line for line in notes(Measured(("p",), tuple(curves))))
+
+
+def test_a_sentence_says_what_no_waits_gain() -> None:
+    rounds = made(random.Random(6), 20)
+    both: list[Round] = [
+        {**each, NO_WAITS: replace(each[0], share=NO_WAITS, progress=1.4 * each[0].progress)}
+        for each in rounds
+    ]
+    text = sentence(measured(both))
+    assert "times as often (1." in text
+    assert "; without waits for it, 1.40 times (1." in text
+    alone: list[Round] = [{share: each[share] for share in (0, NO_WAITS)} for each in both]
+    assert sentence(measured(alone)).startswith(
+        "Without waits for hot, done would be taken 1.40 times as often (1."
+    )
+    two = [Curve(Subject(name, "done", 0.06), tuple(alone)) for name in ("hot", "warm")]
+    text = sentence(Measured(("program",), tuple(two)))
+    assert text.startswith("No waits for hot gain most: 1.40 times (1.")
 
 
 def test_windows_grow_until_something_happens_in_them() -> None:

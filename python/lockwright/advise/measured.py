@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 
 from lockwright.advise.advice import Advice, Gain
@@ -21,7 +22,7 @@ NOTHING = 1.25
 
 @dataclass(frozen=True)
 class _Row:
-    shorter_percent: int
+    shorter_percent: int | None
     gain: float | None
     gain_low: float | None
     gain_high: float | None
@@ -73,10 +74,14 @@ def with_measured(advice: Advice, profile: Profile, path: Path) -> Advice:
 def _gains(advice: Advice, names: Sequence[str], of: _OfMutex) -> list[Gain]:
     """Return the gain of each change that makes the mutex's sections shorter; of none if there is
     no such change."""
-    rows = [row for row in of.rows if row.gain is not None]
+    rows = [
+        (abs(each.shorter_percent - _SHARE), each)
+        for each in of.rows
+        if each.gain is not None and each.shorter_percent is not None
+    ]
     if not rows:
         return []
-    row = min(rows, key=lambda each: abs(each.shorter_percent - _SHARE))
+    _, row = min(rows, key=itemgetter(0))
     changes: list[int | None] = [
         index
         for index, change in enumerate(advice.changes)

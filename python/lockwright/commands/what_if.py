@@ -19,7 +19,7 @@ _SHARES = (25, 50, 75, 100)
 _ROUNDS = 3
 """Least number of runs of each share: an interval of two is too wide."""
 
-_OF_MEASURING = ("progress", "metric", "lower_is_better", "profile_file")
+_OF_MEASURING = ("no_waiting", "progress", "metric", "lower_is_better", "profile_file")
 """Arguments of the command that only --measure has."""
 
 
@@ -43,6 +43,11 @@ _OF_MEASURING = ("progress", "metric", "lower_is_better", "profile_file")
     type=grammar.FiniteRange(min=0, max=100),
     metavar="F",
     help="Its sections last F times as long.",
+)
+@click.option(
+    "--no-waiting",
+    is_flag=True,
+    help="With --measure: no waits for it, which bounds what splitting it or another lock gains.",
 )
 @click.option("--moved", is_flag=True, help="With --section: the rest is done outside, not saved.")
 @click.option("--shards", type=click.IntRange(2, 4096), metavar="N", help="N mutexes instead.")
@@ -96,9 +101,10 @@ def command(
     of an acquisition's duration. Nothing is measured: docs/predicting.md compares predictions with
     measurements.
 
-    With --measure, CMD is run, and sections of its mutexes count as shorter, of one at a time: the
-    other threads are delayed instead, by so much of each section. With --metric or --progress end,
-    it is run several times, three rounds or --runs. docs/what-if.md tells how far to rely on it.
+    With --measure, CMD is run, and sections of its mutexes count as shorter, or waits for them as
+    none, of one at a time: the other threads are delayed instead, by so much. With --metric or
+    --progress end, it is run several times, three rounds or --runs. docs/what-if.md tells how far
+    to rely on it.
     """
     of_measuring = {name: given.pop(name) for name in _OF_MEASURING}
     if measure:
@@ -109,8 +115,8 @@ def command(
         from lockwright.base.errors import LockwrightError
 
         raise LockwrightError(
-            "without --measure, what-if takes one profile and one --mutex, no --progress, --metric"
-            " or --profile",
+            "without --measure, what-if takes one profile and one --mutex, no --no-waiting,"
+            " --progress, --metric or --profile",
             "see 'lockwright what-if --help' for both",
         )
     given["mutex"] = mutexes[0] if mutexes else None
@@ -152,7 +158,7 @@ def _measure(
     section = wanted.pop("section")
     _check_measurable(wanted, section, outputs)
     is_whole = _is_whole(given)
-    shares = _SHARES if section is None else (round(100 * (1 - section)),)
+    shares, waits = _changes(section, given["no_waiting"])
     most = 1 if is_whole else MOST
     simulated: show.Simulated = {}
     if given["profile_file"] is not None:
@@ -160,7 +166,9 @@ def _measure(
         simulated = of_changes.shorter_sections(of_profile, mutexes, most, shares)
         mutexes = tuple(simulated)
     progress = None if is_whole else given["progress"]
-    asked = Wanted(mutexes, progress, (0, *shares), request.seed, most=most)
+    asked = Wanted(
+        mutexes, progress, (0, *shares, *waits), request.seed, most=most, is_whole=is_whole
+    )
     if is_whole:
         rounds = max(_ROUNDS, request.runs)
         figure = whole_runs.Figure(
@@ -173,6 +181,15 @@ def _measure(
     show.show(terminal.errors(), measured, simulated)
     show.write(measured, simulated, outputs)
     return foreground.end_as(measured.status)
+
+
+def _changes(section: float | None, no_waiting: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the shares by which sections are shorter, and NO_WAITS if that is measured."""
+    from lockwright.speedup.windows import NO_WAITS
+
+    if section is not None:
+        return (round(100 * (1 - section)),), (NO_WAITS,) if no_waiting else ()
+    return () if no_waiting else _SHARES, (NO_WAITS,)
 
 
 def _is_whole(given: Mapping[str, Any]) -> bool:

@@ -107,6 +107,13 @@ class Mutexes:
         """Return the records that are part of the mutex with an index."""
         return [record for record, number in self._index.items() if number == index]
 
+    def records_of_rwlock(self, index: int) -> list[int]:
+        """Return the records that are part of the reader-writer lock with an index."""
+        return [first + side for first in self._rwlock_groups()[index] for side in (0, 1)]
+
+    def _rwlock_groups(self) -> list[list[int]]:
+        return self._groups(has(self._buffer.records, "of_writers"), 2)
+
     def site_of(self, record: int, caller: int) -> int:
         """Return the index of a caller among a mutex's sites, or -1."""
         return self._sites.number(self._index.get(record, -1), caller)
@@ -119,7 +126,7 @@ class Mutexes:
         mutexes = self.all_mutexes() if mutexes is None else mutexes
         rwlocks = self.all_rwlocks() if rwlocks is None else rwlocks
         names = {record: mutexes[index].name for record, index in self._index.items()}
-        groups = self._groups(has(self._buffer.records, "of_writers"), 2)
+        groups = self._rwlock_groups()
         for rwlock, group in zip(rwlocks, groups, strict=True):
             for record in group:
                 names[record] = f"{rwlock.name} ({WRITERS})"
@@ -128,7 +135,7 @@ class Mutexes:
 
     def all_rwlocks(self) -> list[RwLock]:
         """Return all reader-writer locks in descending order of the time lost."""
-        groups = self._groups(has(self._buffer.records, "of_writers"), 2)
+        groups = self._rwlock_groups()
         sides: list[list[Mutex]] = []
         for which, kind in enumerate((WRITERS, READERS)):
             first = _FIRST_RWLOCK + which * len(groups)

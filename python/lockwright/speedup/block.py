@@ -11,6 +11,7 @@ import numpy as np
 from lockwright.base import clock
 from lockwright.preload.layouts import layouts
 from lockwright.profile.buffer import constant
+from lockwright.speedup.windows import NO_WAITS
 
 CHOSEN, METERED = "is_chosen", "is_metered"
 """Flags of records: their sections are shortened; their acquisitions are the progress."""
@@ -34,6 +35,7 @@ class Block:
         with path.open("r+b") as file:
             mapped = np.frombuffer(mmap.mmap(file.fileno(), kind.itemsize), kind, 1)
         self._records, self._block = mapped["records"][0], mapped["running"]
+        self._objects = mapped["objects"][0]["is_chosen"]
         self._kinds = self._records["kind"]
         self._flagged: dict[str, list[int]] = {}
         self._is_new = True
@@ -42,9 +44,13 @@ class Block:
         """Note that the program has more threads than processors."""
         self._block["is_crowded"][0] = 1
 
-    def choose(self, chosen: Sequence[int], metered: Sequence[int]) -> None:
+    def choose(
+        self, chosen: Sequence[int], metered: Sequence[int], objects: Sequence[int] = ()
+    ) -> None:
         """Set the records whose sections are shortened, and those whose acquisitions are the
-        progress, instead of those before."""
+        progress, instead of those before. objects: the numbers of others that are waited for."""
+        self._objects[:] = 0
+        self._objects[list(objects)] = 1
         flags = {CHOSEN: list(chosen), METERED: list(metered)}
         for flag, records in flags.items():
             bit = constant(f"record::{flag}")
@@ -65,9 +71,10 @@ class Block:
         return sorted({*records, *found})
 
     def begin(self, share: int, most: float) -> None:
-        """Shorten sections that begin from now on by `share` per cent. Debts from before are
-        forgiven, unless they are of the same share and mutex. most: ticks that may be owed, also if
-        nobody calls end()."""
+        """Shorten sections that begin from now on by `share` per cent, or with NO_WAITS leave out
+        waits that end from now on. Debts from before are forgiven, unless they are of the same
+        share and lock. most: ticks that may be owed, also if nobody calls end()."""
+        share = constant("experiments::no_waits") if share == NO_WAITS else share
         owed = self.state().owed
         self._block["limit"][0] = owed + int(most)
         if self._is_new or self._block["share"][0] != share:

@@ -1,4 +1,4 @@
-"""The mutexes of experiments, chosen in the running program."""
+"""The locks of experiments, chosen in the running program."""
 
 import math
 import os
@@ -16,7 +16,11 @@ from lockwright.profile.buffer import Buffer
 from lockwright.profile.convert import symbols_of
 from lockwright.profile.mutexes import Mutexes
 from lockwright.profile.record import Mutex
+from lockwright.profile.symbols import Symbols
+from lockwright.profile.waiting import WaitObject
+from lockwright.profile.waits import wait_objects
 from lockwright.profile.watch import no_samples
+from lockwright.speedup.windows import NO_WAITS
 
 WARM_UP = 1.0
 """Seconds from the program's first mutex to the choice of one."""
@@ -33,15 +37,22 @@ _RARE = 4
 _SHORTEST, _LONGEST = 0.06, 2.0
 """Seconds of a window."""
 
+RWLOCK, OBJECT = "a reader-writer lock", "a lock of another library"
+
 _EVENTS = 40
 """Sections, and acquisitions of progress, that a window should contain."""
+
+_WAITS = 10
+"""Waits of a thread that a window should contain if it only waits: parts of waits at its ends are
+an error."""
 
 
 @dataclass(frozen=True)
 class Wanted:
     """What to measure. mutexes, progress: rank, or a part of a name or site; none for those with
-    most time lost, up to `most`, and None for the mutex itself. shares: per cent, 0 for controls;
-    warm_up: seconds from the first mutex to the choice."""
+    most time lost, up to `most`, and None for the mutex itself. shares: per cent, 0 for controls,
+    and NO_WAITS; warm_up: seconds from the first mutex to the choice; is_whole: progress is known
+    at the end of a run only."""
 
     mutexes: Sequence[str]
     progress: str | None
@@ -49,14 +60,16 @@ class Wanted:
     seed: int
     warm_up: float = WARM_UP
     most: int = MOST
+    is_whole: bool = False
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A mutex of the experiments, that of its progress, and seconds of a window. section: ns of
+    """A lock of the experiments, the mutex of its progress, and seconds of a window. section: ns of
     its sections, on average; is_crowded: its threads outnumber the processors. held, waited: time
     in its sections and waits for it, divided by the time until it was chosen; summed over the
-    threads, and the mutexes of its place."""
+    threads, and the mutexes of its place. only_waits: these can be left out, and nothing else.
+    """
 
     mutex: str
     progress: str
@@ -65,17 +78,23 @@ class Subject:
     is_crowded: bool = False
     held: float = 0.0
     waited: float = 0.0
+    only_waits: bool = False
+
+    def shares(self, wanted: Sequence[int]) -> list[int]:
+        """Return those of the wanted shares that it can have."""
+        return [each for each in wanted if not self.only_waits or each in (0, NO_WAITS)]
 
 
 @dataclass(frozen=True)
 class Chosen:
     """A subject and the records of its mutex and of its progress. is_group: of all mutexes of its
-    places, which may get more."""
+    places, which may get more; objects: the numbers of locks of other libraries."""
 
     subject: Subject
     records: Sequence[int]
     metered: Sequence[int]
     is_group: bool = False
+    objects: Sequence[int] = ()
 
 
 def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
@@ -92,10 +111,14 @@ def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
     samples = no_samples(copy)
     samples.last_ns = clock.monotonic_ns()
     duration = float(samples.last_ns - int(copy["begin_ns"]))
-    found = Mutexes(copy, symbols_of(copy, program), samples, copy.nanoseconds, duration)
+    symbols = symbols_of(copy, program)
+    found = Mutexes(copy, symbols, samples, copy.nanoseconds, duration)
     listed = found.all_mutexes()
-    _check_no_rwlock(found, wanted)
-    named = [_group(listed, word) for word in wanted.mutexes]
+    seen = _Seen(copy, symbols, samples.last_ns)
+    named = [
+        _only_waits(found, listed, seen, word) or _group(listed, word) for word in wanted.mutexes
+    ]
+    _check_only_waits(named, wanted)
     metered = None if wanted.progress is None else _group(listed, wanted.progress)
     # The main thread mostly waits for the others.
     is_crowded = bool(threads - 1 > len(os.sched_getaffinity(0)))
@@ -110,13 +133,13 @@ def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
             held / count if count else math.inf,
             is_crowded,
             held / duration,
-            group.sum("waiting.total") / duration,
+            (group.sum("waiting.total") + group.waited) / duration,
+            bool(group.kind),
         )
-        of_group, of_other = (
-            [record for number in each.numbers for record in found.records_of(number)]
-            for each in (group, other)
-        )
-        chosen.append(Chosen(subject, of_group, of_other, len(group.numbers) > 1))
+        of_group, of_other = (_records(found, each) for each in (group, other))
+        objects = group.numbers if group.kind == OBJECT else ()
+        is_group = len(group.numbers) > 1 and not objects
+        chosen.append(Chosen(subject, of_group, of_other, is_group, objects))
     return [
         each
         for each in chosen
@@ -126,21 +149,28 @@ def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
 
 @dataclass(frozen=True)
 class _Group:
-    """Mutexes of one name, or that have it as a part. numbers: their indices."""
+    """Locks of one name, or that have it as a part. numbers: their indices; mutexes: they, or both
+    sides of the reader-writer locks; kind: what they are, if no mutexes. waited: ns, of an OBJECT.
+    """
 
     name: str
     numbers: tuple[int, ...]
     mutexes: tuple[Mutex, ...] = field(compare=False)
+    kind: str = ""
+    waited: float = field(default=0.0, compare=False)
 
     def sum(self, of: str) -> float:
         """Return the sum of an attribute of the mutexes."""
         return float(sum(map(attrgetter(of), self.mutexes)))
 
 
-def _seconds(duration: float, *groups: _Group) -> float:
-    """Return the length of windows in which all are taken often enough. duration: ns until now."""
-    between = max(duration / max(each.sum("acquisitions"), 1) for each in groups) / 1e9
-    return min(max(_EVENTS * between, _SHORTEST), _LONGEST)
+def _seconds(duration: float, group: _Group, progress: _Group) -> float:
+    """Return the length of windows in which both are taken often enough, and a thread waits several
+    times. duration: ns until now."""
+    seen = [each.sum("acquisitions") for each in (group, progress) if each.kind != OBJECT]
+    between = max((duration / max(each, 1) for each in seen), default=0.0)
+    wait = group.sum("waiting.total") / max(group.sum("waiting.count"), 1.0)
+    return min(max(_EVENTS * between / 1e9, _WAITS * wait / 1e9, _SHORTEST), _LONGEST)
 
 
 def _group(listed: Sequence[Mutex], word: str) -> _Group:
@@ -150,6 +180,57 @@ def _group(listed: Sequence[Mutex], word: str) -> _Group:
     if len(having) > 1 and not word.isdecimal() and all(each.name != word for each in listed):
         return _Group(word, tuple(having), tuple(listed[number] for number in having))
     return _one(listed, find_mutex(listed, range(len(listed)), word))
+
+
+def _records(found: Mutexes, group: _Group) -> list[int]:
+    if group.kind == OBJECT:
+        return []
+    of = found.records_of_rwlock if group.kind else found.records_of
+    return [record for number in group.numbers for record in of(number)]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What the program waited for besides mutexes and reader-writer locks, up to `ns` of the
+    monotonic clock."""
+
+    buffer: Buffer
+    symbols: Symbols
+    ns: int
+
+    def objects(self, word: str) -> dict[int, WaitObject]:
+        """Return the locks with a word in their names, by their numbers in the buffer; of a word on
+        which a thread parks for several of them, the first one that has it."""
+        found = wait_objects(self.buffer, self.symbols, self.buffer.nanoseconds, self.ns)
+        having = {
+            number: next((part for part in parts if word in part.name), None)
+            for number, parts in found.items()
+        }
+        return {n: each for n, each in having.items() if each is not None and each.is_futex}
+
+
+def _only_waits(found: Mutexes, listed: Sequence[Mutex], seen: _Seen, word: str) -> _Group | None:
+    """Return the reader-writer locks, or else the locks of other libraries, with a word in their
+    names; None if there are none, or if mutexes have it."""
+    if word.isdecimal() or any(word in each.name for each in listed):
+        return None
+    rwlocks = found.all_rwlocks()
+    numbers = [number for number, each in enumerate(rwlocks) if word in each.name]
+    if numbers:
+        sides = [side for n in numbers for side in (rwlocks[n].readers, rwlocks[n].writers)]
+        return _Group(
+            _name([rwlocks[n].name for n in numbers], word), tuple(numbers), tuple(sides), RWLOCK
+        )
+    objects = seen.objects(word)
+    if not objects:
+        return None
+    waited = sum(each.waited for each in objects.values())
+    name = _name([each.name for each in objects.values()], word)
+    return _Group(name, tuple(objects), (), OBJECT, waited)
+
+
+def _name(names: Sequence[str], word: str) -> str:
+    return names[0] if len(names) == 1 else word
 
 
 def _one(listed: Sequence[Mutex], number: int) -> _Group:
@@ -167,11 +248,19 @@ def _costly(listed: Sequence[Mutex], most: int) -> list[_Group]:
     return [_one(listed, n) for n, each in enumerate(listed[:most]) if each.lost >= least]
 
 
-def _check_no_rwlock(found: Mutexes, wanted: Wanted) -> None:
-    words = [each for each in (*wanted.mutexes, wanted.progress) if each is not None]
-    for rwlock in found.all_rwlocks():
-        if any(not word.isdecimal() and word in rwlock.name for word in words):
-            raise LockwrightError(
-                f"{rwlock.name} is a reader-writer lock, whose sections cannot be shortened",
-                "name a mutex by --mutex",
-            )
+def _check_only_waits(named: Sequence[_Group], wanted: Wanted) -> None:
+    """Raise LockwrightError if the experiments that are wanted cannot be made on a named lock that
+    is no mutex: its acquisitions without a wait pass unseen."""
+    group = next((each for each in named if each.kind), None)
+    if group is None:
+        return
+    if any(wanted.shares) and NO_WAITS not in wanted.shares:
+        raise LockwrightError(
+            f"{group.name} is {group.kind}, whose sections cannot be shortened",
+            "measure --no-waiting for it, or name a mutex by --mutex",
+        )
+    if wanted.progress is None and not wanted.is_whole:
+        raise LockwrightError(
+            f"{group.name} is {group.kind}, not all of whose acquisitions are seen",
+            "give the program's progress by --metric, or name a mutex by --progress",
+        )

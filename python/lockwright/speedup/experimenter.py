@@ -3,11 +3,13 @@
 import random
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from lockwright.base import clock
 from lockwright.base.errors import LockwrightError
 from lockwright.profile.buffer import Buffer, Buffers
+from lockwright.profile.live import cpu_time
 from lockwright.speedup.block import Block, State
 from lockwright.speedup.choice import WARM_UP, Chosen, Subject, Wanted, choose
 from lockwright.speedup.windows import Round, Window, moving, needed_rest
@@ -80,7 +82,7 @@ class Experimenter:
         pause = _AGAIN
         while not self._ended.wait(pause):
             buffer = self._buffers.busiest()
-            if not buffer.took_any:
+            if not (buffer.took_any or buffer["objects"]["waits"].any()):
                 continue
             if clock.monotonic_ns() < int(buffer["begin_ns"]) + 1e9 * self._wanted.warm_up:
                 self._problem = LockwrightError(
@@ -107,7 +109,7 @@ class Experimenter:
         order = self.trials
         while True:
             for trial in order:
-                made = self._round(trial, buffer.nanoseconds, block)
+                made = self._round(trial, buffer, block)
                 block.end()
                 if made is None:
                     return
@@ -121,21 +123,25 @@ class Experimenter:
                     return
             order = self._random.sample(self.trials, len(self.trials))
 
-    def _round(self, trial: Trial, unit: float, block: Block) -> Round | None:
-        """Make the windows of a mutex in random order; return None if the program ended. unit: ns
-        of a tick."""
-        shares, seconds = self._wanted.shares, trial.seconds
-        chosen = trial.chosen
+    def _round(self, trial: Trial, buffer: Buffer, block: Block) -> Round | None:
+        """Make the windows of a lock in random order; return None if the program ended."""
+        unit, process = buffer.nanoseconds, Path(f"/proc/{buffer.pid}")
+        chosen, seconds = trial.chosen, trial.seconds
+        shares = chosen.subject.shares(self._wanted.shares)
         records = block.alike(chosen.records) if chosen.is_group else chosen.records
-        block.choose(records, records if chosen.metered == chosen.records else chosen.metered)
+        metered = records if chosen.metered == chosen.records else chosen.metered
+        block.choose(records, metered, chosen.objects)
         made: dict[int, Window] = {}
         for share in self._random.sample(shares, len(shares)):
             block.begin(share, 4e9 * seconds / unit)
             is_over = self._ended.wait(_LEAD * seconds)
-            begin = block.state()
+            begin, used = block.state(), cpu_time(process)
             if is_over or self._ended.wait(seconds):
                 return None
-            made[share] = _window(share, begin, block.state(), unit)
+            window, now = _window(share, begin, block.state(), unit), cpu_time(process)
+            if used is not None and now is not None:
+                window = replace(window, cpu=now - used)
+            made[share] = window
         return made
 
 

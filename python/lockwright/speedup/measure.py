@@ -11,7 +11,7 @@ from lockwright.profile.buffer import Buffers
 from lockwright.run import foreground
 from lockwright.speedup.choice import Subject, Wanted
 from lockwright.speedup.experimenter import Experimenter, checked
-from lockwright.speedup.windows import Gain, Round, delayed_share, gains, overhead
+from lockwright.speedup.windows import Gain, Room, Round, delayed_share, gains, overhead
 from lockwright.stats.inference import Ratio
 
 LIBRARY = "probe/liblockwright-probe-experiments.so"
@@ -19,7 +19,7 @@ LIBRARY = "probe/liblockwright-probe-experiments.so"
 
 @dataclass(frozen=True)
 class Curve:
-    """The experiments on one mutex. rounds: of windows of one run, or of whole runs."""
+    """The experiments on one lock. rounds: of windows of one run, or of whole runs."""
 
     subject: Subject
     rounds: tuple[Round, ...]
@@ -27,7 +27,8 @@ class Curve:
     @property
     def gains(self) -> list[Gain]:
         """The gain of each share."""
-        return gains(self.rounds)
+        room = Room(len(os.sched_getaffinity(0)), self.subject.held)
+        return gains(self.rounds, room if self.subject.is_crowded else None)
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def measure(command: list[str], wanted: Wanted) -> Measured:
             ) from error
         run_buffers.first.check()
         experimenter.stop()
-        curves, problems = _curves(experimenter, len(wanted.shares))
+        curves, problems = _curves(experimenter, wanted)
         return Measured(
             prepared.command,
             curves,
@@ -114,13 +115,16 @@ def measure(command: list[str], wanted: Wanted) -> Measured:
         )
 
 
-def _curves(experimenter: Experimenter, shares: int) -> tuple[tuple[Curve, ...], tuple[str, ...]]:
-    """Return the curves, and a line for each mutex without one. Raises LockwrightError if there is
-    no curve. shares: windows of a round."""
+def _curves(
+    experimenter: Experimenter, wanted: Wanted
+) -> tuple[tuple[Curve, ...], tuple[str, ...]]:
+    """Return the curves, and a line for each lock without one. Raises LockwrightError if there is
+    no curve."""
     curves, errors = [], []
     for subject, trial in zip(experimenter.subjects(), experimenter.trials, strict=True):
         try:
-            curves.append(Curve(subject, checked(subject, trial.rounds, shares)))
+            windows = len(subject.shares(wanted.shares))
+            curves.append(Curve(subject, checked(subject, trial.rounds, windows)))
         except LockwrightError as error:
             errors.append((subject.mutex, error))
     if not curves:

@@ -20,6 +20,7 @@ from lockwright.page.rows import Row, number
 from lockwright.predict.estimate import Estimate
 from lockwright.speedup.measure import Curve, Measured
 from lockwright.speedup.verdict import notes, sentence
+from lockwright.speedup.windows import NO_WAITS
 
 Simulated = Mapping[str, Mapping[int, Estimate | None]]
 """The simulated gain by the mutex and the share of its sections."""
@@ -38,7 +39,8 @@ def _rows(curve: Curve, simulated: Simulated) -> list[dict[str, Any]]:
     of_mutex = simulated.get(curve.subject.mutex, {})
     return [
         {
-            "shorter_percent": each.share,
+            "change": _change(each.share),
+            "shorter_percent": None if each.share == NO_WAITS else each.share,
             "gain": each.ratio.value if each.ratio else None,
             "gain_low": each.ratio.low if each.ratio else None,
             "gain_high": each.ratio.high if each.ratio else None,
@@ -50,16 +52,20 @@ def _rows(curve: Curve, simulated: Simulated) -> list[dict[str, Any]]:
 
 def table(measured: Measured, simulated: Simulated) -> Grid:
     """Return the table of the gains."""
-    headings = ["Mutex", "sections shorter by", "measured gain", "interval"]
+    headings = ["Lock", "change", "measured gain", "interval"]
     headings += ["simulated"] if simulated else []
     lines = []
     for row in rows(measured, simulated):
-        mutex, share, gain, low, high, found = row.values()
-        cells = [(mutex, mutex), number(share, f"{share} %"), _ratio(gain)]
+        mutex, change, _, gain, low, high, found = row.values()
+        cells = [(mutex, mutex), (change, change), _ratio(gain)]
         cells.append((numbers.interval(low, high), ""))
         lines.append(Row([*cells, *([_ratio(found)] if simulated else [])]))
     title = f"Gain in {_progress(measured)}: {shlex.join(measured.command)}"
     return Grid(title, headings, lines)
+
+
+def _change(share: int) -> str:
+    return "no waits for it" if share == NO_WAITS else f"sections {share} % shorter"
 
 
 def accounts(measured: Measured) -> Grid:
@@ -70,7 +76,7 @@ def accounts(measured: Measured) -> Grid:
         section = math.nan if math.isinf(subject.section) else subject.section
         mean = number(section, numbers.time(section))
         lines.append(Row([(subject.mutex, subject.mutex), *shares, mean]))
-    return Grid("", ["Mutex", "held", "waited", "mean section"], lines)
+    return Grid("", ["Lock", "held", "waited", "mean section"], lines)
 
 
 def show(console: Console, measured: Measured, simulated: Simulated) -> None:

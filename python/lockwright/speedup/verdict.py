@@ -4,7 +4,7 @@ from lockwright.advise.measured import limits_nothing
 from lockwright.base import numbers
 from lockwright.speedup.choice import Subject
 from lockwright.speedup.measure import Curve, Measured
-from lockwright.speedup.windows import Gain
+from lockwright.speedup.windows import NO_WAITS, Gain
 from lockwright.stats.inference import Ratio
 
 SHORT = 8e3
@@ -16,6 +16,7 @@ def sentence(measured: Measured) -> str:
     if len(measured.curves) == 1:
         return _of_one(measured, measured.curves[0])
     share = _common_share(measured)
+    no_waits = share == NO_WAITS
     known = {
         curve.subject.mutex: found for curve in measured.curves if (found := _at(curve, share))
     }
@@ -25,21 +26,39 @@ def sentence(measured: Measured) -> str:
     parts += [
         f"none could be measured of {curve.subject.mutex}, whose sections take nearly all time"
         for curve in measured.curves
-        if curve.subject.mutex not in known
+        if curve.subject.mutex not in known and not curve.subject.only_waits
     ]
+    if not no_waits:
+        parts += [_without_waits(curve, curve.subject.mutex) for curve in measured.curves]
+    parts = list(filter(None, parts))
     if not gaining:
-        return f"No gain was found of sections {share} % shorter: {'; '.join(parts)}."
+        what = "no waits" if no_waits else f"sections {share} % shorter"
+        return f"No gain was found of {what}: {'; '.join(parts)}."
     best = known[gaining[0]]
     start = (
-        f"Shorter sections of {gaining[0]} gain most: {share} % shorter,"
-        f" {numbers.ratio(best.value)} times ({numbers.interval(best.low, best.high)})"
+        f"No waits for {gaining[0]} gain most:"
+        if no_waits
+        else f"Shorter sections of {gaining[0]} gain most: {share} % shorter,"
     )
-    return f"{'; '.join([start, *parts])}."
+    found = f"{numbers.ratio(best.value)} times ({numbers.interval(best.low, best.high)})"
+    return f"{'; '.join([f'{start} {found}', *parts])}."
+
+
+def _without_waits(curve: Curve, lock: str) -> str:
+    """Return what the program gains without waits for the lock, which is named so; empty if that
+    was not measured."""
+    ratio = _at(curve, NO_WAITS)
+    if ratio is None:
+        return ""
+    interval = numbers.interval(ratio.low, ratio.high)
+    return f"without waits for {lock}, {numbers.ratio(ratio.value)} times ({interval})"
 
 
 def _common_share(measured: Measured) -> int:
-    """Return the share at which most mutexes have a gain: the largest of these."""
+    """Return the share at which most mutexes have a gain: the largest of these; NO_WAITS if nothing
+    else was measured."""
     shares = [each.share for curve in measured.curves for each in curve.gains if each.ratio]
+    shares = [share for share in shares if share != NO_WAITS] or shares
     return max(shares, key=lambda share: (shares.count(share), share), default=0)
 
 
@@ -60,18 +79,23 @@ def _part(name: str, ratio: Ratio) -> str:
 
 
 def _of_one(measured: Measured, curve: Curve) -> str:
-    mutex, found = curve.subject.mutex, _strongest(curve.gains)
+    mutex = curve.subject.mutex
+    found = _strongest([each for each in curve.gains if each.share != NO_WAITS] or curve.gains)
     if found is None or found.ratio is None:
         return f"No gain could be measured: nearly all time is in sections of {mutex}."
     ratio = found.ratio
     interval = numbers.interval(ratio.low, ratio.high)
     what = "the program" if measured.is_whole else curve.subject.progress
     verb, often = ("be", "fast") if measured.is_whole else ("be taken", "often")
-    start = f"With sections of {mutex} {found.share} % shorter, {what} would {verb}"
+    change = f"With sections of {mutex} {found.share} % shorter"
+    change = f"Without waits for {mutex}" if found.share == NO_WAITS else change
+    start = f"{change}, {what} would {verb}"
     if limits_nothing(ratio.low, ratio.high):
         return f"{start} as {often} as now ({interval} times): {mutex} limits nothing."
-    doubt = "" if _gains(ratio) else ", which is no proof of a gain: let it run longer"
-    return f"{start} {numbers.ratio(ratio.value)} times as {often} ({interval}){doubt}."
+    parts = [f"{start} {numbers.ratio(ratio.value)} times as {often} ({interval})"]
+    parts += filter(None, [found.share != NO_WAITS and _without_waits(curve, "it")])
+    parts += [] if _gains(ratio) else ["which is no proof of a gain: let it run longer"]
+    return f"{'; '.join(parts)}."
 
 
 def _strongest(found: list[Gain]) -> Gain | None:
@@ -104,9 +128,9 @@ def notes(measured: Measured) -> list[str]:
         lines.append(
             "Each gain is in the rate of that mutex; --progress compares all by one mutex."
         )
-    if subjects[0].is_crowded:
+    if any(gain.is_limited for curve in measured.curves for gain in curve.gains):
         lines.append(
-            "More threads than processors: gains may be larger than what the processors can do."
+            "Some gains are what the processors can do: there are more threads than these."
         )
     return [*lines, *(_of_short(each) for each in subjects if each.section < SHORT)]
 

@@ -46,7 +46,8 @@ class Figure:
             )
         is_time = self.pattern is None or self.lower_is_better
         ns = 1e9 * ending.wall
-        return Window(share, ns, delayed, ns / value if is_time else ns * value)
+        cpu = 1e9 * (ending.user + ending.system)
+        return Window(share, ns, delayed, ns / value if is_time else ns * value, cpu)
 
 
 def measure(command: list[str], wanted: Wanted, figure: Figure) -> Measured:
@@ -59,7 +60,7 @@ def measure(command: list[str], wanted: Wanted, figure: Figure) -> Measured:
     first_one = replace(wanted, shares=(0,), warm_up=_KNOWN if are_named else wanted.warm_up)
     with ProcessRunner("measure again") as processes:
         first, subjects = _run(processes, prepared, first_one, figure)
-        forms = [(each.mutex, share) for each in subjects for share in wanted.shares if share]
+        forms = [(each.mutex, s) for each in subjects for s in each.shares(wanted.shares) if s]
         control = (subjects[0].mutex, 0)
         rounds: list[dict[tuple[str, int], Window]] = []
         plain: list[float] = []

@@ -13,16 +13,22 @@ _LEAST_LEFT = 0.02
 """Share of a window that has to be left without the delays: less is their error."""
 
 
+NO_WAITS = 101
+"""Instead of a share: waits for the lock count as none."""
+
+
 @dataclass(frozen=True)
 class Window:
     """A part of a run, or a run, in which the sections counted as `share` per cent shorter; 0 in a
     control. ns: its wall time; delayed: ns of it by which each thread was delayed; progress:
-    acquisitions in it, or the work of the run."""
+    acquisitions in it, or the work of the run; cpu: ns of processor time of the process, if it is
+    known."""
 
     share: int
     ns: float
     delayed: float
     progress: float
+    cpu: float | None = None
 
     @property
     def rate(self) -> float:
@@ -44,16 +50,35 @@ the time that is delays, as relative half widths: docs/lab/results/2026-11-28-ex
 class Gain:
     """The rate of the program with sections `share` per cent shorter, divided by that of the
     controls; None if a window had no progress, or next to no time without the delays. Its interval
-    includes the method's own error."""
+    includes the method's own error. is_limited: by the processors."""
 
     share: int
     ratio: Ratio | None
+    is_limited: bool = False
 
 
-def gains(rounds: Sequence[Round]) -> list[Gain]:
+@dataclass(frozen=True)
+class Room:
+    """What a program with more threads than processors can gain. processors: that it may use; held:
+    those that are in sections, on average."""
+
+    processors: int
+    held: float
+
+    def most(self, rounds: Sequence[Round], share: int) -> float:
+        """Return the greatest gain of a share: that with which all processors are used. Infinity if
+        the processor time is unknown."""
+        controls = [each[0] for each in rounds if each[0].cpu]
+        used = sum(each.cpu or 0.0 for each in controls) / (sum(w.ns for w in controls) or 1.0)
+        saved = 0.0 if share == NO_WAITS else share / 100 * min(self.held, used)
+        return self.processors / (used - saved) if used > saved else math.inf
+
+
+def gains(rounds: Sequence[Round], room: Room | None = None) -> list[Gain]:
     """Return the gain of each share, the least share first. Windows are compared with the control
     of the same round, so that a slow change of the program's speed does not count. Rounds with no
-    rate are left out, unless they are half of all: a thread can be kept in a section all along."""
+    rate are left out, unless they are half of all: a thread can be kept in a section all along.
+    room: None where each thread can have a processor."""
     shares = sorted({share for each in rounds for share in each} - {0})
     found = []
     for share in shares:
@@ -64,8 +89,20 @@ def gains(rounds: Sequence[Round]) -> list[Gain]:
                 [rate for rate, _ in pairs], [control for _, control in pairs], False
             )
         delayed = delayed_share([{share: each[share]} for each in rounds])
-        found.append(Gain(share, ratio and _widened(ratio, _ERROR + _ERROR_OF_DELAYS * delayed)))
+        ratio = ratio and _widened(ratio, _ERROR + _ERROR_OF_DELAYS * delayed)
+        most = room.most(rounds, share) if room else math.inf
+        is_limited = ratio is not None and ratio.value > most
+        found.append(
+            Gain(share, _scaled(ratio, most) if ratio and is_limited else ratio, is_limited)
+        )
     return found
+
+
+def _scaled(ratio: Ratio, value: float) -> Ratio:
+    """Return a ratio with another value, and an interval that is as wide."""
+    factor = value / ratio.value
+    low, high = (end and end * factor for end in (ratio.low, ratio.high))
+    return replace(ratio, value=value, low=low, high=high)
 
 
 def _widened(ratio: Ratio, error: float) -> Ratio:

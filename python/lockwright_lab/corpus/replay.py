@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +14,23 @@ from lockwright.base.progress import print_line
 from lockwright.calibrate.machines import HERE, load_machine
 from lockwright.experiment import Outcome
 from lockwright.profile import record
+from lockwright.profile.record import Mutex, RwLock
+from lockwright.profile.waiting import WaitObject
 from lockwright.run.process_runner import ProcessRunner
 
 from lockwright_lab.bench.advice.advised import ask
 from lockwright_lab.bench.program_runs import ProgramRuns
+from lockwright_lab.bench.speedup.real_programs import figure_words
+from lockwright_lab.bench.speedup.subjects import found_in
 from lockwright_lab.corpus.case import Case
 from lockwright_lab.corpus.install import install
-from lockwright_lab.corpus.score import Judged, judged
+from lockwright_lab.corpus.score import Judged, experimental, judged
 
 _CALIBRATION = 30.0
 """Limit of a run of the calibration in seconds."""
 
-_SLOWER = 3.0
-"""How many times as long as the others a profiled run may take."""
+_SLOWER = 20.0
+"""How many times as long as the others a run under a command may take: one of several runs."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,25 @@ class Replay:
         profile = self._profile(case)
         advice = ask(profile)
         files.write(self._file(case, "advice"), json.dumps(advice, indent=1) + "\n", "-o")
-        return judged(case, record.read(profile), advice)
+        found = record.read(profile)
+        said = judged(case, found, advice)
+        lock = experimental(case, found)
+        return said if lock is None else self._with_gain(case, lock, said)
+
+    def _with_gain(self, case: Case, lock: Mutex | RwLock | WaitObject, said: Judged) -> Judged:
+        """Return what was said with the gain of no waits for a lock, if experiments find one."""
+        print_line(f"experiments on {case.name}")
+        path = self._file(case, "experiments")
+        path.unlink(missing_ok=True)
+        words = ["what-if", "--measure", "--no-waiting", "--mutex", lock.name]
+        words += [] if isinstance(lock, Mutex) else figure_words(case.program)
+        self.run(
+            case, 0, [*invocation.command_words(), *words, "--json", str(path.absolute()), "--"]
+        )
+        if not path.exists():
+            return said
+        (found,) = found_in(path)
+        return replace(said, gain=found.gain, gain_low=found.gain_low, gain_high=found.gain_high)
 
     def _file(self, case: Case, kind: str) -> Path:
         return self.folder / f"{case.name}.{kind}.json"

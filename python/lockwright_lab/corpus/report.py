@@ -25,10 +25,11 @@ COLUMNS = [
     term("advised", "the kind of the first change that 'advise' prints; - for none."),
     term("right", "whether that is the fix, at that lock; of a control, whether none is printed."),
     term("predicted", "the gain of the first advised change that is the fix."),
+    term("experiment", "by 'what-if --measure --no-waiting' on the version before, of that lock."),
     term(
         "near",
-        f"whether that is within a factor of {NEAR:g} of the replayed one; - where that is not told"
-        " apart from 1.",
+        f"whether the gain by experiment, else the predicted one, is within a factor of {NEAR:g} of"
+        " the replayed one; - where that is not told apart from 1.",
     ),
 ]
 
@@ -36,7 +37,8 @@ COLUMNS = [
 @dataclass(frozen=True)
 class Scores:
     """Over the cases and controls: the number of each, and of those that are right. shown: cases
-    whose replayed ratio is told apart from 1; gains: of these, those with a near prediction."""
+    whose replayed ratio is told apart from 1; gains: of these, those with a near gain by experiment
+    or prediction."""
 
     cases: int
     locks: int
@@ -55,13 +57,13 @@ class _Result:
 
     @property
     def is_near(self) -> bool | None:
-        """Whether the predicted gain is near the replayed one; None where none is shown."""
+        """Whether the gain is near the replayed one; None where none is shown."""
         ratio = self.ratio
         if self.case.is_control or ratio is None or ratio.low is None or ratio.high is None:
             return None
         if ratio.low <= 1 <= ratio.high:
             return None
-        return is_near(self.of.predicted, ratio.value)
+        return is_near(self.of.gain or self.of.predicted, ratio.value)
 
 
 def made(usual: Report, cases: Mapping[str, Case], known: Mapping[str, Any]) -> Report:
@@ -115,6 +117,7 @@ def _line(each: _Result) -> list[str]:
         of.change or "-",
         _yes(is_right),
         "-" if of.predicted is None else numbers.ratio(of.predicted),
+        "-" if of.gain is None else numbers.ratio(of.gain),
         "-" if each.is_near is None else _yes(each.is_near),
     ]
 
@@ -132,7 +135,8 @@ def _sentences(of: Scores) -> list[str]:
         f"The lock that was fixed is first in {part(of.locks, of.cases)} cases.",
         f"The kind of the fix is advised first in {part(of.fixes, of.cases)} cases.",
         f"The replayed ratio is told apart from 1 in {part(of.shown, of.cases)} cases, and the"
-        f" predicted gain is within a factor of {NEAR:g} of it in {part(of.gains, of.shown)}.",
+        f" gain by experiment, or the predicted one, is within a factor of {NEAR:g} of it in"
+        f" {part(of.gains, of.shown)}.",
         f"Nothing is advised in {part(of.silent, of.controls)} controls.",
     ]
 

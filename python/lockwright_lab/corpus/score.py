@@ -32,8 +32,9 @@ class Judged:
     the most time lost, and lost, its share of the time in which threads ran or waited; is_right:
     whether it is the case's. change: the kind of the first change, ANOTHER_LOCK where only locks
     are named, or empty for none; is_right_fix: whether it is the case's, of the case's lock.
-    predicted: the gain of the first change that is, None without one. sentence: the verdict of
-    `advise`."""
+    predicted: the gain of the first change that is, None without one; gain: that of no waits for
+    the lock, by experiments on the older version, with its interval, None where there were none.
+    sentence: the verdict of `advise`."""
 
     problem: str = ""
     first: str = ""
@@ -42,6 +43,9 @@ class Judged:
     change: str = ""
     is_right_fix: bool = False
     predicted: float | None = None
+    gain: float | None = None
+    gain_low: float | None = None
+    gain_high: float | None = None
     sentence: str = ""
 
     @property
@@ -66,6 +70,16 @@ def judged(case: Case, profile: Profile, advice: Mapping[str, Any]) -> Judged:
         predicted=_gain(advice, right[0]) if right else None,
         sentence=advice["sentence"],
     )
+
+
+def experimental(case: Case, profile: Profile) -> Mutex | RwLock | WaitObject | None:
+    """Return the first lock if it is the case's, and one that experiments can be made on: not one
+    that is known from samples only."""
+    first = next(iter(ranked(profile)), None)
+    if first is None or not _waited(first) or not is_lock(case, first):
+        return None
+    is_seen = not isinstance(first, WaitObject) or (first.is_futex and not first.samples)
+    return first if is_seen else None
 
 
 def ranked(profile: Profile) -> list[_Lock]:

@@ -150,7 +150,10 @@ def test_the_first_change_is_compared_with_the_fix() -> None:
     # The second change costs more than it gains, and the third is for another lock.
     other = judged(replace(case, fix=("lock-free",)), profile, advice)
     assert (other.is_right_fix, other.predicted) == (False, None)
-    assert not judged(replace(case, lock="nothing"), profile, advice).is_right
+    wrong = replace(case, lock="nothing")
+    assert not judged(wrong, profile, advice).is_right
+    assert score.experimental(case, profile) is profile.mutexes[0]
+    assert score.experimental(wrong, profile) is None
     locks_only = {**advice, "changes": [], "shortlist": [{"lock": "futex"}]}
     assert judged(replace(case, fix=("another lock",)), profile, locks_only).is_right_fix
     assert not judged(case, profile, locks_only).is_silent

@@ -1,10 +1,17 @@
-// Names of mutexes can be the places that take them.
+// Names of locks can be the places that take them.
 const shortName = (name) => (name.length > 28 ? `${name.slice(0, 27)}…` : name);
+
+// Where the gain without waits is drawn.
+const NO_WAITS = 116;
 
 function curves(lock) {
   const { colour, marker } = style(lock);
   const rows = DATA.rows.filter((row) => row.mutex === lock);
-  const known = [{ shorter_percent: 0, gain: 1 }, ...rows.filter((row) => row.gain !== null)];
+  const gains = rows.filter((row) => row.gain !== null);
+  const known = [{ shorter_percent: 0, gain: 1 }, ...gains.filter((row) => row.shorter_percent !== null)];
+  const apart = gains
+    .filter((row) => row.shorter_percent === null)
+    .map((row) => ({ ...row, shorter_percent: NO_WAITS }));
   const found = rows.filter((row) => row.simulated !== null);
   const line = (points, value, name, dash) => ({
     x: points.map((row) => row.shorter_percent),
@@ -13,19 +20,22 @@ function curves(lock) {
     name,
     line: { color: colour, width: 2, dash },
     marker: { color: colour, symbol: dash === "solid" ? marker : `${marker}-open`, size: 9 },
-    hovertemplate: `<b>${lock}</b> %{x} % shorter: %{y:.3g}<extra></extra>`,
+    hovertemplate: `<b>${lock}</b> %{text}: %{y:.3g}<extra></extra>`,
+    text: points.map((row) => row.change),
   });
-  const measured = {
-    ...line(known, (row) => row.gain, shortName(lock), "solid"),
+  const measured = (points, dash) => ({
+    ...line(points, (row) => row.gain, shortName(lock), dash),
     error_y: {
       type: "data",
       symmetric: false,
-      array: known.map((row) => (row.gain_high ?? row.gain) - row.gain),
-      arrayminus: known.map((row) => row.gain - (row.gain_low ?? row.gain)),
+      array: points.map((row) => (row.gain_high ?? row.gain) - row.gain),
+      arrayminus: points.map((row) => row.gain - (row.gain_low ?? row.gain)),
     },
-  };
-  const simulated = line(found, (row) => row.simulated, `${shortName(lock)}, simulated`, "dash");
-  return found.length ? [measured, simulated] : [measured];
+  });
+  const traces = known.length > 1 ? [measured(known, "solid")] : [];
+  if (apart.length) traces.push({ ...measured(apart, "dot"), mode: "markers", showlegend: !traces.length });
+  if (found.length) traces.push(line(found, (row) => row.simulated, `${shortName(lock)}, simulated`, "dash"));
+  return traces;
 }
 
 const LEGEND = { showlegend: true, legend: { orientation: "h", y: -0.2 } };
@@ -35,7 +45,12 @@ function drawGains(element) {
   draw(element, DATA.locks.flatMap(curves), {
     ...LEGEND,
     margin: { l: 60, r: 24, t: 12, b: 50 },
-    xaxis: { title: { text: "sections shorter by, %", font: { size: 13 } }, range: [-3, 103] },
+    xaxis: {
+      title: { text: "sections shorter by, %", font: { size: 13 } },
+      range: [-3, NO_WAITS + 8],
+      tickvals: [0, 25, 50, 75, 100, NO_WAITS],
+      ticktext: ["0", "25", "50", "75", "100", "no waits"],
+    },
     yaxis: { title: { text: "times as fast", font: { size: 13 } } },
     shapes: [{ type: "line", x0: 0, x1: 1, xref: "paper", y0: 1, y1: 1, line: { color: css("--line"), width: 2 } }],
   });

@@ -8,10 +8,20 @@ from typing import Any
 
 from lockwright.base import numbers
 from lockwright.base.numbers import ratio
-from lockwright.experiment import Cell, Contender, Experiment, Figure, Outcome, Runs, TableOf
+from lockwright.experiment import (
+    LEFT_OUT,
+    Cell,
+    Contender,
+    Experiment,
+    Figure,
+    Outcome,
+    Runs,
+    TableOf,
+)
 from lockwright.experiment.columns import headings, term
 from lockwright.experiment.report import Report, text_grid
 from lockwright.experiment.rules import Rounds, shuffled
+from lockwright.speedup.windows import NO_WAITS
 from lockwright.stats.inference import Ratio, independent_ratio
 
 from lockwright_lab.bench.speedup.subjects import (
@@ -33,7 +43,7 @@ GOAL_NEAR, GOAL_COVERED = 0.8, 0.9
 AS_IT_IS = "as it is"
 
 COLUMNS = [
-    term("shorter", "by how much the sections are."),
+    term("change", "by how much shorter the sections are, or a mutex for each thread: no waits."),
     term("measured", "the rate of the changed program, divided by that of the unchanged one."),
     term("experiment", "the gain by what-if --measure on the unchanged program, before."),
     term("simulated", "the gain that what-if predicts from its profile."),
@@ -69,16 +79,27 @@ class Compared:
         return low is not None and high is not None and low <= self.measured.value <= high
 
 
-def _name(shorter: int) -> str:
+def change_name(shorter: int) -> str:
+    """Return the name of a change. shorter: per cent, 0 or NO_WAITS."""
+    if shorter == NO_WAITS:
+        return "no waits"
     return f"{shorter} % shorter" if shorter else AS_IT_IS
 
 
 def _measured(runs: Runs, cell: str, shorter: int) -> Ratio | None:
     after, before = (
-        [run.figures[RATE.name] for run in runs.of(cell, _name(each)) if RATE.name in run.figures]
+        [
+            run.figures[RATE.name]
+            for run in runs.of(cell, change_name(each))
+            if RATE.name in run.figures
+        ]
         for each in (shorter, 0)
     )
     return independent_ratio(after, before, lower_is_better=False)
+
+
+def _is_possible(runs: Runs, cell: str, shorter: int) -> bool:
+    return all(run.ended != LEFT_OUT for run in runs.of(cell, change_name(shorter)))
 
 
 def _is_wide(found: Ratio | None) -> bool:
@@ -94,8 +115,12 @@ class UntilNarrow(Rounds):
     def entrants(
         self, cell: str, number: int, contenders: Sequence[str], runs: Runs
     ) -> Sequence[str]:
-        wide = [share for share in SHARES if _is_wide(_measured(runs, cell, share))]
-        names = [_name(share) for share in (0, *wide)] if wide else []
+        wide = [
+            share
+            for share in SHARES
+            if _is_wide(_measured(runs, cell, share)) and _is_possible(runs, cell, share)
+        ]
+        names = [change_name(share) for share in (0, *wide)] if wide else []
         return shuffled(contenders if number <= self.least else names, cell, number)
 
     def wanted(self, slot: object, runs: Runs) -> bool:
@@ -121,7 +146,7 @@ class Lengths:
 def experiment(subjects: Sequence[Subject], lengths: Lengths, folder: Path) -> Experiment:
     """Return the experiment. folder: of the profiles and the experiments' results."""
     by_name = {each.name: each for each in subjects}
-    shares = {_name(share): share for share in (0, *SHARES)}
+    shares = {change_name(share): share for share in (0, *SHARES)}
     known: dict[str, Any] = {}
 
     def run(cell: Cell, contender: Contender, _: int) -> Outcome:
@@ -152,7 +177,7 @@ def compared(runs: Runs, of: Mapping[str, Sequence[Found]]) -> list[Compared]:
         Compared(name, found, measured)
         for name, rows in of.items()
         for found in rows
-        if (measured := _measured(runs, name, found.shorter_percent)) is not None
+        if (measured := _measured(runs, name, found.share)) is not None
     ]
 
 
@@ -163,6 +188,8 @@ def sentences(changes: Sequence[Compared]) -> list[str]:
     near = f"Of {len(changes)} changes, experiments within {100 * NEAR:.0f} %"
     value = agreement.share([each.is_near for each in changes])
     lines = [tables.goal(near, value, GOAL_NEAR, tables.percent)]
+    waits = [each.is_near for each in changes if each.found.share == NO_WAITS]
+    lines += [f"  of those of no waits: {tables.percent_of(waits)}"] if waits else []
     lengths = dict.fromkeys(each.subject.rpartition("length ")[2] for each in changes)
     for length in lengths if len(lengths) > 1 else ():
         part = [each.is_near for each in changes if each.subject.endswith(f"length {length}")]
@@ -189,7 +216,7 @@ def _report(usual: Report, known: Mapping[str, Any]) -> Report:
     lines = [
         [
             each.subject,
-            f"{each.found.shorter_percent} %",
+            change_name(each.found.share),
             with_interval(each.measured.value, each.measured.low, each.measured.high),
             with_interval(each.found.gain, each.found.gain_low, each.found.gain_high),
             "-" if each.found.simulated is None else ratio(each.found.simulated),
@@ -197,7 +224,7 @@ def _report(usual: Report, known: Mapping[str, Any]) -> Report:
         ]
         for each in changes
     ]
-    grid = text_grid("Gains of shorter sections", ["program", *headings(COLUMNS)], lines)
+    grid = text_grid("Gains of changes", ["program", *headings(COLUMNS)], lines)
     remarks = [*found.problems, *sentences(changes), *usual.remarks]
     return replace(usual, grids=[grid] if changes else [], legend=(), remarks=remarks)
 

@@ -12,7 +12,7 @@ from lockwright.experiment.report import Report, text_grid
 from lockwright.run.process_runner import ProcessRunner
 
 from lockwright_lab.bench.program_runs import SPEED, ProgramRuns
-from lockwright_lab.bench.speedup.experiment import Compared, with_interval
+from lockwright_lab.bench.speedup.experiment import Compared, change_name, with_interval
 from lockwright_lab.bench.speedup.real_programs import Change, Prober
 from lockwright_lab.bench.speedup.subjects import known_experiments
 from lockwright_lab.bench.validation import agreement, tables
@@ -23,7 +23,7 @@ FACTOR, GOAL = 1.25, 0.7
 
 COLUMNS = [
     term("change", "the program and its option, from one value to another."),
-    term("shorter", "by how much the sections are, by profiles of both."),
+    term("assumed", "by how much shorter the sections are, by profiles of both; or no waits."),
     term("measured", "the speed after the change, divided by that before."),
     term("experiment", "the gain by what-if --measure on the program before the change."),
     term("error", "the experiment's gain divided by the measured one, less 1."),
@@ -118,14 +118,14 @@ def _report(usual: Report, known: Mapping[str, Any]) -> Report:
     lines = [
         [
             each.subject,
-            f"{each.found.shorter_percent} %",
+            change_name(each.found.share),
             with_interval(each.measured.value, each.measured.low, each.measured.high),
             with_interval(each.found.gain, each.found.gain_low, each.found.gain_high),
             "-" if each.error is None else f"{100 * each.error:+.0f} %",
         ]
         for each in changes
     ]
-    grid = text_grid("Gains of shorter sections in real programs", headings(COLUMNS), lines)
+    grid = text_grid("Gains of changes in real programs", headings(COLUMNS), lines)
     problems = known_experiments(known).problems
     return replace(
         usual,

@@ -1,4 +1,4 @@
-"""Real programs with an option that changes the length of a mutex's sections: files of `real/`."""
+"""Real programs with an option that makes a mutex's sections shorter, or splits it: `real/`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from lockwright.profile import record
 from lockwright.profile.record import Mutex, Profile
 
 from lockwright_lab.bench.program_runs import ProgramRuns
-from lockwright_lab.bench.speedup.subjects import Found
+from lockwright_lab.bench.speedup.subjects import Found, found_in
 from lockwright_lab.study.campaign.local_machine import missing
 from lockwright_lab.study.program import entry
 from lockwright_lab.study.program.entry import LOWER, Count, Program
@@ -34,10 +34,13 @@ _LEAST, _MOST = 5, 99
 
 
 class _Option(Table, frozen=True):
-    """A value of the option: words of the command, and its name."""
+    """A value of the option: words of the command, after the change beside those before, and its
+    name. splits: with it, hardly a thread
+    waits for the mutex, whose sections are as long as before."""
 
     name: str
     words: Mapping[str, str]
+    splits: bool = False
 
 
 class _File(Table, frozen=True):
@@ -55,8 +58,8 @@ class _File(Table, frozen=True):
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a program's option, after which its sections are shorter. programs: before and
-    after; mutex, progress: as in a file."""
+    """A change of a program's option, after which its sections are shorter, or nobody waits.
+    programs: before and after; mutex, progress, splits: as in a file."""
 
     program: str
     name: str
@@ -64,6 +67,7 @@ class Change:
     mutex: str
     progress: str
     programs: tuple[Program, Program]
+    splits: bool = False
 
     @property
     def key(self) -> str:
@@ -96,7 +100,9 @@ def _read(path: Path) -> list[Change]:
             f"{path.stem} needs {', '.join(absent)}", f"apt-get install {packages}, or leave it out"
         )
     before, *after = (
-        msgspec.structs.replace(program, words={**program.words, **each.words})
+        msgspec.structs.replace(
+            program, words={**program.words, **document.before.words, **each.words}
+        )
         for each in (document.before, *document.after)
     )
     return [
@@ -107,6 +113,7 @@ def _read(path: Path) -> list[Change]:
             document.mutex,
             document.progress,
             (before, changed),
+            option.splits,
         )
         for option, changed in zip(document.after, after, strict=True)
     ]
@@ -136,33 +143,28 @@ class Prober:
         return {"of": of, "problems": problems}
 
     def _one(self, change: Change) -> Found:
-        profiles = [self._profile(change, side) for side in (0, 1)]
-        word = change.mutex or max(profiles[0].mutexes, key=lambda each: each.holding.total).name
-        before, after = (_section(each, word) for each in profiles)
+        profile = self._profile(change, 0)
+        word = change.mutex or max(profile.mutexes, key=lambda each: each.holding.total).name
+        result = self.folder / f"{_file_name(change.key)}.experiments.json"
+        words = ["what-if", "--measure", "--mutex", word, *self._change(change, profile, word)]
+        words += ["--json", str(result)]
+        words += figure_words(change.programs[0]) if change.progress == "figure" else []
+        scale = _SCALE if change.progress == "mutex" else 1.0
+        self._run(change, 0, words, result, scale)
+        (found,) = found_in(result)
+        return found
+
+    def _change(self, change: Change, profile: Profile, word: str) -> list[str]:
+        """Return the option of the experiment. profile: before the change."""
+        if change.splits:
+            return ["--no-waiting"]
+        before, after = (_section(each, word) for each in (profile, self._profile(change, 1)))
         shorter = round(100 * (1 - after / before))
         if not _LEAST <= shorter <= _MOST:
             raise LockwrightError(
                 f"sections of {word} are {shorter} % shorter", "give another option"
             )
-        result = self.folder / f"{_file_name(change.key)}.experiments.json"
-        words = ["what-if", "--measure", "--mutex", word, "--section", f"{1 - shorter / 100:g}"]
-        words += ["--json", str(result), *self._progress(change)]
-        scale = _SCALE if change.progress == "mutex" else 1.0
-        self._run(change, 0, words, result, scale)
-        written = documents.decode(dict[str, Any], result.read_bytes(), str(result), "try again")
-        (of_mutex,) = written["mutexes"]
-        (row,) = of_mutex["rows"]
-        return documents.typed(Found, row | {"overhead": written["overhead"]})
-
-    @staticmethod
-    def _progress(change: Change) -> list[str]:
-        metric = change.programs[0].metric
-        if change.progress == "mutex":
-            return []
-        if metric.reader == "wall":
-            return ["--progress", "end"]
-        lower = ["--lower-is-better"] if metric.better == LOWER else []
-        return ["--metric", metric.pattern, *lower]
+        return ["--section", f"{1 - shorter / 100:g}"]
 
     def _profile_file(self, change: Change, side: int) -> Path:
         form = change.program if side == 0 else change.key
@@ -196,6 +198,15 @@ class Prober:
             why = outcome.note.strip().splitlines() or [outcome.ended]
             raise LockwrightError(f"{words[0]} failed: {why[-1]}", "run it alone")
         return outcome
+
+
+def figure_words(program: Program) -> list[str]:
+    """Return the options of `what-if --measure` for the program's figure as its progress."""
+    metric = program.metric
+    if metric.reader == "wall":
+        return ["--progress", "end"]
+    lower = ["--lower-is-better"] if metric.better == LOWER else []
+    return ["--metric", metric.pattern, *lower]
 
 
 def _section(profile: Profile, word: str) -> float:

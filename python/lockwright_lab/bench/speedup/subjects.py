@@ -11,13 +11,14 @@ from typing import Any
 from lockwright.base import documents
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
-from lockwright.experiment import Outcome
+from lockwright.experiment import LEFT_OUT, Outcome
+from lockwright.speedup.windows import NO_WAITS
 
 from lockwright_lab.bench.own_command import output_of
 from lockwright_lab.bench.runs import processors
 
-SHARES = (25, 50, 75)
-"""By how many per cent sections are shorter."""
+SHARES = (25, 50, 75, NO_WAITS)
+"""By how many per cent sections are shorter; of threads, also whether each has its own mutex."""
 
 LENGTHS = (0.1, 1.0, 10.0)
 """Factors of all times of a program. With 1, its sections last some ten microseconds."""
@@ -49,15 +50,23 @@ class Subject:
         threads = "" if self.threads is None else f", {self.threads} threads"
         return f"{self.shape}{threads}, length {self.length:g}"
 
+    @property
+    def shares(self) -> Sequence[int]:
+        """Those of SHARES that it can have."""
+        return SHARES if self.shape in THREADED else SHARES[:-1]
+
     def command(self, shorter: int, seconds: float) -> list[str]:
-        """Return the command. shorter: per cent by which its sections are."""
-        options = {"section": 1 - shorter / 100, "length": self.length, "seconds": seconds}
+        """Return the command. shorter: per cent by which its sections are, or NO_WAITS."""
+        options = {"length": self.length, "seconds": seconds}
+        options |= {"split": 1} if shorter == NO_WAITS else {"section": 1 - shorter / 100}
         options |= {} if self.threads is None else {"threads": self.threads}
         words = [word for name, value in options.items() for word in (f"--{name}", f"{value:g}")]
         return [str(self.program), self.shape, *words]
 
     def measured(self, shorter: int, seconds: float) -> Outcome:
         """Return a run of the changed program, with its rate."""
+        if shorter not in (0, *self.shares):
+            return Outcome(LEFT_OUT, note="its mutex cannot be split")
         command = self.command(shorter, seconds)
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT, check=False)
         rate = _RATE.search(done.stdout)
@@ -86,15 +95,20 @@ def subjects(shapes: Sequence[str], lengths: Sequence[float], built: Path) -> li
 
 @dataclass(frozen=True)
 class Found:
-    """What experiments say of a change, and what is simulated of it, if anything. overhead: by how
-    much longer the delays made the run, 0.1 for 10 %."""
+    """What experiments say of a change, and what is simulated of it, if anything. shorter_percent:
+    None for no waits; overhead: by how much longer the delays made the run, 0.1 for 10 %."""
 
-    shorter_percent: int
+    shorter_percent: int | None
     gain: float | None
     gain_low: float | None
     gain_high: float | None
     simulated: float | None
     overhead: float
+
+    @property
+    def share(self) -> int:
+        """The share as of experiments."""
+        return NO_WAITS if self.shorter_percent is None else self.shorter_percent
 
 
 @dataclass(frozen=True)
@@ -138,7 +152,12 @@ def _experiment(subject: Subject, seconds: float, folder: Path) -> list[Found]:
         *subject.command(0, seconds),
     )
     output_of("what-if", *words, timeout=_LIMIT)
-    written = documents.decode(dict[str, Any], result.read_bytes(), str(result), "measure again")
+    return [each for each in found_in(result) if each.share in subject.shares]
+
+
+def found_in(path: Path) -> list[Found]:
+    """Return what a file of `what-if --measure --json` has of its only mutex."""
+    written = documents.decode(dict[str, Any], path.read_bytes(), str(path), "measure again")
     (of_mutex,) = written["mutexes"]
     rows = [row | {"overhead": written["overhead"]} for row in of_mutex["rows"]]
-    return [documents.typed(Found, row) for row in rows if row["shorter_percent"] in SHARES]
+    return [documents.typed(Found, row) for row in rows]
