@@ -166,9 +166,8 @@ def _measure(
         simulated = of_changes.shorter_sections(of_profile, mutexes, most, shares)
         mutexes = tuple(simulated)
     progress = None if is_whole else given["progress"]
-    asked = Wanted(
-        mutexes, progress, (0, *shares, *waits), request.seed, most=most, is_whole=is_whole
-    )
+    wanted_shares = (0, *shares, *waits)
+    asked = Wanted(mutexes, progress, wanted_shares, request.seed, most=most, is_whole=is_whole)
     if is_whole:
         rounds = max(_ROUNDS, request.runs)
         figure = whole_runs.Figure(
