@@ -175,8 +175,7 @@ class observed_wait {
   }
 
   int end(int error) {
-    waits.end(error == 0, cond, mutex, nullptr,
-              entry != nullptr && speedup::spares_waits(*entry));
+    waits.end(error == 0, cond, mutex, nullptr, entry != nullptr && speedup::spares_waits(*entry));
     speedup::enter(mutex, false);
     const std::uint64_t now = waited.end(error == ETIMEDOUT);
     if (target == nullptr) {

@@ -272,7 +272,7 @@ int unlock(pthread_rwlock_t* lock, std::uint64_t caller) {
     set_site(words, 0);
   }
   const int error = real.rwlock_unlock(lock);
-  speedup::pay();
+  speedup::pay_after_release();
   return error;
 }
 

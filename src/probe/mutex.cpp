@@ -421,7 +421,6 @@ int destroy(pthread_mutex_t* mutex) {
 /// Locks a mutex by acquire(), as a part of experiments on the program, if there are any.
 template <class Acquire>
 [[gnu::always_inline]] inline int lock_by(pthread_mutex_t* mutex, Acquire acquire) {
-  speedup::pay();
   const int error = acquire();
   if (error == 0) {
     speedup::enter(mutex);
@@ -436,7 +435,7 @@ template <class Acquire>
 [[gnu::always_inline]] inline int unlock_inline(pthread_mutex_t* mutex, std::uint64_t caller) {
   speedup::leave(mutex);
   const int error = unlock_profiled(mutex, caller);
-  speedup::pay();
+  speedup::pay_after_release();
   return error;
 }
 

@@ -44,6 +44,16 @@ struct section {
 };
 thread_local constinit section own{};
 
+/// The mutexes that the calling thread holds, all of them.
+thread_local constinit std::uint32_t held = 0;
+
+/// Calls of the calling thread that may have ended waits.
+struct signals {
+  std::uint64_t last;  ///< ticks
+  bool is_new;         ///< since it last released a mutex
+};
+thread_local constinit signals own_signals{};
+
 /// What the calling thread did up to its last look at that, in ticks.
 struct activity {
   std::uint64_t window;  ///< its number; there is a look in each
@@ -61,6 +71,9 @@ std::uint64_t long_debt() { return 50 * ticks_per_microsecond(); }
 
 /// A sleep lasts some fifty microseconds longer than asked, so that shorter ones are not slept.
 std::uint64_t shortest_sleep() { return 200 * ticks_per_microsecond(); }
+
+/// A thread that has made no call for so long, in ticks, that ends waits guards nothing by them.
+std::uint64_t long_silence() { return 10'000 * ticks_per_microsecond(); }
 
 /// A call that may have ended waits for an object.
 struct wake {
@@ -85,12 +98,35 @@ noted_wakes& noted(const void* object) {
   return all_noted[(address >> 3 ^ address >> 13) % 1024];
 }
 
-/// The last release of each mutex; mutexes of one place share it.
-constinit wake all_releases[4096]{};
+/// The sections of a mutex in the present window, in ticks by the clocks of its holders.
+struct usage {
+  wake release;                       ///< the last one
+  std::atomic<std::uint64_t> window;  ///< its number
+  std::atomic<std::uint64_t> first;   ///< when the first section began
+  std::atomic<std::uint64_t> begin;   ///< when the last one did
+  std::atomic<std::uint64_t> length;  ///< of the last one
+  std::atomic<std::uint64_t> all;     ///< the lengths of all
 
-wake& last_release(const void* mutex) {
+  /// For the holder: a section begins.
+  void enter(std::uint64_t number, std::uint64_t now) {
+    if (window.load(std::memory_order_relaxed) != number) {
+      window.store(number, std::memory_order_relaxed);
+      first.store(now, std::memory_order_relaxed);
+      all.store(0, std::memory_order_relaxed);
+    }
+    begin.store(now, std::memory_order_relaxed);
+  }
+
+  /// For the holder: it ends.
+  void leave(std::uint64_t by_level, std::uint64_t now);
+};
+
+/// Mutexes of one place share it.
+constinit usage all_usage[4096]{};
+
+usage& usage_of(const void* mutex) {
   const auto address = reinterpret_cast<std::uint64_t>(mutex);
-  return all_releases[(address >> 3 ^ address >> 15) % 4096];
+  return all_usage[(address >> 3 ^ address >> 15) % 4096];
 }
 
 /// When a wait ended, if it is known: the level of the thread that ended it, and the time by its clock.
@@ -126,6 +162,13 @@ std::uint64_t above(std::uint64_t from, std::uint64_t to) {
   return difference > 0 ? static_cast<std::uint64_t>(difference) : 0;
 }
 
+void usage::leave(std::uint64_t by_level, std::uint64_t now) {
+  const std::uint64_t lasted = above(begin.load(std::memory_order_relaxed), now - by_level);
+  length.store(lasted, std::memory_order_relaxed);
+  all.store(all.load(std::memory_order_relaxed) + lasted, std::memory_order_relaxed);
+  release.set(by_level, now);
+}
+
 /// Returns the calling thread's level with what its section adds so far.
 std::uint64_t level_in_section(std::uint64_t now) {
   return level(*this_slot) + (own.depth != 0 ? above(own.begin, now) * own.share / 100 : 0);
@@ -151,22 +194,37 @@ void add_latency(std::uint64_t ticks) {
 /// A thread that waits for a shorter time, in ticks, has not fallen asleep yet.
 std::uint64_t shortest_wait() { return ticks_per_microsecond() / 2; }
 
-/// Lets the calling thread continue at the time by the clock of the mutex's last holder, if that is later
-/// than by its own: it owes the difference again, and the time that it would have taken to wake up. If
-/// there are more threads than processors, another one uses that time.
-void follow(const experiments& at, const void* mutex) {
-  const wake& last = last_release(mutex);
-  const std::uint64_t released = last.at.load(std::memory_order_relaxed);
-  const std::uint64_t by_holder = released - std::max(last.level.load(std::memory_order_relaxed),
-                                                      at.floor.load(std::memory_order_relaxed));
+/// Returns for how long a thread would have waited for a mutex that was released later by its last
+/// holder's clock than it is by its own. Had it come before that holder, the other would have waited for
+/// it instead; but all sections have to fit into the time that has passed by its clock.
+std::uint64_t missed_wait(const usage& of, const experiments& at, std::uint64_t now) {
+  const std::uint64_t released = of.release.at.load(std::memory_order_relaxed);
   if (released == 0) {
-    return;
+    return 0;
   }
-  if (const std::uint64_t early = above(ticks() - level(*this_slot), by_holder); early != 0) {
+  const std::uint64_t early =
+      above(now, released - std::max(of.release.level.load(std::memory_order_relaxed),
+                                     at.floor.load(std::memory_order_relaxed)));
+  if (early <= of.length.load(std::memory_order_relaxed)) {
+    return early;
+  }
+  const std::uint64_t full =
+      of.window.load(std::memory_order_relaxed) == last_look.window
+          ? of.first.load(std::memory_order_relaxed) + of.all.load(std::memory_order_relaxed)
+          : now;
+  return std::min(early, above(now, full));
+}
+
+/// Called with a mutex just acquired. Lets the calling thread wait for its last holder, by their clocks: it
+/// owes that time again, and what it would have taken to wake up. If there are more threads than
+/// processors, another one uses that time.
+void follow(const experiments& at, usage& of) {
+  const std::uint64_t now = ticks();
+  if (const std::uint64_t missed = missed_wait(of, at, now - level(*this_slot)); missed != 0) {
     const bool is_crowded = at.is_crowded.load(std::memory_order_relaxed) != 0;
     const std::uint64_t wait =
-        early +
-        (is_crowded || early < shortest_wait() ? 0 : wake_latency.load(std::memory_order_relaxed));
+        missed +
+        (is_crowded || missed < shortest_wait() ? 0 : wake_latency.load(std::memory_order_relaxed));
     this_slot->delays_forgiven -= wait;
     would_wait += wait;
   }
@@ -257,7 +315,7 @@ void pass(std::uint64_t end, std::uint64_t asleep) {
 
 void pay() {
   profile_buffer* target = current();
-  if (target == nullptr || own.depth != 0) {
+  if (target == nullptr || held != 0) {
     return;
   }
   thread_slot& self = *this_slot;
@@ -288,7 +346,15 @@ void pay() {
   last_payment = ticks();
 }
 
+void pay_after_release() {
+  if (own_signals.is_new || above(own_signals.last, ticks()) > long_silence()) {
+    own_signals.is_new = false;
+    pay();
+  }
+}
+
 void enter(pthread_mutex_t* mutex, bool is_counted) {
+  ++held;
   profile_buffer* target = current();
   if (target == nullptr) {
     return;
@@ -300,9 +366,11 @@ void enter(pthread_mutex_t* mutex, bool is_counted) {
   const experiments& at = target->running;
   const std::uint32_t share = at.share.load(std::memory_order_relaxed);
   const bool is_chosen = (flags & record::is_chosen) != 0;
+  usage& used = usage_of(mutex);
   if (!is_chosen || share != experiments::no_waits) {
-    follow(at, mutex);
+    follow(at, used);
   }
+  used.enter(last_look.window, ticks() - level(*this_slot));
   if (!is_chosen) {
     return;
   }
@@ -314,13 +382,14 @@ void enter(pthread_mutex_t* mutex, bool is_counted) {
 }
 
 void leave(pthread_mutex_t* mutex) {
+  held -= held != 0 ? 1 : 0;
   profile_buffer* target = current();
   if (target == nullptr) {
     return;
   }
   const std::uint64_t now = ticks();
   const std::uint64_t reached = level_in_section(now);
-  last_release(mutex).set(reached, now);
+  usage_of(mutex).leave(reached, now);
   const bool is_chosen = own.remove(mutex);
   if (is_chosen && own.depth == 0) {
     this_slot->delays_forgiven += reached - level(*this_slot);
@@ -336,6 +405,7 @@ void note_wake(const void* object, bool does_pay) {
   if (does_pay) {
     pay();
   }
+  own_signals = {.last = ticks(), .is_new = true};
   if (current() != nullptr) {
     const std::uint64_t now = ticks();
     note(object, level_in_section(now), now);

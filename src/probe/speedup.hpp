@@ -28,8 +28,13 @@ namespace lockwright::probe::speedup {
 
 #ifdef LOCKWRIGHT_SPEEDUP
 
-/// Delays the calling thread by what it owes.
+/// Delays the calling thread by what it owes, unless it holds a mutex.
 void pay();
+
+/// Does so after the release of a lock. What a thread guards with a mutex and a condition variable, as
+/// a queue or Python's interpreter lock, it may hold without a mutex, until it signals: a thread that
+/// signals now and then pays after that.
+void pay_after_release();
 
 /// Called with a mutex just acquired. is_counted: not after a wait for a condition variable, which the
 /// rate of acquisitions leaves out.
@@ -66,6 +71,7 @@ class waiting {
 #else
 
 inline void pay() {}
+inline void pay_after_release() {}
 inline void enter(pthread_mutex_t*, bool = true) {}
 inline void leave(pthread_mutex_t*) {}
 inline void note_wake(const void*, bool = true) {}

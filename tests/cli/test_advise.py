@@ -139,6 +139,7 @@ def experiments(path: Path, mutex: str, gain: float, low: float, high: float) ->
     row = {"gain": gain, "gain_low": low, "gain_high": high, "simulated": None}
     rows = [{"shorter_percent": share, **row} for share in (25, 50)]
     rows.append({"shorter_percent": 75} | dict.fromkeys(row))
+    rows.append({"shorter_percent": None, **row})
     path.write_text(json.dumps({"measured": True, "mutexes": [{"mutex": mutex, "rows": rows}]}))
     return path
 
@@ -155,6 +156,7 @@ def test_measured_gains_are_beside_the_predicted_ones(cli: Cli, tmp_path: Path) 
     for options in ((), ("--all",)):
         out = " ".join(cli("advise", profile, *options, "--experiments", file).out.split())
         assert "1.35 times (1.20 to 1.53) with sections of hot 50 % shorter" in out, before
+        assert "at most, without waits for hot" in out
     experiments(file, "hot", 1.0, 0.95, 1.06)
     out = " ".join(cli("advise", profile, "--experiments", file).out.split())
     assert "hot 50 % shorter: nothing is gained, 1.00 times (0.95 to 1.06)" in out

@@ -1,17 +1,22 @@
 """Gains that `lockwright what-if --measure` has measured, beside the predicted ones."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
 
-from lockwright.advise.advice import Advice, Gain
+from lockwright.advise.advice import Advice, Change, Gain
 from lockwright.base import documents
 from lockwright.base.errors import LockwrightError
 from lockwright.profile.record import Profile
 
 SHORTER = "smaller section"
-"""The kind of the changes that experiments measure."""
+"""The kind of the changes that experiments with shorter sections measure."""
+
+SPLITTING = frozenset(
+    {"sharding", "atomic", "allocator", "processes", "reader-writer lock", "starved writers"}
+)
+"""The kinds of those that gain at most what no waits do."""
 
 _SHARE = 50
 """Per cent by which sections are shorter in the prediction; the nearest share counts."""
@@ -22,6 +27,8 @@ NOTHING = 1.25
 
 @dataclass(frozen=True)
 class _Row:
+    """shorter_percent: None without waits."""
+
     shorter_percent: int | None
     gain: float | None
     gain_low: float | None
@@ -61,34 +68,54 @@ def with_measured(advice: Advice, profile: Profile, path: Path) -> Advice:
     except OSError as error:
         raise LockwrightError(f"cannot read {path}: {error.strerror}", todo) from error
     result = documents.decode(_Result, text, str(path), todo)
-    names = [each.name for each in profile.mutexes]
-    known = [each for each in result.mutexes if any(each.mutex in name for name in names)]
+    locks = [*profile.mutexes, *profile.rwlocks, *profile.waits]
+    known = [each for each in result.mutexes if any(each.mutex in lock.name for lock in locks)]
     if not known:
         raise LockwrightError(
-            f"{path} has experiments on no mutex of the profile", "profile the same program"
+            f"{path} has experiments on no lock of the profile", "profile the same program"
         )
-    gains = [gain for each in known for gain in _gains(advice, names, each)]
+    gains = [gain for each in known for gain in _gains(advice, profile, each)]
     return replace(advice, measured=tuple(gains))
 
 
-def _gains(advice: Advice, names: Sequence[str], of: _OfMutex) -> list[Gain]:
-    """Return the gain of each change that makes the mutex's sections shorter; of none if there is
-    no such change."""
-    rows = [
+def _gains(advice: Advice, profile: Profile, of: _OfMutex) -> list[Gain]:
+    """Return the gain of each change that makes the lock's sections shorter, and of each that
+    leaves hardly a wait for it; of none where there is no such change."""
+    rows = [each for each in of.rows if each.gain is not None]
+    shorter = [
         (abs(each.shorter_percent - _SHARE), each)
-        for each in of.rows
-        if each.gain is not None and each.shorter_percent is not None
+        for each in rows
+        if each.shorter_percent is not None
     ]
-    if not rows:
-        return []
-    _, row = min(rows, key=itemgetter(0))
-    changes: list[int | None] = [
-        index
+    found: list[Gain] = []
+    if shorter:
+        _, row = min(shorter, key=itemgetter(0))
+        text = f"with sections of {of.mutex} {row.shorter_percent} % shorter"
+        found += _of_changes(advice, profile, of.mutex, {SHORTER}, row, text)
+    for row in (each for each in rows if each.shorter_percent is None):
+        text = f"at most, without waits for {of.mutex}"
+        found += _of_changes(advice, profile, of.mutex, SPLITTING, row, text)
+    return found
+
+
+def _of_changes(
+    advice: Advice, profile: Profile, lock: str, kinds: Collection[str], row: _Row, text: str
+) -> list[Gain]:
+    changes = [
+        (index, change.kind)
         for index, change in enumerate(advice.changes)
-        if change.kind == SHORTER and change.mutex is not None and of.mutex in names[change.mutex]
+        if change.kind in kinds and lock in _name(profile, change)
     ]
-    text = f"with sections of {of.mutex} {row.shorter_percent} % shorter"
     return [
-        Gain(SHORTER, change, text, row.gain, row.gain_low, row.gain_high)
-        for change in changes or [None]
+        Gain(kind, index, text, row.gain, row.gain_low, row.gain_high)
+        for index, kind in changes or [(None, "")]
     ]
+
+
+def _name(profile: Profile, change: Change) -> str:
+    """Return the name of the lock that a change is for; "" for the entire program."""
+    if change.mutex is not None:
+        return profile.mutexes[change.mutex].name
+    if change.rwlock is not None:
+        return profile.rwlocks[change.rwlock].name
+    return "" if change.wait is None else profile.waits[change.wait].name

@@ -158,21 +158,19 @@ def _measure(
     section = wanted.pop("section")
     _check_measurable(wanted, section, outputs)
     is_whole = _is_whole(given)
-    shares, waits = _changes(section, given["no_waiting"])
+    changes = _changes(section, given["no_waiting"])
     most = 1 if is_whole else MOST
     simulated: show.Simulated = {}
     if given["profile_file"] is not None:
         of_profile = replace(request, profile=given["profile_file"])
+        shares = [each for each in changes if each <= 100]
         simulated = of_changes.shorter_sections(of_profile, mutexes, most, shares)
         mutexes = tuple(simulated)
     progress = None if is_whole else given["progress"]
-    wanted_shares = (0, *shares, *waits)
-    asked = Wanted(mutexes, progress, wanted_shares, request.seed, most=most, is_whole=is_whole)
+    asked = Wanted(mutexes, progress, (0, *changes), request.seed, most=most, is_whole=is_whole)
     if is_whole:
-        rounds = max(_ROUNDS, request.runs)
-        figure = whole_runs.Figure(
-            given["metric"], given["lower_is_better"], rounds, request.timeout
-        )
+        bounds = (max(_ROUNDS, request.runs), request.timeout)
+        figure = whole_runs.Figure(given["metric"], given["lower_is_better"], *bounds)
         measured = whole_runs.measure(list(arguments), asked, figure)
     else:
         foreground.ignore_termination()
@@ -182,13 +180,14 @@ def _measure(
     return foreground.end_as(measured.status)
 
 
-def _changes(section: float | None, no_waiting: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the shares by which sections are shorter, and NO_WAITS if that is measured."""
+def _changes(section: float | None, no_waiting: bool) -> tuple[int, ...]:
+    """Return by how many per cent sections are shorter, and NO_WAITS if that is measured."""
     from lockwright.speedup.windows import NO_WAITS
 
-    if section is not None:
-        return (round(100 * (1 - section)),), (NO_WAITS,) if no_waiting else ()
-    return () if no_waiting else _SHARES, (NO_WAITS,)
+    if section is None:
+        return (NO_WAITS,) if no_waiting else (*_SHARES, NO_WAITS)
+    share = round(100 * (1 - section))
+    return (share, NO_WAITS) if no_waiting else (share,)
 
 
 def _is_whole(given: Mapping[str, Any]) -> bool:

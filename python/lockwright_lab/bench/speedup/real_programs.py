@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Any, Literal
 
 import msgspec
@@ -28,6 +29,9 @@ _SCALE = 4.0
 
 _SLOWER = 20.0
 """Limit of a command of several runs, as a multiple of that of one run."""
+
+_PROFILES = 3
+"""Pairs of profiles of both forms, in turn: a machine's speed changes from run to run."""
 
 _LEAST, _MOST = 5, 99
 """Per cent by which sections can be shorter: less is within the noise."""
@@ -130,9 +134,6 @@ class Prober:
         """Return the fields of `subjects.Experiments`, by the keys of the changes. Each is tried;
         one that cannot be experimented with has a problem instead."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        for change in all_changes:
-            for side in (0, 1):
-                self._profile_file(change, side).unlink(missing_ok=True)
         of, problems = {}, []
         for number, change in enumerate(all_changes, 1):
             print_line(f"experiments on {change.key}, {number} of {len(all_changes)}")
@@ -143,10 +144,10 @@ class Prober:
         return {"of": of, "problems": problems}
 
     def _one(self, change: Change) -> Found:
-        profile = self._profile(change, 0)
-        word = change.mutex or max(profile.mutexes, key=lambda each: each.holding.total).name
+        first = self._profile(change, 0)
+        word = change.mutex or max(first.mutexes, key=lambda each: each.holding.total).name
         result = self.folder / f"{_file_name(change.key)}.experiments.json"
-        words = ["what-if", "--measure", "--mutex", word, *self._change(change, profile, word)]
+        words = ["what-if", "--measure", "--mutex", word, *self._change(change, word)]
         words += ["--json", str(result)]
         words += figure_words(change.programs[0]) if change.progress == "figure" else []
         scale = _SCALE if change.progress == "mutex" else 1.0
@@ -154,30 +155,27 @@ class Prober:
         (found,) = found_in(result)
         return found
 
-    def _change(self, change: Change, profile: Profile, word: str) -> list[str]:
-        """Return the option of the experiment. profile: before the change."""
+    def _change(self, change: Change, word: str) -> list[str]:
+        """Return the option of the experiment."""
         if change.splits:
             return ["--no-waiting"]
-        before, after = (_section(each, word) for each in (profile, self._profile(change, 1)))
-        shorter = round(100 * (1 - after / before))
+        pairs = [
+            [_section(self._profile(change, n), word) for n in (0, 1)] for _ in range(_PROFILES)
+        ]
+        left = geometric_mean(after / before for before, after in pairs)
+        shorter = round(100 * (1 - left))
         if not _LEAST <= shorter <= _MOST:
             raise LockwrightError(
                 f"sections of {word} are {shorter} % shorter", "give another option"
             )
         return ["--section", f"{1 - shorter / 100:g}"]
 
-    def _profile_file(self, change: Change, side: int) -> Path:
-        form = change.program if side == 0 else change.key
-        return self.folder / f"{_file_name(form)}.profile.json"
-
     def _profile(self, change: Change, side: int) -> Profile:
-        """Return the profile before (0) or after (1) the change, made where there is none yet."""
-        path = self._profile_file(change, side)
-        if not path.exists():
-            outcome = self._run(change, side, ["profile", "-o", str(path)], path)
-            if not outcome.finished:
-                path.unlink()
-                raise LockwrightError(f"the profiled run failed: {outcome.note}", "run it alone")
+        """Return a new profile before (0) or after (1) the change."""
+        path = self.folder / f"{_file_name(change.key)}.{side}.profile.json"
+        outcome = self._run(change, side, ["profile", "-o", str(path)], path)
+        if not outcome.finished:
+            raise LockwrightError(f"the profiled run failed: {outcome.note}", "run it alone")
         return record.read(path)
 
     def _run(
