@@ -156,9 +156,8 @@ template <bool Writes, class Call>
 }
 
 template <bool Writes, class Call>
-[[gnu::always_inline]] inline int lock_inline(pthread_rwlock_t* lock, std::uint64_t caller,
-                                              Call call) {
-  speedup::pay();
+[[gnu::always_inline]] inline int lock_profiled(pthread_rwlock_t* lock, std::uint64_t caller,
+                                                Call call) {
   rwlock_words& words = rwlock_words::of(lock);
   if (--sampler_of<Writes>(*this_slot).countdown < 0 || holds_up(words, Writes)) [[unlikely]] {
     return lock_slow<Writes>(lock, caller, call);
@@ -169,6 +168,14 @@ template <bool Writes, class Call>
   } else if (Writes) {
     set_site(words, caller | is_write);
   }
+  return error;
+}
+
+template <bool Writes, class Call>
+[[gnu::always_inline]] inline int lock_inline(pthread_rwlock_t* lock, std::uint64_t caller,
+                                              Call call) {
+  const int error = lock_profiled<Writes>(lock, caller, call);
+  speedup::note_held(error == 0);
   return error;
 }
 
@@ -198,6 +205,7 @@ template <bool Writes>
 int try_lock(pthread_rwlock_t* lock, std::uint64_t caller) {
   rwlock_words& words = rwlock_words::of(lock);
   const int error = try_real<Writes>(lock);
+  speedup::note_held(error == 0);
   if (error == 0) {
     if (Writes) {
       set_site(words, caller | is_write);
@@ -263,7 +271,7 @@ int lock_write_until(pthread_rwlock_t* lock, clockid_t clock, const timespec* de
 }
 
 int unlock(pthread_rwlock_t* lock, std::uint64_t caller) {
-  speedup::note_wake(lock, false);
+  speedup::note_wake(lock);
   rwlock_words& words = rwlock_words::of(lock);
   if (this_slot->open_sections != 0) [[unlikely]] {
     end_sampled(words, caller);
@@ -272,7 +280,7 @@ int unlock(pthread_rwlock_t* lock, std::uint64_t caller) {
     set_site(words, 0);
   }
   const int error = real.rwlock_unlock(lock);
-  speedup::pay_after_release();
+  speedup::note_released();
   return error;
 }
 

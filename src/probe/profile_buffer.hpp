@@ -100,13 +100,13 @@ struct alignas(64) thread_slot {
   std::uint64_t contended;
   std::uint64_t last_record;  ///< of the last sample, plus one
 
-  std::uint64_t began;        ///< time of its first acquisition
-  std::uint64_t waited;       ///< for one mutex, not yet in its record
-  std::uint64_t all_waited;   ///< for any lock
-  std::uint32_t waited_for;   ///< record of that mutex, plus one
-  std::uint32_t waits;        ///< of these
-  std::uint32_t short_waits;  ///< since the last measured wait
-  std::uint32_t unused;
+  std::uint64_t began;           ///< time of its first acquisition
+  std::uint64_t waited;          ///< for one mutex, not yet in its record
+  std::uint64_t all_waited;      ///< for any lock
+  std::uint32_t waited_for;      ///< record of that mutex, plus one
+  std::uint32_t waits;           ///< of these
+  std::uint32_t short_waits;     ///< since the last measured wait
+  std::uint32_t is_parked;       ///< by experiments with fewer threads
   std::uint64_t waiting_behind;  ///< caller that held the lock when the wait began
   std::uint64_t delays_paid;     ///< ticks, see speedup.hpp
   std::uint64_t delays_forgiven;
@@ -132,7 +132,7 @@ LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last
                   waits_countdown, waits_period, samples, migrations, processor, is_walking,
                   clock_ticks, clock_ns, failing, failures, failed_trylocks, cond_waits, unprofiled,
                   created, destroyed, last_caller, last_init_site, spans_left, next_span, contended,
-                  last_record, began, waited, all_waited, waited_for, waits, short_waits, unused,
+                  last_record, began, waited, all_waited, waited_for, waits, short_waits, is_parked,
                   waiting_behind, delays_paid, delays_forgiven, reads, writes, sections,
                   open_sections, has_ended, object_since, object_caller, object, unused_words,
                   object_waited, awaited);
@@ -404,14 +404,16 @@ struct alignas(64) experiments {
   counter limit;  ///< of `owed`, which bounds the delays if the command is killed
   counter floor;  ///< what was owed before the present window, which is forgiven
   counter window;
-  std::uint64_t unused_words[4];
+  counter
+      parked_until;  ///< in ticks: threads that are parked go on then, also if the command is killed
+  std::uint64_t unused_words[3];
   counter owed;      ///< the highest level of a thread, in ticks
   counter progress;  ///< acquisitions of the metered mutexes
   std::uint64_t more_unused[6];
 };
 static_assert(sizeof(experiments) == 128);
-LOCKWRIGHT_LAYOUT(experiments, share, is_crowded, limit, floor, window, unused_words, owed,
-                  progress, more_unused);
+LOCKWRIGHT_LAYOUT(experiments, share, is_crowded, limit, floor, window, parked_until, unused_words,
+                  owed, progress, more_unused);
 
 struct alignas(4096) profile_buffer {
   static constexpr char magic[8] = "LWPROBE";

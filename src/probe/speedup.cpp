@@ -1,5 +1,6 @@
 #include "probe/speedup.hpp"
 
+#include <sys/syscall.h>
 #include <time.h>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ struct section {
 };
 thread_local constinit section own{};
 
-/// The mutexes that the calling thread holds, all of them.
+/// The number of locks that the calling thread holds.
 thread_local constinit std::uint32_t held = 0;
 
 /// Calls of the calling thread that may have ended waits.
@@ -98,11 +99,22 @@ noted_wakes& noted(const void* object) {
   return all_noted[(address >> 3 ^ address >> 13) % 1024];
 }
 
+/// Returns what lies between two levels, 0 if `to` is not above.
+std::uint64_t above(std::uint64_t from, std::uint64_t to) {
+  const auto difference = static_cast<std::int64_t>(to - from);
+  return difference > 0 ? static_cast<std::uint64_t>(difference) : 0;
+}
+
+/// How much of the time in which a mutex was free later sections may have been in, in ticks: a thread that
+/// comes before another one by its clock does so by less.
+std::uint64_t most_unused() { return 1'000 * ticks_per_microsecond(); }
+
 /// The sections of a mutex in the present window, in ticks by the clocks of its holders.
 struct usage {
   wake release;                       ///< the last one
   std::atomic<std::uint64_t> window;  ///< its number
-  std::atomic<std::uint64_t> first;   ///< when the first section began
+  std::atomic<std::uint64_t>
+      first;  ///< when the first one began, or would have, had there been no pauses
   std::atomic<std::uint64_t> begin;   ///< when the last one did
   std::atomic<std::uint64_t> length;  ///< of the last one
   std::atomic<std::uint64_t> all;     ///< the lengths of all
@@ -115,6 +127,12 @@ struct usage {
       all.store(0, std::memory_order_relaxed);
     }
     begin.store(now, std::memory_order_relaxed);
+    // Time without sections is of no use for later ones.
+    const std::uint64_t done = all.load(std::memory_order_relaxed);
+    const std::uint64_t unused = above(first.load(std::memory_order_relaxed) + done, now);
+    if (unused > most_unused()) {
+      first.store(now - most_unused() - done, std::memory_order_relaxed);
+    }
   }
 
   /// For the holder: it ends.
@@ -154,12 +172,6 @@ bool find(const void* object, std::uint64_t after, bool is_first, std::uint64_t 
 
 std::uint64_t level(const thread_slot& thread) {
   return thread.delays_paid + thread.delays_forgiven;
-}
-
-/// Returns what lies between two levels, 0 if `to` is not above.
-std::uint64_t above(std::uint64_t from, std::uint64_t to) {
-  const auto difference = static_cast<std::int64_t>(to - from);
-  return difference > 0 ? static_cast<std::uint64_t>(difference) : 0;
 }
 
 void usage::leave(std::uint64_t by_level, std::uint64_t now) {
@@ -346,10 +358,25 @@ void pay() {
   last_payment = ticks();
 }
 
+/// Lets the calling thread wait while it is one of those that a program with fewer threads lacks.
+void park() {
+  const profile_buffer* target = current();
+  if (target == nullptr || held != 0) {
+    return;
+  }
+  const std::uint32_t& is_parked = this_slot->is_parked;
+  while (__atomic_load_n(&is_parked, __ATOMIC_RELAXED) != 0 &&
+         above(ticks(), target->running.parked_until.load(std::memory_order_relaxed)) != 0) {
+    constexpr timespec nap{.tv_sec = 0, .tv_nsec = 500'000};
+    native_env::system_call(SYS_nanosleep, native_env::argument(&nap), 0);
+  }
+}
+
 void pay_after_release() {
   if (own_signals.is_new || above(own_signals.last, ticks()) > long_silence()) {
     own_signals.is_new = false;
     pay();
+    park();
   }
 }
 
@@ -401,10 +428,15 @@ void leave(pthread_mutex_t* mutex) {
   }
 }
 
-void note_wake(const void* object, bool does_pay) {
-  if (does_pay) {
-    pay();
-  }
+void note_held(bool was_acquired) { held += was_acquired ? 1 : 0; }
+
+void note_released() {
+  held -= held != 0 ? 1 : 0;
+  pay_after_release();
+}
+
+void note_wake(const void* object) {
+  pay();
   own_signals = {.last = ticks(), .is_new = true};
   if (current() != nullptr) {
     const std::uint64_t now = ticks();

@@ -5,15 +5,17 @@
 //
 // A thread's level is by how much its clock is behind the real one: what it was delayed or forgiven. Its
 // level rises by the share of each section that it ends. `owed` of the buffer is the highest level, that all
-// shall have: a thread below it owes the difference, and waits for so long at its next call here, but not in
-// a section of a chosen mutex, which others would have to wait for.
+// shall have: a thread below it owes the difference, and waits for so long once it has released a lock, but
+// not while it holds one, which others would have to wait for.
 //
 // A thread that ends a wait takes the waiter along to its own clock. A signal within a section comes
 // earlier by what the section is shorter so far. If by these clocks the wait had ended before it began, there
-// would have been none, and all of it is forgiven, with the time to wake up. A mutex is not acquired before
-// its last release by the releasing thread's clock, also without a wait. If the other thread has not paid
-// yet, the waiter owes as much. What is owed for the time of other waits, as for a device, is paid after
-// them; what is owed for a time without a processor is forgiven. So a thread that is not above it owes
+// would have been none, and all of it is forgiven, with the time to wake up. A mutex is not acquired within
+// its last section by the clock of that section's thread, also without a wait; before it, it is, as if the
+// two threads had come in the other order, while all sections of the mutex fit into the time that has passed.
+// If the other thread has not paid yet, the waiter owes as much. What is owed for the time of other waits, as
+// for a device, is paid after them; what is owed for a time without a processor is forgiven. So a thread that
+// is not above it owes
 //
 //   owed - (delays_paid + delays_forgiven)
 #pragma once
@@ -28,7 +30,7 @@ namespace lockwright::probe::speedup {
 
 #ifdef LOCKWRIGHT_SPEEDUP
 
-/// Delays the calling thread by what it owes, unless it holds a mutex.
+/// Delays the calling thread by what it owes, unless it holds a lock.
 void pay();
 
 /// Does so after the release of a lock. What a thread guards with a mutex and a condition variable, as
@@ -43,8 +45,12 @@ void enter(pthread_mutex_t* mutex, bool is_counted = true);
 /// Called before a mutex is released.
 void leave(pthread_mutex_t* mutex);
 
-/// Called before a call that may end waits for an object. does_pay: the caller may be delayed.
-void note_wake(const void* object, bool does_pay = true);
+/// Called with a reader-writer lock that was acquired, if it was, and after one was released.
+void note_held(bool was_acquired);
+void note_released();
+
+/// Called before a call that may end waits for an object.
+void note_wake(const void* object);
 
 /// Return whether waits for the lock of a record, or for an object, count as none at present.
 bool spares_waits(const record& of);
@@ -74,7 +80,9 @@ inline void pay() {}
 inline void pay_after_release() {}
 inline void enter(pthread_mutex_t*, bool = true) {}
 inline void leave(pthread_mutex_t*) {}
-inline void note_wake(const void*, bool = true) {}
+inline void note_held(bool) {}
+inline void note_released() {}
+inline void note_wake(const void*) {}
 inline bool spares_waits(const record&) { return false; }
 inline bool spares_waits(const wait_object&) { return false; }
 inline void begin_thread(const profile_buffer&, thread_slot&) {}

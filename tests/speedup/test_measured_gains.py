@@ -37,7 +37,9 @@ def test_a_run_gives_right_results_and_a_curve(name: str, tmp_path: Path) -> Non
     for each in of["rounds"]:
         assert sorted(window["share"] for window in each) == [0, 50]
         assert all(window["progress"] > 0 and window["ns"] > 0 for window in each)
-    assert (tmp_path / "out.csv").read_text().startswith("mutex,change,shorter_percent,gain,")
+    assert (
+        (tmp_path / "out.csv").read_text().startswith("mutex,change,shorter_percent,threads,gain,")
+    )
 
 
 def test_another_mutex_is_the_progress_and_the_status_is_kept(tmp_path: Path) -> None:
@@ -161,6 +163,22 @@ def test_nobody_waits_for_a_reader_writer_lock(tmp_path: Path) -> None:
     assert row["gain"] > 1.5
 
 
+@pytest.mark.alone("what is measured depends on other load")
+def test_fewer_threads_are_parked_for_a_while(tmp_path: Path) -> None:
+    """All of them go on in the controls, and to the end; with a quarter, each does more."""
+    words: list[str | Path] = [*MEASURE, "--threads", "1,2", "--json", tmp_path / "out.json"]
+    words += ["--mutex", "chosen"]
+    done = captured([*words, "--", SECTIONS, "unsaturated", "--seconds", "3", "--threads", "8"])
+    assert done.returncode == 0, done.stderr
+    assert "right\n" in done.stdout
+    (of,) = json.loads((tmp_path / "out.json").read_text())["mutexes"]
+    rows = {row["threads"]: row for row in of["rows"]}
+    assert list(rows) == [2, 1]
+    assert rows[2]["change"] == "2 threads"
+    assert rows[1]["gain"] < rows[2]["gain"]
+    assert all(window["delayed"] == 0 for made in of["rounds"] for window in made)
+
+
 def test_what_cannot_be_measured_is_refused_in_a_line(tmp_path: Path) -> None:
     alone = compiled(tmp_path, "alone", ONE_THREAD)
     locked_table = compiled(tmp_path, "locked_table", READERS)
@@ -184,6 +202,8 @@ def test_what_cannot_be_measured_is_refused_in_a_line(tmp_path: Path) -> None:
             ["--mutex", "table", "--section", "0", "--", locked_table],
             "sections cannot be shortened",
         ),
+        (["--threads", "2", "--", *long_run], "no 2 of them are fewer"),
+        (["--threads", "1", "--metric", "x", "--", *long_run], "--threads is measured in one run"),
         (["--pid", "1"], "--pid"),
     ):
         done = captured([*MEASURE, *words])

@@ -121,6 +121,14 @@ def test_processors_limit_what_many_threads_gain() -> None:
     ]
 
 
+def test_what_precedes_the_experiments_is_as_in_a_control() -> None:
+    """Half a second at the control's rate of 1, and then 1.5 s, of which 0.5 s is delays."""
+    run: Round = {0: Window(0, 2e9, 0, 2), 50: Window(50, 2e9, 5e8, 2, before=5e8)}
+    (gain,) = gains([run, run])
+    assert gain.ratio is not None
+    assert gain.ratio.value == pytest.approx(1.5)
+
+
 def measured(rounds: list[Round]) -> Measured:
     return Measured(("program",), (Curve(SUBJECT, tuple(rounds)),))
 

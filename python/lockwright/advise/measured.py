@@ -27,12 +27,13 @@ NOTHING = 1.25
 
 @dataclass(frozen=True)
 class _Row:
-    """shorter_percent: None without waits."""
+    """shorter_percent: None without waits, or with a number of threads."""
 
     shorter_percent: int | None
     gain: float | None
     gain_low: float | None
     gain_high: float | None
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def with_measured(advice: Advice, profile: Profile, path: Path) -> Advice:
 def _gains(advice: Advice, profile: Profile, of: _OfMutex) -> list[Gain]:
     """Return the gain of each change that makes the lock's sections shorter, and of each that
     leaves hardly a wait for it; of none where there is no such change."""
-    rows = [each for each in of.rows if each.gain is not None]
+    rows = [each for each in of.rows if each.gain is not None and each.threads is None]
     shorter = [
         (abs(each.shorter_percent - _SHARE), each)
         for each in rows

@@ -1,6 +1,6 @@
 """`lockwright what-if`: the effect of changes of a program, predicted or measured."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,7 @@ _OF_MEASURING = ("no_waiting", "progress", "metric", "lower_is_better", "profile
     metavar="SHARE",
     help="A reader-writer lock instead; SHARE of its sections only read, which no profile has.",
 )
-@grammar.threads("Other numbers of threads.")
+@grammar.threads("Other numbers of threads; with --measure fewer ones.")
 @click.option(
     "--progress",
     metavar="RANK|SITE|end",
@@ -109,8 +109,8 @@ def command(
     of_measuring = {name: given.pop(name) for name in _OF_MEASURING}
     if measure:
         outputs = {"--json": json_file, "--csv": csv_file, "--html": html_file}
-        unknown = given | {"threads": threads}
-        return _measure(request, arguments, mutexes, of_measuring, outputs, unknown)
+        counts = {"counts": thread_counts(threads, most=65536)}
+        return _measure(request, arguments, mutexes, of_measuring | counts, outputs, given)
     if len(arguments) > 1 or len(mutexes) > 1 or any(of_measuring.values()):
         from lockwright.base.errors import LockwrightError
 
@@ -158,12 +158,12 @@ def _measure(
     section = wanted.pop("section")
     _check_measurable(wanted, section, outputs)
     is_whole = _is_whole(given)
-    changes = _changes(section, given["no_waiting"])
-    most = 1 if is_whole else MOST
+    changes = _changes(section, given["no_waiting"], given["counts"], is_whole)
+    most = 1 if is_whole or given["counts"] else MOST
     simulated: show.Simulated = {}
     if given["profile_file"] is not None:
         of_profile = replace(request, profile=given["profile_file"])
-        shares = [each for each in changes if each <= 100]
+        shares = [each for each in changes if 0 < each <= 100]
         simulated = of_changes.shorter_sections(of_profile, mutexes, most, shares)
         mutexes = tuple(simulated)
     progress = None if is_whole else given["progress"]
@@ -180,14 +180,23 @@ def _measure(
     return foreground.end_as(measured.status)
 
 
-def _changes(section: float | None, no_waiting: bool) -> tuple[int, ...]:
-    """Return by how many per cent sections are shorter, and NO_WAITS if that is measured."""
+def _changes(
+    section: float | None, no_waiting: bool, counts: Sequence[int], is_whole: bool
+) -> tuple[int, ...]:
+    """Return by how many per cent sections are shorter, NO_WAITS if that is measured, and negative
+    numbers of threads. Raises LockwrightError for these in whole runs."""
+    from lockwright.base.errors import LockwrightError
     from lockwright.speedup.windows import NO_WAITS
 
-    if section is None:
-        return (NO_WAITS,) if no_waiting else (*_SHARES, NO_WAITS)
-    share = round(100 * (1 - section))
-    return (share, NO_WAITS) if no_waiting else (share,)
+    if counts and is_whole:
+        raise LockwrightError(
+            "--threads is measured in one run, by the rate of a mutex",
+            "leave out --metric and --progress end, or use 'lockwright compare'",
+        )
+    others = (*([NO_WAITS] if no_waiting else []), *(-count for count in counts))
+    if section is not None:
+        return (round(100 * (1 - section)), *others)
+    return others or (*_SHARES, NO_WAITS)
 
 
 def _is_whole(given: Mapping[str, Any]) -> bool:

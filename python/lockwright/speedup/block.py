@@ -36,6 +36,7 @@ class Block:
             mapped = np.frombuffer(mmap.mmap(file.fileno(), kind.itemsize), kind, 1)
         self._records, self._block = mapped["records"][0], mapped["running"]
         self._objects = mapped["objects"][0]["is_chosen"]
+        self._parked = mapped["threads"][0]["is_parked"]
         self._kinds = self._records["kind"]
         self._flagged: dict[str, list[int]] = {}
         self._is_new = True
@@ -83,8 +84,16 @@ class Block:
             self._block["window"][0] += 1
             self._is_new = False
 
+    def park(self, slots: Sequence[int], until: int) -> None:
+        """Let the threads of some slots wait, and no others. until: ticks at which they go on, also
+        if nobody calls end()."""
+        self._block["parked_until"][0] = until
+        self._parked[:] = 0
+        self._parked[list(slots)] = 1
+
     def end(self) -> None:
-        """Shorten no sections."""
+        """Shorten no sections, and park no threads."""
+        self.park([], 0)
         self._block["share"][0] = self._block["limit"][0] = 0
 
     def state(self) -> State:

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -50,9 +51,10 @@ an error."""
 @dataclass(frozen=True)
 class Wanted:
     """What to measure. mutexes, progress: rank, or a part of a name or site; none for those with
-    most time lost, up to `most`, and None for the mutex itself. shares: per cent, 0 for controls,
-    and NO_WAITS; warm_up: seconds from the first mutex to the choice; is_whole: progress is known
-    at the end of a run only."""
+    most time lost, up to `most`, and None for the mutex itself. shares: as of Window; warm_up:
+    seconds from the first mutex to the choice; is_whole: progress is known at the end of a run
+    only.
+    """
 
     mutexes: Sequence[str]
     progress: str | None
@@ -119,6 +121,7 @@ def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
         _only_waits(found, listed, seen, word) or _group(listed, word) for word in wanted.mutexes
     ]
     _check_only_waits(named, wanted)
+    _check_threads(copy, wanted)
     metered = None if wanted.progress is None else _group(listed, wanted.progress)
     # The main thread mostly waits for the others.
     is_crowded = bool(threads - 1 > len(os.sched_getaffinity(0)))
@@ -145,6 +148,26 @@ def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
         for each in chosen
         if named or each.subject.seconds <= _RARE * chosen[0].subject.seconds
     ]
+
+
+def threads_alike(buffer: Buffer) -> list[int]:
+    """Return the slots of the threads that take mutexes and began in the same function as most."""
+    slots = buffer.threads
+    of: defaultdict[int, list[int]] = defaultdict(list)
+    for slot in np.flatnonzero((slots["has_ended"] == 0) & (slots["tid"] != 0)).tolist():
+        if slots["acquisitions"][slot]:
+            of[buffer.routine_of(int(slots["tid"][slot]))].append(slot)
+    of.pop(0, None)  # of the main thread
+    return max(of.values(), key=len, default=[])
+
+
+def _check_threads(buffer: Buffer, wanted: Wanted) -> None:
+    known, most = len(threads_alike(buffer)), max((-share for share in wanted.shares), default=0)
+    if most >= max(known, 1):
+        raise LockwrightError(
+            f"{known} threads of the program do the same: no {most} of them are fewer",
+            "give smaller --threads",
+        )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.profile.buffer import Buffer, Buffers
 from lockwright.profile.live import cpu_time
 from lockwright.speedup.block import Block, State
-from lockwright.speedup.choice import WARM_UP, Chosen, Subject, Wanted, choose
+from lockwright.speedup.choice import WARM_UP, Chosen, Subject, Wanted, choose, threads_alike
 from lockwright.speedup.windows import Round, Window, moving, needed_rest
 
 _AGAIN = 0.1
@@ -48,12 +48,14 @@ class Trial:
 
 class Experimenter:
     """Chooses mutexes of a running program, and makes experiments until the program ends. trials:
-    none until they are chosen; rested: ns without experiments between rounds; delayed: ns by which
-    each thread was in all."""
+    none until they are chosen; began: ns of the monotonic clock at the first round, 0 if there was
+    none; rested: ns without experiments between rounds; delayed: ns by which each thread was in
+    all."""
 
     def __init__(self, buffers: Buffers, program: str, wanted: Wanted) -> None:
         """Prepare the thread. program: path of the started program."""
         self.trials: list[Trial] = []
+        self.began = 0
         self.rested = self.delayed = 0.0
         self._buffers, self._program, self._wanted = buffers, program, wanted
         self._problem = LockwrightError(
@@ -98,6 +100,7 @@ class Experimenter:
                 continue
             if self.trials[0].chosen.subject.is_crowded:
                 block.note_crowded()
+            self.began = clock.monotonic_ns()
             self._all_rounds(buffer, block)
             block.end()
             self.delayed = block.state().owed * buffer.nanoseconds
@@ -133,7 +136,8 @@ class Experimenter:
         block.choose(records, metered, chosen.objects)
         made: dict[int, Window] = {}
         for share in self._random.sample(shares, len(shares)):
-            block.begin(share, 4e9 * seconds / unit)
+            block.begin(max(share, 0), 4e9 * seconds / unit)
+            block.park(*self._parked(buffer, -share, 2 * seconds))
             is_over = self._ended.wait(_LEAD * seconds)
             begin, used = block.state(), cpu_time(process)
             if is_over or self._ended.wait(seconds):
@@ -143,6 +147,15 @@ class Experimenter:
                 window = replace(window, cpu=now - used)
             made[share] = window
         return made
+
+    def _parked(self, buffer: Buffer, threads: int, seconds: float) -> tuple[list[int], int]:
+        """Return all but so many slots of the threads that do the same, by chance, and the end of
+        the time in ticks; none for a number below 1."""
+        if threads < 1:
+            return [], 0
+        alike = threads_alike(buffer)
+        parked = self._random.sample(alike, max(0, len(alike) - threads))
+        return parked, buffer.ticks_at(clock.monotonic_ns() + int(1e9 * seconds))
 
 
 def _window(share: int, begin: State, end: State, unit: float) -> Window:

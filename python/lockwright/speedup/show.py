@@ -20,7 +20,7 @@ from lockwright.page.rows import Row, number
 from lockwright.predict.estimate import Estimate
 from lockwright.speedup.measure import Curve, Measured
 from lockwright.speedup.verdict import notes, sentence
-from lockwright.speedup.windows import NO_WAITS
+from lockwright.speedup.windows import is_shorter, name
 
 Simulated = Mapping[str, Mapping[int, Estimate | None]]
 """The simulated gain by the mutex and the share of its sections."""
@@ -39,8 +39,9 @@ def _rows(curve: Curve, simulated: Simulated) -> list[dict[str, Any]]:
     of_mutex = simulated.get(curve.subject.mutex, {})
     return [
         {
-            "change": _change(each.share),
-            "shorter_percent": None if each.share == NO_WAITS else each.share,
+            "change": name(each.share),
+            "shorter_percent": each.share if is_shorter(each.share) else None,
+            "threads": -each.share if each.share < 0 else None,
             "gain": each.ratio.value if each.ratio else None,
             "gain_low": each.ratio.low if each.ratio else None,
             "gain_high": each.ratio.high if each.ratio else None,
@@ -56,16 +57,12 @@ def table(measured: Measured, simulated: Simulated) -> Grid:
     headings += ["simulated"] if simulated else []
     lines = []
     for row in rows(measured, simulated):
-        mutex, change, _, gain, low, high, found = row.values()
+        mutex, change, _, _, gain, low, high, found = row.values()
         cells = [(mutex, mutex), (change, change), _ratio(gain)]
         cells.append((numbers.interval(low, high), ""))
         lines.append(Row([*cells, *([_ratio(found)] if simulated else [])]))
     title = f"Gain in {_progress(measured)}: {shlex.join(measured.command)}"
     return Grid(title, headings, lines)
-
-
-def _change(share: int) -> str:
-    return "no waits for it" if share == NO_WAITS else f"sections {share} % shorter"
 
 
 def accounts(measured: Measured) -> Grid:

@@ -2,9 +2,10 @@
 
 from lockwright.advise.measured import limits_nothing
 from lockwright.base import numbers
+from lockwright.base.wording import counted
 from lockwright.speedup.choice import Subject
 from lockwright.speedup.measure import Curve, Measured
-from lockwright.speedup.windows import NO_WAITS, Gain
+from lockwright.speedup.windows import NO_WAITS, Gain, is_shorter
 from lockwright.stats.inference import Ratio
 
 SHORT = 8e3
@@ -58,7 +59,7 @@ def _common_share(measured: Measured) -> int:
     """Return the share at which most mutexes have a gain: the largest of these; NO_WAITS if nothing
     else was measured."""
     shares = [each.share for curve in measured.curves for each in curve.gains if each.ratio]
-    shares = [share for share in shares if share != NO_WAITS] or shares
+    shares = [share for share in shares if is_shorter(share)] or shares
     return max(shares, key=lambda share: (shares.count(share), share), default=0)
 
 
@@ -80,7 +81,7 @@ def _part(name: str, ratio: Ratio) -> str:
 
 def _of_one(measured: Measured, curve: Curve) -> str:
     mutex = curve.subject.mutex
-    found = _strongest([each for each in curve.gains if each.share != NO_WAITS] or curve.gains)
+    found = _strongest([each for each in curve.gains if is_shorter(each.share)] or curve.gains)
     if found is None or found.ratio is None:
         return f"No gain could be measured: nearly all time is in sections of {mutex}."
     ratio = found.ratio
@@ -88,19 +89,26 @@ def _of_one(measured: Measured, curve: Curve) -> str:
     what = "the program" if measured.is_whole else curve.subject.progress
     verb, often = ("be", "fast") if measured.is_whole else ("be taken", "often")
     change = f"With sections of {mutex} {found.share} % shorter"
-    change = f"Without waits for {mutex}" if found.share == NO_WAITS else change
+    if not is_shorter(found.share):
+        few = f"With {counted(-found.share, 'thread')}"
+        change = f"Without waits for {mutex}" if found.share == NO_WAITS else few
     start = f"{change}, {what} would {verb}"
     if limits_nothing(ratio.low, ratio.high):
-        return f"{start} as {often} as now ({interval} times): {mutex} limits nothing."
+        end = "." if found.share < 0 else f": {mutex} limits nothing."
+        return f"{start} as {often} as now ({interval} times){end}"
     parts = [f"{start} {numbers.ratio(ratio.value)} times as {often} ({interval})"]
-    parts += filter(None, [found.share != NO_WAITS and _without_waits(curve, "it")])
+    if is_shorter(found.share):
+        parts += filter(None, [_without_waits(curve, "it")])
     parts += [] if _gains(ratio) else ["which is no proof of a gain: let it run longer"]
     return f"{'; '.join(parts)}."
 
 
 def _strongest(found: list[Gain]) -> Gain | None:
-    """Return the gain of the largest share that has one."""
-    return next((each for each in reversed(found) if each.ratio is not None), None)
+    """Return the gain of the largest share that has one; of numbers of threads, the greatest."""
+    known = [each for each in found if each.ratio is not None]
+    if any(each.share < 0 for each in known):
+        return max(known, key=lambda each: each.ratio.value if each.ratio else 0.0)
+    return known[-1] if known else None
 
 
 def notes(measured: Measured) -> list[str]:

@@ -5,6 +5,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from lockwright.base import clock
 from lockwright.base.errors import LockwrightError
 from lockwright.base.numbers import number
 from lockwright.profile import buffer as buffers
@@ -30,9 +31,9 @@ class Figure:
     rounds: int
     timeout: float
 
-    def window(self, share: int, ending: Ending, delayed: float) -> Window:
+    def window(self, share: int, ending: Ending, delayed: float, before: float = 0.0) -> Window:
         """Return a run as a window: the program measures with the real clock, the delays included.
-        delayed: ns. Raises LockwrightError if the run failed or has no figure."""
+        delayed, before: ns. Raises LockwrightError if the run failed or has no figure."""
         if (problem := ending.problem()) is not None:
             raise LockwrightError(
                 f"a run of the program failed ({problem})", "make the command work by itself first"
@@ -47,7 +48,8 @@ class Figure:
         is_time = self.pattern is None or self.lower_is_better
         ns = 1e9 * ending.wall
         cpu = 1e9 * (ending.user + ending.system)
-        return Window(share, ns, delayed, ns / value if is_time else ns * value, cpu)
+        progress = ns / value if is_time else ns * value
+        return Window(share, ns, delayed, progress, cpu, before)
 
 
 def measure(command: list[str], wanted: Wanted, figure: Figure) -> Measured:
@@ -103,12 +105,15 @@ def _run(
         run_buffers = Buffers(path)
         experimenter = Experimenter(run_buffers, str(prepared.program), wanted)
         experimenter.start()
+        begin = clock.monotonic_ns()
         try:
             ending = _ended(processes, prepared, prepared.environment(path), figure)
         finally:
             experimenter.stop()
-        window = figure.window(wanted.shares[0], ending, experimenter.delayed)
-        return window, experimenter.subjects()
+        subjects = experimenter.subjects()
+        share = wanted.shares[0]
+        before = float(experimenter.began - begin) if share else 0.0
+        return figure.window(share, ending, experimenter.delayed, before), subjects
 
 
 def _plain_run(processes: ProcessRunner, prepared: Prepared, figure: Figure) -> Window:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lockwright.base.wording import counted
 from lockwright.stats.inference import Ratio, paired_ratio
 
 MOST_OVERHEAD = 0.1
@@ -14,7 +15,20 @@ _LEAST_LEFT = 0.02
 
 
 NO_WAITS = 101
-"""Instead of a share: waits for the lock count as none."""
+"""Instead of a share: waits for the lock count as none. A number below 0: so many threads, as they
+are."""
+
+
+def is_shorter(share: int) -> bool:
+    """Return whether a change is one of the sections' length."""
+    return 0 < share < NO_WAITS
+
+
+def name(share: int) -> str:
+    """Return a change in words."""
+    if share < 0:
+        return counted(-share, "thread")
+    return "no waits for it" if share == NO_WAITS else f"sections {share} % shorter"
 
 
 @dataclass(frozen=True)
@@ -22,19 +36,27 @@ class Window:
     """A part of a run, or a run, in which the sections counted as `share` per cent shorter; 0 in a
     control. ns: its wall time; delayed: ns of it by which each thread was delayed; progress:
     acquisitions in it, or the work of the run; cpu: ns of processor time of the process, if it is
-    known."""
+    known; before: ns at its start that were as in a control."""
 
     share: int
     ns: float
     delayed: float
     progress: float
     cpu: float | None = None
+    before: float = 0.0
 
     @property
     def rate(self) -> float:
         """The progress per second of the time without the delays; 0 where next to none is left."""
-        left = self.ns - self.delayed
-        return 1e9 * self.progress / left if left > _LEAST_LEFT * self.ns else 0.0
+        return self.rate_beside(0.0)
+
+    def rate_beside(self, control: float) -> float:
+        """The same after `before`, in which it was the rate of a control; 0 where next to nothing
+        is left of either."""
+        before = self.before if control else 0.0
+        left = self.ns - self.delayed - before
+        progress = self.progress - control * before / 1e9
+        return 1e9 * max(progress, 0.0) / left if left > _LEAST_LEFT * self.ns else 0.0
 
 
 Round = Mapping[int, Window]
@@ -68,6 +90,8 @@ class Room:
     def most(self, rounds: Sequence[Round], share: int) -> float:
         """Return the greatest gain of a share: that with which all processors are used. Infinity if
         the processor time is unknown."""
+        if share < 0:
+            return math.inf
         controls = [each[0] for each in rounds if each[0].cpu]
         used = sum(each.cpu or 0.0 for each in controls) / (sum(w.ns for w in controls) or 1.0)
         saved = 0.0 if share == NO_WAITS else share / 100 * min(self.held, used)
@@ -79,17 +103,19 @@ def gains(rounds: Sequence[Round], room: Room | None = None) -> list[Gain]:
     of the same round, so that a slow change of the program's speed does not count. Rounds with no
     rate are left out, unless they are half of all: a thread can be kept in a section all along.
     room: None where each thread can have a processor."""
-    shares = sorted({share for each in rounds for share in each} - {0})
+    shares = sorted({share for each in rounds for share in each} - {0}, key=lambda s: (s < 0, s))
     found = []
     for share in shares:
-        pairs = [(each[share].rate, each[0].rate) for each in rounds if each[share].rate > 0]
+        rates = [(each[share].rate_beside(each[0].rate), each[0].rate) for each in rounds]
+        pairs = [pair for pair in rates if pair[0] > 0]
         ratio = None
         if 2 * len(pairs) > len(rounds):
             ratio = paired_ratio(
                 [rate for rate, _ in pairs], [control for _, control in pairs], False
             )
         delayed = delayed_share([{share: each[share]} for each in rounds])
-        ratio = ratio and _widened(ratio, _ERROR + _ERROR_OF_DELAYS * delayed)
+        if ratio is not None and share > 0:
+            ratio = _widened(ratio, _ERROR + _ERROR_OF_DELAYS * delayed)
         most = room.most(rounds, share) if room else math.inf
         is_limited = ratio is not None and ratio.value > most
         found.append(
