@@ -331,12 +331,14 @@ def test_a_mutex_is_not_acquired_before_its_release_by_its_holders_clock(tmp_pat
 def test_the_time_of_a_wait_that_counts_as_none_is_owed_by_others(tmp_path: Path) -> None:
     """A wait of 0.1 s, which the thread that waited is forgiven, and the other one pays."""
     program = processes.compiled(tmp_path, "waiting", WAITING)
-    buffer, ((paid, _), (paid_by_waiter, forgiven)) = run(program, NO_WAITS, 1e12)
+    buffer, ((paid, lacked), (paid_by_waiter, forgiven)) = run(program, NO_WAITS, 1e12)
     least = 1e8 / buffer.nanoseconds
     assert forgiven >= 0.9 * least
     assert paid_by_waiter < 0.1 * least
     assert int(buffer["running"]["owed"]) >= 0.9 * least
-    assert paid >= 0.8 * least
+    # What it owes for a time without a processor is forgiven.
+    assert paid > 0
+    assert paid + lacked >= 0.9 * least
     buffer, ((paid, _), (_, forgiven)) = run(program, 0, 1e12)
     assert (paid, forgiven) == (0, 0)
 

@@ -202,7 +202,7 @@ def test_what_cannot_be_measured_is_refused_in_a_line(tmp_path: Path) -> None:
             ["--mutex", "table", "--section", "0", "--", locked_table],
             "sections cannot be shortened",
         ),
-        (["--threads", "2", "--", *long_run], "no 2 of them are fewer"),
+        (["--threads", "2", "--mutex", "chosen", "--", *long_run], "no 2 of them are fewer"),
         (["--threads", "1", "--metric", "x", "--", *long_run], "--threads is measured in one run"),
         (["--pid", "1"], "--pid"),
     ):
