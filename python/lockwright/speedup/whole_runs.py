@@ -110,10 +110,10 @@ def _run(
             ending = _ended(processes, prepared, prepared.environment(path), figure)
         finally:
             experimenter.stop()
-        subjects = experimenter.subjects()
         share = wanted.shares[0]
-        before = float(experimenter.began - begin) if share else 0.0
-        return figure.window(share, ending, experimenter.delayed, before), subjects
+        before = max(0.0, float(experimenter.began - begin)) if share else 0.0
+        window = figure.window(share, ending, experimenter.delayed, before)
+        return window, experimenter.subjects()
 
 
 def _plain_run(processes: ProcessRunner, prepared: Prepared, figure: Figure) -> Window:
