@@ -404,8 +404,7 @@ struct alignas(64) experiments {
   counter limit;  ///< of `owed`, which bounds the delays if the command is killed
   counter floor;  ///< what was owed before the present window, which is forgiven
   counter window;
-  counter
-      parked_until;  ///< in ticks: threads that are parked go on then, also if the command is killed
+  counter parked_until;  ///< in ticks: threads that are parked go on then in any case
   std::uint64_t unused_words[3];
   counter owed;      ///< the highest level of a thread, in ticks
   counter progress;  ///< acquisitions of the metered mutexes

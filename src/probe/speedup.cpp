@@ -45,8 +45,19 @@ struct section {
 };
 thread_local constinit section own{};
 
-/// The number of locks that the calling thread holds.
-thread_local constinit std::uint32_t held = 0;
+/// The locks that the calling thread holds.
+struct holding {
+  std::uint32_t count;
+  std::uint64_t none_at;  ///< ticks when it released the last one
+
+  void add() { ++count; }
+
+  void remove(std::uint64_t now) {
+    count -= count != 0 ? 1 : 0;
+    none_at = count == 0 ? now : none_at;
+  }
+};
+thread_local constinit holding held{};
 
 /// Calls of the calling thread that may have ended waits.
 struct signals {
@@ -73,8 +84,9 @@ std::uint64_t long_debt() { return 50 * ticks_per_microsecond(); }
 /// A sleep lasts some fifty microseconds longer than asked, so that shorter ones are not slept.
 std::uint64_t shortest_sleep() { return 200 * ticks_per_microsecond(); }
 
-/// A thread that has made no call for so long, in ticks, that ends waits guards nothing by them.
-std::uint64_t long_silence() { return 10'000 * ticks_per_microsecond(); }
+/// A thread that has made no call for so long, in ticks, that ends waits guards nothing by them; one that
+/// holds a lock for so long may hold it to its end.
+std::uint64_t long_time() { return 10'000 * ticks_per_microsecond(); }
 
 /// A call that may have ended waits for an object.
 struct wake {
@@ -113,8 +125,7 @@ std::uint64_t most_unused() { return 1'000 * ticks_per_microsecond(); }
 struct usage {
   wake release;                       ///< the last one
   std::atomic<std::uint64_t> window;  ///< its number
-  std::atomic<std::uint64_t>
-      first;  ///< when the first one began, or would have, had there been no pauses
+  std::atomic<std::uint64_t> first;   ///< when the first one began, or later, by pauses
   std::atomic<std::uint64_t> begin;   ///< when the last one did
   std::atomic<std::uint64_t> length;  ///< of the last one
   std::atomic<std::uint64_t> all;     ///< the lengths of all
@@ -262,6 +273,11 @@ profile_buffer* current() {
   return target != nullptr && has_slot ? target : nullptr;
 }
 
+/// Returns whether others may have to wait for the calling thread.
+bool holds_up() {
+  return own.depth != 0 || (held.count != 0 && above(held.none_at, ticks()) < long_time());
+}
+
 /// Returns whether waits for chosen locks count as none at present.
 bool spares_any() {
   const profile_buffer* target = attached();
@@ -327,7 +343,7 @@ void pass(std::uint64_t end, std::uint64_t asleep) {
 
 void pay() {
   profile_buffer* target = current();
-  if (target == nullptr || held != 0) {
+  if (target == nullptr || holds_up()) {
     return;
   }
   thread_slot& self = *this_slot;
@@ -361,7 +377,7 @@ void pay() {
 /// Lets the calling thread wait while it is one of those that a program with fewer threads lacks.
 void park() {
   const profile_buffer* target = current();
-  if (target == nullptr || held != 0) {
+  if (target == nullptr || holds_up()) {
     return;
   }
   const std::uint32_t& is_parked = this_slot->is_parked;
@@ -373,7 +389,7 @@ void park() {
 }
 
 void pay_after_release() {
-  if (own_signals.is_new || above(own_signals.last, ticks()) > long_silence()) {
+  if (own_signals.is_new || above(own_signals.last, ticks()) > long_time()) {
     own_signals.is_new = false;
     pay();
     park();
@@ -381,7 +397,7 @@ void pay_after_release() {
 }
 
 void enter(pthread_mutex_t* mutex, bool is_counted) {
-  ++held;
+  held.add();
   profile_buffer* target = current();
   if (target == nullptr) {
     return;
@@ -409,12 +425,12 @@ void enter(pthread_mutex_t* mutex, bool is_counted) {
 }
 
 void leave(pthread_mutex_t* mutex) {
-  held -= held != 0 ? 1 : 0;
+  const std::uint64_t now = ticks();
+  held.remove(now);
   profile_buffer* target = current();
   if (target == nullptr) {
     return;
   }
-  const std::uint64_t now = ticks();
   const std::uint64_t reached = level_in_section(now);
   usage_of(mutex).leave(reached, now);
   const bool is_chosen = own.remove(mutex);
@@ -428,10 +444,14 @@ void leave(pthread_mutex_t* mutex) {
   }
 }
 
-void note_held(bool was_acquired) { held += was_acquired ? 1 : 0; }
+void note_held(bool was_acquired) {
+  if (was_acquired) {
+    held.add();
+  }
+}
 
 void note_released() {
-  held -= held != 0 ? 1 : 0;
+  held.remove(ticks());
   pay_after_release();
 }
 

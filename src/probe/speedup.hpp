@@ -30,7 +30,7 @@ namespace lockwright::probe::speedup {
 
 #ifdef LOCKWRIGHT_SPEEDUP
 
-/// Delays the calling thread by what it owes, unless it holds a lock.
+/// Delays the calling thread by what it owes, unless it holds a lock that others may wait for.
 void pay();
 
 /// Does so after the release of a lock. What a thread guards with a mutex and a condition variable, as

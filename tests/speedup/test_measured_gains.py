@@ -163,6 +163,52 @@ def test_nobody_waits_for_a_reader_writer_lock(tmp_path: Path) -> None:
     assert row["gain"] > 1.5
 
 
+OWN_LOCK = """
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static int word;
+static void *work(void *unused) {
+  for (int i = 0; i < 150; i++) {
+    struct timespec step = {0, 2000000};
+    while (__atomic_exchange_n(&word, 2, __ATOMIC_ACQUIRE))
+      syscall(SYS_futex, &word, FUTEX_WAIT, 2, 0);
+    nanosleep(&step, NULL);
+    __atomic_store_n(&word, 0, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &word, FUTEX_WAKE, 1);
+    nanosleep(&step, NULL);
+  }
+  return unused;
+}
+int main(void) {
+  struct timespec from, to;
+  clock_gettime(CLOCK_MONOTONIC, &from);
+  pthread_t others[3];
+  for (int i = 0; i < 3; i++) pthread_create(&others[i], NULL, work, NULL);
+  for (int i = 0; i < 3; i++) pthread_join(others[i], NULL);
+  clock_gettime(CLOCK_MONOTONIC, &to);
+  printf("rate: %g\\n", 450 / (to.tv_sec - from.tv_sec + 1e-9 * (to.tv_nsec - from.tv_nsec)));
+}
+"""
+
+
+@pytest.mark.full("runs a program a dozen times")
+def test_nobody_waits_for_a_lock_of_another_library(tmp_path: Path) -> None:
+    """Of three threads that sleep half of the time in their sections, one and a half wait."""
+    program = compiled(tmp_path, "own_lock", OWN_LOCK)
+    words: list[str | Path] = [*MEASURE, "--no-waiting", "--mutex", "word"]
+    words += ["--metric", r"rate: (\S+)", "--json", tmp_path / "out.json"]
+    done = captured([*words, "--", program])
+    assert done.returncode == 0, done.stderr
+    assert "Without waits for word, the program would be" in done.stderr
+    (of,) = json.loads((tmp_path / "out.json").read_text())["mutexes"]
+    assert of["rows"][0]["gain"] > 1.2
+
+
 @pytest.mark.alone("what is measured depends on other load")
 def test_fewer_threads_are_parked_for_a_while(tmp_path: Path) -> None:
     """All of them go on in the controls, and to the end; with a quarter, each does more."""

@@ -229,6 +229,13 @@ def cpu_time(process: Path) -> float | None:
     return None
 
 
+def user_time(process: Path) -> float | None:
+    """Return the part of that outside the kernel."""
+    with contextlib.suppress(OSError, IndexError):
+        return resource_use(process)[0]["cpu_user"]
+    return None
+
+
 def share_of_interval(lost: float, before: float | None, now: float | None) -> float | None:
     """Return the share of the time lost in an interval, in ns. before, now: processor time at its
     ends; None if unknown."""

@@ -222,14 +222,19 @@ class _Seen:
     ns: int
 
     def objects(self, word: str) -> dict[int, WaitObject]:
-        """Return the locks with a word in their names, by their numbers in the buffer; of a word on
-        which a thread parks for several of them, the first one that has it."""
+        """Return the locks with a word in their names, or in those of places that wait for them, by
+        their numbers in the buffer; of a word on which a thread parks for several of them, the
+        first one that has it."""
         found = wait_objects(self.buffer, self.symbols, self.buffer.nanoseconds, self.ns)
         having = {
-            number: next((part for part in parts if word in part.name), None)
+            number: next((part for part in parts if _is_named(part, word)), None)
             for number, parts in found.items()
         }
         return {n: each for n, each in having.items() if each is not None and each.is_futex}
+
+
+def _is_named(lock: WaitObject, word: str) -> bool:
+    return any(word in name for name in (lock.name, *(site.label for site in lock.waiters)))
 
 
 def _only_waits(found: Mutexes, listed: Sequence[Mutex], seen: _Seen, word: str) -> _Group | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from lockwright.base import clock
 from lockwright.base.errors import LockwrightError
 from lockwright.profile.buffer import Buffer, Buffers
-from lockwright.profile.live import cpu_time
+from lockwright.profile.live import user_time
 from lockwright.speedup.block import Block, State
 from lockwright.speedup.choice import WARM_UP, Chosen, Subject, Wanted, choose, threads_alike
 from lockwright.speedup.windows import Round, Window, moving, needed_rest
@@ -139,10 +139,10 @@ class Experimenter:
             block.begin(max(share, 0), 4e9 * seconds / unit)
             block.park(*self._parked(buffer, -share, 2 * seconds))
             is_over = self._ended.wait(_LEAD * seconds)
-            begin, used = block.state(), cpu_time(process)
+            begin, used = block.state(), user_time(process)
             if is_over or self._ended.wait(seconds):
                 return None
-            window, now = _window(share, begin, block.state(), unit), cpu_time(process)
+            window, now = _window(share, begin, block.state(), unit), user_time(process)
             if used is not None and now is not None:
                 window = replace(window, cpu=now - used)
             made[share] = window

@@ -47,7 +47,7 @@ class Figure:
             )
         is_time = self.pattern is None or self.lower_is_better
         ns = 1e9 * ending.wall
-        cpu = 1e9 * (ending.user + ending.system)
+        cpu = 1e9 * ending.user
         progress = ns / value if is_time else ns * value
         return Window(share, ns, delayed, progress, cpu, before)
 
@@ -62,6 +62,8 @@ def measure(command: list[str], wanted: Wanted, figure: Figure) -> Measured:
     first_one = replace(wanted, shares=(0,), warm_up=_KNOWN if are_named else wanted.warm_up)
     with ProcessRunner("measure again") as processes:
         first, subjects = _run(processes, prepared, first_one, figure)
+        # A name can differ from run to run; what was given finds the mutex each time.
+        words = dict(zip((each.mutex for each in subjects), wanted.mutexes, strict=False))
         forms = [(each.mutex, s) for each in subjects for s in each.shares(wanted.shares) if s]
         control = (subjects[0].mutex, 0)
         rounds: list[dict[tuple[str, int], Window]] = []
@@ -73,7 +75,8 @@ def measure(command: list[str], wanted: Wanted, figure: Figure) -> Measured:
                     plain.append(_plain_run(processes, prepared, figure).rate)
                     continue
                 mutex, share = form
-                only = replace(wanted, mutexes=(mutex,), shares=(share,), warm_up=_KNOWN)
+                word = words.get(mutex, mutex)
+                only = replace(wanted, mutexes=(word,), shares=(share,), warm_up=_KNOWN)
                 made[form], _ = _run(processes, prepared, only, figure)
             rounds.append(made)
     return Measured(

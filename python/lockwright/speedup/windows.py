@@ -35,8 +35,9 @@ def name(share: int) -> str:
 class Window:
     """A part of a run, or a run, in which the sections counted as `share` per cent shorter; 0 in a
     control. ns: its wall time; delayed: ns of it by which each thread was delayed; progress:
-    acquisitions in it, or the work of the run; cpu: ns of processor time of the process, if it is
-    known; before: ns at its start that were as in a control."""
+    acquisitions in it, or the work of the run; cpu: ns of processor time of the process outside the
+    kernel, where waits cost most, if it is known; before: ns at its start that were as in a
+    control."""
 
     share: int
     ns: float

@@ -102,11 +102,15 @@ class Replay:
         print_line(f"experiments on {case.name}")
         path = self._file(case, "experiments")
         path.unlink(missing_ok=True)
-        words = ["what-if", "--measure", "--no-waiting", "--mutex", lock.name]
-        words += [] if isinstance(lock, Mutex) else figure_words(case.program)
-        self.run(
-            case, 0, [*invocation.command_words(), *words, "--json", str(path.absolute()), "--"]
-        )
+        # The name of another library's lock is that of the place that waits most, which changes.
+        word = (lock.waiter or lock.name) if isinstance(lock, WaitObject) else lock.name
+        words = ["what-if", "--measure", "--no-waiting", "--mutex", word]
+        words += ["--json", str(path.absolute())]
+        # By the rate of a mutex, in one run, unless that is too short.
+        for progress in ([], figure_words(case.program)):
+            if not path.exists() and (progress or isinstance(lock, Mutex)):
+                around = [*invocation.command_words(), *words, *progress, "--"]
+                self.run(case, 0, around)
         if not path.exists():
             return said
         (found,) = found_in(path)
