@@ -69,8 +69,9 @@ def with_measured(advice: Advice, profile: Profile, path: Path) -> Advice:
     except OSError as error:
         raise LockwrightError(f"cannot read {path}: {error.strerror}", todo) from error
     result = documents.decode(_Result, text, str(path), todo)
-    locks = [*profile.mutexes, *profile.rwlocks, *profile.waits]
-    known = [each for each in result.mutexes if any(each.mutex in lock.name for lock in locks)]
+    names = [each.name for each in profile.mutexes]
+    names += [each.name for each in profile.rwlocks] + [each.name for each in profile.waits]
+    known = [each for each in result.mutexes if any(each.mutex in name for name in names)]
     if not known:
         raise LockwrightError(
             f"{path} has experiments on no lock of the profile", "profile the same program"
@@ -102,7 +103,7 @@ def _gains(advice: Advice, profile: Profile, of: _OfMutex) -> list[Gain]:
 def _of_changes(
     advice: Advice, profile: Profile, lock: str, kinds: Collection[str], row: _Row, text: str
 ) -> list[Gain]:
-    changes = [
+    changes: list[tuple[int | None, str]] = [
         (index, change.kind)
         for index, change in enumerate(advice.changes)
         if change.kind in kinds and lock in _name(profile, change)

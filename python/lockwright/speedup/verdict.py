@@ -41,8 +41,8 @@ def sentence(measured: Measured) -> str:
         if no_waits
         else f"Shorter sections of {gaining[0]} gain most: {share} % shorter,"
     )
-    found = f"{numbers.ratio(best.value)} times ({numbers.interval(best.low, best.high)})"
-    return f"{'; '.join([f'{start} {found}', *parts])}."
+    gain = f"{numbers.ratio(best.value)} times ({numbers.interval(best.low, best.high)})"
+    return f"{'; '.join([f'{start} {gain}', *parts])}."
 
 
 def _without_waits(curve: Curve, lock: str) -> str:
