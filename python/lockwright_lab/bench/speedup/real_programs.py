@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Any, Literal
@@ -171,11 +171,9 @@ class Prober:
         return ["--section", f"{1 - shorter / 100:g}"]
 
     def _profile(self, change: Change, side: int) -> Profile:
-        """Return a new profile before (0) or after (1) the change, with one thread: what makes
-        sections longer when several threads run is not the change."""
+        """Return a new profile before (0) or after (1) the change."""
         path = self.folder / f"{_file_name(change.key)}.{side}.profile.json"
-        alone = replace(change, threads=1)
-        outcome = self._run(alone, side, ["profile", "-o", str(path)], path)
+        outcome = self._run(change, side, ["profile", "-o", str(path)], path)
         if not outcome.finished:
             raise LockwrightError(f"the profiled run failed: {outcome.note}", "run it alone")
         return record.read(path)
