@@ -159,12 +159,13 @@ def what_if(folder: Path) -> Path:
 
 
 def experiments(folder: Path) -> Path:
-    """Write the report of `lockwright what-if --measure` of two mutexes; a share had no gain."""
+    """Write the report of `lockwright what-if --measure` of three locks, of which one has no
+    sections; a share had no gain."""
     from lockwright.predict.estimate import Estimate
     from lockwright.speedup import show
     from lockwright.speedup.choice import Subject
     from lockwright.speedup.measure import Curve, Measured
-    from lockwright.speedup.windows import Window
+    from lockwright.speedup.windows import NO_WAITS, Window
 
     control = Window(0, 6e7, 0, 1000)
     rounds = [
@@ -172,10 +173,15 @@ def experiments(folder: Path) -> Path:
         for number in range(3)
     ]
     nothing = [{0: control, 50: Window(50, 6e7, 0, 1000 + number)} for number in range(3)]
+    waits = [
+        {0: control, NO_WAITS: Window(NO_WAITS, 6e7, 2e7, 900 + 20 * number)} for number in range(3)
+    ]
+    rounds = [{**rounds[n], NO_WAITS: waits[n][NO_WAITS]} for n in range(3)]
     site = "Table::insert(std::string const&, unsigned long) (table.cpp:211)"
     curves = (
         Curve(Subject("hot", "hot", 0.06, held=0.8, waited=1.4), tuple(rounds)),
         Curve(Subject(site, site, 0.06, held=0.3, waited=0.1), tuple(nothing)),
+        Curve(Subject("table", "hot", 0.06, held=0.2, waited=0.5, only_waits=True), tuple(waits)),
     )
     path = folder / "experiments.html"
     measured = Measured(("server", "--port", "80"), curves)

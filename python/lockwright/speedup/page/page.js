@@ -1,7 +1,7 @@
 // Names of locks can be the places that take them.
 const shortName = (name) => (name.length > 28 ? `${name.slice(0, 27)}…` : name);
 
-// Where the gain without waits is drawn.
+// Where the gains without waits are drawn, beside each other.
 const NO_WAITS = 116;
 
 function curves(lock) {
@@ -9,9 +9,10 @@ function curves(lock) {
   const rows = DATA.rows.filter((row) => row.mutex === lock);
   const gains = rows.filter((row) => row.gain !== null);
   const known = [{ shorter_percent: 0, gain: 1 }, ...gains.filter((row) => row.shorter_percent !== null)];
+  const beside = 3 * ((DATA.locks.indexOf(lock) % 3) - 1);
   const apart = gains
-    .filter((row) => row.shorter_percent === null)
-    .map((row) => ({ ...row, shorter_percent: NO_WAITS }));
+    .filter((row) => row.shorter_percent === null && row.threads === null)
+    .map((row) => ({ ...row, shorter_percent: NO_WAITS + beside }));
   const found = rows.filter((row) => row.simulated !== null);
   const line = (points, value, name, dash) => ({
     x: points.map((row) => row.shorter_percent),
