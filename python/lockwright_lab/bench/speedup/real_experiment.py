@@ -39,7 +39,7 @@ class Lengths:
 
     def minutes(self, count: int) -> float:
         """Return about how long so many changes take, with profiles and experiments."""
-        return count * self.seconds * (2 * self.rounds + 2 + 6) / 60
+        return count * self.seconds * (4 * self.rounds + 1 + 6) / 60
 
 
 def experiment(chosen: Sequence[Change], lengths: Lengths, cache: Path, folder: Path) -> Experiment:
@@ -48,7 +48,7 @@ def experiment(chosen: Sequence[Change], lengths: Lengths, cache: Path, folder: 
     known: dict[str, Any] = {}
     processes = ProcessRunner()
     runs = ProgramRuns(processes, cache)
-    prober = Prober(runs, folder)
+    prober = Prober(runs, folder, lengths.rounds)
 
     def run(cell: Cell, contender: Contender, _: int) -> Outcome:
         change = by_key[cell.name]

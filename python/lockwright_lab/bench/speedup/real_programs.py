@@ -30,9 +30,6 @@ _SCALE = 4.0
 _SLOWER = 20.0
 """Limit of a command of several runs, as a multiple of that of one run."""
 
-_PROFILES = 3
-"""Pairs of profiles of both forms, in turn: a machine's speed changes from run to run."""
-
 _LEAST, _MOST = 5, 99
 """Per cent by which sections can be shorter: less is within the noise."""
 
@@ -125,10 +122,12 @@ def _read(path: Path) -> list[Change]:
 
 @dataclass(frozen=True)
 class Prober:
-    """Makes the experiments. folder: of profiles and results."""
+    """Makes the experiments. folder: of profiles and results; pairs: profiles of both forms, in
+    turn, since a machine's speed changes from run to run."""
 
     runs: ProgramRuns
     folder: Path
+    pairs: int
 
     def found(self, all_changes: Sequence[Change]) -> dict[str, Any]:
         """Return the fields of `subjects.Experiments`, by the keys of the changes. Each is tried;
@@ -160,7 +159,7 @@ class Prober:
         if change.splits:
             return ["--no-waiting"]
         pairs = [
-            [_section(self._profile(change, n), word) for n in (0, 1)] for _ in range(_PROFILES)
+            [_section(self._profile(change, n), word) for n in (0, 1)] for _ in range(self.pairs)
         ]
         left = geometric_mean(after / before for before, after in pairs)
         shorter = round(100 * (1 - left))
