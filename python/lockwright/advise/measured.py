@@ -16,7 +16,8 @@ SHORTER = "smaller section"
 SPLITTING = frozenset(
     {"sharding", "atomic", "allocator", "processes", "reader-writer lock", "starved writers"}
 )
-"""The kinds of those that gain at most what no waits do."""
+"""The kinds of those that spare waits. They may gain more than these cost: a line that moves
+between processors, and the work under the lock (docs/lab/results/2026-11-29-corpus.md)."""
 
 _SHARE = 50
 """Per cent by which sections are shorter in the prediction; the nearest share counts."""
@@ -56,8 +57,8 @@ def limits_nothing(low: float | None, high: float | None) -> bool:
 
 
 def is_nothing(gain: Gain) -> bool:
-    """Return whether a change is shown to gain next to nothing."""
-    return limits_nothing(gain.low, gain.high)
+    """Return whether a change is shown to gain next to nothing, which no waits do not show."""
+    return gain.kind == SHORTER and limits_nothing(gain.low, gain.high)
 
 
 def with_measured(advice: Advice, profile: Profile, path: Path) -> Advice:
@@ -95,7 +96,7 @@ def _gains(advice: Advice, profile: Profile, of: _OfMutex) -> list[Gain]:
         text = f"with sections of {of.mutex} {row.shorter_percent} % shorter"
         found += _of_changes(advice, profile, of.mutex, {SHORTER}, row, text)
     for row in (each for each in rows if each.shorter_percent is None):
-        text = f"at most, without waits for {of.mutex}"
+        text = f"without waits for {of.mutex}"
         found += _of_changes(advice, profile, of.mutex, SPLITTING, row, text)
     return found
 
@@ -110,7 +111,7 @@ def _of_changes(
     ]
     return [
         Gain(kind, index, text, row.gain, row.gain_low, row.gain_high)
-        for index, kind in changes or [(None, "")]
+        for index, kind in changes or [(None, SHORTER if SHORTER in kinds else "")]
     ]
 
 

@@ -47,7 +47,7 @@ _OF_MEASURING = ("no_waiting", "progress", "metric", "lower_is_better", "profile
 @click.option(
     "--no-waiting",
     is_flag=True,
-    help="With --measure: no waits for it, which bounds what splitting it or another lock gains.",
+    help="With --measure: no waits for it, as if each thread had one of its own.",
 )
 @click.option("--moved", is_flag=True, help="With --section: the rest is done outside, not saved.")
 @click.option("--shards", type=click.IntRange(2, 4096), metavar="N", help="N mutexes instead.")

@@ -94,7 +94,7 @@ def _of_one(measured: Measured, curve: Curve) -> str:
         change = f"Without waits for {mutex}" if found.share == NO_WAITS else few
     start = f"{change}, {what} would {verb}"
     if limits_nothing(ratio.low, ratio.high):
-        end = "." if found.share < 0 else f": {mutex} limits nothing."
+        end = f": {mutex} limits nothing." if is_shorter(found.share) else "."
         return f"{start} as {often} as now ({interval} times){end}"
     parts = [f"{start} {numbers.ratio(ratio.value)} times as {often} ({interval})"]
     if is_shorter(found.share):
