@@ -36,6 +36,12 @@ static void take(pthread_mutex_t *mutex) {
   pthread_mutex_unlock(mutex);
 }
 
+// With a mutex of its own: for another one it might have to wait by the clock of its last holder.
+static void pay(void) {
+  pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+  take(&own);
+}
+
 // Woken by the thread with the sections, at the end of the last one.
 static void *wait_for_signal(void *unused) {
   tids[1] = gettid();
@@ -53,7 +59,7 @@ static void *wait_for_post(void *unused) {
   take(&other);
   pthread_barrier_wait(&known);
   sem_wait(&posted);
-  take(&other);
+  pay();
   return unused;
 }
 
@@ -64,7 +70,7 @@ static void *sleep_on(void *unused) {
   pthread_barrier_wait(&known);
   struct timespec step = {0, 10000000};
   while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED)) nanosleep(&step, NULL);
-  take(&other);
+  pay();
   return unused;
 }
 
@@ -300,13 +306,13 @@ def test_what_each_thread_pays(tmp_path: Path) -> None:
     assert int(buffer["running"]["progress"]) == SECTIONS
     # Half of each section, of at least 2 ms. A delay lasts as long as is owed, or longer.
     least = 0.99 * SECTIONS * 1e6 / buffer.nanoseconds
-    assert int(buffer["running"]["owed"]) >= least
-    assert all(sum(account) >= least for account in accounts)
+    owed = int(buffer["running"]["owed"])
+    assert owed >= least
+    # Nothing is both forgiven and paid.
+    assert all(least <= sum(account) <= owed for account in accounts)
     # Own sections are forgiven, and so is a wait for a thread that is not behind, up to a signal
-    # within the section, too; but not a wait for time.
-    for paid, forgiven in accounts[:3]:
-        assert paid < least
-        assert forgiven >= least
+    # within the section, too, whose rest may last long; but not a wait for time.
+    assert all(forgiven >= least for _, forgiven in accounts[:3])
     assert accounts[3][0] > 0
 
 
