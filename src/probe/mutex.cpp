@@ -143,7 +143,11 @@ std::uint32_t sample(thread_slot& thread) {
   __atomic_store_n(&thread->waiting_for, number_of(*target, entry) + 1, __ATOMIC_RELEASE);
   const speedup::waiting waits;
   const int error = library_lock(mutex, until);
-  waits.end(error == 0, mutex, nullptr, mutex, speedup::spares_waits(entry));
+  if (speedup::is_reader(entry, caller)) {
+    waits.end_of_reader(error == 0, mutex);
+  } else {
+    waits.end(error == 0, mutex, nullptr, mutex, speedup::spares_waits(entry));
+  }
   __atomic_store_n(&thread->waiting_for, 0, __ATOMIC_RELEASE);
   __atomic_fetch_sub(&words.number, increment, __ATOMIC_RELAXED);
   const std::uint32_t last = error == 0 ? last_holder(words) : 0;

@@ -394,10 +394,13 @@ struct other_process {
 };
 LOCKWRIGHT_LAYOUT(other_process, process, taken, unused);
 
-/// Experiments on the running program, see speedup.hpp. The command writes the first five.
+/// Experiments on the running program, see speedup.hpp. The command writes all but `owed` and `progress`.
 struct alignas(64) experiments {
   /// Instead of a share: waits for the chosen locks count as none.
   static constexpr std::uint32_t no_waits = 101;
+  /// Or those of readers for readers.
+  static constexpr std::uint32_t readers_together = 102;
+  static constexpr unsigned reader_numbers = 16;
 
   std::atomic<std::uint32_t> share;       ///< of a section by which others are delayed, in per cent
   std::atomic<std::uint32_t> is_crowded;  ///< more threads than processors
@@ -409,10 +412,11 @@ struct alignas(64) experiments {
   counter owed;      ///< the highest level of a thread, in ticks
   counter progress;  ///< acquisitions of the metered mutexes
   std::uint64_t more_unused[6];
+  counter readers[reader_numbers];  ///< callers of the lock functions whose sections only read
 };
-static_assert(sizeof(experiments) == 128);
+static_assert(sizeof(experiments) == 256);
 LOCKWRIGHT_LAYOUT(experiments, share, is_crowded, limit, floor, window, parked_until, unused_words,
-                  owed, progress, more_unused);
+                  owed, progress, more_unused, readers);
 
 struct alignas(4096) profile_buffer {
   static constexpr char magic[8] = "LWPROBE";

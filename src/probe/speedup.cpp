@@ -148,14 +148,26 @@ struct usage {
 
   /// For the holder: it ends.
   void leave(std::uint64_t by_level, std::uint64_t now);
+
+  /// The same for a section that goes together with others: the last one to end may have ended before it.
+  void leave_together(std::uint64_t by_level, std::uint64_t now);
 };
 
 /// Mutexes of one place share it.
-constinit usage all_usage[4096]{};
+struct usage_of_place {
+  usage all;
+  usage writers;  ///< where readers go together
+};
+constinit usage_of_place all_usage[4096]{};
 
-usage& usage_of(const void* mutex) {
+usage_of_place& usage_of(const void* mutex) {
   const auto address = reinterpret_cast<std::uint64_t>(mutex);
   return all_usage[(address >> 3 ^ address >> 15) % 4096];
+}
+
+/// Returns the object whose waits a reader ends with its section.
+const void* readers_of(const pthread_mutex_t* mutex) {
+  return reinterpret_cast<const char*>(mutex) + 8;
 }
 
 /// When a wait ended, if it is known: the level of the thread that ended it, and the time by its clock.
@@ -181,6 +193,25 @@ bool find(const void* object, std::uint64_t after, bool is_first, std::uint64_t 
   return has;
 }
 
+bool are_readers_together(const experiments& at) {
+  return at.share.load(std::memory_order_relaxed) == experiments::readers_together;
+}
+
+/// Does so for the releases of a mutex, by readers, too.
+bool find_release(const experiments& at, const pthread_mutex_t* mutex, std::uint64_t after,
+                  bool is_first, waking& found) {
+  const std::uint64_t floor = at.floor.load(std::memory_order_relaxed);
+  const bool has = find(mutex, after, is_first, floor, found);
+  waking other{};
+  if (!are_readers_together(at) || !find(readers_of(mutex), after, is_first, floor, other)) {
+    return has;
+  }
+  if (!has || (other.at < found.at) == is_first) {
+    found = other;
+  }
+  return true;
+}
+
 std::uint64_t level(const thread_slot& thread) {
   return thread.delays_paid + thread.delays_forgiven;
 }
@@ -189,6 +220,20 @@ void usage::leave(std::uint64_t by_level, std::uint64_t now) {
   const std::uint64_t lasted = above(begin.load(std::memory_order_relaxed), now - by_level);
   length.store(lasted, std::memory_order_relaxed);
   all.store(all.load(std::memory_order_relaxed) + lasted, std::memory_order_relaxed);
+  release.set(by_level, now);
+}
+
+void usage::leave_together(std::uint64_t by_level, std::uint64_t now) {
+  const std::uint64_t last =
+      release.at.load(std::memory_order_relaxed) - release.level.load(std::memory_order_relaxed);
+  const std::uint64_t end = now - by_level;
+  if (above(last, end) == 0) {
+    return;
+  }
+  const std::uint64_t from = begin.load(std::memory_order_relaxed);
+  const std::uint64_t alone = above(last, from) != 0 ? from : last;
+  length.store(above(from, end), std::memory_order_relaxed);
+  all.store(all.load(std::memory_order_relaxed) + above(alone, end), std::memory_order_relaxed);
   release.set(by_level, now);
 }
 
@@ -284,6 +329,20 @@ bool spares_any() {
   return target != nullptr &&
          target->running.share.load(std::memory_order_relaxed) == experiments::no_waits &&
          is_open(target->running);
+}
+
+/// Returns whether one is a caller whose sections go together at present.
+bool is_reader(const profile_buffer& target, std::uint64_t caller) {
+  const experiments& at = target.running;
+  return are_readers_together(at) &&
+         std::any_of(std::begin(at.readers), std::end(at.readers), [=](const counter& each) {
+           return each.load(std::memory_order_relaxed) == caller;
+         });
+}
+
+/// The same for the holder of a chosen mutex.
+bool is_reader(const profile_buffer& target, pthread_mutex_t* mutex) {
+  return is_reader(target, mutex_words::of(mutex).site & address_bits);
 }
 
 /// Returns the flags of a mutex's record, and further bits; 0 if it has none.
@@ -409,16 +468,21 @@ void enter(pthread_mutex_t* mutex, bool is_counted) {
   const experiments& at = target->running;
   const std::uint32_t share = at.share.load(std::memory_order_relaxed);
   const bool is_chosen = (flags & record::is_chosen) != 0;
-  usage& used = usage_of(mutex);
+  usage_of_place& used = usage_of(mutex);
+  const bool is_together = is_chosen && is_reader(*target, mutex);
   if (!is_chosen || share != experiments::no_waits) {
-    follow(at, used);
+    follow(at, is_together ? used.writers : used.all);
   }
-  used.enter(last_look.window, ticks() - level(*this_slot));
+  const std::uint64_t begin = ticks() - level(*this_slot);
+  used.all.enter(last_look.window, begin);
   if (!is_chosen) {
     return;
   }
+  if (are_readers_together(at) && !is_together) {
+    used.writers.enter(last_look.window, begin);
+  }
   if (own.depth == 0) {
-    own.share = is_open(at) && share != experiments::no_waits ? share : 0;
+    own.share = is_open(at) && share <= 100 ? share : 0;
     own.begin = ticks();
   }
   own.add(mutex);
@@ -432,15 +496,24 @@ void leave(pthread_mutex_t* mutex) {
     return;
   }
   const std::uint64_t reached = level_in_section(now);
-  usage_of(mutex).leave(reached, now);
   const bool is_chosen = own.remove(mutex);
+  const bool is_together = is_chosen && is_reader(*target, mutex);
+  usage_of_place& used = usage_of(mutex);
+  if (is_together) {
+    used.all.leave_together(reached, now);
+  } else {
+    used.all.leave(reached, now);
+    if (is_chosen && are_readers_together(target->running)) {
+      used.writers.leave(reached, now);
+    }
+  }
   if (is_chosen && own.depth == 0) {
     this_slot->delays_forgiven += reached - level(*this_slot);
     raise(target->running, reached);
   }
   // The C library's mutex does not always show that a thread waits, if another one took it meanwhile.
   if (is_chosen || __atomic_load_n(&mutex_words::of(mutex).lock, __ATOMIC_RELAXED) > 1) {
-    note(mutex, reached, now);
+    note(is_together ? readers_of(mutex) : mutex, reached, now);
   }
 }
 
@@ -470,6 +543,12 @@ bool spares_waits(const record& of) {
 
 bool spares_waits(const wait_object& of) {
   return __atomic_load_n(&of.is_chosen, __ATOMIC_RELAXED) != 0 && spares_any();
+}
+
+bool is_reader(const record& of, std::uint64_t site) {
+  const profile_buffer* target = attached();
+  return target != nullptr && is_open(target->running) && is_reader(*target, site) &&
+         (__atomic_load_n(&of.kind, __ATOMIC_RELAXED) & record::is_chosen) != 0;
 }
 
 void begin_thread(const profile_buffer& target, thread_slot& thread) {
@@ -505,7 +584,10 @@ void waiting::end(bool woken, const void* object, const void* other, pthread_mut
   }
   const std::uint64_t floor = at.floor.load(std::memory_order_relaxed);
   waking last{};
-  if (!find(object, begin_, false, floor, last)) {
+  const bool is_known = lock != nullptr && object == lock
+                            ? find_release(at, lock, begin_, false, last)
+                            : find(object, begin_, false, floor, last);
+  if (!is_known) {
     return;
   }
   waking after{};
@@ -523,7 +605,7 @@ void waiting::end(bool woken, const void* object, const void* other, pthread_mut
   const std::uint64_t begin = begin_ - before;
   waking first = last;
   if (lock != nullptr) {
-    find(lock, begin_, true, floor, first);
+    find_release(at, lock, begin_, true, first);
   }
   std::uint64_t to = last.level;
   if (above(begin, first.by_own_clock()) == 0) {
@@ -533,6 +615,32 @@ void waiting::end(bool woken, const void* object, const void* other, pthread_mut
     add_latency(above(last.at, ticks()));
   }
   self.delays_forgiven += to - before;
+}
+
+void waiting::end_of_reader(bool woken, pthread_mutex_t* lock) const {
+  profile_buffer* target = current();
+  if (target == nullptr) {
+    return;
+  }
+  const std::uint64_t waited = ticks() - begin_;
+  own.begin += waited;
+  if (!woken) {
+    return;
+  }
+  experiments& at = target->running;
+  const std::uint64_t floor = at.floor.load(std::memory_order_relaxed);
+  const std::uint64_t before = level(*this_slot);
+  std::uint64_t to = before + waited;
+  waking writer{};
+  waking reader{};
+  if (find(lock, begin_, false, floor, writer) &&
+      above(begin_ - before, writer.by_own_clock()) != 0) {
+    // What readers had it for between the last writer and this one.
+    to = writer.level +
+         (find(readers_of(lock), writer.at, false, floor, reader) ? reader.at - writer.at : 0);
+  }
+  raise(at, to);
+  this_slot->delays_forgiven += to - before;
 }
 
 }  // namespace lockwright::probe::speedup

@@ -1,7 +1,8 @@
 // Virtual speedup of the sections of chosen mutexes, in the library of `lockwright what-if --measure`
 // only: while a thread is in one, all others fall behind by a share of the section, as if its work were
 // that much shorter and all else as it is (Curtsinger and Berger, Coz, SOSP 2015, section 3.4). Or of the
-// waits for chosen locks: while a thread waits, all others fall behind, as if it did not.
+// waits for chosen locks: while a thread waits, all others fall behind, as if it did not; or of those of
+// readers for readers, whose sections overlap by their clocks.
 //
 // A thread's level is by how much its clock is behind the real one: what it was delayed or forgiven. Its
 // level rises by the share of each section that it ends. `owed` of the buffer is the highest level, that all
@@ -56,6 +57,9 @@ void note_wake(const void* object);
 bool spares_waits(const record& of);
 bool spares_waits(const wait_object& of);
 
+/// Returns whether a section of the mutex of a record, taken at a site, goes together with others.
+bool is_reader(const record& of, std::uint64_t site);
+
 /// Gives a thread that begins the level of one that owes nothing.
 void begin_thread(const profile_buffer& target, thread_slot& thread);
 
@@ -69,6 +73,9 @@ class waiting {
   /// counts as none; of two objects, that for the other one.
   void end(bool woken, const void* object, const void* other = nullptr,
            pthread_mutex_t* lock = nullptr, bool is_spared = false) const;
+
+  /// The same for a reader's wait for a mutex, which counts as none behind readers.
+  void end_of_reader(bool woken, pthread_mutex_t* lock) const;
 
  private:
   std::uint64_t begin_;
@@ -85,10 +92,12 @@ inline void note_released() {}
 inline void note_wake(const void*) {}
 inline bool spares_waits(const record&) { return false; }
 inline bool spares_waits(const wait_object&) { return false; }
+inline bool is_reader(const record&, std::uint64_t) { return false; }
 inline void begin_thread(const profile_buffer&, thread_slot&) {}
 struct waiting {
   void end(bool, const void*, const void* = nullptr, pthread_mutex_t* = nullptr,
            bool = false) const {}
+  void end_of_reader(bool, pthread_mutex_t*) const {}
 };
 
 #endif

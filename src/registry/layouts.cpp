@@ -69,6 +69,8 @@ int main() {
   EMIT(record::is_chosen);
   EMIT(record::is_metered);
   EMIT(experiments::no_waits);
+  EMIT(experiments::reader_numbers);
+  EMIT(experiments::readers_together);
   EMIT(record::is_shared);
   EMIT(record::is_void);
   EMIT(record::of_readers);

@@ -1,12 +1,14 @@
 """Tests of the advice on reader-writer locks."""
 
 import dataclasses
+import re
 from typing import Any
 
 import pytest
 from lockwright.advise.advice import Advice
 from lockwright.advise.adviser import advise
 from lockwright.advise.show import comparisons
+from lockwright.commands import what_if
 from lockwright.profile.record import Mutex, Profile, RwLock
 
 from . import examples
@@ -92,7 +94,10 @@ def test_a_mutex_whose_long_sections_may_only_read() -> None:
     advice = advise(examples.profile(hot), registry=examples.LOCKS)
     (change,) = (each for each in advice.changes if each.kind == "reader-writer lock")
     assert "find" in change.text
-    assert "what-if" in change.text
+    commands = re.findall(r"'lockwright (what-if [^']*)'", change.text)
+    assert len(commands) == 2
+    for words in map(str.split, commands):
+        assert what_if.command.make_context(words[0], words[1:])
     brief = dataclasses.replace(hot, holding=examples.distribution(1000, 500))
     kinds = [each.kind for each in advise(examples.profile(brief), registry=examples.LOCKS).changes]
     assert "reader-writer lock" not in kinds

@@ -3,10 +3,12 @@
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from advise import examples
 from lockwright.advise import Candidate, advise
+from lockwright.advise.measured import TOGETHER
 from lockwright.advise.show import cautions
 from lockwright.base.errors import LockwrightError
 from lockwright.profile import record
@@ -137,9 +139,9 @@ def test_another_file_is_refused(tmp_path: Path, text: str) -> None:
 def experiments(path: Path, mutex: str, gain: float, low: float, high: float) -> Path:
     """Write what is used of the file of `what-if --measure --json`."""
     row = {"gain": gain, "gain_low": low, "gain_high": high, "simulated": None}
-    rows = [{"shorter_percent": share, **row} for share in (25, 50)]
+    rows: list[dict[str, Any]] = [{"shorter_percent": share, **row} for share in (25, 50)]
     rows.append({"shorter_percent": 75} | dict.fromkeys(row))
-    rows.append({"shorter_percent": None, **row})
+    rows += [{"shorter_percent": None, "change": change, **row} for change in ("", TOGETHER)]
     path.write_text(json.dumps({"measured": True, "mutexes": [{"mutex": mutex, "rows": rows}]}))
     return path
 
@@ -157,6 +159,7 @@ def test_measured_gains_are_beside_the_predicted_ones(cli: Cli, tmp_path: Path) 
         out = " ".join(cli("advise", profile, *options, "--experiments", file).out.split())
         assert "1.35 times (1.20 to 1.53) with sections of hot 50 % shorter" in out, before
         assert "without waits for hot" in out
+        assert ("with readers of hot together" in out) == bool(options)
     experiments(file, "hot", 1.0, 0.95, 1.06)
     out = " ".join(cli("advise", profile, "--experiments", file).out.split())
     assert "hot 50 % shorter: nothing is gained, 1.00 times (0.95 to 1.06)" in out

@@ -1,6 +1,8 @@
 // Programs with a mutex `chosen`, whose sections last --section times as long as by default, and
 // all else and they --length times, for --seconds; with --split 1, each thread has a mutex of its own
 // instead of `chosen`, but in `pipeline`. The first word is one of these:
+//   readers       threads that look something up under it, or else change it; with --together 1,
+//                 under a reader-writer lock
 //   saturated     threads that hold or want the mutex nearly all the time
 //   unsaturated   threads that hold it for a fifth of their time
 //   series        threads that take it, and then another one, whose sections are a little longer
@@ -55,6 +57,54 @@ void do_sections(const task& of, const work::clock& clock, work::meter& meter) {
               in_chosen == done && (of.second == 0 || in_other == done) ? "right" : "wrong");
 }
 
+// For sections that exclude each other, or readers together.
+struct table {
+  std::uint64_t inside;
+  bool together;
+  pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  std::uint64_t changes = 0;
+  std::uint64_t copy = 0;
+
+  [[gnu::noinline]] bool look_up() {
+    together ? pthread_rwlock_rdlock(&lock) : pthread_mutex_lock(&chosen);
+    work::compute(inside);
+    const bool is_right = changes == copy;
+    release();
+    return is_right;
+  }
+
+  [[gnu::noinline]] void change() {
+    together ? pthread_rwlock_wrlock(&lock) : pthread_mutex_lock(&chosen);
+    ++changes;
+    work::compute(inside);
+    ++copy;
+    release();
+  }
+
+  void release() { together ? pthread_rwlock_unlock(&lock) : pthread_mutex_unlock(&chosen); }
+};
+
+void use_table(const task& of, bool together, const work::clock& clock, work::meter& meter) {
+  table shared{of.inside, together};
+  std::atomic<std::uint64_t> wrong{0};
+  std::atomic<std::uint64_t> changes{0};
+  work::in_threads(of.threads, [&](unsigned number) {
+    work::random random{number};
+    std::uint64_t own = 0;
+    for (; clock.runs(); ++own) {
+      if (random.next() % 10 != 0) {
+        wrong += shared.look_up() ? 0 : 1;
+      } else {
+        shared.change();
+        ++changes;
+      }
+      work::compute(random.around(of.outside));
+    }
+    meter.add(own);
+  });
+  std::printf("%s\n", wrong == 0 && shared.changes == changes ? "right" : "wrong");
+}
+
 void pipe_items(std::uint64_t inside, double length, const work::clock& clock, work::meter& meter) {
   const auto outside = [length](double of) { return static_cast<std::uint64_t>(of * length); };
   constexpr std::uint64_t room = 8;
@@ -96,7 +146,9 @@ void pipe_items(std::uint64_t inside, double length, const work::clock& clock, w
 
 int main(int count, char** words) {
   const work::changes given{
-      count - 1, words + 1, {"--section", "--length", "--seconds", "--threads", "--split"}};
+      count - 1,
+      words + 1,
+      {"--section", "--length", "--seconds", "--threads", "--split", "--together"}};
   const double section = given.value("--section", 1);
   const unsigned threads = given.count("--threads", 2);
   const double length = given.value("--length", 1);
@@ -113,6 +165,9 @@ int main(int count, char** words) {
     do_sections({threads, inside(10'000), steps(40'000), 0, split}, clock, meter);
   } else if (std::strcmp(name, "series") == 0) {
     do_sections({threads, inside(20'000), steps(8'000), steps(25'000), split}, clock, meter);
+  } else if (std::strcmp(name, "readers") == 0) {
+    const bool together = given.value("--together", 0) != 0;
+    use_table({threads, inside(20'000), steps(5'000), 0, false}, together, clock, meter);
   } else {
     pipe_items(inside(20'000), length, clock, meter);
   }

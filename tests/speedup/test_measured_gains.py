@@ -163,6 +163,78 @@ def test_nobody_waits_for_a_reader_writer_lock(tmp_path: Path) -> None:
     assert row["gain"] > 1.5
 
 
+TABLE = """
+#include <pthread.h>
+#include <time.h>
+static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
+static int changes, copy, wrong;
+static struct timespec step = {0, 2000000};
+__attribute__((noinline)) static void begin(void) { pthread_mutex_lock(&table); }
+__attribute__((noinline)) static void look_up(void) {
+  pthread_mutex_lock(&table);
+  wrong += changes != copy;
+  nanosleep(&step, NULL);
+  pthread_mutex_unlock(&table);
+}
+__attribute__((noinline)) static void change(void) {
+  pthread_mutex_lock(&table);
+  changes++;
+  nanosleep(&step, NULL);
+  copy++;
+  pthread_mutex_unlock(&table);
+}
+__attribute__((noinline)) static void begin_reading(void) { begin(); step.tv_sec = 0; }
+__attribute__((noinline)) static void begin_changing(void) { begin(); step.tv_sec = 0; }
+static void *use(void *changing) {
+  for (int i = 0; i < 500; i++) {
+    changing && i % 2 ? change() : look_up();
+    changing && i % 2 ? begin_changing() : begin_reading();
+    pthread_mutex_unlock(&table);
+  }
+  return NULL;
+}
+int main(int count, char **words) {
+  pthread_t all[4];
+  for (int i = 0; i < 4; i++) pthread_create(&all[i], NULL, use, count > 1 ? words : NULL);
+  for (int i = 0; i < 4; i++) pthread_join(all[i], NULL);
+  return wrong;
+}
+"""
+
+
+def test_readers_of_a_mutex_go_together(tmp_path: Path) -> None:
+    """Three of four threads wait, each for the others; not if half of the sections are changes,
+    which all have to wait for."""
+    program = compiled(tmp_path, "table", TABLE)
+    words: list[str | Path] = [*MEASURE, "--mutex", "table", "--json", tmp_path / "out.json"]
+    words += ["--readers", "look_up", "--readers", "begin"]
+    gains = []
+    for more in ([], ["changing"]):
+        done = captured([*words, "--", program, *more])
+        assert done.returncode == 0, done.stderr
+        assert "With readers of table together, table would be taken" in done.stderr
+        (of,) = json.loads((tmp_path / "out.json").read_text())["mutexes"]
+        (row,) = of["rows"]
+        assert (row["shorter_percent"], row["change"]) == (None, "readers together")
+        gains.append(row["gain"])
+    assert gains[0] > 2
+    assert gains[1] < gains[0] / 1.5
+
+
+@pytest.mark.parametrize(
+    ("readers", "error"),
+    [
+        ("nobody", "no place that takes table has 'nobody' in its name"),
+        ("begin_reading", "a function that locks it for begin_changing"),
+    ],
+)
+def test_readers_have_to_be_told_from_others(readers: str, error: str, tmp_path: Path) -> None:
+    program = compiled(tmp_path, "table", TABLE)
+    words: list[str | Path] = [*MEASURE, "--mutex", "table", "--readers", readers]
+    done = captured([*words, "--", program, "changing"])
+    assert_refused(done.returncode, done.stdout, done.stderr, error)
+
+
 OWN_LOCK = """
 #define _GNU_SOURCE
 #include <linux/futex.h>

@@ -15,6 +15,7 @@ from lockwright.speedup.whole_runs import Figure
 from lockwright.speedup.windows import (
     MOST_OVERHEAD,
     NO_WAITS,
+    READERS,
     Room,
     Round,
     Window,
@@ -194,6 +195,22 @@ def test_a_sentence_says_what_no_waits_gain() -> None:
     two = [Curve(Subject(name, "done", 0.06), tuple(alone)) for name in ("hot", "warm")]
     text = sentence(Measured(("program",), tuple(two)))
     assert text.startswith("No waits for hot gain most: 1.40 times (1.")
+
+
+def test_a_sentence_says_what_readers_together_gain() -> None:
+    rounds: list[Round] = [
+        {
+            0: each[0],
+            READERS: replace(each[0], share=READERS, progress=1.4 * each[0].progress),
+        }
+        for each in made(random.Random(6), 20)
+    ]
+    assert sentence(measured(rounds)).startswith(
+        "With readers of hot together, done would be taken 1.40 times as often (1."
+    )
+    two = [Curve(Subject(name, "done", 0.06), tuple(rounds)) for name in ("hot", "warm")]
+    text = sentence(Measured(("program",), tuple(two)))
+    assert text.startswith("Readers of hot together gain most: 1.40 times (1.")
 
 
 def test_windows_grow_until_something_happens_in_them() -> None:

@@ -356,7 +356,8 @@ def _reader_writer(figures: ProfileFigures, index: int, mutex: Mutex) -> Change 
     text = (
         f"If the sections that begin at {site.label} only read, which a profile does not show, a"
         " reader-writer lock lets them run together: 'lockwright what-if"
-        f" PROFILE --mutex {index + 1} --rwlock --reads {share:.2g}' predicts the change."
+        f" PROFILE --mutex {index + 1} --reads {share:.2g}' predicts what that gains,"
+        f" 'lockwright what-if --measure --mutex {index + 1} --readers SITE -- CMD' measures it."
     )
     return Change("reader-writer lock", index, text, evidence)
 

@@ -19,6 +19,11 @@ SPLITTING = frozenset(
 """The kinds of those that spare waits. They may gain more than these cost: a line that moves
 between processors, and the work under the lock (docs/lab/results/2026-11-29-corpus.md)."""
 
+TOGETHER = "readers together"
+"""The change of experiments that the next kinds make."""
+
+_FOR_READERS = frozenset({"reader-writer lock", "starved writers"})
+
 _SHARE = 50
 """Per cent by which sections are shorter in the prediction; the nearest share counts."""
 
@@ -28,13 +33,14 @@ NOTHING = 1.25
 
 @dataclass(frozen=True)
 class _Row:
-    """shorter_percent: None without waits, or with a number of threads."""
+    """shorter_percent: None without waits, with readers together or with a number of threads."""
 
     shorter_percent: int | None
     gain: float | None
     gain_low: float | None
     gain_high: float | None
     threads: int | None = None
+    change: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,9 +101,14 @@ def _gains(advice: Advice, profile: Profile, of: _OfMutex) -> list[Gain]:
         _, row = min(shorter, key=itemgetter(0))
         text = f"with sections of {of.mutex} {row.shorter_percent} % shorter"
         found += _of_changes(advice, profile, of.mutex, {SHORTER}, row, text)
-    for row in (each for each in rows if each.shorter_percent is None):
-        text = f"without waits for {of.mutex}"
-        found += _of_changes(advice, profile, of.mutex, SPLITTING, row, text)
+    # The first one of a change is shown beside it.
+    others = [each for each in rows if each.shorter_percent is None]
+    for row in sorted(others, key=lambda each: each.change != TOGETHER):
+        if row.change == TOGETHER:
+            text, kinds = f"with readers of {of.mutex} together", _FOR_READERS
+        else:
+            text, kinds = f"without waits for {of.mutex}", SPLITTING
+        found += _of_changes(advice, profile, of.mutex, kinds, row, text)
     return found
 
 

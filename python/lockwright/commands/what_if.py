@@ -1,6 +1,6 @@
 """`lockwright what-if`: the effect of changes of a program, predicted or measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ from lockwright.commands.common.prediction import shared_options
 
 if TYPE_CHECKING:
     from lockwright.predict.prepare import Request
+    from lockwright.speedup.choice import Wanted
+    from lockwright.speedup.measure import Measured
 
 _SHARES = (25, 50, 75, 100)
 """Per cent by which sections are shorter in experiments, without --section."""
@@ -19,7 +21,7 @@ _SHARES = (25, 50, 75, 100)
 _ROUNDS = 3
 """Least number of runs of each share: an interval of two is too wide."""
 
-_OF_MEASURING = ("no_waiting", "progress", "metric", "lower_is_better", "profile_file")
+_OF_MEASURING = ("no_waiting", "readers", "progress", "metric", "lower_is_better", "profile_file")
 """Arguments of the command that only --measure has."""
 
 
@@ -48,6 +50,13 @@ _OF_MEASURING = ("no_waiting", "progress", "metric", "lower_is_better", "profile
     "--no-waiting",
     is_flag=True,
     help="With --measure: no waits for it, as if each thread had one of its own.",
+)
+@click.option(
+    "--readers",
+    metavar="SITE",
+    multiple=True,
+    help="With --measure: sections of the mutex that begin at places with SITE in their names only "
+    "read, and go together, as under a reader-writer lock.",
 )
 @click.option("--moved", is_flag=True, help="With --section: the rest is done outside, not saved.")
 @click.option("--shards", type=click.IntRange(2, 4096), metavar="N", help="N mutexes instead.")
@@ -116,7 +125,7 @@ def command(
 
         raise LockwrightError(
             "without --measure, what-if takes one profile and one --mutex, no --no-waiting,"
-            " --progress, --metric or --profile",
+            " --readers, --progress, --metric or --profile",
             "see 'lockwright what-if --help' for both",
         )
     given["mutex"] = mutexes[0] if mutexes else None
@@ -152,14 +161,13 @@ def _measure(
     from lockwright.base import terminal
     from lockwright.predict import of_changes
     from lockwright.run import foreground
-    from lockwright.speedup import measure, show, whole_runs
+    from lockwright.speedup import show
     from lockwright.speedup.choice import MOST, Wanted
 
-    section = wanted.pop("section")
-    _check_measurable(wanted, section, outputs)
+    _check_measurable(wanted, outputs)
     is_whole = _is_whole(given)
-    changes = _changes(section, given["no_waiting"], given["counts"], is_whole)
-    most = 1 if is_whole or given["counts"] else MOST
+    changes = _changes(wanted["section"], given, is_whole)
+    most = 1 if is_whole or given["counts"] or given["readers"] else MOST
     simulated: show.Simulated = {}
     if given["profile_file"] is not None:
         of_profile = replace(request, profile=given["profile_file"])
@@ -168,32 +176,44 @@ def _measure(
         mutexes = tuple(simulated)
     progress = None if is_whole else given["progress"]
     asked = Wanted(mutexes, progress, (0, *changes), request.seed, most=most, is_whole=is_whole)
-    if is_whole:
-        bounds = (max(_ROUNDS, request.runs), request.timeout)
-        figure = whole_runs.Figure(given["metric"], given["lower_is_better"], *bounds)
-        measured = whole_runs.measure(list(arguments), asked, figure)
-    else:
-        foreground.ignore_termination()
-        measured = measure.measure(list(arguments), asked)
+    asked = replace(asked, readers=given["readers"])
+    measured = _measured(request, list(arguments), asked, given)
     show.show(terminal.errors(), measured, simulated)
     show.write(measured, simulated, outputs)
     return foreground.end_as(measured.status)
 
 
-def _changes(
-    section: float | None, no_waiting: bool, counts: Sequence[int], is_whole: bool
-) -> tuple[int, ...]:
-    """Return by how many per cent sections are shorter, NO_WAITS if that is measured, and negative
-    numbers of threads. Raises LockwrightError for these in whole runs."""
-    from lockwright.base.errors import LockwrightError
-    from lockwright.speedup.windows import NO_WAITS
+def _measured(
+    request: "Request", command: list[str], asked: "Wanted", given: Mapping[str, Any]
+) -> "Measured":
+    """Run the command with experiments, once or several times."""
+    from lockwright.run import foreground
+    from lockwright.speedup import measure, whole_runs
 
+    if not asked.is_whole:
+        foreground.ignore_termination()
+        return measure.measure(command, asked)
+    bounds = (max(_ROUNDS, request.runs), request.timeout)
+    figure = whole_runs.Figure(given["metric"], given["lower_is_better"], *bounds)
+    return whole_runs.measure(command, asked, figure)
+
+
+def _changes(section: float | None, given: Mapping[str, Any], is_whole: bool) -> tuple[int, ...]:
+    """Return by how many per cent sections are shorter, NO_WAITS and READERS if these are measured,
+    and negative numbers of threads. Raises LockwrightError for these in whole runs."""
+    from lockwright.base.errors import LockwrightError
+    from lockwright.speedup.windows import NO_WAITS, READERS
+
+    counts = given["counts"]
     if counts and is_whole:
         raise LockwrightError(
             "--threads is measured in one run, by the rate of a mutex",
             "leave out --metric and --progress end, or use 'lockwright compare'",
         )
-    others = (*([NO_WAITS] if no_waiting else []), *(-count for count in counts))
+    others = tuple(
+        share for name, share in (("no_waiting", NO_WAITS), ("readers", READERS)) if given[name]
+    )
+    others += tuple(-count for count in counts)
     if section is not None:
         return (round(100 * (1 - section)), *others)
     return others or (*_SHARES, NO_WAITS)
@@ -216,14 +236,14 @@ def _is_whole(given: Mapping[str, Any]) -> bool:
     return has_metric or given["progress"] == "end"
 
 
-def _check_measurable(
-    wanted: Mapping[str, Any], section: float | None, outputs: Mapping[str, Path | None]
-) -> None:
+def _check_measurable(wanted: Mapping[str, Any], outputs: Mapping[str, Path | None]) -> None:
     """Raise LockwrightError for a change or an output that experiments do not have."""
     from lockwright.base import files
     from lockwright.base.errors import LockwrightError
 
-    given = [name for name, value in wanted.items() if value not in (None, False)]
+    section = wanted["section"]
+    changes = {name: value for name, value in wanted.items() if name != "section"}
+    given = [name for name, value in changes.items() if value not in (None, False)]
     if given:
         raise LockwrightError(
             f"--{given[0]} is predicted only, not measured",

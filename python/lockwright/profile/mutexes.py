@@ -118,6 +118,10 @@ class Mutexes:
         """Return the index of a caller among a mutex's sites, or -1."""
         return self._sites.number(self._index.get(record, -1), caller)
 
+    def callers_of(self, index: int) -> list[int]:
+        """Return the caller of each site of the mutex with an index."""
+        return self._sites.callers(index)
+
     def names(
         self, mutexes: Sequence[Mutex] | None = None, rwlocks: Sequence[RwLock] | None = None
     ) -> dict[int, str]:

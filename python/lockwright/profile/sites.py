@@ -31,12 +31,17 @@ class Sites:
         """Sort the walked stacks. nanoseconds: of a tick."""
         self._buffer, self._symbols, self._nanoseconds = buffer, symbols, nanoseconds
         self._numbers: dict[tuple[int, int], int] = {}
+        self._callers: defaultdict[int, list[int]] = defaultdict(list)
         self._releases: defaultdict[int, dict[int, Frame]] = defaultdict(dict)
         self._stacks = self._stacks_by_caller()
 
     def number(self, index: int, caller: int) -> int:
         """Return the index of a caller's first stack among a mutex's sites; -1 if it has none."""
         return self._numbers.get((index, caller), -1)
+
+    def callers(self, index: int) -> list[int]:
+        """Return the caller of each of a mutex's sites."""
+        return self._callers[index]
 
     def releases(self, index: int) -> dict[int, Frame]:
         """Return the frames that released the acquisitions of sites, by the index of the site."""
@@ -63,6 +68,7 @@ class Sites:
                 if caller in releasers:
                     released = self._symbols.caller(releasers[caller])
                     self._releases[index][len(sites)] = released
+                self._callers[index].append(caller)
                 sites.append(
                     Site(
                         stack=stack,

@@ -11,10 +11,12 @@ import numpy as np
 from lockwright.base import clock
 from lockwright.preload.layouts import layouts
 from lockwright.profile.buffer import constant
-from lockwright.speedup.windows import NO_WAITS
+from lockwright.speedup.windows import NO_WAITS, READERS
 
 CHOSEN, METERED = "is_chosen", "is_metered"
 """Flags of records: their sections are shortened; their acquisitions are the progress."""
+
+_CONSTANTS = {NO_WAITS: "experiments::no_waits", READERS: "experiments::readers_together"}
 
 
 class State(NamedTuple):
@@ -24,6 +26,11 @@ class State(NamedTuple):
     ns: int
     owed: int
     progress: int
+
+
+def most_readers() -> int:
+    """Return the limit on the callers whose sections only read."""
+    return constant("experiments::reader_numbers")
 
 
 class Block:
@@ -46,10 +53,16 @@ class Block:
         self._block["is_crowded"][0] = 1
 
     def choose(
-        self, chosen: Sequence[int], metered: Sequence[int], objects: Sequence[int] = ()
+        self,
+        chosen: Sequence[int],
+        metered: Sequence[int],
+        objects: Sequence[int] = (),
+        readers: Sequence[int] = (),
     ) -> None:
         """Set the records whose sections are shortened, and those whose acquisitions are the
-        progress, instead of those before. objects: the numbers of others that are waited for."""
+        progress, instead of those before. objects: the numbers of others that are waited for;
+        readers: the callers whose sections only read, most_readers() of them."""
+        self._block["readers"][0] = [*readers, *[0] * (most_readers() - len(readers))]
         self._objects[:] = 0
         self._objects[list(objects)] = 1
         flags = {CHOSEN: list(chosen), METERED: list(metered)}
@@ -72,10 +85,10 @@ class Block:
         return sorted({*records, *found})
 
     def begin(self, share: int, most: float) -> None:
-        """Shorten sections that begin from now on by `share` per cent, or with NO_WAITS leave out
-        waits that end from now on. Debts from before are forgiven, unless they are of the same
-        share and lock. most: ticks that may be owed, also if nobody calls end()."""
-        share = constant("experiments::no_waits") if share == NO_WAITS else share
+        """Shorten sections that begin from now on by `share` per cent, or with NO_WAITS or READERS
+        leave out waits that end from now on. Debts from before are forgiven, unless they are of the
+        same share and lock. most: ticks that may be owed, also if nobody calls end()."""
+        share = constant(_CONSTANTS[share]) if share in _CONSTANTS else share
         owed = self.state().owed
         self._block["limit"][0] = owed + int(most)
         if self._is_new or self._block["share"][0] != share:

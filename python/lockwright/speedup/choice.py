@@ -21,6 +21,7 @@ from lockwright.profile.symbols import Symbols
 from lockwright.profile.waiting import WaitObject
 from lockwright.profile.waits import wait_objects
 from lockwright.profile.watch import no_samples
+from lockwright.speedup.block import most_readers
 from lockwright.speedup.windows import NO_WAITS
 
 WARM_UP = 1.0
@@ -53,7 +54,7 @@ class Wanted:
     """What to measure. mutexes, progress: rank, or a part of a name or site; none for those with
     most time lost, up to `most`, and None for the mutex itself. shares: as of Window; warm_up:
     seconds from the first mutex to the choice; is_whole: progress is known at the end of a run
-    only.
+    only; readers: parts of the names of places whose sections only read.
     """
 
     mutexes: Sequence[str]
@@ -63,6 +64,7 @@ class Wanted:
     warm_up: float = WARM_UP
     most: int = MOST
     is_whole: bool = False
+    readers: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -90,13 +92,15 @@ class Subject:
 @dataclass(frozen=True)
 class Chosen:
     """A subject and the records of its mutex and of its progress. is_group: of all mutexes of its
-    places, which may get more; objects: the numbers of locks of other libraries."""
+    places, which may get more; objects: the numbers of locks of other libraries; readers: the
+    callers whose sections only read."""
 
     subject: Subject
     records: Sequence[int]
     metered: Sequence[int]
     is_group: bool = False
     objects: Sequence[int] = ()
+    readers: Sequence[int] = ()
 
 
 def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
@@ -142,7 +146,8 @@ def choose(buffer: Buffer, program: str, wanted: Wanted) -> list[Chosen]:
         of_group, of_other = (_records(found, each) for each in (group, other))
         objects = group.numbers if group.kind == OBJECT else ()
         is_group = len(group.numbers) > 1 and not objects
-        chosen.append(Chosen(subject, of_group, of_other, is_group, objects))
+        readers = _readers(found, group, wanted.readers) if wanted.readers else ()
+        chosen.append(Chosen(subject, of_group, of_other, is_group, objects, readers))
     return [
         each
         for each in chosen
@@ -203,6 +208,37 @@ def _group(listed: Sequence[Mutex], word: str) -> _Group:
     if len(having) > 1 and not word.isdecimal() and all(each.name != word for each in listed):
         return _Group(word, tuple(having), tuple(listed[number] for number in having))
     return _one(listed, find_mutex(listed, range(len(listed)), word))
+
+
+def _readers(found: Mutexes, group: _Group, words: Sequence[str]) -> list[int]:
+    """Return the callers of a group's places with one of the words in their names. Raises
+    LockwrightError if there are none, or if they cannot be told from others."""
+    places = {
+        (caller, site.label)
+        for number, mutex in zip(group.numbers, group.mutexes, strict=True)
+        for caller, site in zip(found.callers_of(number), mutex.sites, strict=True)
+    }
+    reading = {place for place in places if any(word in place[1] for word in words)}
+    known = ", ".join(sorted({label for _, label in places}))
+    if not reading:
+        raise LockwrightError(
+            f"no place that takes {group.name} has {' or '.join(map(repr, words))} in its name",
+            f"name some of {known} by --readers",
+        )
+    callers = {caller for caller, _ in reading}
+    both = sorted(label for caller, label in places - reading if caller in callers)
+    if both:
+        raise LockwrightError(
+            f"{group.name} is locked for places of --readers by a function that locks it for"
+            f" {both[0]}, too",
+            "name all its callers, or none",
+        )
+    if len(callers) > most_readers():
+        raise LockwrightError(
+            f"{len(callers)} places have these words in their names, more than {most_readers()}",
+            "name fewer by --readers",
+        )
+    return sorted(callers)
 
 
 def _records(found: Mutexes, group: _Group) -> list[int]:
@@ -282,6 +318,11 @@ def _check_only_waits(named: Sequence[_Group], wanted: Wanted) -> None:
     group = next((each for each in named if each.kind), None)
     if group is None:
         return
+    if wanted.readers:
+        raise LockwrightError(
+            f"{group.name} is {group.kind}: --readers is measured of mutexes",
+            "name a mutex by --mutex",
+        )
     if any(wanted.shares) and NO_WAITS not in wanted.shares:
         raise LockwrightError(
             f"{group.name} is {group.kind}, whose sections cannot be shortened",

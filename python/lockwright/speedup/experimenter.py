@@ -133,7 +133,7 @@ class Experimenter:
         shares = chosen.subject.shares(self._wanted.shares)
         records = block.alike(chosen.records) if chosen.is_group else chosen.records
         metered = records if chosen.metered == chosen.records else chosen.metered
-        block.choose(records, metered, chosen.objects)
+        block.choose(records, metered, chosen.objects, chosen.readers)
         made: dict[int, Window] = {}
         for share in self._random.sample(shares, len(shares)):
             block.begin(max(share, 0), 4e9 * seconds / unit)

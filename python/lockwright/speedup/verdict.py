@@ -5,7 +5,7 @@ from lockwright.base import numbers
 from lockwright.base.wording import counted
 from lockwright.speedup.choice import Subject
 from lockwright.speedup.measure import Curve, Measured
-from lockwright.speedup.windows import NO_WAITS, Gain, is_shorter
+from lockwright.speedup.windows import NO_WAITS, READERS, Gain, is_shorter, name
 from lockwright.stats.inference import Ratio
 
 SHORT = 8e3
@@ -17,7 +17,6 @@ def sentence(measured: Measured) -> str:
     if len(measured.curves) == 1:
         return _of_one(measured, measured.curves[0])
     share = _common_share(measured)
-    no_waits = share == NO_WAITS
     known = {
         curve.subject.mutex: found for curve in measured.curves if (found := _at(curve, share))
     }
@@ -29,18 +28,18 @@ def sentence(measured: Measured) -> str:
         for curve in measured.curves
         if curve.subject.mutex not in known and not curve.subject.only_waits
     ]
-    if not no_waits:
+    if is_shorter(share):
         parts += [_without_waits(curve, curve.subject.mutex) for curve in measured.curves]
     parts = list(filter(None, parts))
     if not gaining:
-        what = "no waits" if no_waits else f"sections {share} % shorter"
+        what = {NO_WAITS: "no waits"}.get(share, name(share))
         return f"No gain was found of {what}: {'; '.join(parts)}."
     best = known[gaining[0]]
-    start = (
-        f"No waits for {gaining[0]} gain most:"
-        if no_waits
-        else f"Shorter sections of {gaining[0]} gain most: {share} % shorter,"
-    )
+    others = {
+        NO_WAITS: f"No waits for {gaining[0]} gain most:",
+        READERS: f"Readers of {gaining[0]} together gain most:",
+    }
+    start = others.get(share, f"Shorter sections of {gaining[0]} gain most: {share} % shorter,")
     gain = f"{numbers.ratio(best.value)} times ({numbers.interval(best.low, best.high)})"
     return f"{'; '.join([f'{start} {gain}', *parts])}."
 
@@ -90,8 +89,11 @@ def _of_one(measured: Measured, curve: Curve) -> str:
     verb, often = ("be", "fast") if measured.is_whole else ("be taken", "often")
     change = f"With sections of {mutex} {found.share} % shorter"
     if not is_shorter(found.share):
-        few = f"With {counted(-found.share, 'thread')}"
-        change = f"Without waits for {mutex}" if found.share == NO_WAITS else few
+        others = {
+            NO_WAITS: f"Without waits for {mutex}",
+            READERS: f"With readers of {mutex} together",
+        }
+        change = others.get(found.share, f"With {counted(-found.share, 'thread')}")
     start = f"{change}, {what} would {verb}"
     if limits_nothing(ratio.low, ratio.high):
         end = f": {mutex} limits nothing." if is_shorter(found.share) else "."

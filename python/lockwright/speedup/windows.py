@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lockwright.advise.measured import TOGETHER
 from lockwright.base.wording import counted
 from lockwright.stats.inference import Ratio, paired_ratio
 
@@ -14,9 +15,9 @@ _LEAST_LEFT = 0.02
 """Share of a window that has to be left without the delays: less is their error."""
 
 
-NO_WAITS = 101
-"""Instead of a share: waits for the lock count as none. A number below 0: so many threads, as they
-are."""
+NO_WAITS, READERS = 101, 102
+"""Instead of a share: waits for the lock count as none, or those of readers for readers. A number
+below 0: so many threads, as they are."""
 
 
 def is_shorter(share: int) -> bool:
@@ -28,7 +29,8 @@ def name(share: int) -> str:
     """Return a change in words."""
     if share < 0:
         return counted(-share, "thread")
-    return "no waits for it" if share == NO_WAITS else f"sections {share} % shorter"
+    others = {NO_WAITS: "no waits for it", READERS: TOGETHER}
+    return others.get(share, f"sections {share} % shorter")
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class Room:
             return math.inf
         controls = [each[0] for each in rounds if each[0].cpu]
         used = sum(each.cpu or 0.0 for each in controls) / (sum(w.ns for w in controls) or 1.0)
-        saved = 0.0 if share == NO_WAITS else share / 100 * min(self.held, used)
+        saved = share / 100 * min(self.held, used) if is_shorter(share) else 0.0
         return self.processors / (used - saved) if used > saved else math.inf
 
 

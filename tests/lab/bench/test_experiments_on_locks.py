@@ -37,21 +37,24 @@ def test_the_shares_that_agree() -> None:
         of_50=(150, 150.1),
         of_75=(300, 300.1),
         of_101=(200, 201),
+        of_102=(160, 160.1),
     )
     rows = [
-        Found(25, 1.15, 1.1, 1.19, 1.0, 0.04),
-        Found(50, 1.3, 1.2, 1.6, 1.51, 0.04),
-        Found(75, None, None, None, None, 0.04),
-        Found(None, 1.9, 1.6, 2.1, None, 0.04),
+        Found("sections 25 % shorter", 25, 1.15, 1.1, 1.19, 1.0, 0.04),
+        Found("sections 50 % shorter", 50, 1.3, 1.2, 1.6, 1.51, 0.04),
+        Found("sections 75 % shorter", 75, None, None, None, None, 0.04),
+        Found("no waits for it", None, 1.9, 1.6, 2.1, None, 0.04),
+        Found("readers together", None, 1.3, 1.2, 1.4, None, 0.04),
     ]
     changes = compared(made, {CELL: rows})
-    assert [each.is_near for each in changes] == [True, False, False, True]
-    assert [each.is_covered for each in changes] == [False, True, False, True]
-    near, waits, covered, others, cost = sentences(changes)
-    assert near == "Of 4 changes, experiments within 10 %: 50 %; the goal is 80 % (not met)."
+    assert [each.is_near for each in changes] == [True, False, False, True, False]
+    assert [each.is_covered for each in changes] == [False, True, False, True, False]
+    near, waits, readers, covered, others, cost = sentences(changes)
+    assert near == "Of 5 changes, experiments within 10 %: 40 %; the goal is 80 % (not met)."
     assert waits == "  of those of no waits: 100 % of 1"
-    assert "measured gain: 50 %; the goal is 90 %" in covered
-    assert "simulated within 10 %: 50 % of 2; 'nothing changes': 0 % of 4" in others
+    assert readers == "  of those of readers together: 0 % of 1"
+    assert "measured gain: 40 %; the goal is 90 %" in covered
+    assert "simulated within 10 %: 50 % of 2; 'nothing changes': 0 % of 5" in others
     assert "4 % in the median, 4 % at most" in cost
 
 
@@ -94,7 +97,7 @@ def test_real_programs_have_options(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_share_of_real_changes_within_a_factor() -> None:
     def change(subject: str, gain: float | None, measured: float) -> Compared:
-        found = Found(50, gain, gain, gain and 1.1 * gain, None, 0.05)
+        found = Found("", 50, gain, gain, gain and 1.1 * gain, None, 0.05)
         return Compared(subject, found, Ratio(measured, None, None, None, 5))
 
     changes = [

@@ -1,8 +1,11 @@
 // Names of locks can be the places that take them.
 const shortName = (name) => (name.length > 28 ? `${name.slice(0, 27)}…` : name);
 
-// Where the gains without waits are drawn, beside each other.
-const NO_WAITS = 116;
+// Where the gains of changes of no section are drawn, those of several locks beside each other.
+const OTHERS = [
+  ...new Set(DATA.rows.filter((row) => row.shorter_percent === null && row.threads === null).map((row) => row.change)),
+];
+const placeOf = (change) => 116 + 16 * OTHERS.indexOf(change);
 
 function curves(lock) {
   const { colour, marker } = style(lock);
@@ -12,7 +15,7 @@ function curves(lock) {
   const beside = 3 * ((DATA.locks.indexOf(lock) % 3) - 1);
   const apart = gains
     .filter((row) => row.shorter_percent === null && row.threads === null)
-    .map((row) => ({ ...row, shorter_percent: NO_WAITS + beside }));
+    .map((row) => ({ ...row, shorter_percent: placeOf(row.change) + beside }));
   const found = rows.filter((row) => row.simulated !== null);
   const line = (points, value, name, dash) => ({
     x: points.map((row) => row.shorter_percent),
@@ -48,9 +51,9 @@ function drawGains(element) {
     margin: { l: 60, r: 24, t: 12, b: 50 },
     xaxis: {
       title: { text: "sections shorter by, %", font: { size: 13 } },
-      range: [-3, NO_WAITS + 8],
-      tickvals: [0, 25, 50, 75, 100, NO_WAITS],
-      ticktext: ["0", "25", "50", "75", "100", "no waits"],
+      range: [-3, 108 + 16 * OTHERS.length],
+      tickvals: [0, 25, 50, 75, 100, ...OTHERS.map(placeOf)],
+      ticktext: ["0", "25", "50", "75", "100", ...OTHERS.map((change) => change.replace(" for it", ""))],
     },
     yaxis: { title: { text: "times as fast", font: { size: 13 } } },
     shapes: [{ type: "line", x0: 0, x1: 1, xref: "paper", y0: 1, y1: 1, line: { color: css("--line"), width: 2 } }],

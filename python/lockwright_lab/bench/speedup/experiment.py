@@ -21,7 +21,7 @@ from lockwright.experiment import (
 from lockwright.experiment.columns import headings, term
 from lockwright.experiment.report import Report, text_grid
 from lockwright.experiment.rules import Rounds, shuffled
-from lockwright.speedup.windows import NO_WAITS
+from lockwright.speedup.windows import NO_WAITS, READERS, name
 from lockwright.stats.inference import Ratio, independent_ratio
 
 from lockwright_lab.bench.speedup.subjects import (
@@ -43,7 +43,11 @@ GOAL_NEAR, GOAL_COVERED = 0.8, 0.9
 AS_IT_IS = "as it is"
 
 COLUMNS = [
-    term("change", "by how much shorter the sections are, or a mutex for each thread: no waits."),
+    term(
+        "change",
+        "by how much shorter the sections are; a mutex for each thread: no waits; a reader-writer"
+        " lock: readers together.",
+    ),
     term("measured", "the rate of the changed program, divided by that of the unchanged one."),
     term("experiment", "the gain by what-if --measure on the unchanged program, before."),
     term("simulated", "the gain that what-if predicts from its profile."),
@@ -80,9 +84,9 @@ class Compared:
 
 
 def change_name(shorter: int) -> str:
-    """Return the name of a change. shorter: per cent, 0 or NO_WAITS."""
-    if shorter == NO_WAITS:
-        return "no waits"
+    """Return the name of a change. shorter: per cent, 0, NO_WAITS or READERS."""
+    if shorter in (NO_WAITS, READERS):
+        return name(shorter).removesuffix(" for it")
     return f"{shorter} % shorter" if shorter else AS_IT_IS
 
 
@@ -118,7 +122,9 @@ class UntilNarrow(Rounds):
         wide = [
             share
             for share in SHARES
-            if _is_wide(_measured(runs, cell, share)) and _is_possible(runs, cell, share)
+            if change_name(share) in contenders
+            and _is_wide(_measured(runs, cell, share))
+            and _is_possible(runs, cell, share)
         ]
         names = [change_name(share) for share in (0, *wide)] if wide else []
         return shuffled(contenders if number <= self.least else names, cell, number)
@@ -188,8 +194,9 @@ def sentences(changes: Sequence[Compared]) -> list[str]:
     near = f"Of {len(changes)} changes, experiments within {100 * NEAR:.0f} %"
     value = agreement.share([each.is_near for each in changes])
     lines = [tables.goal(near, value, GOAL_NEAR, tables.percent)]
-    waits = [each.is_near for each in changes if each.found.share == NO_WAITS]
-    lines += [f"  of those of no waits: {tables.percent_of(waits)}"] if waits else []
+    for other in (NO_WAITS, READERS):
+        part = [each.is_near for each in changes if each.found.share == other]
+        lines += [f"  of those of {change_name(other)}: {tables.percent_of(part)}"] if part else []
     lengths = dict.fromkeys(each.subject.rpartition("length ")[2] for each in changes)
     for length in lengths if len(lengths) > 1 else ():
         part = [each.is_near for each in changes if each.subject.endswith(f"length {length}")]

@@ -12,20 +12,26 @@ from lockwright.base import documents
 from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
 from lockwright.experiment import LEFT_OUT, Outcome
-from lockwright.speedup.windows import NO_WAITS
+from lockwright.speedup.windows import NO_WAITS, READERS, name
 
 from lockwright_lab.bench.own_command import output_of
 from lockwright_lab.bench.runs import processors
 
-SHARES = (25, 50, 75, NO_WAITS)
-"""By how many per cent sections are shorter; of threads, also whether each has its own mutex."""
+SHARES = (25, 50, 75, NO_WAITS, READERS)
+"""By how many per cent sections are shorter, whether each thread has its own mutex, and whether
+readers go together."""
 
 LENGTHS = (0.1, 1.0, 10.0)
 """Factors of all times of a program. With 1, its sections last some ten microseconds."""
 
 THREADED = ("saturated", "unsaturated", "series")
-SHAPES = (*THREADED, "pipeline")
+SHAPES = (*THREADED, "readers", "pipeline")
 """The programs of tests/speedup/sections.cpp; the last one has two threads."""
+
+_SHARES: Mapping[str, Sequence[int]] = {"readers": (READERS,), "pipeline": (25, 50, 75)}
+"""Those of SHARES that programs can have; others all but READERS."""
+
+_OPTIONS = {NO_WAITS: {"split": 1.0}, READERS: {"together": 1.0}}
 
 PER_PROCESSOR = (1, 4)
 """Threads for each processor."""
@@ -53,12 +59,12 @@ class Subject:
     @property
     def shares(self) -> Sequence[int]:
         """Those of SHARES that it can have."""
-        return SHARES if self.shape in THREADED else SHARES[:-1]
+        return _SHARES.get(self.shape, SHARES[:-1])
 
     def command(self, shorter: int, seconds: float) -> list[str]:
-        """Return the command. shorter: per cent by which its sections are, or NO_WAITS."""
+        """Return the command. shorter: one of SHARES, or 0."""
         options = {"length": self.length, "seconds": seconds}
-        options |= {"split": 1} if shorter == NO_WAITS else {"section": 1 - shorter / 100}
+        options |= _OPTIONS.get(shorter) or {"section": 1 - shorter / 100}
         options |= {} if self.threads is None else {"threads": self.threads}
         words = [word for name, value in options.items() for word in (f"--{name}", f"{value:g}")]
         return [str(self.program), self.shape, *words]
@@ -66,7 +72,7 @@ class Subject:
     def measured(self, shorter: int, seconds: float) -> Outcome:
         """Return a run of the changed program, with its rate."""
         if shorter not in (0, *self.shares):
-            return Outcome(LEFT_OUT, note="its mutex cannot be split")
+            return Outcome(LEFT_OUT, note="it cannot have this change")
         command = self.command(shorter, seconds)
         done = subprocess.run(command, capture_output=True, text=True, timeout=_LIMIT, check=False)
         rate = _RATE.search(done.stdout)
@@ -88,7 +94,7 @@ def subjects(shapes: Sequence[str], lengths: Sequence[float], built: Path) -> li
     return [
         Subject(shape, threads, length, program)
         for shape in shapes
-        for threads in (counts if shape in THREADED else (None,))
+        for threads in (counts if shape != "pipeline" else (None,))
         for length in lengths
     ]
 
@@ -96,8 +102,9 @@ def subjects(shapes: Sequence[str], lengths: Sequence[float], built: Path) -> li
 @dataclass(frozen=True)
 class Found:
     """What experiments say of a change, and what is simulated of it, if anything. shorter_percent:
-    None for no waits; overhead: by how much longer the delays made the run, 0.1 for 10 %."""
+    None for others; overhead: by how much longer the delays made the run, 0.1 for 10 %."""
 
+    change: str
     shorter_percent: int | None
     gain: float | None
     gain_low: float | None
@@ -108,7 +115,8 @@ class Found:
     @property
     def share(self) -> int:
         """The share as of experiments."""
-        return NO_WAITS if self.shorter_percent is None else self.shorter_percent
+        others = {name(each): each for each in _OPTIONS}
+        return others.get(self.change, self.shorter_percent or 0)
 
 
 @dataclass(frozen=True)
@@ -147,6 +155,7 @@ def _experiment(subject: Subject, seconds: float, folder: Path) -> list[Found]:
         "--measure",
         "--mutex",
         "chosen",
+        *(("--readers", "look_up") if READERS in subject.shares else ()),
         *files,
         "--",
         *subject.command(0, seconds),
