@@ -28,9 +28,8 @@ def sentence(measured: Measured) -> str:
         for curve in measured.curves
         if curve.subject.mutex not in known and not curve.subject.only_waits
     ]
-    if is_shorter(share):
-        parts += [_without_waits(curve, curve.subject.mutex) for curve in measured.curves]
-    parts = list(filter(None, parts))
+    for curve in measured.curves:
+        parts += _others(curve, curve.subject.mutex, share)
     if not gaining:
         what = {NO_WAITS: "no waits"}.get(share, name(share))
         return f"No gain was found of {what}: {'; '.join(parts)}."
@@ -44,14 +43,16 @@ def sentence(measured: Measured) -> str:
     return f"{'; '.join([f'{start} {gain}', *parts])}."
 
 
-def _without_waits(curve: Curve, lock: str) -> str:
-    """Return what the program gains without waits for the lock, which is named so; empty if that
-    was not measured."""
-    ratio = _at(curve, NO_WAITS)
-    if ratio is None:
-        return ""
-    interval = numbers.interval(ratio.low, ratio.high)
-    return f"without waits for {lock}, {numbers.ratio(ratio.value)} times ({interval})"
+def _others(curve: Curve, lock: str, but: int) -> list[str]:
+    """Return what the program gains without waits for the lock, which is named so, and with its
+    readers together, where that was measured. but: a share to leave out."""
+    names = {NO_WAITS: f"without waits for {lock}", READERS: f"with readers of {lock} together"}
+    return [
+        f"{names[share]}, {numbers.ratio(found.value)} times"
+        f" ({numbers.interval(found.low, found.high)})"
+        for share in names
+        if share != but and (found := _at(curve, share)) is not None
+    ]
 
 
 def _common_share(measured: Measured) -> int:
@@ -99,8 +100,7 @@ def _of_one(measured: Measured, curve: Curve) -> str:
         end = f": {mutex} limits nothing." if is_shorter(found.share) else "."
         return f"{start} as {often} as now ({interval} times){end}"
     parts = [f"{start} {numbers.ratio(ratio.value)} times as {often} ({interval})"]
-    if is_shorter(found.share):
-        parts += filter(None, [_without_waits(curve, "it")])
+    parts += _others(curve, "it", found.share)
     parts += [] if _gains(ratio) else ["which is no proof of a gain: let it run longer"]
     return f"{'; '.join(parts)}."
 
