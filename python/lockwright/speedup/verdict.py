@@ -44,9 +44,12 @@ def sentence(measured: Measured) -> str:
 
 
 def _others(curve: Curve, lock: str, but: int) -> list[str]:
-    """Return what the program gains without waits for the lock, which is named so, and with its
-    readers together, where that was measured. but: a share to leave out."""
-    names = {NO_WAITS: f"without waits for {lock}", READERS: f"with readers of {lock} together"}
+    """Return what the program gains without waits for a lock and with its readers together, where
+    that was measured. lock: its name; "" if it was named. but: a share to leave out."""
+    names = {
+        NO_WAITS: f"without waits for {lock or 'it'}",
+        READERS: f"with readers of {lock} together" if lock else "with its readers together",
+    }
     return [
         f"{names[share]}, {numbers.ratio(found.value)} times"
         f" ({numbers.interval(found.low, found.high)})"
@@ -100,7 +103,7 @@ def _of_one(measured: Measured, curve: Curve) -> str:
         end = f": {mutex} limits nothing." if is_shorter(found.share) else "."
         return f"{start} as {often} as now ({interval} times){end}"
     parts = [f"{start} {numbers.ratio(ratio.value)} times as {often} ({interval})"]
-    parts += _others(curve, "it", found.share)
+    parts += _others(curve, "", found.share)
     parts += [] if _gains(ratio) else ["which is no proof of a gain: let it run longer"]
     return f"{'; '.join(parts)}."
 

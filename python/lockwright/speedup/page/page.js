@@ -53,7 +53,7 @@ function drawGains(element) {
       title: { text: "sections shorter by, %", font: { size: 13 } },
       range: [-3, 108 + 16 * OTHERS.length],
       tickvals: [0, 25, 50, 75, 100, ...OTHERS.map(placeOf)],
-      ticktext: ["0", "25", "50", "75", "100", ...OTHERS.map((change) => change.replace(" for it", ""))],
+      ticktext: ["0", "25", "50", "75", "100", ...OTHERS.map((change) => change.replace(" for it", "").replace(" ", "<br>"))],
     },
     yaxis: { title: { text: "times as fast", font: { size: 13 } } },
     shapes: [{ type: "line", x0: 0, x1: 1, xref: "paper", y0: 1, y1: 1, line: { color: css("--line"), width: 2 } }],
