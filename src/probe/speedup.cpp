@@ -11,6 +11,7 @@
 #include "probe/lives.hpp"
 #include "probe/mutex_words.hpp"
 #include "probe/records.hpp"
+#include "probe/section_usage.hpp"
 #include "probe/state.hpp"
 
 namespace lockwright::probe::speedup {
@@ -88,17 +89,6 @@ std::uint64_t shortest_sleep() { return 200 * ticks_per_microsecond(); }
 /// holds a lock for so long may hold it to its end.
 std::uint64_t long_time() { return 10'000 * ticks_per_microsecond(); }
 
-/// A call that may have ended waits for an object.
-struct wake {
-  std::atomic<std::uint64_t> level;  ///< of the thread that made it
-  std::atomic<std::uint64_t> at;     ///< ticks; 0 for none
-
-  void set(std::uint64_t by_level, std::uint64_t now) {
-    level.store(by_level, std::memory_order_relaxed);
-    at.store(now, std::memory_order_release);
-  }
-};
-
 /// The last calls; objects of one place share them.
 struct noted_wakes {
   std::atomic<std::uint32_t> count;
@@ -111,53 +101,6 @@ noted_wakes& noted(const void* object) {
   return all_noted[(address >> 3 ^ address >> 13) % 1024];
 }
 
-/// Returns what lies between two levels, 0 if `to` is not above.
-std::uint64_t above(std::uint64_t from, std::uint64_t to) {
-  const auto difference = static_cast<std::int64_t>(to - from);
-  return difference > 0 ? static_cast<std::uint64_t>(difference) : 0;
-}
-
-/// How much of the time in which a mutex was free later sections may have been in, in ticks: a thread that
-/// comes before another one by its clock does so by less.
-std::uint64_t most_unused() { return 1'000 * ticks_per_microsecond(); }
-
-/// The sections of a mutex in the present window, in ticks by the clocks of its holders.
-struct usage {
-  wake release;                       ///< the last one
-  std::atomic<std::uint64_t> window;  ///< its number
-  std::atomic<std::uint64_t> first;   ///< when the first one began, or later, by pauses
-  std::atomic<std::uint64_t> begin;   ///< when the last one did
-  std::atomic<std::uint64_t> length;  ///< of the last one
-  std::atomic<std::uint64_t> all;     ///< the lengths of all
-
-  /// For the holder: a section begins.
-  void enter(std::uint64_t number, std::uint64_t now) {
-    if (window.load(std::memory_order_relaxed) != number) {
-      window.store(number, std::memory_order_relaxed);
-      first.store(now, std::memory_order_relaxed);
-      all.store(0, std::memory_order_relaxed);
-    }
-    begin.store(now, std::memory_order_relaxed);
-    // Time without sections is of no use for later ones.
-    const std::uint64_t done = all.load(std::memory_order_relaxed);
-    const std::uint64_t unused = above(first.load(std::memory_order_relaxed) + done, now);
-    if (unused > most_unused()) {
-      first.store(now - most_unused() - done, std::memory_order_relaxed);
-    }
-  }
-
-  /// For the holder: it ends.
-  void leave(std::uint64_t by_level, std::uint64_t now);
-
-  /// The same for a section that goes together with others: the last one to end may have ended before it.
-  void leave_together(std::uint64_t by_level, std::uint64_t now);
-};
-
-/// Mutexes of one place share it.
-struct usage_of_place {
-  usage all;
-  usage writers;  ///< where readers go together
-};
 constinit usage_of_place all_usage[4096]{};
 
 usage_of_place& usage_of(const void* mutex) {
@@ -216,27 +159,6 @@ std::uint64_t level(const thread_slot& thread) {
   return thread.delays_paid + thread.delays_forgiven;
 }
 
-void usage::leave(std::uint64_t by_level, std::uint64_t now) {
-  const std::uint64_t lasted = above(begin.load(std::memory_order_relaxed), now - by_level);
-  length.store(lasted, std::memory_order_relaxed);
-  all.store(all.load(std::memory_order_relaxed) + lasted, std::memory_order_relaxed);
-  release.set(by_level, now);
-}
-
-void usage::leave_together(std::uint64_t by_level, std::uint64_t now) {
-  const std::uint64_t last =
-      release.at.load(std::memory_order_relaxed) - release.level.load(std::memory_order_relaxed);
-  const std::uint64_t end = now - by_level;
-  if (above(last, end) == 0) {
-    return;
-  }
-  const std::uint64_t from = begin.load(std::memory_order_relaxed);
-  const std::uint64_t alone = above(last, from) != 0 ? from : last;
-  length.store(above(from, end), std::memory_order_relaxed);
-  all.store(all.load(std::memory_order_relaxed) + above(alone, end), std::memory_order_relaxed);
-  release.set(by_level, now);
-}
-
 /// Returns the calling thread's level with what its section adds so far.
 std::uint64_t level_in_section(std::uint64_t now) {
   return level(*this_slot) + (own.depth != 0 ? above(own.begin, now) * own.share / 100 : 0);
@@ -262,33 +184,14 @@ void add_latency(std::uint64_t ticks) {
 /// A thread that waits for a shorter time, in ticks, has not fallen asleep yet.
 std::uint64_t shortest_wait() { return ticks_per_microsecond() / 2; }
 
-/// Returns for how long a thread would have waited for a mutex that was released later by its last
-/// holder's clock than it is by its own. Had it come before that holder, the other would have waited for
-/// it instead; but all sections have to fit into the time that has passed by its clock.
-std::uint64_t missed_wait(const usage& of, const experiments& at, std::uint64_t now) {
-  const std::uint64_t released = of.release.at.load(std::memory_order_relaxed);
-  if (released == 0) {
-    return 0;
-  }
-  const std::uint64_t early =
-      above(now, released - std::max(of.release.level.load(std::memory_order_relaxed),
-                                     at.floor.load(std::memory_order_relaxed)));
-  if (early <= of.length.load(std::memory_order_relaxed)) {
-    return early;
-  }
-  const std::uint64_t full =
-      of.window.load(std::memory_order_relaxed) == last_look.window
-          ? of.first.load(std::memory_order_relaxed) + of.all.load(std::memory_order_relaxed)
-          : now;
-  return std::min(early, above(now, full));
-}
-
 /// Called with a mutex just acquired. Lets the calling thread wait for its last holder, by their clocks: it
 /// owes that time again, and what it would have taken to wake up. If there are more threads than
 /// processors, another one uses that time.
-void follow(const experiments& at, usage& of) {
+void follow(const experiments& at, const usage& of) {
   const std::uint64_t now = ticks();
-  if (const std::uint64_t missed = missed_wait(of, at, now - level(*this_slot)); missed != 0) {
+  const std::uint64_t missed = of.missed_wait(at.floor.load(std::memory_order_relaxed),
+                                              last_look.window, now - level(*this_slot));
+  if (missed != 0) {
     const bool is_crowded = at.is_crowded.load(std::memory_order_relaxed) != 0;
     const std::uint64_t wait =
         missed +
@@ -340,9 +243,23 @@ bool is_reader(const profile_buffer& target, std::uint64_t caller) {
          });
 }
 
-/// The same for the holder of a chosen mutex.
-bool is_reader(const profile_buffer& target, pthread_mutex_t* mutex) {
-  return is_reader(target, mutex_words::of(mutex).site & address_bits);
+/// Returns what the holder of a mutex is to others.
+holder holder_of(const profile_buffer& target, pthread_mutex_t* mutex, bool is_chosen) {
+  if (!is_chosen || !are_readers_together(target.running)) {
+    return holder::only;
+  }
+  const std::uint64_t caller = mutex_words::of(mutex).site & address_bits;
+  return is_reader(target, caller) ? holder::reader : holder::writer;
+}
+
+/// Takes a wait, in ticks, out of the calling thread's section. Returns the buffer if another thread ended
+/// the wait, or null.
+profile_buffer* buffer_after_wait(std::uint64_t waited, bool woken) {
+  profile_buffer* target = current();
+  if (target != nullptr) {
+    own.begin += waited;  // of no meaning outside sections
+  }
+  return woken ? target : nullptr;
 }
 
 /// Returns the flags of a mutex's record, and further bits; 0 if it has none.
@@ -469,21 +386,18 @@ void enter(pthread_mutex_t* mutex, bool is_counted) {
   const std::uint32_t share = at.share.load(std::memory_order_relaxed);
   const bool is_chosen = (flags & record::is_chosen) != 0;
   usage_of_place& used = usage_of(mutex);
-  const bool is_together = is_chosen && is_reader(*target, mutex);
+  const holder of = holder_of(*target, mutex, is_chosen);
   if (!is_chosen || share != experiments::no_waits) {
-    follow(at, is_together ? used.writers : used.all);
+    follow(at, used.before(of));
   }
-  const std::uint64_t begin = ticks() - level(*this_slot);
-  used.all.enter(last_look.window, begin);
+  const std::uint64_t now = ticks();
+  used.enter(of, last_look.window, now - level(*this_slot));
   if (!is_chosen) {
     return;
   }
-  if (are_readers_together(at) && !is_together) {
-    used.writers.enter(last_look.window, begin);
-  }
   if (own.depth == 0) {
     own.share = is_open(at) && share <= 100 ? share : 0;
-    own.begin = ticks();
+    own.begin = now;
   }
   own.add(mutex);
 }
@@ -497,23 +411,15 @@ void leave(pthread_mutex_t* mutex) {
   }
   const std::uint64_t reached = level_in_section(now);
   const bool is_chosen = own.remove(mutex);
-  const bool is_together = is_chosen && is_reader(*target, mutex);
-  usage_of_place& used = usage_of(mutex);
-  if (is_together) {
-    used.all.leave_together(reached, now);
-  } else {
-    used.all.leave(reached, now);
-    if (is_chosen && are_readers_together(target->running)) {
-      used.writers.leave(reached, now);
-    }
-  }
+  const holder of = holder_of(*target, mutex, is_chosen);
+  usage_of(mutex).leave(of, reached, now);
   if (is_chosen && own.depth == 0) {
     this_slot->delays_forgiven += reached - level(*this_slot);
     raise(target->running, reached);
   }
   // The C library's mutex does not always show that a thread waits, if another one took it meanwhile.
   if (is_chosen || __atomic_load_n(&mutex_words::of(mutex).lock, __ATOMIC_RELAXED) > 1) {
-    note(is_together ? readers_of(mutex) : mutex, reached, now);
+    note(of == holder::reader ? readers_of(mutex) : mutex, reached, now);
   }
 }
 
@@ -560,13 +466,9 @@ waiting::waiting() : begin_(ticks()) {}
 
 void waiting::end(bool woken, const void* object, const void* other, pthread_mutex_t* lock,
                   bool is_spared) const {
-  profile_buffer* target = current();
-  if (target == nullptr) {
-    return;
-  }
   const std::uint64_t waited = ticks() - begin_;
-  own.begin += waited;  // of no meaning outside sections
-  if (!woken) {
+  profile_buffer* target = buffer_after_wait(waited, woken);
+  if (target == nullptr) {
     return;
   }
   experiments& at = target->running;
@@ -618,13 +520,9 @@ void waiting::end(bool woken, const void* object, const void* other, pthread_mut
 }
 
 void waiting::end_of_reader(bool woken, pthread_mutex_t* lock) const {
-  profile_buffer* target = current();
-  if (target == nullptr) {
-    return;
-  }
   const std::uint64_t waited = ticks() - begin_;
-  own.begin += waited;
-  if (!woken) {
+  profile_buffer* target = buffer_after_wait(waited, woken);
+  if (target == nullptr) {
     return;
   }
   experiments& at = target->running;

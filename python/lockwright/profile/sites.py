@@ -31,7 +31,7 @@ class Sites:
         """Sort the walked stacks. nanoseconds: of a tick."""
         self._buffer, self._symbols, self._nanoseconds = buffer, symbols, nanoseconds
         self._numbers: dict[tuple[int, int], int] = {}
-        self._callers: defaultdict[int, list[int]] = defaultdict(list)
+        self._callers: dict[int, list[int]] = {}
         self._releases: defaultdict[int, dict[int, Frame]] = defaultdict(dict)
         self._stacks = self._stacks_by_caller()
 
@@ -60,6 +60,7 @@ class Sites:
         unit = self._nanoseconds
         waited_scale = unit * _scale(waits.waited, sum(sums[2] for sums in callers.values()))
         sites: list[Site] = []
+        callers_of_sites: list[int] = []
         for caller, (acquisitions, contended, waited, held) in sorted(
             callers.items(), key=lambda item: (-item[1][2], -item[1][0])
         ):
@@ -68,7 +69,7 @@ class Sites:
                 if caller in releasers:
                     released = self._symbols.caller(releasers[caller])
                     self._releases[index][len(sites)] = released
-                self._callers[index].append(caller)
+                callers_of_sites.append(caller)
                 sites.append(
                     Site(
                         stack=stack,
@@ -78,6 +79,7 @@ class Sites:
                         held=held * of_holds * unit,
                     )
                 )
+        self._callers[index] = callers_of_sites
         blocks = tuple(
             Block(
                 holder=self.number(index, holder),

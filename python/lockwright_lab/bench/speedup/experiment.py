@@ -85,9 +85,7 @@ class Compared:
 
 def change_name(shorter: int) -> str:
     """Return the name of a change. shorter: per cent, 0, NO_WAITS or READERS."""
-    if shorter in (NO_WAITS, READERS):
-        return name(shorter).removesuffix(" for it")
-    return f"{shorter} % shorter" if shorter else AS_IT_IS
+    return name(shorter).removeprefix("sections ").removesuffix(" for it") if shorter else AS_IT_IS
 
 
 def _measured(runs: Runs, cell: str, shorter: int) -> Ratio | None:
