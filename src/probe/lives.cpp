@@ -43,6 +43,7 @@ struct life {
   std::uint64_t begin_ns;
   std::uint64_t routine;
   live_thread* entry;
+  bool is_late;  ///< it began before its process had a buffer
 };
 thread_local constinit life own_life{};
 
@@ -74,21 +75,10 @@ std::uint64_t routine_of(void* (*function)(void*), void* passed) {
 /// kernel counts the time in which it is ready to run.
 void begin_life(std::uint64_t routine, std::uint64_t begin_ns) {
   profile_buffer* target = attached();
-  if (target == nullptr) {
-    return;
-  }
-  own_life = {.begin_ns = begin_ns, .routine = routine, .entry = nullptr};
-  note_module(*target, routine);
-  const std::uint32_t tid = interpose::thread_number();
-  for (std::uint32_t i = 0; i < profile_buffer::thread_numbers; ++i) {
-    live_thread& entry = target->lives[(tid + i) % profile_buffer::thread_numbers];
-    std::uint32_t none = 0;
-    if (entry.tid.compare_exchange_strong(none, tid, std::memory_order_acquire)) {
-      entry.routine = routine;
-      entry.begin_ns = own_life.begin_ns;
-      own_life.entry = &entry;
-      break;
-    }
+  own_life = {
+      .begin_ns = begin_ns, .routine = routine, .entry = nullptr, .is_late = target == nullptr};
+  if (target != nullptr) {
+    enter_life(*target);
   }
   end_thread_later();
 }
@@ -108,7 +98,8 @@ void* run(void* taken) {
 /// without this library's part.
 template <class Create, class CreatePlain>
 int create(void* (*function)(void*), void* passed, Create create_by, CreatePlain create_plain) {
-  launch* prepared = attach() != nullptr ? take_launch() : nullptr;
+  attach();
+  launch* prepared = may_be_profiled() ? take_launch() : nullptr;
   if (prepared == nullptr) {
     return create_plain();
   }
@@ -180,11 +171,30 @@ std::uint64_t ran_ns() {
 
 void leave_life() { own_life = {}; }
 
+void enter_life(profile_buffer& target) {
+  if (own_life.begin_ns == 0 || own_life.entry != nullptr) {
+    return;
+  }
+  note_module(target, own_life.routine);
+  const std::uint32_t tid = interpose::thread_number();
+  for (std::uint32_t i = 0; i < profile_buffer::thread_numbers; ++i) {
+    live_thread& entry = target.lives[(tid + i) % profile_buffer::thread_numbers];
+    std::uint32_t none = 0;
+    if (entry.tid.compare_exchange_strong(none, tid, std::memory_order_acquire)) {
+      entry.routine = own_life.routine;
+      entry.begin_ns = own_life.begin_ns;
+      own_life.entry = &entry;
+      break;
+    }
+  }
+}
+
 void end_life() {
   profile_buffer* target = attached();
   if (own_life.begin_ns == 0 || target == nullptr) {
     return;
   }
+  enter_life(*target);
   const std::uint64_t lived = monotonic_ns() - std::exchange(own_life.begin_ns, 0);
   char name[16]{};
   native_env::unless_filtered([&name] { system_call(SYS_prctl, PR_GET_NAME, argument(name)); });
@@ -210,7 +220,11 @@ void end_life() {
     }
   }
   if (own_life.entry != nullptr) {
-    own_life.entry->tid.store(0, std::memory_order_release);
+    if (own_life.is_late) {
+      own_life.entry->has_ended = 1;  // for a reader that has seen the thread without an entry
+    } else {
+      own_life.entry->tid.store(0, std::memory_order_release);
+    }
   }
 }
 

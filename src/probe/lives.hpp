@@ -3,7 +3,12 @@
 
 #include <cstdint>
 
+#include "probe/profile_buffer.hpp"
+
 namespace lockwright::probe {
+
+/// Records the beginning of the calling thread, if it was noted before its process had a buffer.
+void enter_life(profile_buffer& target);
 
 /// Adds the calling thread, which ends, to the account of its role.
 void end_life();

@@ -140,12 +140,12 @@ LOCKWRIGHT_LAYOUT(thread_slot, countdown, tid, drawn, number, acquisitions, last
 /// A thread that the program has begun. routine: its function, or its type of std::thread.
 struct live_thread {
   std::atomic<std::uint32_t> tid;  ///< 0 if the entry is free
-  std::uint32_t unused;
+  std::uint32_t has_ended;         ///< not 0 for one that ended, and began before the buffer
   std::uint64_t routine;
   std::uint64_t begin_ns;
 };
 static_assert(sizeof(live_thread) == 24);
-LOCKWRIGHT_LAYOUT(live_thread, tid, unused, routine, begin_ns);
+LOCKWRIGHT_LAYOUT(live_thread, tid, has_ended, routine, begin_ns);
 
 /// All threads of a name and a routine that have ended.
 struct thread_role {

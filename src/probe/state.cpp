@@ -321,6 +321,11 @@ profile_buffer* attached() {
                                                                          : nullptr;
 }
 
+bool may_be_profiled() {
+  const attachment present = process.load(std::memory_order_relaxed);
+  return present != attachment::unknown && present != attachment::unprofiled;
+}
+
 profile_buffer* attach(bool before_filter) {
   attachment present = process.load(std::memory_order_acquire);
   // Without an environment the C library has not started: earlier acquisitions are not recorded.
@@ -392,7 +397,7 @@ thread_slot& assign_slot() {
   if (slot == &local_slot) {
     slot->number = no_number;
     // Another thread may have attached just now.
-    const bool may_attach = present != attachment::unknown && present != attachment::unprofiled;
+    const bool may_attach = may_be_profiled();
     slot->drawn = may_attach ? 1 : 0;
     slot->countdown = may_attach ? 0 : longest_countdown;
   } else {
@@ -411,6 +416,7 @@ thread_slot& assign_slot() {
     slot->last_wait = now - 2 * wait_interval();
     note_clocks(*slot);
     move_local_slot(*target, *slot);
+    enter_life(*target);
     speedup::begin_thread(*target, *slot);
   }
   // Not before the C library has started: the thread then calls again.

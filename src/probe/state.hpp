@@ -24,6 +24,9 @@ extern thread_local constinit thread_slot* this_slot;
 /// Returns the buffer of this process; null if it has none.
 profile_buffer* attached();
 
+/// Returns true if the process has a buffer or may get one when it has locked mutexes more often.
+bool may_be_profiled();
+
 /// Returns the buffer, mapped and claimed at the first call; null if this process has none.
 /// before_filter: the process is about to forbid itself system calls.
 profile_buffer* attach(bool before_filter = false);

@@ -71,11 +71,14 @@ def account_of(
         kind = ThreadKind(name, int(row["routine"]), is_main=False)
         by_role[role_of(kind, program, symbols)].add(_ended(row, buffer, waits))
     lives = buffer["lives"]
+    has_ended = lives["has_ended"] != 0
+    ended = set(lives["tid"][has_ended].tolist())
+    lives = lives[~has_ended]
     routines = dict(zip(lives["tid"].tolist(), lives["routine"].tolist(), strict=True))
     for tid, thread in samples.alive.items():
         is_main = tid == buffer.pid
         is_new = thread.seen_ns - thread.begin_ns < _UNNOTED_NS and not is_main
-        if (thread.is_noted or is_new) and tid not in routines:
+        if (thread.is_noted or is_new or tid in ended) and tid not in routines:
             continue  # it has ended since
         kind = ThreadKind(thread.name, routines.get(tid, 0), is_main)
         by_role[role_of(kind, program, symbols)].add(_alive(tid, thread, buffer, waits))

@@ -214,7 +214,7 @@ class Buffer:
         """Return the address of the function in which a thread began, by its number inside; 0 if
         unknown."""
         lives = self["lives"]
-        found = lives["routine"][lives["tid"] == tid]
+        found = lives["routine"][(lives["tid"] == tid) & (lives["has_ended"] == 0)]
         return int(found[0]) if len(found) else 0
 
     @property

@@ -298,7 +298,7 @@ class _ProcessSampler:
         """Return all present threads by their numbers inside the process."""
         before, now, files = self._samples.alive, clock.monotonic_ns(), self._files
         lives = self._buffer["lives"]
-        lives = lives[lives["tid"] != 0]
+        lives = lives[(lives["tid"] != 0) & (lives["has_ended"] == 0)]
         is_usual = self._samples.count % _SELDOM != 1
         begins = dict(zip(lives["tid"].tolist(), lives["begin_ns"].tolist(), strict=True))
         alive = {}
