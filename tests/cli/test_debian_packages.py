@@ -134,6 +134,7 @@ def test_the_same_wheel_gives_the_same_bytes(
     assert [each.read_bytes() for each in again] == [each.read_bytes() for each in packages]
 
 
+@pytest.mark.full("reads every file of every package for half a minute")
 def test_lintian_reports_nothing(packages: list[Path]) -> None:
     if shutil.which("lintian") is None:
         pytest.skip("lintian is not installed")
