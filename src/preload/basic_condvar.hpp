@@ -22,6 +22,8 @@ namespace lockwright::preload {
 /// condition variable again, so it may be destroyed right after a broadcast.
 /// Invariant HEAD: waiters are signalled from the head of the queue. If all are
 /// appended, that is the order in which they began to wait.
+/// Invariant BOUNDED: a waiter that polls is at the head only, so that it is signalled first, but not
+/// once the next one has slept for `longest_passed_by`.
 template <class Env, class Mutex>
 class basic_condvar {
  public:
@@ -33,8 +35,21 @@ class basic_condvar {
 
   /// Enqueues a waiter at the end of the queue, or at its head.
   void enqueue(waiter& self, bool at_end) {
+    self.since = Env::now();
     guard_.lock();
     queue_.put(self, at_end);
+    guard_.unlock();
+  }
+
+  /// Puts the caller, which was at the head while it polled, to the end.
+  void let_others_before(waiter& self) {
+    guard_.lock();
+    // Relaxed: a signaller claims and unlinks it under the guard.
+    if (self.state.load(std::memory_order_relaxed) == waiter::waiting) {
+      queue_.unlink(self);
+      self.polls = false;
+      queue_.put(self, true);
+    }
     guard_.unlock();
   }
 
@@ -51,7 +66,7 @@ class basic_condvar {
       return;
     }
     guard_.lock();
-    waiter* chosen = queue_.take();
+    waiter* chosen = queue_.take(overdue());
     guard_.unlock();
     if (chosen != nullptr) {
       dispatch(*chosen, *chosen);
@@ -131,6 +146,20 @@ class basic_condvar {
     }
     first.grant();
   }
+
+  /// Returns the first waiter that sleeps, if one that polls is before it and it has waited for
+  /// too long; else null.
+  waiter* overdue() {
+    waiter* const first = queue_.first();
+    waiter* const second = first != nullptr && first->polls ? first->next : nullptr;
+    return second != nullptr && Env::advice(Env::now() - second->since > longest_passed_by)
+               ? second
+               : nullptr;
+  }
+
+  /// How long, in nanoseconds, signals may pass by the first waiter that sleeps. With 30 waiters each
+  /// sleeps and wakes once in that time, which takes them a tenth of it.
+  static constexpr std::uint64_t longest_passed_by = 4'000'000;
 
   // The layout fits a pthread_cond_t: three words are for derived classes.
   three_state<Env> guard_;

@@ -13,6 +13,7 @@
 #include "preload/cond.hpp"
 #include "preload/condvar.hpp"
 #include "preload/mutex.hpp"
+#include "preload/poll_choice.hpp"
 #include "preload/watch.hpp"
 
 namespace lockwright::preload {
@@ -30,6 +31,25 @@ using interpose::timed;
 namespace {
 
 using wait_in_progress = wait_with<environment, mutex, condvar>;
+
+thread_local constinit poll_choice<environment> own_choice{};
+
+/// Returns true if the caller polls before it sleeps. It does not in a fixed order of waiters.
+bool begins_to_poll(const condvar& cond, deadline_clock clock, const timespec* deadline) {
+  return !append_to_condvar.is_set() && (deadline == nullptr || !is_refused(clock, *deadline)) &&
+         own_choice.begin(&cond);
+}
+
+/// Polls; returns true once signalled.
+bool is_signalled_soon(wait_in_progress& wait) {
+  // Relaxed: await_grant() follows.
+  const auto& state = wait.self.state;
+  own_choice.poll_while([&state] {
+    const std::uint32_t seen = state.load(std::memory_order_relaxed);
+    return seen == waiter::waiting || seen == waiter::moved;
+  });
+  return state.load(std::memory_order_relaxed) != waiter::waiting;
+}
 
 /// Called after a long jump into the waiting function, whose own variables that jump would spoil.
 [[gnu::noinline]] void on_cancel(void* argument) {
@@ -73,15 +93,25 @@ int wait_replaced(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock cl
     valgrind::hide(with, sizeof *with);
     valgrind::hide(&wait, sizeof wait);
   }
+  wait.self.polls = begins_to_poll(wait.cond, clock, deadline);
   wait.cond.enqueue(wait.self);
   // Only the C library refuses here; its mutexes have no signalled waiters.
   if (const int refusal = mutex::release(with, wait.is_counted)) {
+    if (wait.self.polls) {
+      own_choice.leave();
+    }
     if (!wait.withdraw() && wait.self.by_signal) {
       wait.cond.signal();
     }
     return refusal;
   }
-  bool signalled = await_signal(wait, clock, deadline);
+  const bool polls = wait.self.polls;
+  const bool sleeps = !polls || !is_signalled_soon(wait);
+  if (polls && sleeps) {
+    wait.cond.let_others_before(wait.self);
+  }
+  const bool signalled = await_signal(wait, clock, deadline);
+  own_choice.end(polls, sleeps);
   if (signalled && is_watched()) {
     valgrind::happens_after(cond);
   }
@@ -187,6 +217,7 @@ int lockwright_cond_signal(pthread_cond_t* cond) noexcept {
   if (condvar::is_shared(cond)) {
     return real.cond_signal(cond);
   }
+  own_choice.note_signal();
   announce_signal(cond);
   condvar::of(cond).signal();
   return 0;

@@ -73,7 +73,7 @@ class condvar : public basic_condvar<environment, mutex> {
     }
   }
 
-  void enqueue(waiter& self) { base::enqueue(self, append_to_condvar.append()); }
+  void enqueue(waiter& self) { base::enqueue(self, !self.polls && append_to_condvar.append()); }
 
  private:
   // Bit 0 of the C library's __wrefs, set by its initialiser for process-shared condition

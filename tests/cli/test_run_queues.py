@@ -21,7 +21,8 @@ def settings(text: str) -> dict[str, str]:
         (["--sem", "cr"], {}, {SEM: "1/1000"}),
         (["--cond", "cr", "--sem", "cr", "--stats"], {}, {COND: "1/1000", SEM: "1/1000"}),
         ([], {COND: "1/7", SEM: "0"}, {COND: "1/7", SEM: "0"}),
-        (["--cond", "fifo", "--sem", "libc"], {COND: "1/7", SEM: "0"}, {}),
+        (["--cond", "fifo"], {}, {COND: "1"}),
+        (["--cond", "adaptive", "--sem", "libc"], {COND: "1/7", SEM: "0"}, {}),
     ],
 )
 def test_the_program_gets_the_variables(

@@ -114,14 +114,19 @@ class cond_program : public program {
     cond = nullptr;
   }
 
-  ending wait(wait_limit until = wait_limit::endless, bool at_end = true, bool keeps = false) {
+  ending wait(wait_limit until = wait_limit::endless, bool at_end = true, bool keeps = false,
+              bool polls = false) {
     wait_type& wait =
         frames[rl::thread_index()].enter([this] { return wait_type{*cond, waiter(&guard)}; });
     wait.self.keeps_mutex = keeps;
-    cond->enqueue(wait.self, at_end);
+    wait.self.polls = polls;
+    cond->enqueue(wait.self, at_end && !polls);
     if (!keeps) {
       guard.expect_signals();
       guard.unlock();
+    }
+    if (polls && wait.self.state.load(std::memory_order_relaxed) == waiter::waiting) {
+      cond->let_others_before(wait.self);
     }
     const ending end = await_signal(wait, until);
     if (end == ending::signalled) {
@@ -385,6 +390,26 @@ struct cond_mixed final : P {
       this->cond->signal();
     } else {
       this->wait_for_flag(model::chance(2));
+    }
+    this->guard.unlock();
+  }
+};
+
+/// A waiter that polls before it sleeps, beside one that may end early, or that polls as well. Each
+/// gets a signal, or all get a broadcast.
+template <class P, wait_limit End, bool All>
+struct cond_polled final : P {
+  void thread(std::uint32_t index) override {
+    this->guard.lock();
+    if (index == 2) {
+      this->set_flag();
+      All ? this->cond->broadcast() : this->cond->signal();
+      All ? void() : this->cond->signal();
+    } else {
+      while (this->flag == 0) {
+        const bool polls = index == 0 || (End == wait_limit::endless && model_env::choose(2) == 0);
+        this->wait(index == 0 ? wait_limit::endless : End, true, false, polls);
+      }
     }
     this->guard.unlock();
   }

@@ -27,9 +27,10 @@ from lockwright.commands.common.options import other_lock_options, setting_optio
 )
 @click.option(
     "--cond",
-    type=click.Choice(["fifo", "cr"]),
-    help="Let a condition variable wake the longest waiter first, or mostly the latest one, "
-    "so that few threads of a pool are active (concurrency restriction).  [default: fifo]",
+    type=click.Choice(["adaptive", "fifo", "cr"]),
+    help="Let a condition variable wake the longest waiter first, but one that polls because it was "
+    "soon woken before (adaptive); always the longest (fifo); or mostly the latest one, so that "
+    "few threads of a pool are active (cr, concurrency restriction).  [default: adaptive]",
 )
 @click.option(
     "--sem",

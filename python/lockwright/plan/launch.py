@@ -106,6 +106,8 @@ def _with_replacements(request: Request, subject: Subject) -> dict[str, str]:
     for option, kind in (("cond", request.cond), ("sem", request.sem)):
         if kind == "cr":
             chosen[APPEND[option]] = RESTRICTING
+        elif kind == "fifo":
+            chosen[APPEND[option]] = "1"
         elif kind is not None:
             chosen.pop(APPEND[option], None)
     if request.metrics:

@@ -1,0 +1,35 @@
+"""Threads that pass items on: those that wait poll where it pays, and starve no others."""
+
+import os
+
+import pytest
+from support import locate
+from support.harness import RunUnder
+
+FIFO = {"LOCKWRIGHT_COND_APPEND": "1"}
+LOCKS = ["adaptive", "ticket"]
+
+
+def passed(run_under: RunUnder, lock: str, *words: int, env: dict[str, str]) -> tuple[int, int]:
+    """Return how many numbers the threads took, and how often they slept."""
+    program = [locate.program("posix", "passing"), *map(str, words)]
+    taken, sleeps = run_under(lock, program, env=env).clean().stdout.split()
+    return int(taken), int(sleeps)
+
+
+@pytest.mark.parametrize("env", [{}, FIFO], ids=["adaptive", "fifo"])
+@pytest.mark.parametrize("lock", LOCKS)
+def test_each_thread_has_its_turns(run_under: RunUnder, lock: str, env: dict[str, str]) -> None:
+    """Threads that poll take most numbers, but the program ends when each has taken its share."""
+    taken, _ = passed(run_under, lock, 5, 20, env=env)
+    assert taken >= 5 * 20
+
+
+@pytest.mark.alone("threads that poll need a processor each")
+def test_they_sleep_seldom(run_under: RunUnder) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two threads need two processors to poll")
+    taken, sleeps = passed(run_under, "adaptive", 1, 100_000, env={})
+    assert sleeps < taken / 10
+    taken, sleeps = passed(run_under, "adaptive", 1, 3_000, env=FIFO)
+    assert sleeps > taken / 2
