@@ -28,9 +28,9 @@ from lockwright.commands.common.options import other_lock_options, setting_optio
 @click.option(
     "--cond",
     type=click.Choice(["adaptive", "fifo", "cr"]),
-    help="Let a condition variable wake the longest waiter first, but one that polls because it was "
-    "soon woken before (adaptive); always the longest (fifo); or mostly the latest one, so that "
-    "few threads of a pool are active (cr, concurrency restriction).  [default: adaptive]",
+    help="Let a condition variable wake the longest waiter first, unless one polls, as one does "
+    "that was soon woken before (adaptive); always the longest (fifo); or mostly the latest one, "
+    "so that few threads of a pool are active (cr, concurrency restriction).  [default: adaptive]",
 )
 @click.option(
     "--sem",
