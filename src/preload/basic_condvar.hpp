@@ -151,10 +151,11 @@ class basic_condvar {
   /// too long; else null.
   waiter* overdue() {
     waiter* const first = queue_.first();
-    waiter* const second = first != nullptr && first->polls ? first->next : nullptr;
-    return second != nullptr && Env::advice(Env::now() - second->since > longest_passed_by)
-               ? second
-               : nullptr;
+    if (first == nullptr || !first->polls || first->next == nullptr) {
+      return nullptr;
+    }
+    waiter* const second = first->next;
+    return Env::advice(Env::now() - second->since > longest_passed_by) ? second : nullptr;
   }
 
   /// How long, in nanoseconds, signals may pass by the first waiter that sleeps. With 30 waiters each

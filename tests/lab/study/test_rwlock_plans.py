@@ -42,6 +42,19 @@ def test_all_and_some(tmp_path: Path) -> None:
     assert [some.settings_of(lock)[locks.RWLOCK] for lock in some.locks] == ["keep", "futex-rw"]
 
 
+def test_a_pair_of_locks(tmp_path: Path) -> None:
+    """It replaces mutexes and reader-writer locks; those of other locks stay."""
+    plan = read(tmp_path, 'locks = ["pthread", "adaptive/futex-rw"]\n' + CACHE)
+    assert plan.mutexes == ("pthread", "adaptive")
+    assert [plan.settings_of(lock).get(locks.RWLOCK) for lock in plan.locks] == [None, "futex-rw"]
+    probe, results = runs_of(tmp_path, plan)
+    assert probe.details["counts"]["reads"] > 0
+    assert results["adaptive/futex-rw"].meters["acquisitions"] > 0
+    with pytest.raises(LockwrightError) as caught:
+        read(tmp_path, 'locks = ["adaptive/futx-rw"]\n' + CACHE)
+    assert "futx-rw" in caught.value.line()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

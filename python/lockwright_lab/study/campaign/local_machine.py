@@ -120,7 +120,7 @@ class LocalMachine:
             with counters.counters_file() as path:
                 library = self._registry.path_of(BASELINE, counting=True)
                 variables = {counters.VARIABLE: str(path)}
-                variables |= self._plan.settings_of((BASELINE, *self._plan.rwlocks[:1])[-1])
+                variables |= self._plan.settings_of(self._plan.probed)
                 # Twice, as a short disturbance of the machine must not exclude the program.
                 for _ in range(2):
                     values = self._placeholders(setting, library, variables)
@@ -174,7 +174,7 @@ class LocalMachine:
             made = run_trial.run(self._placeholders(configuration, library, variables))
             taken = self._taken(counters.read(path))
         uncounted = configuration.threads == 1 or (
-            self._plan.rwlocks and configuration.lock == BASELINE
+            self._plan.probed != BASELINE and configuration.lock == BASELINE
         )
         if made.finished and not taken and not uncounted:
             made = replace(made, ended=record.FAILED, note="took no lock: it was not interposed")

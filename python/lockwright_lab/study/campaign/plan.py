@@ -22,7 +22,7 @@ from lockwright.preload.locks import (
     check_replacement,
     replacements_of,
 )
-from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
+from lockwright.preload.rwlocks import KEEP, MUTEX, parts_of, rwlocks
 from msgspec import Meta, field
 
 from lockwright_lab.study.program import catalogue, entry
@@ -89,7 +89,7 @@ class Plan:
     spinning: then the locks whose waiters never park. everything: whether its programs are all
     installed ones of the catalogue. rwlocks: reader-writer locks that are compared instead of
     mutexes; `locks` is then BASELINE, under which reader-writer locks stay the C library's, and
-    these.
+    these. One of `locks` may also be a pair, as in pair_name().
     """
 
     name: str
@@ -114,17 +114,27 @@ class Plan:
     @property
     def mutexes(self) -> tuple[str, ...]:
         """The locks that replace mutexes."""
-        return tuple(lock for lock in self.locks if lock not in self.rwlocks)
+        return tuple(parts_of(lock)[0] for lock in self.locks if lock not in self.rwlocks)
 
     def mutex_of(self, lock: str) -> str:
         """Return the lock of the mutexes in runs of a lock of the plan."""
-        return BASELINE if lock in self.rwlocks else lock
+        return BASELINE if lock in self.rwlocks else parts_of(lock)[0]
 
     def settings_of(self, lock: str) -> dict[str, str]:
         """Return the environment variables of runs of a lock of the plan."""
         if self.rwlocks:
             return {**self.settings, RWLOCK: lock if lock in self.rwlocks else KEEP}
-        return dict(self.settings)
+        rwlock = parts_of(lock)[1]
+        return {**self.settings, **({} if rwlock == KEEP else {RWLOCK: rwlock})}
+
+    @property
+    def probed(self) -> str:
+        """The lock whose settings a run has that counts acquisitions: one that replaces
+        reader-writer locks, as the C library's are not counted, or else BASELINE."""
+        for lock in self.locks:
+            if self.settings_of(lock).get(RWLOCK, KEEP) != KEEP:
+                return lock
+        return BASELINE
 
     def member(self, name: str) -> Member:
         return next(member for member in self.members if member.program.name == name)
@@ -305,7 +315,9 @@ def _locks(file: _File, registry: Registry) -> tuple[str, ...]:
     for key, names in (("locks", chosen), ("without", file.without)):
         for name in names:
             with documents.named(key):
-                registry.find(name)
+                lock, rwlock = parts_of(name)
+                registry.find(lock)
+                check_replacement("rwlock", RWLOCK, rwlock)
     names = [name for name in dict.fromkeys(chosen) if name not in file.without]
     if not names:
         raise LockwrightError("locks names no lock", "name some, or 'all'")
@@ -334,7 +346,7 @@ def _spinning(locks: tuple[str, ...], registry: Registry) -> tuple[str, ...]:
     return tuple(
         name
         for name in locks
-        if not (known[name].parking if name in known else registry.find(name).parking)
+        if not (known[name] if name in known else registry.find(parts_of(name)[0])).parking
     )
 
 
