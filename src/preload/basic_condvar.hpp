@@ -22,8 +22,9 @@ namespace lockwright::preload {
 /// condition variable again, so it may be destroyed right after a broadcast.
 /// Invariant HEAD: waiters are signalled from the head of the queue. If all are
 /// appended, that is the order in which they began to wait.
-/// Invariant BOUNDED: a waiter that polls is at the head only, so that it is signalled first, but not
-/// once the next one has slept for `longest_passed_by`.
+/// Invariant BOUNDED: only a waiter that polls is at the head before others that are appended. It
+/// soon leaves that place, and after 2 ms of such waits a thread sleeps, see poll_choice, so that a
+/// signal then wakes the first that sleeps.
 template <class Env, class Mutex>
 class basic_condvar {
  public:
@@ -35,7 +36,6 @@ class basic_condvar {
 
   /// Enqueues a waiter at the end of the queue, or at its head.
   void enqueue(waiter& self, bool at_end) {
-    self.since = Env::now();
     guard_.lock();
     queue_.put(self, at_end);
     guard_.unlock();
@@ -66,7 +66,7 @@ class basic_condvar {
       return;
     }
     guard_.lock();
-    waiter* chosen = queue_.take(overdue());
+    waiter* chosen = queue_.take();
     guard_.unlock();
     if (chosen != nullptr) {
       dispatch(*chosen, *chosen);
@@ -146,21 +146,6 @@ class basic_condvar {
     }
     first.grant();
   }
-
-  /// Returns the first waiter that sleeps, if one that polls is before it and it has waited for
-  /// too long; else null.
-  waiter* overdue() {
-    waiter* const first = queue_.first();
-    if (first == nullptr || !first->polls || first->next == nullptr) {
-      return nullptr;
-    }
-    waiter* const second = first->next;
-    return Env::advice(Env::now() - second->since > longest_passed_by) ? second : nullptr;
-  }
-
-  /// How long, in nanoseconds, signals may pass by the first waiter that sleeps. With 30 waiters each
-  /// sleeps and wakes once in that time, which takes them a tenth of it.
-  static constexpr std::uint64_t longest_passed_by = 4'000'000;
 
   // The layout fits a pthread_cond_t: three words are for derived classes.
   three_state<Env> guard_;

@@ -40,16 +40,8 @@ class basic_waiter_queue {
   }
 
   /// Claims, unlinks and returns the first waiter that has not given up; null if there is none.
-  waiter* take() { return take_from(first()); }
-
-  /// Does the same from `preferred` on, if that is not null and there is one.
-  waiter* take(waiter* preferred) {
-    waiter* const chosen = preferred != nullptr ? take_from(preferred) : nullptr;
-    return chosen != nullptr ? chosen : take();
-  }
-
- private:
-  waiter* take_from(waiter* chosen) {
+  waiter* take() {
+    waiter* chosen = first();
     while (chosen != nullptr && !chosen->claim(true)) {
       chosen = chosen->next;
     }
@@ -60,6 +52,7 @@ class basic_waiter_queue {
     return chosen;
   }
 
+ private:
   void append(waiter& added) {
     added.next = nullptr;
     added.previous = last_;
