@@ -204,8 +204,10 @@ void end_life() {
   role.ran.fetch_add(ran_ns(), std::memory_order_relaxed);
   role.ready.fetch_add(ready_ns(), std::memory_order_relaxed);
   thread_slot& thread = *this_slot;
-  if (thread.number != no_number && &thread != &unassigned_slot) {
-    end_cancelled_wait(*target, thread);
+  if (&thread != &unassigned_slot) {
+    if (thread.number != no_number) {
+      end_cancelled_wait(*target, thread);
+    }
     role.locks.fetch_add(std::exchange(thread.all_waited, 0), std::memory_order_relaxed);
     for (awaited_object& each : thread.awaited) {
       const std::uint64_t object = std::exchange(each.object, 0);

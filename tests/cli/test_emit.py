@@ -113,8 +113,9 @@ def test_the_patch_for_a_deployment(cli: Cli) -> None:
     assert mount["name"] == spec["volumes"][0]["name"] == first["volumeMounts"][0]["name"]
     source, target = first["command"][1:]
     assert target.rstrip("/") == first["volumeMounts"][0]["mountPath"]
-    (variable,) = container["env"]
-    assert variable == {"name": "LD_PRELOAD", "value": f"{mount['mountPath']}/{Path(source).name}"}
+    library, rwlock = container["env"]
+    assert library == {"name": "LD_PRELOAD", "value": f"{mount['mountPath']}/{Path(source).name}"}
+    assert rwlock == {"name": "LOCKWRIGHT_RWLOCK", "value": "adaptive-rw"}
 
 
 @pytest.mark.parametrize(

@@ -14,18 +14,21 @@ PRINT = f"import os, threading; print(os.environ.get('{RWLOCK}'))"
 @pytest.mark.parametrize(
     ("options", "variables", "found"),
     [
-        ([], {}, None),
-        (["--rwlock", "mutex"], {}, "mutex"),
-        (["--rwlock", "phase-fair", "--stats"], {}, "phase-fair"),
-        ([], {RWLOCK: "mutex"}, "mutex"),
-        (["--rwlock", "keep"], {RWLOCK: "mutex"}, "keep"),
+        (["--lock", "mcs-stp"], {}, None),
+        (["--lock", "mcs-stp", "--rwlock", "mutex"], {}, "mutex"),
+        (["--lock", "mcs-stp", "--rwlock", "phase-fair", "--stats"], {}, "phase-fair"),
+        (["--lock", "mcs-stp"], {RWLOCK: "mutex"}, "mutex"),
+        (["--lock", "mcs-stp", "--rwlock", "keep"], {RWLOCK: "mutex"}, "keep"),
+        ([], {}, "adaptive-rw"),
+        ([], {RWLOCK: "futex-rw"}, "futex-rw"),
+        (["--rwlock", "keep"], {}, "keep"),
     ],
 )
 def test_the_program_gets_the_variable(
     cli: Cli, options: list[str], variables: dict[str, str], found: str | None
 ) -> None:
-    """An option has precedence over the environment."""
-    done = cli("run", "--lock", "mcs-stp", *options, "--", "python3", "-c", PRINT, env=variables)
+    """An option has precedence over the environment, and both over the default."""
+    done = cli("run", *options, "--", "python3", "-c", PRINT, env=variables)
     assert done.status == 0, done.err
     assert done.out.split() == [str(found)]
 

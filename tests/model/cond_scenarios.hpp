@@ -395,13 +395,13 @@ struct cond_mixed final : P {
   }
 };
 
-/// A waiter that polls before it sleeps, beside one that may end early, or that polls as well. Each
-/// gets a signal, or all get a broadcast.
-template <class P, wait_limit End, bool All>
+/// A waiter that polls before it sleeps, alone or beside one that may end early, or that polls as
+/// well. Each gets a signal, or all get a broadcast.
+template <class P, wait_limit End, bool All, std::uint32_t Threads>
 struct cond_polled final : P {
   void thread(std::uint32_t index) override {
     this->guard.lock();
-    if (index == 2) {
+    if (index == Threads - 1) {
       this->set_flag();
       All ? this->cond->broadcast() : this->cond->signal();
       All ? void() : this->cond->signal();

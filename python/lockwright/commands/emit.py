@@ -46,7 +46,7 @@ def _library(lock: str | None, profile: Path | None, path: Path | None, *, here:
     from lockwright.base.errors import LockwrightError
     from lockwright.emit.library import Library
     from lockwright.machine import calibration
-    from lockwright.preload.locks import check_preloadable, registry
+    from lockwright.preload.locks import DEFAULT_RWLOCK, RWLOCK, check_preloadable, registry
 
     locks = registry()
     if profile is not None:
@@ -63,6 +63,8 @@ def _library(lock: str | None, profile: Path | None, path: Path | None, *, here:
             )
         check_preloadable(path)
     settings = calibration.calibrated_variables(locks, [name], {})[name] if here else {}
+    if lock is None:
+        settings = settings | {RWLOCK: DEFAULT_RWLOCK}
     return Library(name, path or installed, settings)
 
 

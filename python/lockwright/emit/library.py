@@ -8,7 +8,7 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Library:
     """The library of a lock. path: in the program's file system; settings: variables of the lock's
-    parameters."""
+    parameters, and of the reader-writer lock."""
 
     lock: str
     path: Path

@@ -66,7 +66,7 @@ def docker(library: Library) -> str:
         f"# {_needs(library)}\n"
         f"COPY {library.path.name} {IN_IMAGES}/\n"
         f"ENV LD_PRELOAD={inside}${{LD_PRELOAD:+:$LD_PRELOAD}}\n"
-    )
+    ) + "".join(f"ENV {name}={value}\n" for name, value in library.settings.items())
 
 
 def _needs(library: Library) -> str:
@@ -77,6 +77,10 @@ def _needs(library: Library) -> str:
 def kubernetes(library: Library, container: str, image: str) -> str:
     """Return a patch for a deployment. image: has the library in IN_IMAGES, and `cp`."""
     inside = replace(library, path=IN_IMAGES / library.path.name)
+    settings = "".join(
+        f"            - name: {name}\n              value: {value}\n"
+        for name, value in library.settings.items()
+    )
     return f"""\
 # Runs the container {container} with the lock {library.lock} in place of its mutexes.
 # kubectl patch deployment NAME --patch-file FILE
@@ -97,7 +101,7 @@ spec:
           env:
             - name: LD_PRELOAD
               value: {IN_IMAGES}/{inside.path.name}
-          volumeMounts:
+{settings}          volumeMounts:
             - name: lockwright
               mountPath: {IN_IMAGES}
               readOnly: true

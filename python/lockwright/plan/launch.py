@@ -12,8 +12,10 @@ from lockwright.machine import calibration
 from lockwright.preload import binary
 from lockwright.preload.locks import (
     APPEND,
+    DEFAULT_RWLOCK,
     METRICS,
     RESTRICTING,
+    RWLOCK,
     Registry,
     check_plan_replacements,
     preload,
@@ -115,6 +117,8 @@ def _with_replacements(request: Request, subject: Subject) -> dict[str, str]:
     rwlock = request.rwlock
     if rwlock is None and subject.plan is not None:
         rwlock = subject.plan.rwlock
+    if rwlock is None and subject.plan is None and request.lock is None:
+        chosen.setdefault(RWLOCK, DEFAULT_RWLOCK)
     set_replacements(chosen, {"rwlock": rwlock, "spin": request.spin})
     if subject.plan is not None:
         check_plan_replacements(chosen, "give one lock for all with --lock")

@@ -25,6 +25,9 @@ APPEND = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
 RWLOCK = "LOCKWRIGHT_RWLOCK"
 """The variable that selects the implementation of reader-writer locks."""
 
+DEFAULT_RWLOCK = "adaptive-rw"
+"""The reader-writer lock to use where neither it nor a lock for mutexes is chosen."""
+
 SPIN = "LOCKWRIGHT_SPIN"
 """The variable that selects the implementation of spin locks."""
 

@@ -16,7 +16,7 @@ _RWLOCK = grammar.shared(
     "--rwlock",
     "Keep the C library's reader-writer locks, or replace them by the lock, under which "
     "readers exclude each other, or by a reader-writer lock of `lockwright list --reader-writer`.  "
-    "[default: keep]",
+    "[default: keep; of `run` without --lock: adaptive-rw]",
 )
 _SPIN = grammar.shared(
     "--spin",
