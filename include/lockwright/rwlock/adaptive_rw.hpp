@@ -85,12 +85,14 @@ class adaptive_rw {
 
   static constexpr tunable reserve{
       .name = "reserve-ns",
-      .default_value = 1'000'000,
+      .default_value = 10'000'000,
       .counted_in = unit::nanoseconds,
       .max = std::uint64_t{1} << 40,
       .model_value = 2'000,
       .meaning = "how long a thread that waits at the word lets others pass",
-      .source = "less than a time slice of the kernel's scheduler"};
+      .source =
+          "a few time slices of the kernel's scheduler: a reservation keeps the others out until "
+          "its thread has a processor"};
   static constexpr tunable inhibition{
       .name = "inhibition",
       .default_value = 9,
