@@ -1,6 +1,8 @@
 // The choice between appending a new waiter to a queue and prepending it.
 #pragma once
 
+#include <string.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -21,27 +23,34 @@ namespace lockwright::preload {
 ///   1        | all are appended
 ///   1/N      | one in N, by chance
 ///   0        | none
+///   keep     | the C library's objects stay, and no thread polls for them
 class append_setting {
  public:
-  constexpr explicit append_setting(const char* variable) : variable_(variable) {}
+  constexpr append_setting(const char* variable, bool may_keep)
+      : variable_(variable), may_keep_(may_keep) {}
 
-  /// Returns true if the environment has a valid setting.
-  bool is_set() { return known() != unset_; }
+  /// Returns true if the environment has a valid setting of a share.
+  bool is_set() { return known() >= none_; }
+
+  /// Returns true without any setting: each thread decides for itself.
+  bool is_adaptive() { return known() == unset_; }
 
   /// Returns true if the caller, which begins to wait, is to be appended. True without a setting.
   bool append() {
     const std::uint64_t setting = known();
-    return setting == unset_ || setting == all_ || native::chance(setting - none_);
+    return setting < none_ || setting == all_ || native::chance(setting - none_);
   }
 
  private:
   //  known_ | meaning
   //  0      | the environment has not been read yet
   //  1      | unset
-  //  2 + n  | one in n; one in 0 is none
+  //  2      | keep
+  //  3 + n  | one in n; one in 0 is none
   static constexpr std::uint64_t unread_ = 0;
   static constexpr std::uint64_t unset_ = 1;
-  static constexpr std::uint64_t none_ = 2;
+  static constexpr std::uint64_t kept_ = 2;
+  static constexpr std::uint64_t none_ = 3;
   static constexpr std::uint64_t all_ = none_ + 1;
   // The limit of chance().
   static constexpr std::uint64_t max_ = 0xffffffff;
@@ -59,6 +68,8 @@ class append_setting {
     if (text != nullptr && *text != '\0') {
       if (parse(text, one_in)) {
         setting = none_ + one_in;
+      } else if (may_keep_ && strcmp(text, "keep") == 0) {
+        setting = kept_;
       } else {
         native_env::complain(variable_, "='", text, "' is not 0, 1 or 1/N; it is not used");
       }
@@ -83,11 +94,12 @@ class append_setting {
   }
 
   const char* variable_;
+  bool may_keep_;
   std::atomic<std::uint64_t> known_{unread_};
 };
 
-inline constinit append_setting append_to_condvar{"LOCKWRIGHT_COND_APPEND"};
+inline constinit append_setting append_to_condvar{"LOCKWRIGHT_COND_APPEND", false};
 /// Unset: semaphores stay with the C library.
-inline constinit append_setting append_to_semaphore{"LOCKWRIGHT_SEM_APPEND"};
+inline constinit append_setting append_to_semaphore{"LOCKWRIGHT_SEM_APPEND", true};
 
 }  // namespace lockwright::preload

@@ -1,5 +1,5 @@
-// sem_*: the entry points. Without LOCKWRIGHT_SEM_APPEND all go to the C library,
-// and with it those of shared and named semaphores still do.
+// sem_*: the entry points. Without a share in LOCKWRIGHT_SEM_APPEND all go to the C library, before
+// whose waits a thread may poll; with one, those of shared and named semaphores still do.
 #include "preload/semaphore.hpp"
 
 #include <errno.h>
@@ -15,6 +15,7 @@
 #include "interpose/export.hpp"
 #include "interpose/real.hpp"
 #include "preload/cancellable_sleep.hpp"
+#include "preload/poll_choice.hpp"
 #include "preload/watch.hpp"
 
 namespace lockwright::preload {
@@ -95,6 +96,45 @@ int wait_replaced(sem_t* sem, deadline_clock clock, const timespec* deadline) {
   return error == 0 ? succeed(sem) : fail(error);
 }
 
+thread_local constinit poll_choice<environment> own_choice{};
+
+/// Takes a unit of a C library's semaphore if there is one, or one comes while the caller polls.
+/// polled: set to whether it polled. Unlike sem_trywait(), leaves errno as it was.
+bool takes_soon(sem_t* sem, bool may_poll, bool& polled) {
+  const int before = errno;
+  bool is_taken = real.sem_trywait(sem) == 0;
+  polled = !is_taken && may_poll && own_choice.begin(sem);
+  if (polled) {
+    own_choice.poll_while([sem, &is_taken] {
+      is_taken = real.sem_trywait(sem) == 0;
+      return !is_taken;
+    });
+    if (is_taken) {
+      own_choice.end(true, false);
+    }
+  }
+  errno = before;
+  return is_taken;
+}
+
+/// Waits for a unit of a C library's semaphore by `wait`, unless it comes soon.
+template <class Wait>
+int poll_and_wait(sem_t* sem, deadline_clock clock, const timespec* deadline, Wait wait) {
+  if (!append_to_semaphore.is_adaptive()) {
+    return wait();
+  }
+  pthread_testcancel();
+  bool polled = false;
+  const bool may_poll = deadline == nullptr || (is_valid(*deadline) && is_known(clock.id) &&
+                                                !is_refused(clock, *deadline));
+  if (takes_soon(sem, may_poll, polled)) {
+    return 0;
+  }
+  const int result = wait();
+  own_choice.end(polled, true);
+  return result;
+}
+
 /// As library_until(), for a call whose result is in errno.
 template <class Wait>
 int library_wait(deadline_clock clock, const timespec* deadline, Wait wait) {
@@ -148,6 +188,7 @@ int lockwright_sem_trywait(sem_t* sem) noexcept {
 
 int lockwright_sem_post(sem_t* sem) noexcept {
   if (is_left_to_library(sem)) {
+    own_choice.note_signal();
     return real.sem_post(sem);
   }
   if (is_watched()) {
@@ -167,15 +208,20 @@ int lockwright_sem_getvalue(sem_t* sem, int* value) noexcept {
 // Not noexcept, the three waits: a cancellation unwinds through them.
 
 int lockwright_sem_wait(sem_t* sem) {
-  return is_left_to_library(sem) ? real.sem_wait(sem)
-                                 : wait_replaced(sem, {CLOCK_REALTIME, false}, nullptr);
+  constexpr deadline_clock clock{CLOCK_REALTIME, false};
+  if (is_left_to_library(sem)) {
+    return poll_and_wait(sem, clock, nullptr, [sem] { return real.sem_wait(sem); });
+  }
+  return wait_replaced(sem, clock, nullptr);
 }
 
 int lockwright_sem_timedwait(sem_t* sem, const timespec* deadline) {
   const deadline_clock clock = clock_of(timed::sem_timedwait, CLOCK_REALTIME);
   if (is_left_to_library(sem)) {
-    return library_wait(clock, deadline,
-                        [sem](const timespec* until) { return real.sem_timedwait(sem, until); });
+    return poll_and_wait(sem, clock, deadline, [=] {
+      return library_wait(clock, deadline,
+                          [sem](const timespec* until) { return real.sem_timedwait(sem, until); });
+    });
   }
   return wait_replaced(sem, clock, deadline);
 }
@@ -183,8 +229,10 @@ int lockwright_sem_timedwait(sem_t* sem, const timespec* deadline) {
 int lockwright_sem_clockwait(sem_t* sem, clockid_t id, const timespec* deadline) {
   const deadline_clock clock = clock_of(timed::sem_clockwait, id);
   if (is_left_to_library(sem)) {
-    return library_wait(clock, deadline, [sem, id](const timespec* until) {
-      return real.sem_clockwait(sem, id, until);
+    return poll_and_wait(sem, clock, deadline, [=] {
+      return library_wait(clock, deadline, [sem, id](const timespec* until) {
+        return real.sem_clockwait(sem, id, until);
+      });
     });
   }
   return is_known(id) ? wait_replaced(sem, clock, deadline) : fail(EINVAL);

@@ -22,7 +22,8 @@ def settings(text: str) -> dict[str, str]:
         (["--cond", "cr", "--sem", "cr", "--stats"], {}, {COND: "1/1000", SEM: "1/1000"}),
         ([], {COND: "1/7", SEM: "0"}, {COND: "1/7", SEM: "0"}),
         (["--cond", "fifo"], {}, {COND: "1"}),
-        (["--cond", "adaptive", "--sem", "libc"], {COND: "1/7", SEM: "0"}, {}),
+        (["--sem", "libc"], {SEM: "0"}, {SEM: "keep"}),
+        (["--cond", "adaptive", "--sem", "adaptive"], {COND: "1/7", SEM: "0"}, {}),
     ],
 )
 def test_the_program_gets_the_variables(

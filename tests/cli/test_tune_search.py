@@ -85,6 +85,7 @@ def searched(machine: Machine, search: Search, of: Plan | None = None) -> tuple[
     return carry_out(declare(of, machine.measure, rule=rule)), rule
 
 
+@pytest.mark.full("searches for the locks of a hundred programs")
 def test_most_programs_of_another_machine_get_a_lock_near_the_best() -> None:
     """Of the published programs of one machine, with what is known of other programs on the other,
     most reach a lock within 5 % of the best of 28 with 20 runs, and its gain is then proven."""

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support import locate
+from support import locate, tiers
 from support.processes import assert_refused, captured, compiled
 
 pytestmark = locate.native
@@ -13,7 +13,14 @@ SECTIONS = locate.program("speedup", "sections")
 MEASURE = (locate.lockwright(), "what-if", "--measure")
 
 
-@pytest.mark.parametrize("name", ["saturated", "unsaturated", "series", "pipeline"])
+@pytest.mark.parametrize(
+    "name",
+    tiers.short(
+        ["saturated", "unsaturated", "series", "pipeline"],
+        ["saturated", "unsaturated"],
+        "the others go through the same code",
+    ),
+)
 def test_a_run_gives_right_results_and_a_curve(name: str, tmp_path: Path) -> None:
     # On a busy machine, mutexes are taken too rarely for a short run, and nobody may wait.
     words: list[str | Path] = [*MEASURE, "--section", "0.5", "--mutex", "chosen"]
@@ -303,7 +310,7 @@ def test_what_cannot_be_measured_is_refused_in_a_line(tmp_path: Path) -> None:
     long_run = [SECTIONS, "unsaturated", "--seconds", "1.5"]
     for words, reason in (
         (["--", alone], "one thread"),
-        (["--", SECTIONS, "saturated", "--seconds", "0.5"], "within a second"),
+        (["--", SECTIONS, "saturated", "--seconds", "0.3"], "within a second"),
         (["--", "true"], "no mutex was taken"),
         (["--", SECTIONS, "saturated", "--seconds", "1.4"], "ended before"),
         (["--mutex", "nowhere", "--", *long_run], "'nowhere'"),

@@ -1,4 +1,6 @@
 // The cost of a handover in futex calls, for the algorithms whose waiters sleep.
+#include <string_view>
+
 #include "observed.hpp"
 #include "rows.hpp"
 
@@ -102,7 +104,10 @@ TEST_P(Handover, along_a_queue_of_sleepers_costs_one_wake_each) {
   EXPECT_EQ(futex_wakes.load(), 0u);
   lock.unlock();
   waiters.clear();
-  EXPECT_EQ(futex_wakes.load(), std::uint64_t{count});
+  EXPECT_GE(futex_wakes.load(), std::uint64_t{count});
+  // A ShflLock wakes one waiter ahead, which sleeps again if its turn has not come.
+  const bool wakes_ahead = std::string_view(row().name).starts_with("shfllock");
+  EXPECT_LE(futex_wakes.load(), std::uint64_t{wakes_ahead ? 2 * count : count});
 }
 
 // One sleeper among spinners: only the sleeper costs a wake.

@@ -34,9 +34,10 @@ from lockwright.commands.common.options import other_lock_options, setting_optio
 )
 @click.option(
     "--sem",
-    type=click.Choice(["libc", "cr"]),
-    help="Keep the C library's semaphores, or replace them by ones that wake as with --cond cr.  "
-    "[default: libc]",
+    type=click.Choice(["adaptive", "libc", "cr"]),
+    help="Keep the C library's semaphores, before whose waits threads may poll as with --cond "
+    "adaptive, or not (libc); or replace them by ones that wake as with --cond cr.  "
+    "[default: adaptive]",
 )
 @other_lock_options
 @setting_options

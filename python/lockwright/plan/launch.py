@@ -13,6 +13,7 @@ from lockwright.preload import binary
 from lockwright.preload.locks import (
     APPEND,
     DEFAULT_RWLOCK,
+    FIXED,
     METRICS,
     RESTRICTING,
     RWLOCK,
@@ -108,8 +109,8 @@ def _with_replacements(request: Request, subject: Subject) -> dict[str, str]:
     for option, kind in (("cond", request.cond), ("sem", request.sem)):
         if kind == "cr":
             chosen[APPEND[option]] = RESTRICTING
-        elif kind == "fifo":
-            chosen[APPEND[option]] = "1"
+        elif kind in FIXED:
+            chosen[APPEND[option]] = FIXED[kind]
         elif kind is not None:
             chosen.pop(APPEND[option], None)
     if request.metrics:

@@ -22,6 +22,9 @@ BY_PRIORITY, OWN_ORDER, STARVES = "by priority", "own order", "starves"
 APPEND = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
 """Variables that set the share of waiters that a condition variable or semaphore appends."""
 
+FIXED = {"fifo": "1", "libc": "keep"}
+"""Values of these variables by the words of `--cond` and `--sem`."""
+
 RWLOCK = "LOCKWRIGHT_RWLOCK"
 """The variable that selects the implementation of reader-writer locks."""
 
@@ -210,7 +213,8 @@ class Registry:
         lock = self.find(name)
         for variable in APPEND.values():
             value = environment.get(variable, "")
-            if value and not _SHARE.fullmatch(value):
+            is_kept = variable == APPEND["sem"] and value == FIXED["libc"]
+            if value and not is_kept and not _SHARE.fullmatch(value):
                 raise LockwrightError(
                     f"{variable}='{value}' is not 0, 1 or 1/N",
                     "it is the share of the waiters that queue at the end; "

@@ -1,17 +1,22 @@
 """`lockwright corpus`: whether profile and advise find what maintainers have fixed."""
 
+import shutil
 from pathlib import Path
 
+import click
+from lockwright.base.errors import LockwrightError
 from lockwright.commands.common import brief, grammar
 from lockwright.commands.common.experiment_options import definitions, experiment_options
 from lockwright.experiment.conduct import conduct
 from lockwright.experiment.request import Request
+from lockwright.run.process_runner import ProcessRunner
 
 from lockwright_lab.commands.common.folders import CACHE
 from lockwright_lab.commands.common.grammar import output_to_folder, shared
 from lockwright_lab.corpus import report
 from lockwright_lab.corpus.case import find
 from lockwright_lab.corpus.experiment import experiment
+from lockwright_lab.corpus.replay import Replay
 from lockwright_lab.study.program.inputs import default_cache
 
 _FOLDER = "lockwright-corpus"
@@ -38,6 +43,11 @@ _FOLDER = "lockwright-corpus"
 )
 @grammar.runs(5, of="each version", least=2)
 @grammar.budget("none", "Begin no further round after this time.")
+@click.option(
+    "--drd",
+    is_flag=True,
+    help="Also run the older versions under Valgrind's DRD, for the lock that it names first.",
+)
 @CACHE
 @output_to_folder("profiles and advice", default=_FOLDER)
 @experiment_options
@@ -46,10 +56,18 @@ def command(
     cases: str,
     runs: int,
     budget: float | None,
+    drd: bool,
     cache: Path | None,
     output: Path | None,
 ) -> int:
     """Install what is missing, make the runs, and print the table."""
     chosen = find([word for word in cases.split(",") if word])
-    places = ((cache or default_cache()).absolute(), (output or Path(_FOLDER)).absolute())
-    return conduct(experiment(chosen, runs, budget, *places), request)
+    if drd and shutil.which("valgrind") is None:
+        raise LockwrightError("--drd needs Valgrind", "install it: apt-get install valgrind")
+    replay = Replay(
+        ProcessRunner(),
+        (cache or default_cache()).absolute(),
+        (output or Path(_FOLDER)).absolute(),
+        asks_drd=drd,
+    )
+    return conduct(experiment(chosen, runs, budget, replay), request)

@@ -4,13 +4,11 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from lockwright.experiment import LEFT_OUT, Cell, Contender, Experiment, Outcome, Runs, TableOf
 from lockwright.experiment.model import Slot
 from lockwright.experiment.rules import Rounds
-from lockwright.run.process_runner import ProcessRunner
 
 from lockwright_lab.bench.program_runs import SPEED
 from lockwright_lab.corpus import report
@@ -41,14 +39,11 @@ def _other(slot: Slot) -> str:
 
 
 def experiment(
-    cases: Sequence[Case], rounds: int, budget: float | None, cache: Path, folder: Path
+    cases: Sequence[Case], rounds: int, budget: float | None, replay: Replay
 ) -> Experiment:
-    """Return the experiment. budget: seconds after which no round begins; cache, folder: as of
-    Replay."""
+    """Return the experiment. budget: seconds after which no round begins."""
     by_name = {each.name: each for each in cases}
     known: dict[str, Any] = {}
-    processes = ProcessRunner()
-    replay = Replay(processes, cache, folder)
     end = time.monotonic() + (float("inf") if budget is None else budget)
     rule = WithinTime(SPEED.name, rounds, end=end)
 
@@ -59,7 +54,7 @@ def experiment(
 
     @contextmanager
     def around() -> Iterator[None]:
-        with processes:
+        with replay.processes:
             yield
 
     return Experiment(
@@ -80,7 +75,7 @@ def experiment(
         run,
         rounds,
         reference=BEFORE,
-        settings={"sources": [each.source for each in cases]},
+        settings={"sources": [each.source for each in cases], "drd": replay.asks_drd},
         tables=[TableOf([], rows=lambda _: False)],
         rule=rule,
         cell_by_cell=True,

@@ -22,6 +22,7 @@ from lockwright_lab.bench.advice.advised import ask
 from lockwright_lab.bench.program_runs import ProgramRuns
 from lockwright_lab.bench.speedup.real_programs import figure_words
 from lockwright_lab.bench.speedup.subjects import found_in
+from lockwright_lab.corpus import drd
 from lockwright_lab.corpus.case import Case
 from lockwright_lab.corpus.install import install
 from lockwright_lab.corpus.score import Judged, experimental, judged
@@ -33,21 +34,26 @@ _SLOWER = 20.0
 """How many times as long as the others a run under a command may take: one of several runs."""
 
 
+_DRD = 120.0
+"""Limit of a run under DRD in seconds."""
+
+
 @dataclass(frozen=True)
 class Replay:
     """Where cases are installed and run. cache: of installations and inputs; folder: of profiles
-    and advice."""
+    and advice; asks_drd: whether the older versions run under DRD, too."""
 
     processes: ProcessRunner
     cache: Path
     folder: Path
+    asks_drd: bool = False
 
-    def run(self, case: Case, side: int, around: Sequence[str] = ()) -> Outcome:
+    def run(self, case: Case, side: int, around: Sequence[str] = (), most: float = 1e9) -> Outcome:
         """Run the program before (0) or after (1) the fix. around: words of a command that starts
-        it. Raises LockwrightError if it cannot be installed."""
+        it; most: seconds that this may take. Raises LockwrightError if it cannot be installed."""
         program = case.programs[side]
         if around:
-            limit = min(1e9, _SLOWER * program.timeout)
+            limit = min(most, _SLOWER * program.timeout)
             program = msgspec.structs.replace(program, timeout=limit)
         own = {
             "folder": install(case, case.sides[side], self.cache),
@@ -94,8 +100,21 @@ class Replay:
         files.write(self._file(case, "advice"), json.dumps(advice, indent=1) + "\n", "-o")
         found = record.read(profile)
         said = judged(case, found, advice)
+        if self.asks_drd and not case.is_control:
+            said = replace(said, drd=self._drd(case))
         lock = experimental(case, found)
         return said if lock is None else self._with_gain(case, lock, said)
+
+    def _drd(self, case: Case) -> str:
+        """Return what DRD says of the older version."""
+        print_line(f"DRD on {case.name}")
+        pattern = f"{case.name}.drd."
+        for old in self.folder.glob(f"{pattern}*"):
+            old.unlink()
+        around = drd.words(self.folder.absolute() / f"{pattern}%p")
+        outcome = self.run(case, 0, around, most=_DRD)
+        logs = sorted(self.folder.glob(f"{pattern}*"))
+        return drd.said(case, logs, has_ended=outcome.finished)
 
     def _with_gain(self, case: Case, lock: Mutex | RwLock | WaitObject, said: Judged) -> Judged:
         """Return what was said with the gain of no waits for a lock, if experiments find one."""

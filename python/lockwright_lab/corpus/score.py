@@ -34,7 +34,7 @@ class Judged:
     are named, or empty for none; is_right_fix: whether it is the case's, of the case's lock.
     predicted: the gain of the first change that is, None without one; gain: that of no waits for
     the lock, by experiments on the older version, with its interval, None where there were none.
-    sentence: the verdict of `advise`."""
+    sentence: the verdict of `advise`. drd: what DRD says, empty if it was not asked."""
 
     problem: str = ""
     first: str = ""
@@ -47,6 +47,7 @@ class Judged:
     gain_low: float | None = None
     gain_high: float | None = None
     sentence: str = ""
+    drd: str = ""
 
     @property
     def is_silent(self) -> bool:

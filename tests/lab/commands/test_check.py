@@ -98,6 +98,7 @@ def test_a_good_lock(cli: Cli, header: Path, tmp_path: Path) -> None:
     assert calls[-2] != "--version"
 
 
+@pytest.mark.full("compiles a lock twice; those of the model checker find its faults, too")
 def test_a_broken_lock_is_reported_step_by_step(cli: Cli, header: Path, tmp_path: Path) -> None:
     """Steps have thread, operation, object, order, values and line; the last line is the error."""
     header.write_text(BROKEN)
