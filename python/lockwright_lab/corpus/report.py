@@ -21,7 +21,7 @@ COLUMNS = [
     term("95 % CI", "of that ratio, over the rounds."),
     term("lost", "the time waited for the first lock, of that in which threads ran or waited."),
     term("lock", "whether the lock with the most time lost is the one that was fixed."),
-    term("drd", "with --drd: whether Valgrind's DRD reports the longest sections for that lock."),
+    term("drd", "with --drd: whether Valgrind's DRD reports most long sections for that lock."),
     term("fix", "what the maintainers did; - for a control, which has no bottleneck."),
     term("advised", "the kind of the first change that 'advise' prints; - for none."),
     term("right", "whether that is the fix, at that lock; of a control, whether none is printed."),

@@ -11,7 +11,7 @@ import pytest
 from lockwright.base import invocation
 from lockwright.cli import main
 from lockwright.profile import record
-from lockwright_lab.corpus import replay, score
+from lockwright_lab.corpus import drd, replay, score
 from lockwright_lab.corpus.case import CASES, Case, find
 from lockwright_lab.corpus.score import Judged, is_near, judged
 from support.made_profile import made_profile
@@ -195,3 +195,44 @@ def test_cases_that_cannot_be_had_get_one_line(refuses: Refuses, tmp_path: Path)
     refuses(["corpus", "--cases", "libgcc"], "no case is named 'libgcc'", "libgcc-unwind")
     refuses(["corpus", "--cases", f"{tmp_path}/none.toml"], "cannot read", "none.toml")
     refuses(["corpus", "--cases", f"{tmp_path}/"], "has no file of a case")
+
+
+DRD_LOG = """\
+==7== drd, a thread error detector
+==7== ERROR SUMMARY: 73 errors from 3 contexts (suppressed: 1 from 1)
+==7==
+==7== 2 errors in context 1 of 3:
+==7== Acquired at:
+==7==    at 0x4854677: pthread_mutex_lock@* (in /usr/libexec/valgrind/vgpreload_drd.so)
+==7==    by 0x109214: other (in /tmp/w/split)
+==7== Lock on mutex 0x10c0c0 was held during 80 ms (threshold: 1 ms).
+==7==    at 0x48582D4: pthread_mutex_unlock@* (in /usr/libexec/valgrind/vgpreload_drd.so)
+==7==
+==7== 1 errors in context 2 of 3:
+==7== Lock on mutex 0x1fff0004c0 was held during 5 ms (threshold: 1 ms).
+==7== mutex 0x1fff0004c0 was first observed at:
+==7==    by 0x484E4E3: pthread_create@* (in /usr/libexec/valgrind/vgpreload_drd.so)
+==7==
+==7== 70 errors in context 3 of 3:
+==7== Lock on mutex 0x10c080 was held during 8 ms (threshold: 1 ms).
+==7==    by 0x1091E7: work (split.c:12)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lock", "text", "has_ended", "says"),
+    [
+        ("^work$", DRD_LOG, True, drd.RIGHT),
+        ("split.c", DRD_LOG, False, drd.RIGHT),
+        ("other", DRD_LOG, True, drd.WRONG),
+        ("work", DRD_LOG.partition("ERROR")[0], True, drd.NONE),
+        ("work", DRD_LOG.partition("ERROR")[0], False, drd.SLOW),
+    ],
+)
+def test_the_first_lock_of_drd(
+    lock: str, text: str, has_ended: bool, says: str, tmp_path: Path
+) -> None:
+    """The one of most reports, by the functions of its stacks; none of DRD's own."""
+    (log := tmp_path / "split.drd.7").write_text(text)
+    case = replace(find(["libgcc-unwind"])[0], lock=lock)
+    assert drd.said(case, [log], has_ended=has_ended) == says
