@@ -36,8 +36,8 @@ thread_local constinit poll_choice<environment> own_choice{};
 
 /// Returns true if the caller polls before it sleeps. It does not in a fixed order of waiters.
 bool begins_to_poll(const condvar& cond, deadline_clock clock, const timespec* deadline) {
-  return append_to_condvar.is_adaptive() && (deadline == nullptr || !is_refused(clock, *deadline)) &&
-         own_choice.begin(&cond);
+  return append_to_condvar.is_adaptive() &&
+         (deadline == nullptr || !is_refused(clock, *deadline)) && own_choice.begin(&cond);
 }
 
 /// Polls; returns true once signalled.
