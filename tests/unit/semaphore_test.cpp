@@ -29,7 +29,7 @@ using lockwright::preload::waiter_queue;
 /// Returns the setting that is read from `variable`.
 append_setting set_to(const char* variable, const char* value) {
   setenv(variable, value, 1);
-  return append_setting{variable};
+  return append_setting{variable, false};
 }
 
 std::vector<int> order_of_wakes(append_setting& setting, int gives_up) {
