@@ -120,14 +120,15 @@ bool takes_soon(sem_t* sem, bool may_poll, bool& polled) {
 /// Waits for a unit of a C library's semaphore by `wait`, unless it comes soon.
 template <class Wait>
 int poll_and_wait(sem_t* sem, deadline_clock clock, const timespec* deadline, Wait wait) {
-  if (!append_to_semaphore.is_adaptive()) {
+  // The C library refuses an invalid time even where there is a unit.
+  const bool is_refused_there =
+      deadline != nullptr && (!is_valid(*deadline) || !is_known(clock.id));
+  if (is_refused_there || !append_to_semaphore.is_adaptive()) {
     return wait();
   }
   pthread_testcancel();
   bool polled = false;
-  const bool may_poll = deadline == nullptr || (is_valid(*deadline) && is_known(clock.id) &&
-                                                !is_refused(clock, *deadline));
-  if (takes_soon(sem, may_poll, polled)) {
+  if (takes_soon(sem, deadline == nullptr || !is_refused(clock, *deadline), polled)) {
     return 0;
   }
   const int result = wait();
