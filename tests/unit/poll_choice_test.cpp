@@ -132,7 +132,9 @@ TEST_F(PollChoice, polls_without_a_signal_become_rare) {
 TEST_F(PollChoice, one_thread_polls_at_a_time) {
   choice first = hasty();
   choice second = hasty();
-  sleep(first, 500, 1);
+  first.end(false, true);
+  second.end(false, true);
+  made::time += 500;
   ASSERT_TRUE(first.begin(&condition));
   EXPECT_FALSE(second.begin(&condition));
   first.leave();
