@@ -28,7 +28,8 @@ class Curve:
     def gains(self) -> list[Gain]:
         """The gain of each share."""
         room = Room(len(os.sched_getaffinity(0)), self.subject.held)
-        return gains(self.rounds, room if self.subject.is_crowded else None)
+        crowded = room if self.subject.is_crowded else None
+        return gains(self.rounds, crowded, self.subject.section)
 
 
 @dataclass(frozen=True)

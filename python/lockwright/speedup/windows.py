@@ -67,8 +67,13 @@ Round = Mapping[int, Window]
 
 
 _ERROR, _ERROR_OF_DELAYS = 0.08, 0.15
-"""The method's own error for sections of 8 us and more, and its part that grows with the share of
-the time that is delays, as relative half widths: docs/lab/results/2026-11-28-experiments.md."""
+"""The method's own error for long sections, and its part that grows with the share of the time that
+is delays, as relative half widths: docs/lab/results/2026-11-28-experiments.md."""
+
+_LONG, _MOST_ERROR = 160_000.0, 0.6
+"""Sections from this length in ns on are long. The error of shorter ones grows with the root of
+their number in that time, up to a limit: so 91 % of the intervals of
+docs/lab/results/2026-11-29-experiments-2.md have the measured gain."""
 
 
 @dataclass(frozen=True)
@@ -101,11 +106,13 @@ class Room:
         return self.processors / (used - saved) if used > saved else math.inf
 
 
-def gains(rounds: Sequence[Round], room: Room | None = None) -> list[Gain]:
+def gains(
+    rounds: Sequence[Round], room: Room | None = None, section: float = math.inf
+) -> list[Gain]:
     """Return the gain of each share, the least share first. Windows are compared with the control
     of the same round, so that a slow change of the program's speed does not count. Rounds with no
     rate are left out, unless they are half of all: a thread can be kept in a section all along.
-    room: None where each thread can have a processor."""
+    room: None where each thread can have a processor; section: ns of a section, on average."""
     shares = sorted({share for each in rounds for share in each} - {0}, key=lambda s: (s < 0, s))
     found = []
     for share in shares:
@@ -118,13 +125,18 @@ def gains(rounds: Sequence[Round], room: Room | None = None) -> list[Gain]:
             )
         delayed = delayed_share([{share: each[share]} for each in rounds])
         if ratio is not None and share > 0:
-            ratio = _widened(ratio, _ERROR + _ERROR_OF_DELAYS * delayed)
+            ratio = _widened(ratio, _own_error(section) + _ERROR_OF_DELAYS * delayed)
         most = room.most(rounds, share) if room else math.inf
         is_limited = ratio is not None and ratio.value > most
         found.append(
             Gain(share, _scaled(ratio, most) if ratio and is_limited else ratio, is_limited)
         )
     return found
+
+
+def _own_error(section: float) -> float:
+    """Return the method's own error where there are next to no delays. section: ns."""
+    return min(_MOST_ERROR, _ERROR * math.sqrt(max(1.0, _LONG / max(section, 1.0))))
 
 
 def _scaled(ratio: Ratio, value: float) -> Ratio:
