@@ -44,7 +44,6 @@ class basic_condvar {
   /// Puts the caller, which was at the head while it polled, to the end.
   void let_others_before(waiter& self) {
     guard_.lock();
-    self.polls = false;
     // Relaxed: a signaller claims and unlinks it under the guard. A single waiter stays where it is:
     // the queue must not seem empty to a signaller without the guard.
     if (self.state.load(std::memory_order_relaxed) == waiter::waiting && self.next != nullptr) {

@@ -93,11 +93,11 @@ int wait_replaced(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock cl
     valgrind::hide(with, sizeof *with);
     valgrind::hide(&wait, sizeof wait);
   }
-  wait.self.polls = begins_to_poll(wait.cond, clock, deadline);
-  wait.cond.enqueue(wait.self);
+  const bool polls = begins_to_poll(wait.cond, clock, deadline);
+  wait.cond.enqueue(wait.self, polls);
   // Only the C library refuses here; its mutexes have no signalled waiters.
   if (const int refusal = mutex::release(with, wait.is_counted)) {
-    if (wait.self.polls) {
+    if (polls) {
       own_choice.leave();
     }
     if (!wait.withdraw() && wait.self.by_signal) {
@@ -105,7 +105,6 @@ int wait_replaced(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock cl
     }
     return refusal;
   }
-  const bool polls = wait.self.polls;
   const bool sleeps = !polls || !is_signalled_soon(wait);
   if (polls && sleeps) {
     wait.cond.let_others_before(wait.self);

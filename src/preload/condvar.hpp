@@ -73,7 +73,10 @@ class condvar : public basic_condvar<environment, mutex> {
     }
   }
 
-  void enqueue(waiter& self) { base::enqueue(self, !self.polls && append_to_condvar.append()); }
+  /// Enqueues a waiter, at the head if it polls.
+  void enqueue(waiter& self, bool polls) {
+    base::enqueue(self, !polls && append_to_condvar.append());
+  }
 
  private:
   // Bit 0 of the C library's __wrefs, set by its initialiser for process-shared condition

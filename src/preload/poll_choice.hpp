@@ -1,4 +1,4 @@
-// Whether a thread polls before it sleeps in a condition variable.
+// Whether a thread polls before it sleeps in a condition variable or semaphore.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace lockwright::preload {
 
-/// What a thread has learnt from its waits for condition variables.
+/// What a thread has learnt from its waits for objects of one kind.
 ///
 /// Where threads pass each item on, as with a queue that has room for one, a wait costs a sleep and
 /// a wake of tens of microseconds for sections of less than one. A poll avoids both. But where a
@@ -28,8 +28,8 @@ namespace lockwright::preload {
 template <class Env>
 class poll_choice {
  public:
-  /// Returns true if the caller, which is about to wait for the condition variable at `address`, is
-  /// to poll: at most one thread does for each. It calls poll_while() or leave() next.
+  /// Returns true if the caller, which is about to wait for the object at `address`, is to poll: at
+  /// most one thread does for each. It calls poll_while() or leave() next.
   bool begin(const void* address) {
     const std::uint64_t now = Env::now();
     if (slept_) {
@@ -94,7 +94,7 @@ class poll_choice {
   static constexpr std::uint32_t most_signals = 256;
   static constexpr std::uint32_t most_failed = 6;
 
-  /// The end of the poll of a condition variable, by its address: advice, so that the child of a
+  /// The end of the poll of an object, by its address: advice, so that the child of a
   /// fork, in which no thread polls, needs no other care.
   static std::atomic<std::uint64_t>& entry(const void* address) {
     static constinit std::atomic<std::uint64_t> entries[256]{};

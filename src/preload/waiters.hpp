@@ -37,7 +37,6 @@ struct alignas(64) basic_waiter {
   typename Env::template atomic<std::uint32_t> state{waiting};
   plain<bool> by_signal{false};          ///< claimed by a signal, which must not be lost
   plain<bool> grants_in_advance{false};  ///< see PAIR in basic_signalled_queue
-  plain<bool> polls{false};              ///< does not sleep yet
   plain<bool> keeps_mutex{false};        ///< has not released the mutex, so need not wait for it
   /// Of a thread that waits for the mutex up to a deadline, else 0: from when on (Env::now()) an
   /// unlock hands it the mutex.

@@ -119,7 +119,6 @@ class cond_program : public program {
     wait_type& wait =
         frames[rl::thread_index()].enter([this] { return wait_type{*cond, waiter(&guard)}; });
     wait.self.keeps_mutex = keeps;
-    wait.self.polls = polls;
     cond->enqueue(wait.self, at_end && !polls);
     if (!keeps) {
       guard.expect_signals();

@@ -204,7 +204,7 @@ DRD_LOG = """\
 ==7== 2 errors in context 1 of 3:
 ==7== Acquired at:
 ==7==    at 0x4854677: pthread_mutex_lock@* (in /usr/libexec/valgrind/vgpreload_drd.so)
-==7==    by 0x109214: other (in /tmp/w/split)
+==7==    by 0x109214: other (in split)
 ==7== Lock on mutex 0x10c0c0 was held during 80 ms (threshold: 1 ms).
 ==7==    at 0x48582D4: pthread_mutex_unlock@* (in /usr/libexec/valgrind/vgpreload_drd.so)
 ==7==
