@@ -78,7 +78,7 @@ announce "Debian packages"
 apt-get -qq update
 apt-get -qq install -y --no-install-recommends "$release"/*.deb >/dev/null
 PATH=/usr/bin:$PATH use
-LD_PRELOAD=liblockwright-mcs-stp.so cat /proc/self/maps | grep -m 1 -o 'liblockwright-mcs-stp.so'
+LD_PRELOAD=liblockwright.so cat /proc/self/maps | grep -m 1 -o 'liblockwright.so'
 apt-get -qq purge -y '*lockwright*' >/dev/null
 
 announce "Wheel"

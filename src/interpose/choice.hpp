@@ -11,8 +11,7 @@
 
 namespace lockwright::interpose {
 
-/// The mode in which a kind of object is handled, by the word in the variable; the first by
-/// default.
+/// The mode in which a kind of object is handled, by the word in the variable.
 template <class Mode, std::uint8_t Number>
 class choice {
  public:
@@ -24,27 +23,29 @@ class choice {
     }
   }
 
+  /// otherwise: without a valid word; the same in all calls.
   // Relaxed: a thread that reads the environment again reads the same.
-  Mode get() {
+  Mode get(Mode otherwise = Mode{}) {
     const std::uint8_t known = known_.load(std::memory_order_relaxed);
-    return static_cast<Mode>((known != unread_ ? known : read()) - 1);
+    return static_cast<Mode>((known != unread_ ? known : read(otherwise)) - 1);
   }
 
  private:
   static constexpr std::uint8_t unread_ = 0;
 
   /// Returns one more than the number of the word.
-  [[gnu::noinline]] std::uint8_t read() {
+  [[gnu::noinline]] std::uint8_t read(Mode otherwise) {
     const char* text = native_env::environment_variable(variable_);
-    std::uint8_t number = 0;
+    auto number = static_cast<std::uint8_t>(otherwise);
     if (text != nullptr && *text != '\0') {
+      number = 0;
       while (number < Number && strcmp(text, words_[number]) != 0) {
         ++number;
       }
       if (number == Number) {
         native_env::complain(variable_, "='", text, "' is not one of ", listed_,
                              "; it is not used");
-        number = 0;
+        number = static_cast<std::uint8_t>(otherwise);
       }
     }
     ++number;

@@ -12,6 +12,10 @@
 
 namespace lockwright::preload {
 
+/// False in the library that leaves mutexes to the C library: without settings, all is to be as near
+/// to the C library as this layer can be.
+extern const bool adapts_by_default;
+
 /// The share of the waiters that a queue appends; it prepends all others, and wakes from the head.
 /// All: FIFO. None: LIFO, under which a thread may wait forever. One in a thousand keeps few
 /// threads active and starves none: each appended thread brings those that have waited longer one
@@ -24,6 +28,7 @@ namespace lockwright::preload {
 ///   1/N      | one in N, by chance
 ///   0        | none
 ///   keep     | the C library's objects stay, and no thread polls for them
+///   adaptive | each thread decides whether it polls before it is appended
 class append_setting {
  public:
   constexpr append_setting(const char* variable, bool may_keep)
@@ -32,10 +37,10 @@ class append_setting {
   /// Returns true if the environment has a valid setting of a share.
   bool is_set() { return known() >= none_; }
 
-  /// Returns true without any setting: each thread decides for itself.
-  bool is_adaptive() { return known() == unset_; }
+  /// Returns true if each thread decides for itself.
+  bool is_adaptive() { return known() == adaptive_; }
 
-  /// Returns true if the caller, which begins to wait, is to be appended. True without a setting.
+  /// Returns true if the caller, which begins to wait, is to be appended. True without a share.
   bool append() {
     const std::uint64_t setting = known();
     return setting < none_ || setting == all_ || native::chance(setting - none_);
@@ -44,11 +49,11 @@ class append_setting {
  private:
   //  known_ | meaning
   //  0      | the environment has not been read yet
-  //  1      | unset
+  //  1      | adaptive
   //  2      | keep
   //  3 + n  | one in n; one in 0 is none
   static constexpr std::uint64_t unread_ = 0;
-  static constexpr std::uint64_t unset_ = 1;
+  static constexpr std::uint64_t adaptive_ = 1;
   static constexpr std::uint64_t kept_ = 2;
   static constexpr std::uint64_t none_ = 3;
   static constexpr std::uint64_t all_ = none_ + 1;
@@ -63,11 +68,13 @@ class append_setting {
 
   [[gnu::noinline]] std::uint64_t read() {
     const char* text = native_env::environment_variable(variable_);
-    std::uint64_t setting = unset_;
+    std::uint64_t setting = adapts_by_default ? adaptive_ : may_keep_ ? kept_ : all_;
     std::uint64_t one_in = 0;
     if (text != nullptr && *text != '\0') {
       if (parse(text, one_in)) {
         setting = none_ + one_in;
+      } else if (strcmp(text, "adaptive") == 0) {
+        setting = adaptive_;
       } else if (may_keep_ && strcmp(text, "keep") == 0) {
         setting = kept_;
       } else {
@@ -99,7 +106,7 @@ class append_setting {
 };
 
 inline constinit append_setting append_to_condvar{"LOCKWRIGHT_COND_APPEND", false};
-/// Unset: semaphores stay with the C library.
+/// Without a share semaphores stay with the C library.
 inline constinit append_setting append_to_semaphore{"LOCKWRIGHT_SEM_APPEND", true};
 
 }  // namespace lockwright::preload

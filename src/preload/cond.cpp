@@ -94,7 +94,7 @@ int wait_replaced(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock cl
     valgrind::hide(&wait, sizeof wait);
   }
   const bool polls = begins_to_poll(wait.cond, clock, deadline);
-  wait.cond.enqueue(wait.self, polls);
+  wait.cond.enqueue_by_setting(wait.self, polls);
   // Only the C library refuses here; its mutexes have no signalled waiters.
   if (const int refusal = mutex::release(with, wait.is_counted)) {
     if (polls) {

@@ -74,7 +74,7 @@ class condvar : public basic_condvar<environment, mutex> {
   }
 
   /// Enqueues a waiter, at the head if it polls.
-  void enqueue(waiter& self, bool polls) {
+  void enqueue_by_setting(waiter& self, bool polls) {
     base::enqueue(self, !polls && append_to_condvar.append());
   }
 

@@ -1,12 +1,21 @@
 // pthread_mutex_*: the entry points.
 #include "preload/mutex.hpp"
 
+#include <type_traits>
+
 #include "interpose/program_clock.hpp"
+#include "preload/append.hpp"
 #include "preload/chosen.hpp"
 #include "preload/first_use.hpp"
 #include "preload/watch.hpp"
 
 namespace lockwright::preload {
+
+#if defined(LOCKWRIGHT_MIXED)
+constinit const bool adapts_by_default = true;
+#else
+constinit const bool adapts_by_default = !std::is_same_v<mutex, library_mutex>;
+#endif
 
 void find_nodes() {
   if constexpr (chosen_lock::traits.is_default) {

@@ -12,13 +12,16 @@
 
 namespace lockwright::preload {
 
+/// The algorithm where no variable names one: in the library of the default, adaptive_rw.
+extern const rwlock_mode default_rwlock;
+
 /// Returns the algorithm for a lock that the program initialises. `caller`: the return address of
 /// the call.
 rwlock_mode mode_at_init(const pthread_rwlock_t* lock, const void* caller);
 
 /// Returns the algorithm of all locks, where no plan assigns them.
 inline rwlock_mode mode_without_plan() {
-  const rwlock_mode mode = interpose::rwlocks.get();
+  const rwlock_mode mode = interpose::rwlocks.get(default_rwlock);
   if (mode == rwlock_mode::keep) {
     // Relaxed: a thread that does not see it asks again and gets the same answer.
     fast_path_generation.store(all_are_kept, std::memory_order_relaxed);

@@ -139,7 +139,7 @@ int poll_and_wait(sem_t* sem, deadline_clock clock, const timespec* deadline, Wa
 /// As library_until(), for a call whose result is in errno.
 template <class Wait>
 int library_wait(deadline_clock clock, const timespec* deadline, Wait wait) {
-  if (!clock.replaced) {
+  if (deadline == nullptr || !clock.replaced) {
     return wait(deadline);
   }
   const int error = library_until(

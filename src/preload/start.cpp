@@ -16,6 +16,7 @@
 #include "preload/first_use.hpp"
 #include "preload/fork.hpp"
 #include "preload/metrics.hpp"
+#include "preload/rwlock_choice.hpp"
 #include "preload/watch.hpp"
 
 const bool lockwright::interpose::replaces_objects = true;
@@ -128,7 +129,7 @@ void warn_of_unresolved_names() {
   lockwright::preload::count_process();
   lockwright::preload::append_to_condvar.is_set();
   lockwright::preload::append_to_semaphore.is_set();
-  lockwright::interpose::rwlocks.get();
+  lockwright::interpose::rwlocks.get(lockwright::preload::default_rwlock);
   lockwright::interpose::spins.get();
   warn_of_unresolved_names();
   lockwright::preload::follow_forks();

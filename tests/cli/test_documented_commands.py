@@ -39,7 +39,7 @@ NOT_RUN = {
     "cmake --build": "takes minutes",
     "LOCKWRIGHT_LIBDIR=build/release/lib": "needs that build",
     "apt-get install": "changes the system",
-    "LD_PRELOAD=liblockwright-adaptive.so": "needs the package liblockwright0",
+    "LD_PRELOAD=liblockwright.so": "needs the package liblockwright0",
     "build/model/": "tests/model runs the model checker",
 }
 

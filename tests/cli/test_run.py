@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from lockwright.preload.locks import registry
+from lockwright.preload.locks import DEFAULT_LOCK, registry
 from support import tiers
 from support.processes import shell_script
 
@@ -79,7 +79,7 @@ def test_an_earlier_preload_follows_the_lock(cli: Cli) -> None:
 
 def test_without_a_lock_the_default_is_used(cli: Cli, program: Program) -> None:
     """Exactly one lock states that it is the default."""
-    assert [lock.name for lock in registry() if lock.is_default] == ["adaptive"]
+    assert [lock.name for lock in registry() if lock.is_default] == [DEFAULT_LOCK]
     result = cli("run", "--stats", "--", program("counted"))
     assert result.status == 0
     assert result.err.startswith("lockwright: adaptive\n")

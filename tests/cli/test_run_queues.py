@@ -21,9 +21,13 @@ def settings(text: str) -> dict[str, str]:
         (["--sem", "cr"], {}, {SEM: "1/1000"}),
         (["--cond", "cr", "--sem", "cr", "--stats"], {}, {COND: "1/1000", SEM: "1/1000"}),
         ([], {COND: "1/7", SEM: "0"}, {COND: "1/7", SEM: "0"}),
-        (["--cond", "fifo"], {}, {COND: "1"}),
-        (["--sem", "libc"], {SEM: "0"}, {SEM: "keep"}),
-        (["--cond", "adaptive", "--sem", "adaptive"], {COND: "1/7", SEM: "0"}, {}),
+        (["--keep", "cond"], {}, {COND: "1"}),
+        (["--keep", "sem, cond"], {SEM: "0"}, {COND: "1", SEM: "keep"}),
+        (
+            ["--cond", "adaptive", "--sem", "adaptive"],
+            {COND: "1/7", SEM: "0"},
+            {COND: "adaptive", SEM: "adaptive"},
+        ),
     ],
 )
 def test_the_program_gets_the_variables(
@@ -47,3 +51,9 @@ def test_an_invalid_variable_is_refused(cli: Cli, variable: str, value: str) -> 
     variables = {variable: value}
     cli("run", "--lock", "mcs-stp", "true", env=variables).refuses(variable, f"'{value}'")
     cli("info", "mcs-stp", env=variables).refuses(variable, f"'{value}'")
+
+
+def test_reader_writer_locks_are_kept(cli: Cli) -> None:
+    words = ["--", "python3", "-c", PRINT]
+    assert "LOCKWRIGHT_RWLOCK=adaptive-rw\n" in cli("run", *words).out
+    assert "LOCKWRIGHT_RWLOCK=keep\n" in cli("run", "--keep", "rwlock", *words).out

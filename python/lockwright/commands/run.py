@@ -5,8 +5,23 @@ from typing import Any
 
 import click
 
+from lockwright.base.errors import LockwrightError
 from lockwright.commands.common import brief, grammar
-from lockwright.commands.common.options import other_lock_options, setting_options
+from lockwright.commands.common.options import name_list, other_lock_options, setting_options
+
+
+def _pieces(context: click.Context, _: click.Parameter, text: str | None) -> list[str]:
+    """Return the pieces of --keep. Raises LockwrightError for others, and for an option beside it
+    that replaces one of them."""
+    from lockwright.preload.locks import KEPT
+
+    pieces = [] if text is None else name_list(text, "--keep", KEPT)
+    for piece in pieces:
+        if context.params.get(piece) is not None:
+            raise LockwrightError(
+                f"--keep {piece} and --{piece} exclude each other", "leave one of them out"
+            )
+    return pieces
 
 
 @brief.command("run", context_settings={"allow_interspersed_args": False})
@@ -27,19 +42,28 @@ from lockwright.commands.common.options import other_lock_options, setting_optio
 )
 @click.option(
     "--cond",
-    type=click.Choice(["adaptive", "fifo", "cr"]),
+    type=click.Choice(["adaptive", "cr"]),
     help="Let a condition variable wake the longest waiter first, unless one polls, as one does "
-    "that was soon woken before (adaptive); always the longest (fifo); or mostly the latest one, "
-    "so that few threads of a pool are active (cr, concurrency restriction).  [default: adaptive]",
+    "that was soon woken before (adaptive); or mostly the latest one, so that few threads of a "
+    "pool are active (cr, concurrency restriction).  [default: adaptive; under pthread: the "
+    "longest]",
 )
 @click.option(
     "--sem",
-    type=click.Choice(["adaptive", "libc", "cr"]),
+    type=click.Choice(["adaptive", "cr"]),
     help="Keep the C library's semaphores, before whose waits threads may poll as with --cond "
-    "adaptive, or not (libc); or replace them by ones that wake as with --cond cr.  "
-    "[default: adaptive]",
+    "adaptive; or replace them by ones that wake as with --cond cr.  [default: adaptive; under "
+    "pthread: keep]",
 )
 @other_lock_options
+@click.option(
+    "--keep",
+    metavar="PIECES",
+    callback=_pieces,
+    help="Leave these alone, separated by commas: rwlock, the C library's reader-writer locks; "
+    "cond, waits for condition variables without polls, the longest waiter woken first; sem, the "
+    "C library's semaphores without polls.",
+)
 @setting_options
 @grammar.command_line("[--] CMD...", required=True)
 def command(**options: Any) -> int:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -12,9 +13,9 @@ from lockwright.base import template
 from lockwright.base.errors import LockwrightError
 from lockwright.compare.arms import lock_of
 from lockwright.experiment import Cell, Summary
-from lockwright.preload.locks import BASELINE, RWLOCK, Registry, check_replacement
+from lockwright.preload.locks import BASELINE, DEFAULT_LOCK, RWLOCK, Registry, check_replacement
 from lockwright.preload.other_libraries import OtherLibrary
-from lockwright.preload.rwlocks import KEEP, MUTEX, pair_name, parts_of, rwlocks
+from lockwright.preload.rwlocks import DEFAULT, KEEP, MUTEX, pair_name, parts_of, rwlocks
 
 UNSPECIFIED = 0
 """The number of threads of a command without {threads}."""
@@ -150,7 +151,11 @@ def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     names = []
     for part in parts:
-        names += registry.names if part == "all" else [registry.find(part).name]
+        if part == DEFAULT:
+            _check_default()
+            names.append(part)
+        else:
+            names += registry.names if part == "all" else [registry.find(part).name]
     names = list(dict.fromkeys(names))
     if not names:
         raise LockwrightError("--locks names no lock", "name some, or use --locks all")
@@ -158,6 +163,14 @@ def choose_locks(text: str, registry: Registry) -> tuple[tuple[str, ...], bool]:
         return tuple(names), False
     registry.find(BASELINE)
     return (BASELINE, *names), True
+
+
+def _check_default() -> None:
+    if os.environ.get(RWLOCK):
+        raise LockwrightError(
+            f"'{DEFAULT}' has a reader-writer lock of its own, and {RWLOCK} or --rwlock names one",
+            f"leave that out, or name {DEFAULT_LOCK} in place of {DEFAULT}",
+        )
 
 
 def choose_rwlocks(text: str) -> tuple[str, ...]:
@@ -180,9 +193,15 @@ def choose_rwlocks(text: str) -> tuple[str, ...]:
 
 
 def crossed(locks: Iterable[str], rwlocks_of_each: Iterable[str]) -> tuple[str, ...]:
-    """Return each lock together with each reader-writer lock."""
+    """Return each lock together with each reader-writer lock; DEFAULT, which has one, alone."""
     others = list(rwlocks_of_each)
-    return tuple(pair_name(lock, rwlock) for lock in locks for rwlock in others)
+    return tuple(
+        dict.fromkeys(
+            lock if lock == DEFAULT else pair_name(lock, rwlock)
+            for lock in locks
+            for rwlock in others
+        )
+    )
 
 
 def choose_threads(text: str | None) -> tuple[int, ...]:

@@ -14,12 +14,13 @@ from lockwright.base.errors import LockwrightError
 from lockwright.base.process_numbers import number_inside, stat_words
 from lockwright.preload.layouts import layouts
 from lockwright.preload.locks import METRICS
+from lockwright.preload.rwlocks import DEFAULT
 from lockwright.profile.attached import examination_error
 
 _PAGE, _COUNTS, _CALLERS = "metrics_page", "wait_counts", "callers"
 _MAGIC = b"LWWAITS\0"
 _NAME = b"/memfd:lockwright-metrics"
-_LIBRARY = re.compile(rb"/liblockwright-([a-z0-9-]+)\.so$", re.MULTILINE)
+_LIBRARY = re.compile(rb"/liblockwright(?:-([a-z0-9-]+))?\.so$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,8 @@ def read(pid: int) -> Segment | None:
         os.close(memory)
     if sites is None:
         return None
-    return Segment(pid, program, library[1].decode() if library else "", started, sites)
+    lock = (library[1] or DEFAULT.encode()).decode() if library else ""
+    return Segment(pid, program, lock, started, sites)
 
 
 def _sites(memory: int, address: int, process: Path) -> tuple[SiteWaits, ...] | None:

@@ -13,10 +13,10 @@ from lockwright.preload import binary
 from lockwright.preload.locks import (
     APPEND,
     DEFAULT_RWLOCK,
-    FIXED,
+    KEPT,
     METRICS,
-    RESTRICTING,
     RWLOCK,
+    SHARES,
     Registry,
     check_plan_replacements,
     preload,
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Request:
     """The options. lock, plan: exclude each other; stats: print the counts afterwards; metrics: let
-    the program count its waits; cond, sem: "cr" for concurrency restriction; rwlock, spin: what
-    replaces these locks; None everywhere for what the environment or a default says."""
+    the program count its waits; cond, sem: words of SHARES; rwlock, spin: what replaces these
+    locks; None everywhere for what the environment or a default says. keep: words of KEPT."""
 
     lock: str | None
     plan: Path | None
@@ -45,6 +45,7 @@ class Request:
     sem: str | None
     rwlock: str | None
     spin: str | None
+    keep: Sequence[str]
     settings: "Settings"
     arguments: Sequence[str]
 
@@ -107,12 +108,11 @@ def _with_replacements(request: Request, subject: Subject) -> dict[str, str]:
     """Return the environment with what replaces everything but the mutexes."""
     chosen = dict(os.environ)
     for option, kind in (("cond", request.cond), ("sem", request.sem)):
-        if kind == "cr":
-            chosen[APPEND[option]] = RESTRICTING
-        elif kind in FIXED:
-            chosen[APPEND[option]] = FIXED[kind]
-        elif kind is not None:
-            chosen.pop(APPEND[option], None)
+        if kind is not None:
+            chosen[APPEND[option]] = SHARES[kind]
+    for piece in request.keep:
+        variable, value = KEPT[piece]
+        chosen[variable] = value
     if request.metrics:
         chosen[METRICS] = "1"
     rwlock = request.rwlock

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from lockwright.base.errors import LockwrightError
-from lockwright.preload.locks import BASELINE, Lock, Registry
+from lockwright.preload.locks import BASELINE, RWLOCK, Lock, Registry
+from lockwright.preload.rwlocks import DEFAULT
 
 _FIRST = 3
 """The last rank that counts as one of the first to try."""
@@ -52,12 +53,14 @@ def _sort_key(lock: Lock) -> tuple[object, ...]:
 
 
 def usual_locks(registry: Registry) -> tuple[str, ...]:
-    """Return the baseline, the default lock and one lock of each other family."""
+    """Return the baseline, the default and one lock of each other family. A reader-writer lock in
+    the environment takes the place of the default's."""
     usable = [lock for lock in registry if is_usable(lock.name, registry)]
     default = [lock for lock in usable if lock.is_default]
     families = {family_of(lock) for lock in default}
     others = [lock for lock in representatives(usable) if family_of(lock) not in families]
-    return (BASELINE, *(lock.name for lock in (*default, *others)))
+    names = [lock.name if os.environ.get(RWLOCK) else DEFAULT for lock in default]
+    return (BASELINE, *names, *(lock.name for lock in others))
 
 
 def is_usable(lock: str, registry: Registry) -> bool:

@@ -22,14 +22,18 @@ BY_PRIORITY, OWN_ORDER, STARVES = "by priority", "own order", "starves"
 APPEND = {"cond": "LOCKWRIGHT_COND_APPEND", "sem": "LOCKWRIGHT_SEM_APPEND"}
 """Variables that set the share of waiters that a condition variable or semaphore appends."""
 
-FIXED = {"fifo": "1", "libc": "keep"}
-"""Values of these variables by the words of `--cond` and `--sem`."""
-
 RWLOCK = "LOCKWRIGHT_RWLOCK"
 """The variable that selects the implementation of reader-writer locks."""
 
-DEFAULT_RWLOCK = "adaptive-rw"
-"""The reader-writer lock to use where neither it nor a lock for mutexes is chosen."""
+SHARES = {"adaptive": "adaptive", "cr": "1/1000"}
+"""Values of these variables by the words of `--cond` and `--sem`; "cr", restricted concurrency,
+starves no thread."""
+
+KEPT = {"rwlock": (RWLOCK, "keep"), "cond": (APPEND["cond"], "1"), "sem": (APPEND["sem"], "keep")}
+"""The variables and values that take a piece of the default away, by the words of `--keep`."""
+
+DEFAULT_LOCK, DEFAULT_RWLOCK = "adaptive", "adaptive-rw"
+"""The lock that has `is_default`, and the reader-writer lock to use where neither is chosen."""
 
 SPIN = "LOCKWRIGHT_SPIN"
 """The variable that selects the implementation of spin locks."""
@@ -43,10 +47,7 @@ SPIN_BYTES = 2
 REPLACEMENTS = {"rwlock": RWLOCK, "spin": SPIN}
 """Options for locks other than mutexes, and their variables."""
 
-RESTRICTING = "1/1000"
-"""The share that restricts concurrency to the needed threads without starving the others."""
-
-_SHARE = re.compile(r"0|1|1/[1-9][0-9]{0,8}")
+_SHARE = re.compile(r"0|1|1/[1-9][0-9]{0,8}|adaptive")
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ class Registry:
         lock = self.find(name)
         for variable in APPEND.values():
             value = environment.get(variable, "")
-            is_kept = variable == APPEND["sem"] and value == FIXED["libc"]
+            is_kept = (variable, value) == KEPT["sem"]
             if value and not is_kept and not _SHARE.fullmatch(value):
                 raise LockwrightError(
                     f"{variable}='{value}' is not 0, 1 or 1/N",

@@ -10,6 +10,9 @@ from lockwright.preload import locks
 KEEP, MUTEX = "keep", "mutex"
 """Values of --rwlock besides the names: the C library's lock; the mutex, readers too."""
 
+DEFAULT = "default"
+"""The name of what `lockwright run` puts in place without an option, liblockwright.so."""
+
 _BETWEEN = "/"
 
 
@@ -20,13 +23,17 @@ def pair_name(lock: str, rwlock: str) -> str:
 
 
 def parts_of(name: str) -> tuple[str, str]:
-    """Return the lock and the reader-writer lock of a name."""
+    """Return the lock and the reader-writer lock of a name, which may be DEFAULT."""
+    if name == DEFAULT:
+        return locks.DEFAULT_LOCK, locks.DEFAULT_RWLOCK
     lock, _, rwlock = name.partition(_BETWEEN)
     return lock, rwlock or KEEP
 
 
 def run_options(name: str) -> list[str]:
     """Return the options of `lockwright run` for a name."""
+    if name == DEFAULT:
+        return []
     lock, rwlock = parts_of(name)
     return ["--lock", lock, *(["--rwlock", rwlock] if rwlock != KEEP else [])]
 
@@ -34,7 +41,7 @@ def run_options(name: str) -> list[str]:
 def compare_options(names: Iterable[str]) -> list[str]:
     """Return the options of `lockwright compare` under which it runs these names, and perhaps other
     pairs of their locks."""
-    parts = [parts_of(name) for name in names]
+    parts = [(name, KEEP) if name == DEFAULT else parts_of(name) for name in names]
     chosen = list(dict.fromkeys(lock for lock, _ in parts))
     rwlocks = list(dict.fromkeys(rwlock for _, rwlock in parts))
     options = ["--locks", ",".join(chosen)]

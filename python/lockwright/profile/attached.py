@@ -141,7 +141,7 @@ class Attached:
         """A remark if the process runs under a lock whose waiters do not sleep; else ""."""
         libraries = {Path(mapping.path).name for mapping, _ in self._memory.mappings}
         for lock in registry():
-            if f"{OWN_LIBRARY}{lock.name}.so" in libraries and "park" not in lock.waiting:
+            if f"{OWN_LIBRARY}-{lock.name}.so" in libraries and "park" not in lock.waiting:
                 return (
                     f"it runs under {lock.name}, whose waiters do not sleep, so none is seen: run"
                     " it under another lock, or profile its command"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lockwright.preload.loads import Unseen
 
-_LIBRARY = "/liblockwright-"
+_LIBRARY = "/liblockwright"
 _LINKERS = ("/ld-linux", "/ld-musl", "/ld64")
 _C_LIBRARIES = ("/libc.so", "/libc-2", "/ld-musl")
 _MOST = 64

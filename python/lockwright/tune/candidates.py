@@ -1,12 +1,13 @@
 """The locks of a race: those that the advice recommends, and others in case it is wrong."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lockwright.compare.arms import arm_name, number_of_settings, settings_of
 from lockwright.preload.families import family_of, is_usable, representatives
-from lockwright.preload.locks import BASELINE, Registry
-from lockwright.preload.rwlocks import KEEP, pair_name, parts_of
+from lockwright.preload.locks import BASELINE, RWLOCK, Registry
+from lockwright.preload.rwlocks import DEFAULT, KEEP, pair_name, parts_of
 from lockwright.run.settings import Settings
 from lockwright.tune.choices import is_possible
 
@@ -34,17 +35,20 @@ def named_candidates(locks: Iterable[str]) -> tuple[Candidate, ...]:
 
 def rwlock_candidates(shortlist: Iterable[tuple[str, str]], why: str) -> tuple[Candidate, ...]:
     """Return the C library's mutex together with each reader-writer lock of a shortlist of names
-    and reasons."""
-    return tuple(
+    and reasons, and the default if there is any and no other choice of one for all."""
+    found = [
         Candidate(pair_name(BASELINE, rwlock), why, reason)
         for rwlock, reason in shortlist
         if rwlock != KEEP
-    )
+    ]
+    if found and why == ADVISED and not os.environ.get(RWLOCK):
+        found.append(Candidate(DEFAULT, why, "what `lockwright run` takes without an option"))
+    return tuple(found)
 
 
 def pairs(names: Iterable[str]) -> tuple[str, ...]:
     """Return each other lock of the candidates together with each of their reader-writer locks."""
-    parts = [parts_of(name) for name in names]
+    parts = [parts_of(name) for name in names if name != DEFAULT]
     locks = dict.fromkeys(lock for lock, _ in parts if lock != BASELINE)
     rwlocks = dict.fromkeys(rwlock for _, rwlock in parts if rwlock != KEEP)
     return tuple(pair_name(lock, rwlock) for lock in locks for rwlock in rwlocks)

@@ -9,6 +9,7 @@
 #include "lockwright/env/native/fatal.hpp"
 #include "lockwright/env/native/pool.hpp"
 #include "preload/mixed/loaded.hpp"
+#include "preload/rwlock_choice.hpp"
 #include "preload/stats_page.hpp"
 
 namespace lockwright::preload {
@@ -315,7 +316,7 @@ algorithm plan::choose(const init_site& site) {
 
 rwlock_mode plan::choose_rwlock(const init_site& site) {
   entry& chosen = choose_entry(site, rwlock_default_);
-  return chosen.algorithm_number == 0 ? interpose::rwlocks.get()
+  return chosen.algorithm_number == 0 ? interpose::rwlocks.get(default_rwlock)
                                       : static_cast<rwlock_mode>(chosen.next_algorithm());
 }
 

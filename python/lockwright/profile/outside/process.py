@@ -23,7 +23,7 @@ _MOST = 4096
 SEARCH_NS: Final = 100_000_000
 """Between searches for new processes."""
 
-OWN_LIBRARY: Final = "liblockwright-"
+OWN_LIBRARY: Final = "liblockwright"
 
 
 @dataclass(eq=False)

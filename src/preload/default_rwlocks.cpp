@@ -1,0 +1,5 @@
+// The reader-writer locks of the library of the default.
+#include "preload/rwlock_choice.hpp"
+
+constinit const lockwright::preload::rwlock_mode lockwright::preload::default_rwlock =
+    rwlock_mode::adaptive_rw;

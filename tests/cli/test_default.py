@@ -1,0 +1,65 @@
+"""What `lockwright run` puts in place without an option, by its other names."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from lockwright.preload import rwlocks
+from lockwright.preload.locks import DEFAULT_LOCK, registry
+from support.processes import captured
+
+from .conftest import Cli, Program
+
+READ = """
+import ctypes
+lock, libc = (ctypes.c_uint32 * 16)(), ctypes.CDLL(None)
+libc.pthread_rwlock_init(lock, None)
+libc.pthread_rwlock_rdlock(lock)
+print(list(lock))
+"""
+"""Prints the words of a reader-writer lock with one reader."""
+
+
+def words_under(library: str, **variables: str) -> str:
+    path = registry().path_of(DEFAULT_LOCK).with_name(library)
+    env = os.environ | {"LD_PRELOAD": str(path)} | variables
+    done = captured([sys.executable, "-c", READ], env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_the_library_of_the_default() -> None:
+    """It replaces reader-writer locks, too, unless the environment says otherwise."""
+    lock, default = f"liblockwright-{DEFAULT_LOCK}.so", "liblockwright.so"
+    adaptive = words_under(lock, LOCKWRIGHT_RWLOCK="adaptive-rw")
+    assert adaptive != words_under(lock)
+    assert words_under(default) == adaptive
+    assert words_under(default, LOCKWRIGHT_RWLOCK="keep") == words_under(lock)
+
+
+def test_it_is_a_contender(cli: Cli, program: Program, tmp_path: Path) -> None:
+    """Its runs have its reader-writer lock, those of the others the C library's."""
+    report, log = tmp_path / "report.json", tmp_path / "log"
+    script = f"echo $LOCKWRIGHT_RWLOCK >> {log}; exec {program('rwlock')}"
+    done = cli(
+        "compare", "--locks", "default,ttas", "--runs", "1", "--warm-up-runs", "0",
+        "--json", report, "--", "sh", "-c", script,
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    rows = json.loads(report.read_text())["summaries"]
+    assert sorted(row["lock"] for row in rows) == ["default", "pthread", "ttas"]
+    # The others are probe runs.
+    assert sorted(log.read_text().split()[-3:]) == ["adaptive-rw", "keep", "keep"]
+
+
+@pytest.mark.parametrize("command", ["compare", "tune"])
+def test_it_has_a_reader_writer_lock_of_its_own(cli: Cli, command: str) -> None:
+    words = [command, "--locks", "default", "--rwlock", "mutex", "--", "true"]
+    cli(*words).refuses("'default' has a reader-writer lock of its own", f"name {DEFAULT_LOCK}")
+
+
+def test_its_options() -> None:
+    assert rwlocks.run_options(rwlocks.DEFAULT) == []
+    assert rwlocks.compare_options(["pthread", rwlocks.DEFAULT]) == ["--locks", "pthread,default"]
