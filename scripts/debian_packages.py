@@ -40,8 +40,8 @@ it in the folder of modules for that Python alone, where no other package puts i
 SUMMARIES = {
     LIBRARIES: (
         "mutex algorithms to preload under unmodified programs",
-        "LD_PRELOAD=liblockwright.so replaces the locks of a program by ones that adapt to its load;"
-        " each other library has the mutexes of one algorithm.",
+        "LD_PRELOAD=liblockwright.so replaces the locks of a program by ones that adapt to its"
+        " load; each other library has the mutexes of one algorithm.",
     ),
     COMMAND: (
         "find the best mutex algorithm for an unmodified program",
