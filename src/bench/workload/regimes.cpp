@@ -77,9 +77,20 @@ timespec time_at(std::uint64_t ns) {
   return {static_cast<time_t>(ns / 1000000000u), static_cast<long>(ns % 1000000000u)};
 }
 
+// A bounded queue, guarded by the mutex of the same number.
+struct message_queue {
+  condition not_empty;
+  condition not_full;
+  std::uint64_t queued = 0;
+};
+
 struct load {
   explicit load(const settings& given)
-      : mutexes(given.count("locks", 1)),
+      : capacity{given.count("queue")},
+        stages{given.count("stages", 2)},
+        producers{given.count("producers")},
+        mutexes(capacity != 0 ? stages - 1 : given.count("locks", 1)),
+        queues(capacity != 0 ? stages - 1 : 0),
         long_loops{given.length("long")},
         long_one_in{given.count("long-one-in")},
         exponential{given.is("exponential")},
@@ -87,7 +98,6 @@ struct load {
         timed{given.is("timed")},
         burst{given.count("burst")},
         idle_ns{given.count("idle-us", 1) * 1000},
-        capacity{given.count("queue")},
         period_ns{static_cast<std::uint64_t>(given.real("period-us") * 1e3)},
         period_acquisitions{given.count("period-acquisitions")},
         sample_us{given.count("sample-us")} {
@@ -99,8 +109,11 @@ struct load {
     const std::uint64_t then = given.count("then-threads");
     regimes = {{{count, given.length("section"), given.length("gap")},
                 {then != 0 ? then : count, or_first("section"), or_first("gap")}}};
-    if (capacity != 0 && (count < 2 || trylock || mutexes.size() != 1)) {
-      refuse("option '--queue' needs two threads or more, one mutex and no trylock loop");
+    if (capacity != 0 && (count < stages || trylock || given.count("locks", 1) != 1)) {
+      refuse("option '--queue' needs a thread for each stage, one mutex and no trylock loop");
+    }
+    if (producers != 0 && (capacity == 0 || stages != 2 || producers >= count)) {
+      refuse("option '--producers' needs '--queue', two stages and more threads than producers");
     }
     if (regimes[0].threads != regimes[1].threads && period_ns == 0) {
       refuse("option '--then-threads' needs '--period-us'");
@@ -155,12 +168,31 @@ struct load {
     if (!follows_time(me)) {
       return 0;
     }
+    if (capacity != 0) {
+      return pass_on(me, meter) ? 1 : 0;
+    }
     compact_mutex& s = mutexes[mutexes.size() == 1 ? 0 : me.random.below(mutexes.size())];
-    if (!(capacity != 0 ? transfer(me, s, meter) : pass(me, s, meter))) {
+    if (!pass(me, s, meter)) {
       return 0;
     }
     spend_gap(me);
     return 1;
+  }
+
+  // Takes a message from the queue before this thread's stage, works, and puts it into the one
+  // behind; the first and the last stage have one queue only. Returns false if it was stopped.
+  template <class Meter>
+  bool pass_on(thread_state& me, Meter& meter) {
+    const std::size_t stage =
+        producers != 0 ? (me.index < producers ? 0 : 1) : me.index % static_cast<std::size_t>(stages);
+    if (stage != 0 && !transfer(me, stage - 1, false, meter)) {
+      return false;
+    }
+    // The producers of a pool only hand out work.
+    if (producers == 0 || stage != 0) {
+      spend_gap(me);
+    }
+    return stage + 1 == stages || transfer(me, stage, true, meter);
   }
 
   // Returns false if this thread is idle in the current regime; it has slept until the next one.
@@ -228,19 +260,20 @@ struct load {
     s.sections = before + 1;
   }
 
-  // Puts a message into the bounded queue, or takes one out. Returns false if it was stopped.
+  // Puts a message into a bounded queue, or takes one out. Returns false if it was stopped.
   template <class Meter>
-  bool transfer(thread_state& me, compact_mutex& s, Meter& meter) {
-    const bool puts = me.index % 2 == 0;
+  bool transfer(thread_state& me, std::size_t number, bool puts, Meter& meter) {
+    compact_mutex& s = mutexes[number];
+    message_queue& queue = queues[number];
     meter.lock(s);
-    while (!is_stopped() && queued == (puts ? capacity : 0)) {
-      meter.wait(puts ? not_full : not_empty, s);
+    while (!is_stopped() && queue.queued == (puts ? capacity : 0)) {
+      meter.wait(puts ? queue.not_full : queue.not_empty, s);
     }
     const bool continues = !is_stopped();
     if (continues) {
       section(me, s);
-      queued += puts ? 1 : static_cast<std::uint64_t>(-1);
-      (puts ? not_empty : not_full).signal();
+      queue.queued += puts ? 1 : static_cast<std::uint64_t>(-1);
+      (puts ? queue.not_empty : queue.not_full).signal();
     }
     meter.unlock(s);
     return continues;
@@ -264,17 +297,19 @@ struct load {
   void release_waiters() {
     stop.store(true);
     if (capacity != 0) {
-      must(pthread_create(&waker.emplace(), nullptr, empty_queue, this), "pthread_create");
+      must(pthread_create(&waker.emplace(), nullptr, empty_queues, this), "pthread_create");
     }
   }
 
-  // Wakes the threads that sleep in the stopped queue. A thread of its own, since it needs the mutex.
-  static void* empty_queue(void* at) {
+  // Wakes the threads that sleep in stopped queues. A thread of its own, since it needs the mutexes.
+  static void* empty_queues(void* at) {
     load& l = *static_cast<load*>(at);
-    must(pthread_mutex_lock(&l.mutexes[0].mutex), "pthread_mutex_lock");
-    l.not_empty.broadcast();
-    l.not_full.broadcast();
-    must(pthread_mutex_unlock(&l.mutexes[0].mutex), "pthread_mutex_unlock");
+    for (std::size_t i = 0; i < l.queues.size(); ++i) {
+      must(pthread_mutex_lock(&l.mutexes[i].mutex), "pthread_mutex_lock");
+      l.queues[i].not_empty.broadcast();
+      l.queues[i].not_full.broadcast();
+      must(pthread_mutex_unlock(&l.mutexes[i].mutex), "pthread_mutex_unlock");
+    }
     return nullptr;
   }
 
@@ -304,7 +339,12 @@ struct load {
   }
 
   std::array<regime, 2> regimes{};
+  // Messages in a queue; 0: there is none.
+  std::uint64_t capacity;
+  std::uint64_t stages;
+  std::uint64_t producers;
   std::vector<compact_mutex> mutexes;
+  std::vector<message_queue> queues;
   std::uint64_t long_loops;
   std::uint64_t long_one_in;
   bool exponential;
@@ -312,7 +352,6 @@ struct load {
   bool timed;
   std::uint64_t burst;
   std::uint64_t idle_ns;
-  std::uint64_t capacity;
   std::uint64_t period_ns;
   std::uint64_t period_acquisitions;
   std::uint64_t sample_us;
@@ -323,12 +362,8 @@ struct load {
   double ticks_per_ns = 0;
   exponential_steps gaps;
   alignas(cache_line_pair) std::atomic<bool> stop{false};
-  // Ends after the threads that it wakes, and then still unlocks the mutex.
+  // Ends after the threads that it wakes, and then still unlocks a mutex.
   std::optional<pthread_t> waker;
-  // Of the bounded queue, guarded by the first mutex.
-  condition not_empty;
-  condition not_full;
-  std::uint64_t queued = 0;
 };
 
 int run_load(const description& about, const settings& given) {
@@ -355,6 +390,8 @@ const description regimes{
                    {"burst", 0, "", "acquisitions after which a thread sleeps; 0: never"},
                    {"idle-us", 1000, "us", "period at whose end all that sleep wake", 1},
                    {"queue", 0, "", "messages that a queue holds between the threads; 0: no queue"},
+                   {"stages", 2, "", "stages, one thread after another, with a queue before each", 2},
+                   {"producers", 0, "", "threads that only put; 0: the first of the stages"},
                    {"trylock", 0, "", "1 takes the mutex by trying it again and again"},
                    {"timed", 0, "", "1 lets every other thread wait with a deadline"},
                    {"then-threads", 0, "", "threads of the second pattern; 0: as many"},

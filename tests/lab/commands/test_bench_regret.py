@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-CELLS = "single/100ns/10x/2,queue/1/2,trylock/100ns/*,step/100ns-100us/*"
+CELLS = "single/100ns/10x/2,queue/1/2,pipeline/100/3,pool/1us/*,trylock/100ns/*,step/100ns-100us/*"
 
 
 def quick(*options: str) -> list[str]:

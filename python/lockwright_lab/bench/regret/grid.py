@@ -205,6 +205,14 @@ def _others(c: int) -> Iterator[Load]:
             yield _load(
                 ("queue", str(capacity)), threads, {"section-ns": 100.0, "queue": float(capacity)}
             )
+    for capacity in (1, 100):
+        for threads in sorted({3, 3 * c}):
+            load = {"section-ns": 100.0, "gap-ns": 1e3, "queue": float(capacity), "stages": 3.0}
+            yield _load(("pipeline", str(capacity)), threads, load)
+    for label, ns in (("1us", 1e3), ("100us", 1e5)):
+        for threads in (2 * c, 8 * c):
+            load = {"section-ns": 100.0, "gap-ns": ns, "queue": 100.0, "producers": 1.0}
+            yield _load(("pool", label), threads, load)
     yield from _changes(c)
 
 
