@@ -183,8 +183,8 @@ struct load {
   // behind; the first and the last stage have one queue only. Returns false if it was stopped.
   template <class Meter>
   bool pass_on(thread_state& me, Meter& meter) {
-    const std::size_t stage =
-        producers != 0 ? (me.index < producers ? 0 : 1) : me.index % static_cast<std::size_t>(stages);
+    const std::size_t stage = producers != 0 ? (me.index < producers ? 0 : 1)
+                                             : me.index % static_cast<std::size_t>(stages);
     if (stage != 0 && !transfer(me, stage - 1, false, meter)) {
       return false;
     }
@@ -390,7 +390,8 @@ const description regimes{
                    {"burst", 0, "", "acquisitions after which a thread sleeps; 0: never"},
                    {"idle-us", 1000, "us", "period at whose end all that sleep wake", 1},
                    {"queue", 0, "", "messages that a queue holds between the threads; 0: no queue"},
-                   {"stages", 2, "", "stages, one thread after another, with a queue before each", 2},
+                   {"stages", 2, "", "stages, one thread after another, with a queue before each",
+                    2},
                    {"producers", 0, "", "threads that only put; 0: the first of the stages"},
                    {"trylock", 0, "", "1 takes the mutex by trying it again and again"},
                    {"timed", 0, "", "1 lets every other thread wait with a deadline"},

@@ -19,6 +19,7 @@ from lockwright.machine.procfs import numbers_of
 from lockwright.preload import binary, counters, locks
 from lockwright.preload.counters import Counts
 from lockwright.preload.locks import BASELINE
+from lockwright.preload.other_libraries import LIBC
 from lockwright.run import record
 from lockwright.run.process_runner import Ending, Process, ProcessRunner
 
@@ -152,10 +153,11 @@ class LocalMachine:
             run_trial.meters = self._meters
             settings = self._plan.settings_of(configuration.lock)
             settings |= self._calibrated.get(self._plan.mutex_of(configuration.lock), {})
-            if self._plan.endings:
+            lock = self._plan.mutex_of(configuration.lock)
+            if self._plan.endings and lock != LIBC:
                 made = self._run_counted(configuration, run_trial, settings)
             else:
-                library = self._registry.path_of(self._plan.mutex_of(configuration.lock))
+                library = None if lock == LIBC else self._registry.path_of(lock)
                 made = run_trial.run(self._placeholders(configuration, library, settings))
         except NotRunnable as error:
             # The probe succeeded, but its inputs have been removed and cannot be made again.
@@ -191,7 +193,7 @@ class LocalMachine:
         return Trial(self._processes, work, tuple(sorted(processors_of(configuration) or ())))
 
     def _placeholders(
-        self, configuration: Configuration, library: Path, settings: dict[str, str]
+        self, configuration: Configuration, library: Path | None, settings: dict[str, str]
     ) -> Placeholders:
         member = self._plan.member(configuration.program)
         return Placeholders(

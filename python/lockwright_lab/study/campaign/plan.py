@@ -22,6 +22,7 @@ from lockwright.preload.locks import (
     check_replacement,
     replacements_of,
 )
+from lockwright.preload.other_libraries import LIBC
 from lockwright.preload.rwlocks import KEEP, MUTEX, parts_of, rwlocks
 from msgspec import Meta, field
 
@@ -89,7 +90,7 @@ class Plan:
     spinning: then the locks whose waiters never park. everything: whether its programs are all
     installed ones of the catalogue. rwlocks: reader-writer locks that are compared instead of
     mutexes; `locks` is then BASELINE, under which reader-writer locks stay the C library's, and
-    these. One of `locks` may also be a pair, as in pair_name().
+    these. One of `locks` may also be a pair, as in pair_name(), DEFAULT, or LIBC, no library.
     """
 
     name: str
@@ -114,10 +115,11 @@ class Plan:
     @property
     def mutexes(self) -> tuple[str, ...]:
         """The locks that replace mutexes."""
-        return tuple(parts_of(lock)[0] for lock in self.locks if lock not in self.rwlocks)
+        names = [parts_of(lock)[0] for lock in self.locks if lock not in self.rwlocks]
+        return tuple(name for name in names if name != LIBC)
 
     def mutex_of(self, lock: str) -> str:
-        """Return the lock of the mutexes in runs of a lock of the plan."""
+        """Return the lock of the mutexes in runs of a lock of the plan, or LIBC."""
         return BASELINE if lock in self.rwlocks else parts_of(lock)[0]
 
     def settings_of(self, lock: str) -> dict[str, str]:
@@ -316,6 +318,8 @@ def _locks(file: _File, registry: Registry) -> tuple[str, ...]:
         for name in names:
             with documents.named(key):
                 lock, rwlock = parts_of(name)
+                if name == LIBC:
+                    continue
                 registry.find(lock)
                 check_replacement("rwlock", RWLOCK, rwlock)
     names = [name for name in dict.fromkeys(chosen) if name not in file.without]
@@ -346,7 +350,8 @@ def _spinning(locks: tuple[str, ...], registry: Registry) -> tuple[str, ...]:
     return tuple(
         name
         for name in locks
-        if not (known[name] if name in known else registry.find(parts_of(name)[0])).parking
+        if name != LIBC
+        and not (known[name] if name in known else registry.find(parts_of(name)[0])).parking
     )
 
 
