@@ -54,9 +54,9 @@ def test_it_is_a_contender(cli: Cli, program: Program, tmp_path: Path) -> None:
     assert sorted(log.read_text().split()[-3:]) == ["adaptive-rw", "keep", "keep"]
 
 
-@pytest.mark.parametrize("command", ["compare", "tune"])
-def test_it_has_a_reader_writer_lock_of_its_own(cli: Cli, command: str) -> None:
-    words = [command, "--locks", "default", "--rwlock", "mutex", "--", "true"]
+@pytest.mark.parametrize("verb", ["compare", "tune"])
+def test_it_has_a_reader_writer_lock_of_its_own(cli: Cli, verb: str) -> None:
+    words = [verb, "--locks", "default", "--rwlock", "mutex", "--", "true"]
     cli(*words).refuses("'default' has a reader-writer lock of its own", f"name {DEFAULT_LOCK}")
 
 

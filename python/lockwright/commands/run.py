@@ -5,23 +5,15 @@ from typing import Any
 
 import click
 
-from lockwright.base.errors import LockwrightError
 from lockwright.commands.common import brief, grammar
 from lockwright.commands.common.options import name_list, other_lock_options, setting_options
 
 
-def _pieces(context: click.Context, _: click.Parameter, text: str | None) -> list[str]:
-    """Return the pieces of --keep. Raises LockwrightError for others, and for an option beside it
-    that replaces one of them."""
+def _pieces(_: click.Context, __: click.Parameter, text: str | None) -> list[str]:
+    """Return the pieces of --keep. Raises LockwrightError for others."""
     from lockwright.preload.locks import KEPT
 
-    pieces = [] if text is None else name_list(text, "--keep", KEPT)
-    for piece in pieces:
-        if context.params.get(piece) is not None:
-            raise LockwrightError(
-                f"--keep {piece} and --{piece} exclude each other", "leave one of them out"
-            )
-    return pieces
+    return [] if text is None else name_list(text, "--keep", KEPT)
 
 
 @brief.command("run", context_settings={"allow_interspersed_args": False})

@@ -111,6 +111,10 @@ def _with_replacements(request: Request, subject: Subject) -> dict[str, str]:
         if kind is not None:
             chosen[APPEND[option]] = SHARES[kind]
     for piece in request.keep:
+        if getattr(request, piece) is not None:
+            raise LockwrightError(
+                f"--keep {piece} and --{piece} exclude each other", "leave one of them out"
+            )
         variable, value = KEPT[piece]
         chosen[variable] = value
     if request.metrics:
