@@ -207,12 +207,12 @@ def _others(c: int) -> Iterator[Load]:
             )
     for capacity in (1, 100):
         for threads in sorted({3, 3 * c}):
-            load = {"section-ns": 100.0, "gap-ns": 1e3, "queue": float(capacity), "stages": 3.0}
-            yield _load(("pipeline", str(capacity)), threads, load)
-    for label, ns in (("1us", 1e3), ("100us", 1e5)):
+            stages = {"section-ns": 100.0, "gap-ns": 1e3, "queue": float(capacity), "stages": 3.0}
+            yield _load(("pipeline", str(capacity)), threads, stages)
+    for label, job in (("1us", 1e3), ("100us", 1e5)):
         for threads in (2 * c, 8 * c):
-            load = {"section-ns": 100.0, "gap-ns": ns, "queue": 100.0, "producers": 1.0}
-            yield _load(("pool", label), threads, load)
+            pool = {"section-ns": 100.0, "gap-ns": job, "queue": 100.0, "producers": 1.0}
+            yield _load(("pool", label), threads, pool)
     yield from _changes(c)
 
 
