@@ -55,6 +55,18 @@ def test_a_pair_of_locks(tmp_path: Path) -> None:
     assert "futx-rw" in caught.value.line()
 
 
+def test_the_default_and_no_library(tmp_path: Path) -> None:
+    """Without a library nothing is counted."""
+    plan = read(tmp_path, 'locks = ["libc", "default"]\n' + CACHE)
+    assert plan.locks == ("pthread", "libc", "default")
+    assert plan.mutexes == ("pthread", locks.DEFAULT_LOCK)
+    assert plan.settings_of("default")[locks.RWLOCK] == locks.DEFAULT_RWLOCK
+    _, results = runs_of(tmp_path, plan)
+    assert results["default"].meters["acquisitions"] > 0
+    assert results["libc"].finished
+    assert "acquisitions" not in results["libc"].meters
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
