@@ -144,7 +144,7 @@ def test_every_program_is_run() -> None:
     sources = {path.stem for path in (locate.TESTS / "posix").glob("*.c*")}
     helpers = {"first_library", "plugin", "wraps_lock", "locking_malloc", "watched", "broken"}
     helpers |= {"counted", "old_versions", "order_of_wakes", "steps", "detours", "moved_clock"}
-    helpers |= {"misplaced_number", "passing", "stops"}
+    helpers |= {"misplaced_number", "passing", "reading_for_a_reader", "stops"}
     # These have separate tests.
     by_setting = {"semaphores", "spins", "other_clock", "realtime"}
     assert sources - helpers - by_setting == set(PROGRAMS)

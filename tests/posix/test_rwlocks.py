@@ -42,6 +42,13 @@ def environment(value: str) -> dict[str, str]:
     )
 
 
+def test_a_reader_may_wait_for_another_reader(run_under: RunUnder) -> None:
+    """Under the default, as under the C library, although writers wait."""
+    program = locate.program("posix", "reading_for_a_reader")
+    for lock, env in ((harness.LIBC, {}), ("adaptive", {VARIABLE: "adaptive-rw"})):
+        assert run_under(lock, [program], env=env).clean().stdout == "read\n"
+
+
 #: The mutexes are tested as such; two of them also as reader-writer locks.
 SOME = [each for each in SETTINGS if each[1] != "mutex" or each[0] in ("pthread", "mcs-stp")]
 

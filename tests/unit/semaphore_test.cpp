@@ -16,6 +16,8 @@ namespace lockwright::preload {
 /// here.
 bool detect_race_detector() { return false; }
 
+constinit const bool adapts_by_default = true;
+
 }  // namespace lockwright::preload
 
 namespace {

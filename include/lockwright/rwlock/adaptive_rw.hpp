@@ -16,8 +16,10 @@
 //                    | to                                             | wakes all of them
 //   spread   (3)     | readers may register in the table              | a reader; a writer
 //   readers  (4-31)  | readers inside that are not in the table       | readers
-//   due      (32-63) | `spread` is not set before that time, in units | a writer
+//   due      (32-62) | `spread` is not set before that time, in units | a writer
 //                    | of 2^10 ns: advice                             |
+//   paused   (63)    | a reservation that does not keep readers out   | its writer
+//                    | for a while                                    |
 //
 //   queue: a mutex whose holder waits at the word. Threads that have a deadline, or that read
 //   already, wait at the word without it.
@@ -28,7 +30,8 @@
 // Invariants
 //   EXCLUSION  `written` is set only in a step from a word without it, without readers and without
 //              `spread`; a reader is added, and `spread` set, only where it is not set.
-//   OWNER      only the thread that has set `reserved` clears it.
+//   OWNER      only the thread that has set `reserved` clears it, or replaces it by `paused` and
+//              that by it.
 //   UNITS      each reader inside is one unit, a registration or one of `readers`. Units are
 //              interchangeable: a reader leaves by removing any of them. None is ever moved, so
 //              the child of a fork has none twice. As in the C library it keeps those of threads
@@ -46,6 +49,8 @@
 //   BOUNDED    a thread at the word reserves it after `reserve-ns`, if no other one has; the mutex
 //              bounds the time until it comes there. A thread that reads already waits for no
 //              reservation.
+//   NO-CIRCLE  a reservation keeps readers out for no longer than `closed-ns` at a time, and writers
+//              then wait without the mutex: a reader inside may wait for a thread that wants to read. Where readers stay inside for so long the bound above does not hold.
 #pragma once
 
 #include <atomic>
@@ -102,8 +107,17 @@ class adaptive_rw {
       .meaning =
           "for how many times as long as a writer has waited for the table readers keep off it",
       .source = "BRAVO's N, which bounds a writer's slowdown by 10 % (ATC 2019)"};
+  static constexpr tunable closed{
+      .name = "closed-ns",
+      .default_value = 100'000'000,
+      .counted_in = unit::nanoseconds,
+      .max = std::uint64_t{1} << 40,
+      .model_value = 2'000,
+      .meaning =
+          "how long a writer that waits for readers keeps others out before it lets some pass",
+      .source = "ten times reserve-ns, so that writers are kept out for a tenth of the time"};
   static constexpr auto tunables =
-      join(tunable_list<3>{&spin_bound, &reserve, &inhibition}, queue_lock::tunables);
+      join(tunable_list<4>{&spin_bound, &reserve, &inhibition, &closed}, queue_lock::tunables);
 
   /// The size of the table that all locks of the process share.
   static constexpr std::size_t common_bytes = table::bytes;
@@ -244,12 +258,20 @@ class adaptive_rw {
   /// The bit that is set where more readers than half of the most are inside.
   static constexpr std::uint64_t many_ = std::uint64_t{1} << 31;
 
+  /// A reservation that lets readers pass.
+  static constexpr std::uint64_t paused_ = std::uint64_t{1} << 63;
+  static constexpr std::uint64_t due_ = ~(paused_ | 0xffff'ffff);
+
   /// A thread that wants to enter.
   struct visitor {
     bool writes = false;
     bool passes = false;
-    bool reserves = false;  // it has set `reserved`
+    bool queued = false;    // it holds the mutex
+    bool reserves = false;  // it has set `reserved`, which may be `paused` now
     std::uint64_t deadline = never;
+    std::uint64_t turn_ends = never;  // when `reserved` is to become `paused`, or the reverse
+    // Fewer in the model, where each multiplies the executions.
+    std::uint32_t pauses_left = Env::max_self < 4096 ? 1 : ~std::uint32_t{0};
   };
 
   static bool is_open(std::uint64_t word, const visitor& me) {
@@ -269,12 +291,12 @@ class adaptive_rw {
         }
         // Not past a thread that sleeps until there are no readers: it would sleep too long.
         const bool spreads =
-            (seen & (reserved_ | asleep_ | spread_)) == 0 && Env::advice(is_due(seen));
+            (seen & (reserved_ | paused_ | asleep_ | spread_)) == 0 && Env::advice(is_due(seen));
         then = seen + one_reader_ + (spreads ? spread_ : 0);
       }
       if (me.reserves) {
         // Threads that only the reservation keeps out may enter beside a reader.
-        then &= ~(me.writes ? reserved_ : reserved_ | asleep_);
+        then &= ~(me.writes ? reserved_ | paused_ : reserved_ | asleep_);
       }
       if (word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
                                       std::memory_order_relaxed)) {
@@ -327,9 +349,7 @@ class adaptive_rw {
       return wait_at_word(me);
     }
     queue_.lock();
-    outcome = wait_at_word(me);
-    queue_.unlock();
-    return outcome;
+    return wait_at_word({.writes = me.writes, .queued = true});
   }
 
   /// Enters, or returns admission::refused after the spin bound or the deadline, or once the caller
@@ -356,6 +376,7 @@ class adaptive_rw {
     return admission::refused;
   }
 
+  /// Unlocks the mutex if the caller holds it.
   admission wait_at_word(visitor me) {
     const std::uint64_t aged = Env::now() + Env::template value<reserve>();
     admission outcome = poll(me);
@@ -366,26 +387,71 @@ class adaptive_rw {
       if (outcome != admission::refused) {
         break;
       }
+      if (me.writes && (seen & paused_) != 0) {
+        // The pause is for readers, and some may be behind this writer.
+        leave_queue(me);
+      }
       const bool is_spread = me.writes && (seen & spread_) != 0;
-      if (!me.reserves && !me.passes && (seen & reserved_) == 0 && (now >= aged || is_spread)) {
-        me.reserves = word_.compare_exchange_strong(
-            seen, seen | reserved_, std::memory_order_seq_cst, std::memory_order_relaxed);
-      } else if (me.reserves && is_spread) {
-        if (!end_spread(me.deadline)) {
-          break;
-        }
+      const bool may_reserve = !me.passes && (seen & (reserved_ | paused_)) == 0;
+      if (!me.reserves && may_reserve && (now >= aged || is_spread)) {
+        me.reserves = close(seen, now, me);
+      } else if (me.reserves && is_spread && (seen & reserved_) != 0 &&
+                 end_spread(me.deadline < me.turn_ends ? me.deadline : me.turn_ends)) {
+        continue;
       } else if (now >= me.deadline) {
         break;
+      } else if (now >= me.turn_ends) {
+        take_turns(seen, now, me);
       } else {
-        const bool ages = now < aged && aged < me.deadline && !me.reserves && !me.passes;
-        sleep(seen, ages ? aged : me.deadline);
+        const bool ages = now < aged && !me.reserves && !me.passes;
+        const std::uint64_t until = ages ? aged : me.turn_ends;
+        sleep(seen, until < me.deadline ? until : me.deadline);
         outcome = poll(me);
       }
     }
     if (outcome != admission::inside) {
       give_up(me);
     }
+    leave_queue(me);
     return outcome;
+  }
+
+  /// Reserves the lock, or does so again: `seen`, the word, is without `reserved`. Sequentially
+  /// consistent: see BOTH-LOOK.
+  bool close(std::uint64_t seen, std::uint64_t now, visitor& me) {
+    if (!word_.compare_exchange_strong(seen, (seen & ~paused_) | reserved_,
+                                       std::memory_order_seq_cst, std::memory_order_relaxed)) {
+      return false;
+    }
+    // Only a writer waits for readers.
+    const bool pauses = me.writes && me.pauses_left != 0;
+    me.turn_ends = pauses ? now + Env::template value<closed>() : never;
+    return true;
+  }
+
+  /// For the writer that has reserved the lock, at the end of a turn: keeps readers out, or lets them
+  /// pass for as long as if it had not waited yet.
+  void take_turns(std::uint64_t seen, std::uint64_t now, visitor& me) {
+    if ((seen & paused_) != 0) {
+      close(seen, now, me);
+    } else if ((seen & written_) != 0) {
+      me.turn_ends = now + Env::template value<closed>();
+    } else if (word_.compare_exchange_strong(seen, (seen & ~(reserved_ | asleep_)) | paused_,
+                                             std::memory_order_relaxed,
+                                             std::memory_order_relaxed)) {
+      --me.pauses_left;
+      me.turn_ends = now + Env::template value<reserve>();
+      if ((seen & asleep_) != 0) {
+        wake_all();
+      }
+    }
+  }
+
+  void leave_queue(visitor& me) {
+    if (me.queued) {
+      me.queued = false;
+      queue_.unlock();
+    }
   }
 
   /// Sleeps while the word is as `seen`, which keeps the caller out.
@@ -406,7 +472,8 @@ class adaptive_rw {
   /// Lets others in again, for a thread that does not enter.
   void give_up(const visitor& me) {
     if (me.reserves &&
-        (word_.fetch_and(~(reserved_ | asleep_), std::memory_order_relaxed) & asleep_) != 0) {
+        (word_.fetch_and(~(reserved_ | paused_ | asleep_), std::memory_order_relaxed) & asleep_) !=
+            0) {
       wake_all();
     }
   }
@@ -420,10 +487,10 @@ class adaptive_rw {
     }
     const std::uint64_t end = Env::now();
     const std::uint64_t off = (end - begin) * Env::template value<inhibition>();
-    const std::uint64_t due = coarse(end + (off < longest_off_ ? off : longest_off_));
+    const std::uint64_t due = coarse(end + (off < longest_off_ ? off : longest_off_)) & due_ >> 32;
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
     // Relaxed: a thread that finds the table unused has not been there.
-    while (!word_.compare_exchange_weak(seen, (seen & 0xffff'ffff & ~spread_) | due << 32,
+    while (!word_.compare_exchange_weak(seen, (seen & ~(due_ | spread_)) | due << 32,
                                         std::memory_order_relaxed, std::memory_order_relaxed)) {
     }
     return true;
@@ -433,7 +500,8 @@ class adaptive_rw {
 
   /// Whether the time in the word has passed: it is not within the longest one from now on.
   static bool is_due(std::uint64_t word) {
-    return static_cast<std::uint32_t>(word >> 32) - coarse(Env::now()) > coarse(longest_off_);
+    const std::uint64_t left = (word >> 32) - coarse(Env::now());
+    return (left & due_ >> 32) > coarse(longest_off_);
   }
 
   static constexpr std::uint64_t longest_off_ = 1'000'000'000;  // ns
