@@ -5,7 +5,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,12 @@ class Plan:
         names = [lock for lock in self.locks if self.other_library(lock) is None]
         found = dict.fromkeys(parts_of(lock_of(lock))[1] for lock in names)
         return tuple(rwlock for rwlock in found if rwlock != KEEP)
+
+    @property
+    def names_rwlocks(self) -> bool:
+        """Whether a reader-writer lock was named, other than by DEFAULT."""
+        others = replace(self, locks=tuple(each for each in self.locks if each != DEFAULT))
+        return bool(others.rwlocks)
 
     def other_library(self, lock: str) -> OtherLibrary | None:
         """Return the other library of that name; None if it names a lock."""

@@ -52,7 +52,7 @@ def probe(plan: Plan, registry: Registry, runs: runner.Runner) -> dict[str, int]
     ended = loads.Ended(answer.ending.pid, answer.ending.name)
     if reason := counters.why_unused(counts, plan.command[0], ended):
         raise reason
-    if plan.rwlocks and counts.reads + counts.writes == 0:
+    if plan.names_rwlocks and counts.reads + counts.writes == 0:
         raise LockwrightError(
             f"'{plan.command[0]}' took no reader-writer lock, so --rwlocks changes nothing",
             "leave it out",
