@@ -11,11 +11,7 @@
 
 namespace lockwright::preload {
 
-#if defined(LOCKWRIGHT_MIXED)
-constinit const bool adapts_by_default = true;
-#else
 constinit const bool adapts_by_default = !std::is_same_v<mutex, library_mutex>;
-#endif
 
 void find_nodes() {
   if constexpr (chosen_lock::traits.is_default) {

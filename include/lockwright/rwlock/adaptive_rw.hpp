@@ -50,7 +50,8 @@
 //              bounds the time until it comes there. A thread that reads already waits for no
 //              reservation.
 //   NO-CIRCLE  a reservation keeps readers out for no longer than `closed-ns` at a time, and writers
-//              then wait without the mutex: a reader inside may wait for a thread that wants to read. Where readers stay inside for so long the bound above does not hold.
+//              then wait without the mutex: a reader inside may wait for a thread that wants to
+//              read. Where readers stay inside for so long the bound above does not hold.
 #pragma once
 
 #include <atomic>

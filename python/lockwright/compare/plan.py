@@ -5,7 +5,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -124,8 +124,8 @@ class Plan:
     @property
     def names_rwlocks(self) -> bool:
         """Whether a reader-writer lock was named, other than by DEFAULT."""
-        others = replace(self, locks=tuple(each for each in self.locks if each != DEFAULT))
-        return bool(others.rwlocks)
+        names = [lock_of(each) for each in self.locks if self.other_library(each) is None]
+        return any(parts_of(each)[1] != KEEP for each in names if each != DEFAULT)
 
     def other_library(self, lock: str) -> OtherLibrary | None:
         """Return the other library of that name; None if it names a lock."""

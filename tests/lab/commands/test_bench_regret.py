@@ -32,6 +32,8 @@ def test_files(cli: Any, tmp_path: Path) -> None:
         cli, tmp_path, *quick("--cells", CELLS), "--csv", str(figures), "--html", str(page)
     )
     assert "Regret of futex" in result.out
+    shares = result.out.partition("With each other lock as the one under test")[2]
+    assert {"pthread", "ttas"} <= set(shares.split())
     runs = found["runs"]
     cells = {run["cell"] for run in runs}
     assert len(runs) == len(cells) * 3 * 2

@@ -27,7 +27,7 @@ from lockwright_lab.bench import runs
 from lockwright_lab.bench.regret import contenders, grid, native, simulated, tables
 from lockwright_lab.bench.regret.contenders import Contest
 from lockwright_lab.bench.regret.grid import Load
-from lockwright_lab.bench.regret.verdict import Verdict, judge, summarise
+from lockwright_lab.bench.regret.verdict import Summary, Verdict, judge, summarise
 
 FAR_BEHIND = 0.5
 """A lock that has less than this share of the best lock's rate in each of the first two rounds is
@@ -166,10 +166,27 @@ def _report(
         grids=[each for each in grids if each is not None],
         page_grids=[tables.details_grid("All cells", verdicts)],
         legend=[(each.heading, each.definition) for each in tables.COLUMNS],
-        remarks=[*remarks, *tables.sentences(summary, lock), *_unbounded(verdicts)],
+        remarks=[
+            *remarks,
+            *tables.sentences(summary, lock),
+            tables.others_sentence(_summaries_of_others(contest, loads, usual.runs, bound_ms)),
+            *_unbounded(verdicts),
+        ],
         more=tables.as_document(verdicts, summary, lock, simulated=is_simulated),
         csv_lines=[tables.as_row(each, lock, simulated=is_simulated) for each in verdicts],
     )
+
+
+def _summaries_of_others(
+    contest: Contest, loads: Sequence[Load], runs: Runs, bound_ms: float
+) -> dict[str, Summary]:
+    """Return the summary of each other lock if it were the one under test."""
+    summaries = {}
+    for own in contest.others:
+        others = tuple(each for each in (contest.own, *contest.others) if each != own)
+        judged = (judge(each, Contest(own, others), runs, bound_ms) for each in loads)
+        summaries[own.name] = summarise([each for each in judged if each is not None])
+    return summaries
 
 
 def _unbounded(verdicts: Sequence[Verdict]) -> list[str]:

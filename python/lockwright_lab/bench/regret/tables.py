@@ -176,6 +176,21 @@ def sentences(summary: Summary, lock: str) -> list[str]:
     return lines
 
 
+def others_sentence(summaries: Mapping[str, Summary]) -> str:
+    """Return the shares of the other locks, each as the one under test; the best first."""
+    ordered = sorted(
+        summaries.items(), key=lambda each: (each[1].close, each[1].near), reverse=True
+    )
+    shares = ", ".join(
+        f"{name} {numbers.percent(summary.close)} and {numbers.percent(summary.near)}"
+        for name, summary in ordered
+    )
+    return (
+        f"With each other lock as the one under test, at most {numbers.percent(CLOSE)} and at most "
+        f"{numbers.percent(NEAR)}: {shares}."
+    )
+
+
 def ablation_grid(verdicts: Sequence[Verdict], lock: str) -> Grid | None:
     """Return the table of the gain by each mechanism; None if none was switched off."""
     by_mechanism = ablation(verdicts)
