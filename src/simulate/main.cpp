@@ -171,7 +171,8 @@ picoseconds seconds(const programs::settings& given, const char* name) {
 }
 
 int run(programs::settings given) {
-  const simulated_workload& chosen = find_workload(given.text("workload"));
+  const std::string workload = given.text("workload");
+  const simulated_workload& chosen = find_workload(workload);
   const workloads::description& about = *chosen.about;
   given.add(common_parameters());
   given.add(about.parameters);

@@ -12,6 +12,7 @@
 //                    | enter                              |
 //   30     asleep    | threads may sleep on the low half  | a thread about to sleep; the thread
 //                    |                                    | that wakes them
+//   31     wanted    | `waiting` is not 0                 | as `waiting`
 //   32-45  next      | the ticket of the next writer      | writers that arrive
 //   48-63  waiting   | readers that wait, of the lock     | these readers
 //                    | that prefers readers               |
@@ -25,7 +26,8 @@
 //              second enters only while no writer is inside or waits, unless it passes.
 //   NO-LOST-WAKE  a thread sleeps only on a low half with `asleep`. Each step that may admit a sleeper
 //              clears `asleep`, and its thread wakes all: the last reader or a writer leaves, the
-//              last waiting reader enters or gives up.
+//              last waiting reader enters or gives up. What refuses a sleeper is in the low half, so
+//              that it does not sleep past such a step where another one sets `asleep` again.
 //   NO-TOUCH   a thread that leaves does not access the lock after the step that counts it out.
 //
 // Unlike in the published locks, waiters sleep after a while, a thread that reads already may pass
@@ -69,10 +71,10 @@ class ticket_rw_preferring {
       return outcome;
     }
     if constexpr (readers_first_) {
-      change([](std::uint64_t seen) { return seen + one_waiting_; });
+      change([](std::uint64_t seen) { return (seen + one_waiting_) | wanted_; });
     }
     const auto enter = [&](std::uint64_t& seen) {
-      outcome = enter_as_reader(seen, passes, readers_first_ ? one_waiting_ : 0);
+      outcome = enter_as_reader(seen, passes, readers_first_);
       return outcome != admission::refused;
     };
     if (enter_until(deadline, enter)) {
@@ -86,7 +88,7 @@ class ticket_rw_preferring {
 
   [[gnu::always_inline]] admission try_lock_read(bool passes) {
     std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    return enter_as_reader(seen, passes, 0);
+    return enter_as_reader(seen, passes, false);
   }
 
   [[gnu::always_inline]] void unlock_read() {
@@ -153,6 +155,7 @@ class ticket_rw_preferring {
   static constexpr std::uint64_t written_ = 1 << 15;
   static constexpr unsigned serving_shift_ = 16;
   static constexpr std::uint64_t asleep_ = 1 << 30;
+  static constexpr std::uint64_t wanted_ = std::uint64_t{1} << 31;
   static constexpr unsigned next_shift_ = 32;
   static constexpr std::uint64_t ticket_mask_ = (1 << 14) - 1;
   static constexpr std::uint64_t one_waiting_ = std::uint64_t{1} << 48;
@@ -167,7 +170,7 @@ class ticket_rw_preferring {
   }
 
   static bool admits_writer(std::uint64_t word) {
-    return inside(word) == 0 && (word & written_) == 0 && word < one_waiting_;
+    return inside(word) == 0 && (word & (written_ | wanted_)) == 0;
   }
 
   static bool admits_reader(std::uint64_t word, bool passes) {
@@ -175,10 +178,15 @@ class ticket_rw_preferring {
            (readers_first_ || serving(word) == next(word) || (passes && inside(word) != 0));
   }
 
+  static std::uint64_t with_one_less_waiting(std::uint64_t word) {
+    const std::uint64_t then = word - one_waiting_;
+    return then < one_waiting_ ? then & ~wanted_ : then;
+  }
+
   /// Where the last waiting reader is gone, a writer may enter that sleeps.
   static std::uint64_t without_waiting_reader(std::uint64_t word) {
-    const std::uint64_t then = word - one_waiting_;
-    return then < one_waiting_ ? then & ~asleep_ : then;
+    const std::uint64_t then = with_one_less_waiting(word);
+    return (then & wanted_) == 0 ? then & ~asleep_ : then;
   }
 
   // These leave the word in `seen` that refuses the caller, on which it may sleep.
@@ -195,18 +203,18 @@ class ticket_rw_preferring {
   }
 
   [[gnu::always_inline]] admission enter_as_reader(std::uint64_t& seen, bool passes,
-                                                   std::uint64_t own_waiting) {
+                                                   bool waits) {
     while (admits_reader(seen, passes)) [[likely]] {
       if (inside(seen) == most_) [[unlikely]] {
-        if (own_waiting != 0) {
+        if (waits) {
           change([](std::uint64_t now) { return without_waiting_reader(now); });
         }
         return admission::too_many;
       }
       // A writer need not be woken for the last waiting reader: that one is inside now.
       // Acquire pairs with the release of the last writer.
-      if (word_.compare_exchange_weak(seen, seen - own_waiting + 1, std::memory_order_acquire,
-                                      std::memory_order_relaxed)) {
+      if (word_.compare_exchange_weak(seen, (waits ? with_one_less_waiting(seen) : seen) + 1,
+                                      std::memory_order_acquire, std::memory_order_relaxed)) {
         return admission::inside;
       }
     }
