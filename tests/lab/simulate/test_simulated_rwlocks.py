@@ -64,6 +64,14 @@ def test_every_lock_is_interrupted(lock: str, tmp_path: Path) -> None:
         assert line["writes"] > 0
 
 
+@pytest.mark.parametrize("lock", LOCKS)
+def test_sleepers_of_short_sections(lock: str, tmp_path: Path) -> None:
+    """Readers and writers sleep, and others come and go between their last look and their sleep."""
+    words = ("--lock", lock, "--workload", "rwlock", "--seconds", "0.002", "--read-percent", "50")
+    options = ("--threads", "16", "--section-cycles", "200", "--gap-cycles", "400")
+    assert simulated(machine_file(tmp_path), *words, *options)["writes"] > 0
+
+
 FAULTS = {
     "rw_counts_late": "is inside as a reader beside writer",
     "rw_passes_readers": "is inside as a writer beside 1 readers",
