@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from lockwright.advise.advice import Advice
 from lockwright.advise.adviser import advise
-from lockwright.advise.show import comparisons
+from lockwright.advise.show import comparisons, run_of_default
 from lockwright.commands import what_if
+from lockwright.preload.locks import Registry
 from lockwright.profile.record import Mutex, Profile, RwLock
 
 from . import examples
@@ -22,6 +23,16 @@ def advised(readers: Mutex, writers: Mutex, **more: Any) -> tuple[Profile, Advic
     lock = RwLock("table", readers.place, readers.address, 1, 2, readers, writers)
     profile = dataclasses.replace(examples.profile(**more), rwlocks=(lock,))
     return profile, advise(profile, registry=examples.LOCKS)
+
+
+def with_default(
+    profile: Profile, monkeypatch: pytest.MonkeyPatch, environment: str = ""
+) -> Advice:
+    """Return the advice among locks of which one is that of the default."""
+    monkeypatch.setenv("LOCKWRIGHT_RWLOCK", environment)
+    row = examples.lock("adaptive", is_default=True, parking=True)
+    known = Registry(examples.LOCKS.directory, [examples.lock("pthread"), row])
+    return advise(profile, registry=known)
 
 
 def names(advice: Advice) -> list[str]:
@@ -40,6 +51,30 @@ def test_a_lock_is_advised_if_the_waiting_counts(waited: float, matters: bool) -
     commands = comparisons(profile, advice, 5)
     expected = "lockwright compare --locks pthread --rwlocks keep,big-reader,c-rw-wp -- program"
     assert commands == ([expected] if matters else [])
+
+
+def test_the_default_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where another reader-writer lock is chosen, or its mutexes would not serve the threads:
+    `compare` would refuse it, or it would starve them."""
+    readers = examples.mutex(entries=99_000, contended=100, waited=SECOND)
+    profile, _ = advised(readers, examples.mutex(entries=1000))
+    advice = with_default(profile, monkeypatch)
+    assert names(advice) == ["default", "big-reader", "c-rw-wp"]
+    assert advice.sentence.startswith("Try default, or --rwlock big-reader or c-rw-wp: ")
+    assert comparisons(profile, advice, 5) == [
+        "lockwright compare --locks pthread,default --rwlocks keep,big-reader,c-rw-wp -- program"
+    ]
+    assert run_of_default(profile, advice) == ["lockwright run -- program"]
+    realtime = dataclasses.replace(profile.process, realtime=2)
+    for advice in (
+        with_default(profile, monkeypatch, "phase-fair"),
+        with_default(dataclasses.replace(profile, rwlock="phase-fair"), monkeypatch),
+        with_default(dataclasses.replace(profile, process=realtime), monkeypatch),
+    ):
+        assert names(advice) == ["big-reader", "c-rw-wp"]
+        assert run_of_default(profile, advice) == []
+    kept = dataclasses.replace(profile, rwlock="keep")
+    assert "default" in names(with_default(kept, monkeypatch))
 
 
 def test_the_lock_depends_on_the_load() -> None:

@@ -32,11 +32,12 @@ def test_output_has_verdict_evidence_locks_and_change(cli: Cli, contended: Path)
     lines = result.out.splitlines()
     assert lines[0].startswith("The bottleneck is high contention at hot; ")
     labels = [line.split()[0] for line in lines[1:] if not line.startswith(" ")]
-    assert labels == ["because", "try", "change", "measure", "more"]
+    assert labels == ["because", "try", "change", "measure", "run", "more"]
     assert "safe but was not simulated (this machine is not described; " in result.out
     assert "calibrate --machine-file here" in " ".join(result.out.split())
     assert "threads that wait for the most contended mutex, of those that could: 50 %" in result.out
-    assert "lockwright compare --locks pthread," in lines[-2]
+    assert "lockwright compare --locks pthread,default " in lines[-3]
+    assert lines[-2].split() == ["run", "lockwright", "run", "--", "program"]
     assert lines[-1].endswith(f"lockwright advise --all {contended}")
     for word in ("extreme", "How contended", "Tail latency", "mappings made and removed"):
         assert word not in result.out
@@ -49,6 +50,7 @@ def test_all_prints_bottlenecks_questions_and_locks(cli: Cli, contended: Path) -
         assert word in out
     assert "mappings made and removed" in out
     assert "Measure them: lockwright compare --locks pthread" in out
+    assert "Run the default: lockwright run -- program" in out
 
 
 def test_the_number_of_locks(cli: Cli, contended: Path) -> None:
@@ -60,8 +62,8 @@ def test_the_number_of_locks(cli: Cli, contended: Path) -> None:
         )
         return line.partition("--locks ")[2].split()[0].split(",")
 
-    assert names() == ["pthread", "adaptive"]
-    assert names("--top", 1) == ["pthread", "adaptive"]
+    assert names() == ["pthread", "default"]
+    assert names("--top", 1) == ["pthread", "default"]
 
 
 def test_locks_that_spin_have_a_caution(contended: Path) -> None:
@@ -99,13 +101,15 @@ def test_the_comparison_has_the_rwlock_option_of_the_profile(
 ) -> None:
     profile = dataclasses.replace(record.read(contended), rwlock="mutex")
     contended.write_text(profile.to_json())
-    assert " --rwlock mutex -- " in cli("advise", contended, *options).out
+    out = cli("advise", contended, *options).out
+    assert "--locks pthread,adaptive --rwlock mutex -- " in out
+    assert "lockwright run" not in out
 
 
 def test_json(cli: Cli, contended: Path) -> None:
     text = json.loads(cli("advise", contended, "--json", "-", "--top", 1).out)
     assert [each["key"] for each in text["diagnoses"] if each["fired"]] == ["high"]
-    assert len(text["shortlist"]) == 1
+    assert [each["lock"] for each in text["shortlist"]] == ["default"]
 
 
 def test_a_damaged_profile_is_refused(cli: Cli, tmp_path: Path, contended: Path) -> None:

@@ -3,11 +3,16 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from advise import examples
 from lockwright.preload import rwlocks
 from lockwright.preload.locks import DEFAULT_LOCK, registry
+from lockwright.profile.record import RwLock
+from lockwright.tune import preparation, priors
+from lockwright.tune.search import Search
 from support.processes import captured
 
 from .conftest import Cli, Program
@@ -58,6 +63,37 @@ def test_it_is_a_contender(cli: Cli, program: Program, tmp_path: Path) -> None:
 def test_it_has_a_reader_writer_lock_of_its_own(cli: Cli, verb: str) -> None:
     words = [verb, "--locks", "default", "--rwlock", "mutex", "--", "true"]
     cli(*words).refuses("'default' has a reader-writer lock of its own", f"name {DEFAULT_LOCK}")
+
+
+@pytest.mark.parametrize("waits_for", ["mutex", "table", "mutex and table"])
+def test_a_race_has_it_once(waits_for: str) -> None:
+    """It stands for its lock, from which the search expects as much."""
+    waited = [0.5 * examples.SECOND * (name in waits_for) for name in ("mutex", "table")]
+    mutex, readers = (
+        examples.mutex(held=1e6, contended=100, waited=each, threads=2) for each in waited
+    )
+    table = RwLock("table", mutex.place, 7, 1, 2, readers, examples.mutex())
+    profile = replace(examples.profile(mutex, lock_calls=1e5), rwlocks=(table,))
+    found = preparation.from_profile(profile, registry(), priors.read(priors.PUBLISHED))
+    names = [*found.locks, *found.reserves]
+    assert names.count("default") == 1
+    assert DEFAULT_LOCK not in names
+    assert len(set(names)) == len(names)
+    if "mutex" in waits_for:
+        assert found.expected["default"] == 0
+        search = Search.among(found.expected, priors.read(priors.PUBLISHED))
+        assert "default" in search.locks
+    if "table" in waits_for:
+        assert f"{DEFAULT_LOCK}/mutex" in names
+
+
+def test_its_path_and_its_parts(cli: Cli) -> None:
+    path = cli("path", "default").out.strip()
+    assert Path(path).name == "liblockwright.so"
+    described = cli("info", "default").out
+    for word in (DEFAULT_LOCK, "adaptive-rw", "lockwright run -- COMMAND"):
+        assert word in described
+    assert path in described.replace("\n", "").replace(" ", "")
 
 
 def test_its_options() -> None:

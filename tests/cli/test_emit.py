@@ -3,11 +3,15 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 from advise import examples
+from lockwright.machine import calibration
+from lockwright.preload.locks import DEFAULT_LOCK, registry
+from lockwright.profile.record import RwLock
 
 from .conftest import Cli, Program
 
@@ -65,7 +69,8 @@ def test_a_unit_and_its_libraries(cli: Cli, tmp_path: Path) -> None:
     """What systemd says of the unit's LD_PRELOAD is appended; a library in /home is remarked."""
     systemctl = tmp_path / "systemctl"
     systemctl.write_text(
-        "#!/bin/sh\necho 'A=1 LD_PRELOAD=/old/liblockwright-ttas.so:/x/libjemalloc.so.2 B=2'\n"
+        "#!/bin/sh\necho 'A=1 LD_PRELOAD=/old/liblockwright-adaptive.so:/old/liblockwright.so"
+        ":/x/libjemalloc.so.2 B=2'\n"
     )
     systemctl.chmod(0o755)
     words = ["emit", "systemd", "a%b.service", "--lock", "ttas"]
@@ -113,9 +118,28 @@ def test_the_patch_for_a_deployment(cli: Cli) -> None:
     assert mount["name"] == spec["volumes"][0]["name"] == first["volumeMounts"][0]["name"]
     source, target = first["command"][1:]
     assert target.rstrip("/") == first["volumeMounts"][0]["mountPath"]
-    library, rwlock = container["env"]
-    assert library == {"name": "LD_PRELOAD", "value": f"{mount['mountPath']}/{Path(source).name}"}
-    assert rwlock == {"name": "LOCKWRIGHT_RWLOCK", "value": "adaptive-rw"}
+    (library,) = container["env"]
+    assert library == {"name": "LD_PRELOAD", "value": f"{mount['mountPath']}/liblockwright.so"}
+    assert Path(source).name == "liblockwright.so"
+
+
+@pytest.mark.parametrize("recipe", [["sh"], ["systemd", "some"], ["docker"]])
+def test_the_default_is_a_library_of_its_own(cli: Cli, recipe: list[str]) -> None:
+    """It has its reader-writer lock without a variable, and the calibration of its lock."""
+    text = cli("emit", *recipe).out
+    assert text == cli("emit", *recipe, "--lock", "default").out
+    assert "liblockwright.so" in text
+    assert "LOCKWRIGHT_" not in text
+    assert "with the default, adaptive and adaptive-rw, in place of its locks." in text
+
+
+def test_the_default_has_the_calibration_of_its_lock(cli: Cli, tmp_path: Path) -> None:
+    lock = registry().find(DEFAULT_LOCK)
+    number = lock.tunables[0]
+    path = tmp_path / "calibration.json"
+    calibration.write(path, {}, {lock.name: {number.name: number.most}}, None)
+    text = cli("emit", "sh", env={"LOCKWRIGHT_CALIBRATION": str(path)}).out
+    assert f"{number.variable}={number.most} exec" in text
 
 
 @pytest.mark.parametrize(
@@ -136,11 +160,15 @@ def test_bad_input(cli: Cli, words: list[str], fault: str) -> None:
 
 
 def test_the_lock_of_a_profile(cli: Cli, tmp_path: Path) -> None:
-    """Without a description of the machine it is the default lock, where threads wait."""
+    """Without a description of the machine it is the default, where threads wait."""
     profile = tmp_path / "profile.json"
     mutex = examples.mutex(held=1e6, contended=100, waited=0.5 * examples.SECOND, threads=2)
     profile.write_text(examples.profile(mutex, lock_calls=1e5).to_json())
-    assert str(installed(cli, "adaptive")) in cli("emit", "sh", "--profile", profile).out
+    assert f"{installed(cli, 'default')}$" in cli("emit", "sh", "--profile", profile).out
     cli("emit", "sh", "--profile", profile, "--lock", "ttas").refuses("give one of them")
     profile.write_text(examples.profile(examples.mutex(held=10, entries=9)).to_json())
     cli("emit", "sh", "--profile", profile).refuses("names no lock", "keep the C library's")
+    table = RwLock("table", mutex.place, mutex.address, 1, 2, mutex, examples.mutex())
+    made = replace(examples.profile(lock_calls=1e5), rwlocks=(table,))
+    profile.write_text(made.to_json())
+    assert f"{installed(cli, 'default')}$" in cli("emit", "sh", "--profile", profile).out

@@ -186,13 +186,15 @@ def test_the_advice_chooses_the_locks(cli: Cli, picky: Picky, tmp_path: Path) ->
     assert all(each["reason"].startswith("in case the advice is wrong") for each in others)
 
 
+@pytest.mark.parametrize("single", ["hmcs", "adaptive"])
 def test_a_plan_is_written_if_it_is_better_than_any_lock(
-    cli: Cli, picky: Picky, tmp_path: Path
+    cli: Cli, picky: Picky, tmp_path: Path, single: str
 ) -> None:
-    """The contended mutex gets the lock under which the plan ran best; the plan can be run."""
+    """The contended mutex gets the lock under which the plan ran best; the plan can be run. Where
+    the default is the best single lock, the plans have its lock."""
     plan = tmp_path / "plan.toml"
     # LOCKWRIGHT_PLAN has a line for each entry, with its lock.
-    script = picky("*-hmcs.so) n=120;; *-mixed.so) n=140;;")
+    script = picky(f"*-{single}.so) n=120;; *-mixed.so) n=140;;")
     script.write_text(
         script.read_text().replace(
             "echo", 'case "$LOCKWRIGHT_PLAN" in *"E "*ticket*) n=$((n + 30));; esac\necho'

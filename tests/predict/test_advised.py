@@ -86,7 +86,7 @@ def test_only_locks_that_gain_are_named(monkeypatch: pytest.MonkeyPatch, gains: 
     profile = contended()
     advice = advise(profile)
     assert advice.lock_may_gain
-    assert [each.lock for each in advice.shortlist] == ["adaptive"]
+    assert [each.lock for each in advice.shortlist] == ["default"]
     named = with_gains(profile, advice)
     assert [(each.lock, each.gain, each.gain_crowded) for each in named.shortlist] == (
         [("futex", 1.3, 1.1)] if gains else []
@@ -94,6 +94,21 @@ def test_only_locks_that_gain_are_named(monkeypatch: pytest.MonkeyPatch, gains: 
     assert named.predicted is not None
     assert [gain.throughput for gain in named.predicted.gains] == ([1.3] if gains else [])
     assert ("keep the C library's mutex" in named.sentence) is not gains
+
+
+def test_the_gain_of_the_default_is_that_of_its_mutexes(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = (Choice("futex", 1.4, 1.2, 1.4, 1.1), Choice("adaptive", 1.3, 1.2, 1.4, 1.1))
+    monkeypatch.setattr(advised, "of_models", lambda *_: chosen)
+    monkeypatch.setattr(advised, "_of_changes", lambda *_: [])
+    named = with_gains(contended(), advise(contended()))
+    assert [(each.lock, each.gain) for each in named.shortlist] == [
+        ("futex", 1.4),
+        ("default", 1.3),
+    ]
+    assert named.shortlist[1].reason.startswith("its mutexes: predicted 1.30 times")
+    assert named.sentence.endswith("try futex or default.")
+    assert named.predicted is not None
+    assert [gain.text for gain in named.predicted.gains] == ["futex", "default"]
 
 
 def header(profile: Profile, agreement: float | None) -> Header:

@@ -69,10 +69,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A lock that is worth trying, and why. survives_oversubscription: whether its waiters leave
-    their processors to a holder that has none. gain, low, high: predicted throughput of the whole
-    program, divided by that under the C library's mutex, with its least and greatest value;
-    gain_crowded: the same with four times the threads; None where nothing is predicted."""
+    """A lock that is worth trying, or DEFAULT, and why. survives_oversubscription: whether its
+    waiters leave their processors to a holder that has none. gain, low, high: predicted throughput
+    of the whole program, divided by that under the C library's mutex, with its least and greatest
+    value, of DEFAULT by its mutexes alone; gain_crowded: the same with four times the threads; None
+    where nothing is predicted."""
 
     lock: str
     reason: str
@@ -141,7 +142,8 @@ class TailLatency:
 @dataclass(frozen=True)
 class Advice:
     """The advice on a profile. diagnoses: the nine, in the order of the papers. steps: the six.
-    shortlist: the best first, without the baseline, which is measured with them.
+    shortlist: the best first, without the baseline, which is measured with them. rwlocks: names for
+    --rwlock, and DEFAULT.
     lock_may_gain: whether the figures of the profile are a reason to look for a lock. conflicts: a
     sentence for each step that no remaining lock satisfies. sensitive: whether another lock can
     change much; if only for the worse, the shortlist is empty, and no change shortens the waiting.

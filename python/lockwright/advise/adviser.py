@@ -1,6 +1,8 @@
 """The advice on a profile, assembled from its parts."""
 
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from lockwright.advise import thresholds, traits
 from lockwright.advise.advice import NAMED, Advice, Candidate, Change, Diagnosis, Evidence
@@ -15,7 +17,7 @@ from lockwright.advise.tail_latency import tail_latency
 from lockwright.base import wording
 from lockwright.base.numbers import with_unit
 from lockwright.preload import locks
-from lockwright.preload.rwlocks import RwLock
+from lockwright.preload.rwlocks import KEEP, RwLock
 from lockwright.profile import long_holds
 from lockwright.profile.record import Profile
 from lockwright.profile.time_lost import OF_WHICH_TIME
@@ -55,8 +57,11 @@ def advise(
         _can_be_relieved(figures, fired) and not _parking_suffices(figures, fired)
     )
     named = _safe(figures, usable) if chosen is None else tuple(chosen)
+    has_default = _is_default_possible(profile, usable)
+    if has_default:
+        named = tuple(map(_by_default, named))
     candidates = named[:size] if can_gain else ()
-    on_rwlocks = advise_on_rwlocks(figures, rwlocks)
+    on_rwlocks = advise_on_rwlocks(figures, rwlocks, names_default=has_default)
     names = [lock.lock for lock in candidates[: size or NAMED]]
     rwlocks_first = bool(on_rwlocks.shortlist) and not can_gain and not profile.deadlock
     no_lock = "No lock for the mutexes" if rwlocks_first else "No lock"
@@ -93,6 +98,21 @@ def _most_lost_first(*parts: tuple[float, Sequence[Change]]) -> tuple[Change, ..
     parts: that time in ns, and the changes."""
     ordered = sorted(parts, key=lambda part: -part[0])
     return tuple(change for _, of_kind in ordered for change in of_kind)
+
+
+def _is_default_possible(profile: Profile, usable: Sequence[locks.Lock]) -> bool:
+    """Return whether DEFAULT can be named: its lock for mutexes can, and nothing else chooses the
+    reader-writer locks."""
+    if profile.rwlock not in ("", KEEP) or os.environ.get(locks.RWLOCK):
+        return False
+    return any(lock.is_default and lock.name == locks.DEFAULT_LOCK for lock in usable)
+
+
+def _by_default(candidate: Candidate) -> Candidate:
+    """Return a candidate under the name DEFAULT, whose mutexes it is, if it is that lock."""
+    if candidate.lock != locks.DEFAULT_LOCK:
+        return candidate
+    return replace(candidate, lock=locks.DEFAULT, reason=f"its mutexes: {candidate.reason}")
 
 
 def _safe(figures: ProfileFigures, usable: Sequence[locks.Lock]) -> tuple[Candidate, ...]:

@@ -16,6 +16,7 @@ from lockwright.advise.show import (
     doubts,
     figure_text,
     of_experiments,
+    run_of_default,
     unpredicted,
 )
 from lockwright.base.terminal import print_wrapped
@@ -65,6 +66,8 @@ def show(
     _print_part(console, "note", notes)
     for command in comparisons(profile, advice, len(candidates)):
         console.print(f"{'measure':<{_WIDTH}}{command}", soft_wrap=True)
+    for command in run_of_default(profile, advice):
+        console.print(f"{'run':<{_WIDTH}}{command}", soft_wrap=True)
     rest = shlex.join(["lockwright", "advise", "--all", str(path)])
     console.print(f"{'more':<{_WIDTH}}{rest}", style="dim", soft_wrap=True)
 

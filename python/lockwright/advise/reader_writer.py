@@ -9,7 +9,8 @@ from lockwright.advise.advice import NAMED, Candidate, Change, Evidence
 from lockwright.advise.evidence import all_met, at_least, at_most, costs_time, informs
 from lockwright.advise.profile_figures import ProfileFigures
 from lockwright.base import numbers, wording
-from lockwright.preload.rwlocks import KEEP, MUTEX, rwlocks
+from lockwright.preload.locks import DEFAULT_LOCK, DEFAULT_RWLOCK
+from lockwright.preload.rwlocks import DEFAULT, KEEP, MUTEX, rwlocks
 from lockwright.preload.rwlocks import RwLock as Algorithm
 from lockwright.profile.record import RwLock
 
@@ -29,7 +30,11 @@ FEW_READERS = 0.05
 """Highest number of readers inside, on average over the run, at which they hardly ever meet."""
 
 _MOST = 4
-"""Most locks of the shortlist."""
+"""Most locks of the shortlist, beside the default."""
+
+_OF_DEFAULT = Candidate(
+    DEFAULT, f"{DEFAULT_RWLOCK}, and {DEFAULT_LOCK} for mutexes; safe, not predicted"
+)
 
 MOSTLY_WRITTEN = 0.5
 """Highest share of reads at which most sections exclude each other anyway."""
@@ -38,7 +43,7 @@ MOSTLY_WRITTEN = 0.5
 @dataclass(frozen=True)
 class RwLockAdvice:
     """The advice on reader-writer locks. sentence: empty if there is nothing to say. shortlist: of
-    names for --rwlock, the best first."""
+    names for --rwlock, the best first; before them DEFAULT, if it can be named."""
 
     sentence: str = ""
     sensitivity: tuple[Evidence, ...] = ()
@@ -47,11 +52,15 @@ class RwLockAdvice:
 
 
 def advise_on_rwlocks(
-    figures: ProfileFigures, registry: Mapping[str, Algorithm] | None = None
+    figures: ProfileFigures,
+    registry: Mapping[str, Algorithm] | None = None,
+    *,
+    names_default: bool = False,
 ) -> RwLockAdvice:
     """Return the advice on the reader-writer locks, all of which `--rwlock` replaces alike. It
     follows the lock that costs most. registry: the algorithms to choose from, by default those of
-    the build. Raises LockwrightError without a registry."""
+    the build. names_default: whether DEFAULT can be named. Raises LockwrightError without a
+    registry."""
     profiled = figures.profile.rwlocks
     if not profiled:
         return RwLockAdvice()
@@ -76,21 +85,23 @@ def advise_on_rwlocks(
         if (change := _in_program(figures, each)) is not None
     ]
     changes = [*(change for _, change in starved), *in_program, *as_mutex]
+    before = (_OF_DEFAULT,) if names_default else ()
     if lost.met:
         shortlist = _shortlist(figures, known, worst, bool(starved), bool(as_mutex))
         names = wording.either([candidate.lock for candidate in shortlist[:NAMED]])
+        default = f"{DEFAULT}, or " if before else ""
         share = numbers.share(lost.value or 0.0)
         sentence = (
-            f"Try --rwlock {names}: threads lost {share} of the time in which they ran or waited"
-            f" for reader-writer locks, most of it for '{worst.name}'"
+            f"Try {default}--rwlock {names}: threads lost {share} of the time in which they ran or"
+            f" waited for reader-writer locks, most of it for '{worst.name}'"
             f" ({numbers.share(worst.read_share)} reads)."
         )
-        return RwLockAdvice(sentence, (lost,), shortlist, tuple(changes))
+        return RwLockAdvice(sentence, (lost,), (*before, *shortlist), tuple(changes))
     if starved:
         shortlist = _shortlist(figures, known, worst, True, False)
         names = ", ".join(name for name, _ in starved)
         sentence = f"Writers of {names} wait far longer than any section lasts."
-        return RwLockAdvice(sentence, (lost,), shortlist, tuple(changes))
+        return RwLockAdvice(sentence, (lost,), (*before, *shortlist), tuple(changes))
     return RwLockAdvice("", (lost,), (), tuple(as_mutex))
 
 

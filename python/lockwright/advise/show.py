@@ -12,7 +12,7 @@ from lockwright.base import numbers
 from lockwright.base.numbers import with_short_unit, with_unit
 from lockwright.base.terminal import print_wrapped
 from lockwright.preload import locks
-from lockwright.preload.rwlocks import KEEP
+from lockwright.preload.rwlocks import DEFAULT, compare_options, pair_name
 from lockwright.profile.record import Profile
 
 _FEW = 12
@@ -63,6 +63,8 @@ def show(console: Console, profile: Profile, advice: Advice) -> None:
         print_wrapped(console, "  ", f"{caution}.", "default")
     for command in comparisons(profile, advice, len(advice.shortlist)):
         console.print(f"\nMeasure them: {command}", soft_wrap=True)
+    for command in run_of_default(profile, advice):
+        console.print(f"\nRun the default: {command}", soft_wrap=True)
 
 
 def change_text(profile: Profile, advice: Advice, index: int) -> str:
@@ -141,17 +143,27 @@ def comparisons(profile: Profile, advice: Advice, size: int) -> list[str]:
     """Return the shell lines that measure the program under `size` locks beside the baseline, and
     under the reader-writer locks beside the C library's."""
     names = [candidate.lock for candidate in advice.shortlist[:size]]
-    rwlocks = [candidate.lock for candidate in advice.rwlocks]
+    rwlocks = [
+        each.lock if each.lock == DEFAULT else pair_name(locks.BASELINE, each.lock)
+        for each in advice.rwlocks
+    ]
     commands = []
     if names:
         options = ["--locks", ",".join([locks.BASELINE, *names])]
         commands.append([*options, *locks.options_of({locks.RWLOCK: profile.rwlock})])
     if rwlocks:
-        commands.append(["--locks", locks.BASELINE, "--rwlocks", ",".join([KEEP, *rwlocks])])
+        commands.append(compare_options([locks.BASELINE, *rwlocks]))
     return [
         shlex.join(["lockwright", "compare", *options, "--", *profile.command])
         for options in commands
     ]
+
+
+def run_of_default(profile: Profile, advice: Advice) -> list[str]:
+    """Return the shell line that runs the program under DEFAULT, if that is named."""
+    if DEFAULT not in [each.lock for each in (*advice.shortlist, *advice.rwlocks)]:
+        return []
+    return [shlex.join(["lockwright", "run", "--", *profile.command])]
 
 
 def _head(console: Console, text: str) -> None:

@@ -29,10 +29,10 @@ def _library_options(function: Callable[..., Any]) -> Callable[..., Any]:
         grammar.shared(
             "--library", "The program finds the library there.  [default: where it is installed]"
         ),
-        grammar.lock("Put this lock in place.  [default: adaptive]"),
+        grammar.lock("Put this in place; 'default' is what 'run' takes.  [default: default]"),
         grammar.shared(
             "--profile",
-            "Instead, the lock that 'lockwright advise' names first for this profile.",
+            "Instead, what 'lockwright advise' names first for this profile.",
             "profile_file",
         ),
     ):
@@ -46,14 +46,15 @@ def _library(lock: str | None, profile: Path | None, path: Path | None, *, here:
     from lockwright.base.errors import LockwrightError
     from lockwright.emit.library import Library
     from lockwright.machine import calibration
-    from lockwright.preload.locks import DEFAULT_RWLOCK, RWLOCK, check_preloadable, registry
+    from lockwright.preload.locks import DEFAULT, check_preloadable, registry
+    from lockwright.preload.rwlocks import parts_of
 
     locks = registry()
     if profile is not None:
         if lock is not None:
             raise LockwrightError("--lock and --profile both name a lock", "give one of them")
         lock = _advised(profile)
-    name = lock or locks.default.name
+    name = lock or DEFAULT
     installed = locks.path_of(name)
     if path is not None:
         if not path.is_absolute():
@@ -62,24 +63,28 @@ def _library(lock: str | None, profile: Path | None, path: Path | None, *, here:
                 "the program may be started in another directory: give the whole path",
             )
         check_preloadable(path)
-    settings = calibration.calibrated_variables(locks, [name], {})[name] if here else {}
-    if lock is None:
-        settings = settings | {RWLOCK: DEFAULT_RWLOCK}
+    mutex, _ = parts_of(name)
+    settings = calibration.calibrated_variables(locks, [mutex], {})[mutex] if here else {}
     return Library(name, path or installed, settings)
 
 
 def _advised(path: Path) -> str:
-    """Return the lock that the advice on a profile names first. Raises LockwrightError if none."""
+    """Return the lock that the advice on a profile names first, or DEFAULT if it is named for the
+    reader-writer locks only. Raises LockwrightError if none."""
     from lockwright.base.errors import LockwrightError
     from lockwright.predict.advised import advise_here
+    from lockwright.preload.locks import DEFAULT
     from lockwright.profile import record
 
     advice = advise_here(record.read(path))
-    if not advice.shortlist:
+    names = [each.lock for each in advice.shortlist]
+    if not names and DEFAULT in [each.lock for each in advice.rwlocks]:
+        return DEFAULT
+    if not names:
         raise LockwrightError(
             f"'lockwright advise {path}' names no lock", "keep the C library's, or give --lock"
         )
-    return advice.shortlist[0].lock
+    return names[0]
 
 
 @command.command("sh")
@@ -103,7 +108,7 @@ def systemd(unit: str, lock: str | None, profile_file: Path | None, library: Pat
 
     name = _service_name(unit)
     found = _library(lock, profile_file, library, here=True)
-    click.echo(recipes.systemd(found, name, _preloaded_by(name, found.lock)), nl=False)
+    click.echo(recipes.systemd(found, name, _preloaded_by(name)), nl=False)
 
 
 def _service_name(unit: str) -> str:
@@ -120,8 +125,11 @@ def _service_name(unit: str) -> str:
     return name
 
 
-def _preloaded_by(unit: str, lock: str) -> str:
-    """Return the LD_PRELOAD of a unit without the library of a lock; '' if unknown."""
+_OF_LOCKS = re.compile(r"liblockwright(-.*)?\.so")
+
+
+def _preloaded_by(unit: str) -> str:
+    """Return the LD_PRELOAD of a unit without the libraries of locks; '' if unknown."""
     if (systemctl := shutil.which("systemctl")) is None:
         return ""
     words = [systemctl, "show", "--property=Environment", "--value", "--", unit]
@@ -131,7 +139,7 @@ def _preloaded_by(unit: str, lock: str) -> str:
         return ""
     found = re.search(r"(?:^|[ \"])LD_PRELOAD=([^ \"\n]*)", shown)
     entries = found[1].split(":") if found else []
-    return ":".join(e for e in entries if e and Path(e).name != f"liblockwright-{lock}.so")
+    return ":".join(e for e in entries if e and not _OF_LOCKS.fullmatch(Path(e).name))
 
 
 @command.command("docker")

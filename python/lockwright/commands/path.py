@@ -11,7 +11,7 @@ from lockwright.commands.common import brief, complete
     "--include", is_flag=True, help="Print the directory of lockwright/pthread.h, for -I."
 )
 def command(name: str | None, include: bool) -> None:
-    """Print the path of a lock's library, for LD_PRELOAD.
+    """Print the path of a lock's library, or with 'default' of liblockwright.so, for LD_PRELOAD.
 
     Example: LD_PRELOAD=$(lockwright path mcs-stp) COMMAND
     """

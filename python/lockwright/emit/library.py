@@ -4,15 +4,24 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lockwright.preload.locks import DEFAULT, DEFAULT_LOCK, DEFAULT_RWLOCK
+
 
 @dataclass(frozen=True)
 class Library:
-    """The library of a lock. path: in the program's file system; settings: variables of the lock's
-    parameters, and of the reader-writer lock."""
+    """The library of a lock or of DEFAULT. path: in the program's file system; settings: variables
+    of the lock's parameters."""
 
     lock: str
     path: Path
     settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def use(self) -> str:
+        """What the library puts in place, in words that follow `with`."""
+        if self.lock == DEFAULT:
+            return f"the default, {DEFAULT_LOCK} and {DEFAULT_RWLOCK}, in place of its locks"
+        return f"the lock {self.lock} in place of its mutexes"
 
     @property
     def entry(self) -> str:

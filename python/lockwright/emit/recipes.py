@@ -19,11 +19,7 @@ def wrapper(library: Library) -> str:
     if library.search:
         variables.append(_appending("LD_LIBRARY_PATH", library.search))
     variables += [f"{name}={shlex.quote(value)}" for name, value in library.settings.items()]
-    return (
-        "#!/bin/sh\n"
-        f"# Runs a program with the lock {library.lock} in place of its mutexes.\n"
-        f'{" ".join(variables)} exec "$@"\n'
-    )
+    return f'#!/bin/sh\n# Runs a program with {library.use}.\n{" ".join(variables)} exec "$@"\n'
 
 
 def _appending(variable: str, entry: str) -> str:
@@ -38,7 +34,7 @@ def systemd(library: Library, unit: str, preloaded: str = "") -> str:
         variables["LD_LIBRARY_PATH"] = library.search
     variables |= library.settings
     lines = [
-        f"# Runs {unit} with the lock {library.lock} in place of its mutexes.",
+        f"# Runs {unit} with {library.use}.",
         f"# Save it as /etc/systemd/system/{unit}.d/lockwright.conf, then run:",
         f"# systemctl daemon-reload && systemctl restart {unit}",
     ]
@@ -61,7 +57,7 @@ def docker(library: Library) -> str:
     """Return lines for a Dockerfile. The library is copied from the build context."""
     inside = IN_IMAGES / library.path.name
     return (
-        f"# Runs the programs of an image with the lock {library.lock}.\n"
+        f"# Runs each program of an image with {library.use}.\n"
         f"# Before the build: cp {shlex.quote(str(library.path))} .\n"
         f"# {_needs(library)}\n"
         f"COPY {library.path.name} {IN_IMAGES}/\n"
@@ -82,7 +78,7 @@ def kubernetes(library: Library, container: str, image: str) -> str:
         for name, value in library.settings.items()
     )
     return f"""\
-# Runs the container {container} with the lock {library.lock} in place of its mutexes.
+# Runs the container {container} with {library.use}.
 # kubectl patch deployment NAME --patch-file FILE
 # An LD_PRELOAD that the container has already has to be appended manually.
 # {_needs(library)}

@@ -8,7 +8,15 @@ from rich.table import Table
 from lockwright.base.terminal import output
 from lockwright.machine import calibration
 from lockwright.machine.calibration import Setting
-from lockwright.preload.locks import Lock, Registry, Suitability, Tunable
+from lockwright.preload.locks import (
+    DEFAULT,
+    DEFAULT_LOCK,
+    DEFAULT_RWLOCK,
+    Lock,
+    Registry,
+    Suitability,
+    Tunable,
+)
 from lockwright.preload.rwlocks import RwLock
 
 _PREFERENCE = {
@@ -80,6 +88,31 @@ def describe_rwlock(lock: RwLock) -> None:
     _print(lock, properties, parameters, "", f"--lock pthread --rwlock {lock.name}")
 
 
+def describe_default(locks: Registry) -> None:
+    """Print the parts of DEFAULT."""
+    parts = {
+        "mutexes": f"{DEFAULT_LOCK}; see 'lockwright info {DEFAULT_LOCK}'",
+        "reader-writer locks": f"{DEFAULT_RWLOCK}; see 'lockwright info {DEFAULT_RWLOCK}'",
+        "condition variables": "adaptive, as under every lock but pthread",
+        "semaphores": "adaptive, as under every lock but pthread",
+        "library": str(locks.path_of(DEFAULT)),
+    }
+    console = output()
+    console.print(f"{DEFAULT}: what 'lockwright run' puts in place without an option\n")
+    console.print(_table(parts))
+    console.print("\nUse it: lockwright run -- COMMAND")
+
+
+def _table(rows: Mapping[str, str]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    # Paths are wrapped, not cut.
+    table.add_column(overflow="fold")
+    for label, value in rows.items():
+        table.add_row(label, value)
+    return table
+
+
 def _print(
     lock: Lock | RwLock,
     properties: Mapping[str, str],
@@ -88,15 +121,9 @@ def _print(
     options: str,
 ) -> None:
     """Print all. parameters: with their values in words; options: those of a run under the lock."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(style="bold", no_wrap=True)
-    # Paths are wrapped, not cut.
-    table.add_column(overflow="fold")
-    for label, value in properties.items():
-        table.add_row(label, value)
     console = output()
     console.print(f"{lock.name}: {lock.summary}\n")
-    console.print(table)
+    console.print(_table(properties))
     if parameters:
         console.print("\nParameters, each set by an environment variable:", style="bold")
         for number, value in parameters:

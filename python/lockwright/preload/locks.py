@@ -32,6 +32,9 @@ starves no thread."""
 KEPT = {"rwlock": (RWLOCK, "keep"), "cond": (APPEND["cond"], "1"), "sem": (APPEND["sem"], "keep")}
 """The variables and values that take a piece of the default away, by the words of `--keep`."""
 
+DEFAULT = "default"
+"""The name of what `lockwright run` puts in place without an option, liblockwright.so."""
+
 DEFAULT_LOCK, DEFAULT_RWLOCK = "adaptive", "adaptive-rw"
 """The lock that has `is_default`, and the reader-writer lock to use where neither is chosen."""
 
@@ -248,7 +251,10 @@ class Registry:
             )
 
     def path_of(self, name: str, *, counting: bool = False) -> Path:
-        """Return the absolute path of a lock's library. Raises LockwrightError."""
+        """Return the absolute path of the library of a lock or of DEFAULT, which has none that
+        counts. Raises LockwrightError."""
+        if name == DEFAULT and not counting:
+            return self._existing(self.directory / "liblockwright.so")
         return self._library(self.find(name).name, counting)
 
     def path_of_mixed(self, *, counting: bool = False) -> Path:
@@ -257,7 +263,9 @@ class Registry:
 
     def _library(self, name: str, counting: bool) -> Path:
         folder = self.directory / "counting" if counting else self.directory
-        path = folder / f"liblockwright-{name}.so"
+        return self._existing(folder / f"liblockwright-{name}.so")
+
+    def _existing(self, path: Path) -> Path:
         if not path.is_file():
             raise LockwrightError(f"{path} is missing", "build or install Lockwright again")
         check_preloadable(path)

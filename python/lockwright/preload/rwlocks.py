@@ -10,8 +10,7 @@ from lockwright.preload import locks
 KEEP, MUTEX = "keep", "mutex"
 """Values of --rwlock besides the names: the C library's lock; the mutex, readers too."""
 
-DEFAULT = "default"
-"""The name of what `lockwright run` puts in place without an option, liblockwright.so."""
+DEFAULT = locks.DEFAULT
 
 _BETWEEN = "/"
 

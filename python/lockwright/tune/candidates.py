@@ -1,12 +1,11 @@
 """The locks of a race: those that the advice recommends, and others in case it is wrong."""
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lockwright.compare.arms import arm_name, number_of_settings, settings_of
 from lockwright.preload.families import family_of, is_usable, representatives
-from lockwright.preload.locks import BASELINE, RWLOCK, Registry
+from lockwright.preload.locks import BASELINE, DEFAULT_LOCK, Registry
 from lockwright.preload.rwlocks import DEFAULT, KEEP, pair_name, parts_of
 from lockwright.run.settings import Settings
 from lockwright.tune.choices import is_possible
@@ -35,20 +34,18 @@ def named_candidates(locks: Iterable[str]) -> tuple[Candidate, ...]:
 
 def rwlock_candidates(shortlist: Iterable[tuple[str, str]], why: str) -> tuple[Candidate, ...]:
     """Return the C library's mutex together with each reader-writer lock of a shortlist of names
-    and reasons, and the default if there is any and no other choice of one for all."""
-    found = [
-        Candidate(pair_name(BASELINE, rwlock), why, reason)
+    and reasons, and DEFAULT if that has it."""
+    return tuple(
+        Candidate(rwlock if rwlock == DEFAULT else pair_name(BASELINE, rwlock), why, reason)
         for rwlock, reason in shortlist
         if rwlock != KEEP
-    ]
-    if found and why == ADVISED and not os.environ.get(RWLOCK):
-        found.append(Candidate(DEFAULT, why, "what `lockwright run` takes without an option"))
-    return tuple(found)
+    )
 
 
 def pairs(names: Iterable[str]) -> tuple[str, ...]:
-    """Return each other lock of the candidates together with each of their reader-writer locks."""
-    parts = [parts_of(name) for name in names if name != DEFAULT]
+    """Return each other lock of the candidates together with each of their reader-writer locks;
+    that of DEFAULT is in none."""
+    parts = [(DEFAULT_LOCK, KEEP) if name == DEFAULT else parts_of(name) for name in names]
     locks = dict.fromkeys(lock for lock, _ in parts if lock != BASELINE)
     rwlocks = dict.fromkeys(rwlock for _, rwlock in parts if rwlock != KEEP)
     return tuple(pair_name(lock, rwlock) for lock in locks for rwlock in rwlocks)
@@ -87,9 +84,9 @@ def advised_candidates(
     advised = [
         Candidate(lock, ADVISED, reason)
         for lock, reason in shortlist
-        if lock != BASELINE and is_usable(lock, registry)
+        if lock != BASELINE and is_usable(parts_of(lock)[0], registry)
     ]
-    families = {family_of(registry.find(candidate.lock)) for candidate in advised}
+    families = {family_of(registry.find(parts_of(each.lock)[0])) for each in advised}
     others = []
     for lock in representatives(lock for lock in registry if is_usable(lock.name, registry)):
         if family_of(lock) not in families:
@@ -102,8 +99,8 @@ def advised_candidates(
 
 
 def other_locks(locks: Iterable[str], registry: Registry) -> tuple[str, ...]:
-    """Return all other locks that can be used."""
-    chosen = {BASELINE, *locks}
+    """Return all other locks that can be used. DEFAULT stands for its lock."""
+    chosen = {BASELINE, *(parts_of(lock)[0] for lock in locks)}
     return tuple(
         name for name in registry.names if name not in chosen and is_usable(name, registry)
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lockwright.base import files, terminal
 from lockwright.base.progress import print_line
+from lockwright.compare.arms import lock_of
 from lockwright.compare.preparation import Prepared
 from lockwright.experiment import Runs
 from lockwright.experiment import terminal as texts
@@ -15,6 +16,7 @@ from lockwright.experiment.store import Store
 from lockwright.machine.meters import Meters
 from lockwright.preload.locks import BASELINE
 from lockwright.preload.other_libraries import OtherLibrary
+from lockwright.preload.rwlocks import parts_of
 from lockwright.profile.record import Profile
 from lockwright.tune import per_mutex, show
 from lockwright.tune.candidates import NAMED, Candidate
@@ -52,7 +54,9 @@ class Search:
             return self._race(layouts, profile_file, single, seconds / len(ranks))
 
         rest = per_mutex.lock_of_other_mutexes(self.prepared.registry)
-        best = per_mutex.search_layout(ranks, single, rest, preparation.locks, attempt)
+        # A plan has locks for mutexes only.
+        own, *others = (parts_of(lock_of(name))[0] for name in (single, *preparation.locks))
+        best = per_mutex.search_layout(ranks, own, rest, others, attempt)
         if best is None:
             print_line(f"no plan was better than {single} alone; none is written")
             return

@@ -6,7 +6,7 @@ from typing import Any
 
 from lockwright.preload.families import is_usable
 from lockwright.preload.locks import BASELINE, Registry
-from lockwright.preload.rwlocks import KEEP, parts_of
+from lockwright.preload.rwlocks import DEFAULT, KEEP, parts_of
 from lockwright.profile.record import Profile
 from lockwright.tune import candidates
 from lockwright.tune.candidates import Candidate
@@ -67,7 +67,10 @@ def from_profile(profile: Profile, known: Registry, values: Sequence[Values]) ->
     of_rwlocks = candidates.rwlock_candidates(
         [(candidate.lock, candidate.reason) for candidate in advice.rwlocks], candidates.ADVISED
     )
-    chosen = (*of_mutexes, *of_rwlocks) if profile.mutexes else of_rwlocks or of_mutexes
+    # DEFAULT may be named for both.
+    both = {each.lock: each for each in of_rwlocks} | {each.lock: each for each in of_mutexes}
+    in_order = dict.fromkeys(each.lock for each in (*of_mutexes, *of_rwlocks))
+    chosen = tuple(map(both.__getitem__, in_order)) if profile.mutexes else of_rwlocks or of_mutexes
     changes = tuple(change.text for change in advice.changes)
     preparation = Preparation(chosen, advice.sentence, sensitive, changes)
     if shortlist and profile.mutexes:
@@ -113,7 +116,7 @@ def _searched(
 ) -> Preparation:
     """Return the preparation with a search of all locks. crowded: whether threads lack
     processors."""
-    own = [lock for lock in preparation.locks if parts_of(lock)[1] == KEEP]
+    own = [lock for lock in preparation.locks if lock == DEFAULT or parts_of(lock)[1] == KEEP]
     others = candidates.other_locks(own, known)
     advised = [each.lock for each in preparation.candidates if each.why == candidates.ADVISED]
     fragile = [lock.name for lock in known if crowded and not lock.survives_oversubscription]

@@ -15,6 +15,7 @@ import numpy as np
 
 from lockwright.compare.plan import Plan, cell_name
 from lockwright.experiment import Run
+from lockwright.preload.rwlocks import parts_of
 from lockwright.tune import knowledge
 from lockwright.tune.knowledge import Array, Prior
 from lockwright.tune.priors import Values
@@ -63,7 +64,12 @@ def expected_values(
 
 def _table(known: Sequence[Values], locks: Iterable[str]) -> Array:
     names = tuple(locks)
-    return np.array([[row.values.get(lock, np.nan) for lock in names] for row in known])
+    return np.array([[_value(row, lock) for lock in names] for row in known])
+
+
+def _value(row: Values, lock: str) -> float:
+    """Return the value of a lock, of DEFAULT that of its lock; NaN if it is not known."""
+    return row.values.get(lock, row.values.get(parts_of(lock)[0], math.nan))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from lockwright.base.errors import LockwrightError
 from lockwright.base.progress import print_line
 from lockwright.calibrate.machines import HERE, load_machine
 from lockwright.preload.locks import BASELINE, registry
+from lockwright.preload.rwlocks import parts_of
 from lockwright.profile import record
 
 from lockwright_lab.bench.advice.busy import busy_processors
@@ -69,8 +70,9 @@ def _known() -> frozenset[str]:
 
 
 def names_in(advice: dict[str, Any]) -> list[str]:
-    """Return the locks that the output of `lockwright advise FILE --json` names."""
-    return [each["lock"] for each in advice["shortlist"]]
+    """Return the locks that the output of `lockwright advise FILE --json` names; DEFAULT as its
+    lock, whose gain was predicted."""
+    return [parts_of(each["lock"])[0] for each in advice["shortlist"]]
 
 
 def advise_all(cells: Sequence[Conditions], folder: Path, places: Folders) -> dict[str, Any]:
