@@ -37,18 +37,18 @@ class exclusive_core {
   static constexpr bool tries_first = TwoStepLock<L>;
   static constexpr bool leaves_at_once = false;
 
-  int read(bool) { return write(); }
+  int read(bool) { return write(false); }
   int try_read(bool) { return try_write(); }
   int read_until(bool, deadline_clock clock, const timespec& deadline) {
-    return write_until(clock, deadline);
+    return write_until(false, clock, deadline);
   }
   bool write_at_once() { return lock_.try_lock(); }
-  int write() {
+  int write(bool) {
     lock_.lock();
     return 0;
   }
   int try_write() { return lock_.try_lock() ? 0 : EBUSY; }
-  int write_until(deadline_clock clock, const timespec& deadline) {
+  int write_until(bool, deadline_clock clock, const timespec& deadline) {
     return lock_.try_lock() || lock_until(lock_, queue_, clock, deadline) ? 0 : ETIMEDOUT;
   }
   void unlock_write(bool) {
@@ -117,18 +117,25 @@ class shared_core {
       return lock_.try_lock_write();
     }
   }
-  int write() {
-    lock_.lock_write();
+  /// first: this writer comes before readers, where the lock does not decide that alone.
+  int write(bool first) {
+    if constexpr (requires { lock_.lock_write(first); }) {
+      lock_.lock_write(first);
+    } else {
+      lock_.lock_write();
+    }
     return 0;
   }
   int try_write() { return lock_.try_lock_write() ? 0 : EBUSY; }
-  int write_until(deadline_clock clock, const timespec& deadline) {
-    return lock_.try_lock_write() || attempt_until(clock, deadline,
-                                                   [&](std::uint64_t until) {
-                                                     return lock_.try_lock_write_until(until);
-                                                   })
-               ? 0
-               : ETIMEDOUT;
+  int write_until(bool first, deadline_clock clock, const timespec& deadline) {
+    const auto enter = [&](std::uint64_t until) {
+      if constexpr (requires { lock_.try_lock_write_until(until, first); }) {
+        return lock_.try_lock_write_until(until, first);
+      } else {
+        return lock_.try_lock_write_until(until);
+      }
+    };
+    return lock_.try_lock_write() || attempt_until(clock, deadline, enter) ? 0 : ETIMEDOUT;
   }
   [[nodiscard]] bool is_read() const { return lock_.is_read(); }
   /// The lock has look() and what belongs to it, see adaptive_rw.
@@ -226,8 +233,9 @@ class replaced_rwlock {
     if (!is_known(clock.id) || !is_valid(*deadline)) {
       return EINVAL;
     }
-    return is_only_holder() && reads_ == 0 ? EDEADLK
-                                           : record_writer(core_.write_until(clock, *deadline));
+    return is_only_holder() && reads_ == 0
+               ? EDEADLK
+               : record_writer(core_.write_until(forbids_recursion(), clock, *deadline));
   }
 
   [[gnu::always_inline]] int unlock() {
@@ -378,7 +386,7 @@ class replaced_rwlock {
 
   [[gnu::noinline]] int wrlock_slowly() {
     // The only reader would wait for itself forever.
-    return is_only_holder() ? EDEADLK : record_writer(core_.write());
+    return is_only_holder() ? EDEADLK : record_writer(core_.write(forbids_recursion()));
   }
 
   [[gnu::noinline]] int trywrlock_slowly() { return record_writer(core_.try_write()); }

@@ -171,8 +171,8 @@ picoseconds seconds(const programs::settings& given, const char* name) {
 }
 
 int run(programs::settings given) {
-  const std::string workload = given.text("workload");
-  const simulated_workload& chosen = find_workload(workload);
+  const std::string name = given.text("workload");
+  const simulated_workload& chosen = find_workload(name);
   const workloads::description& about = *chosen.about;
   given.add(common_parameters());
   given.add(about.parameters);

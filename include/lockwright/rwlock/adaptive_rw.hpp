@@ -46,12 +46,13 @@
 //   NO-LOST-WAKE  a thread sleeps on a word with `asleep` and with what keeps it out; the step that
 //              ends this clears `asleep`, and its thread wakes all.
 //   NO-TOUCH   a thread that leaves uses only the word's address after the step by which it leaves.
-//   BOUNDED    a thread at the word reserves it after `reserve-ns`, if no other one has; the mutex
+//   BOUNDED    a thread at the word reserves it after `reserve-ns`, a `first` one at once, if no other one has; the mutex
 //              bounds the time until it comes there. A thread that reads already waits for no
 //              reservation.
 //   NO-CIRCLE  a reservation keeps readers out for no longer than `closed-ns` at a time, and writers
 //              then wait without the mutex: a reader inside may wait for a thread that wants to
-//              read. Where readers stay inside for so long the bound above does not hold.
+//              read. Where readers stay inside for so long the bound above does not hold. Not so for
+//              a writer that comes `first`, by the kind that allows no recursive reads.
 #pragma once
 
 #include <atomic>
@@ -194,11 +195,13 @@ class adaptive_rw {
     }
   }
 
-  arrival lock_write() {
+  /// first: readers that come while this writer waits enter after it, for whom no reader inside may
+  /// wait.
+  arrival lock_write(bool first = false) {
     if (try_lock_write()) {
       return arrival::uncontended;
     }
-    wait({.writes = true});
+    wait({.writes = true, .first = first});
     return arrival::contended;
   }
 
@@ -212,8 +215,9 @@ class adaptive_rw {
 
   bool try_lock_write() { return lock_write_at_once() || try_to_write_after_spread(); }
 
-  bool try_lock_write_until(std::uint64_t deadline) {
-    return try_lock_write() || wait({.writes = true, .deadline = deadline}) == admission::inside;
+  bool try_lock_write_until(std::uint64_t deadline, bool first = false) {
+    return try_lock_write() ||
+           wait({.writes = true, .first = first, .deadline = deadline}) == admission::inside;
   }
 
   /// The waiters that are awake come next, whichever they are.
@@ -267,6 +271,7 @@ class adaptive_rw {
   struct visitor {
     bool writes = false;
     bool passes = false;
+    bool first = false;     // see lock_write()
     bool queued = false;    // it holds the mutex
     bool reserves = false;  // it has set `reserved`, which may be `paused` now
     std::uint64_t deadline = never;
@@ -350,7 +355,7 @@ class adaptive_rw {
       return wait_at_word(me);
     }
     queue_.lock();
-    return wait_at_word({.writes = me.writes, .queued = true});
+    return wait_at_word({.writes = me.writes, .first = me.first, .queued = true});
   }
 
   /// Enters, or returns admission::refused after the spin bound or the deadline, or once the caller
@@ -379,7 +384,7 @@ class adaptive_rw {
 
   /// Unlocks the mutex if the caller holds it.
   admission wait_at_word(visitor me) {
-    const std::uint64_t aged = Env::now() + Env::template value<reserve>();
+    const std::uint64_t aged = Env::now() + (me.first ? 0 : Env::template value<reserve>());
     admission outcome = poll(me);
     while (outcome == admission::refused) {
       const std::uint64_t now = Env::now();
@@ -425,7 +430,7 @@ class adaptive_rw {
       return false;
     }
     // Only a writer waits for readers.
-    const bool pauses = me.writes && me.pauses_left != 0;
+    const bool pauses = me.writes && !me.first && me.pauses_left != 0;
     me.turn_ends = pauses ? now + Env::template value<closed>() : never;
     return true;
   }
