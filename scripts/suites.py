@@ -69,10 +69,8 @@ HEADERS = {
 """What is in {build} for nptl."""
 
 _KEY = "the library takes one of the keys that a program can create, the first"
-_KIND = "adaptive-rw lets readers pass a waiting writer for a time, under every kind"
 KNOWN = {
     **{f"sysdeps/pthread/tst-{name}": _KEY for name in ("key1", "key4", "tss-basic")},
-    **{f"{_INTERFACES}/pthread_rwlock_rdlock/{name}": _KIND for name in ("2-1", "2-2")},
     f"{_INTERFACES}/pthread_attr_setschedpolicy/2-1": "the lock does not wake by priority",
 }
 """Tests that end differently under the default, and why: docs/conformance.md."""

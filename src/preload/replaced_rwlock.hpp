@@ -183,9 +183,9 @@ class shared_core {
 /// A reader that enters or leaves without contention needs the kind word, the lock and a count of its
 /// thread, and the holder's number where readers are distributed. All else is in functions of their own.
 ///
-/// Under the writer-preferring kind that allows no recursive reads, writers come
-/// before waiting readers, and no reader passes a waiting writer. The other
-/// kinds are treated alike: readers and writers alternate, and recursive readers pass.
+/// Under the writer-preferring kind that allows no recursive reads, writers come before waiting readers,
+/// and no reader passes a waiting writer, where the lock allows it. The other kinds are treated alike,
+/// and recursive readers pass.
 template <class Core>
 class replaced_rwlock {
  public:

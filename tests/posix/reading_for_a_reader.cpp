@@ -7,8 +7,12 @@
 #include <thread>
 #include <vector>
 
-int main() {
+int main(int argc, char**) {
+  const bool writers_first = argc > 1;
   pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+  if (writers_first) {
+    lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+  }
   OK(pthread_rwlock_rdlock(&lock));
   std::vector<std::thread> writers;
   for (int i = 0; i < 2; ++i) {
@@ -20,6 +24,10 @@ int main() {
   for (int i = 0; i < 10; ++i) {
     usleep(30'000);
     std::thread reader([&] {
+      if (writers_first) {
+        CHECK_RC(EBUSY, pthread_rwlock_tryrdlock(&lock));
+        return;
+      }
       OK(pthread_rwlock_rdlock(&lock));
       OK(pthread_rwlock_unlock(&lock));
     });
@@ -29,5 +37,5 @@ int main() {
   for (std::thread& each : writers) {
     each.join();
   }
-  std::puts("read");
+  std::puts(writers_first ? "kept out" : "read");
 }

@@ -43,10 +43,12 @@ def environment(value: str) -> dict[str, str]:
 
 
 def test_a_reader_may_wait_for_another_reader(run_under: RunUnder) -> None:
-    """Under the default, as under the C library, although writers wait."""
+    """Under the default, as under the C library, although writers wait, but not under the kind
+    that lets no reader pass a writer that waits."""
     program = locate.program("posix", "reading_for_a_reader")
     for lock, env in ((harness.LIBC, {}), ("adaptive", {VARIABLE: "adaptive-rw"})):
         assert run_under(lock, [program], env=env).clean().stdout == "read\n"
+        assert run_under(lock, [program, "kind"], env=env).clean().stdout == "kept out\n"
 
 
 #: The mutexes are tested as such; two of them also as reader-writer locks.
