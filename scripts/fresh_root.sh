@@ -9,16 +9,30 @@ root=$3
 
 if [ "${FRESH_ROOT_INSIDE:-}" != yes ]; then
     [ ! -e "$root" ] || { echo "$root exists" >&2; exit 2; }
-    # shellcheck disable=SC1091 # checked separately
-    . "$(dirname "$0")/root.sh"
-    check_root "$root"
-    make_root "$suite" "$root" python3-venv,xz-utils,man-db,bash-completion,zsh,fish
+    case $root in
+        *[[:space:]\']*)
+            echo "'$root' has a space or a quote, which debootstrap does not support; name another folder" >&2
+            exit 2
+            ;;
+    esac
+    debootstrap --variant=minbase \
+        --include=python3-venv,xz-utils,man-db,bash-completion,zsh,fish,ca-certificates \
+        "$suite" "$root" http://deb.debian.org/debian
+    # The certificates of this machine, for a mirror that needs them.
+    cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
+    cp -L /etc/resolv.conf "$root/etc/"
     mkdir "$root/release"
     cp "$release"/*.whl "$release"/*.deb "$root/release/"
     cp "$0" "$root/release/test"
     cp "$(dirname "$0")/complete_in_shell.py" "$root/release/"
-    in_root "$root" MANPAGER=cat FRESH_ROOT_INSIDE=yes sh /release/test /release "$suite" /
-    exit
+    # The mounts end with this process.
+    exec unshare --mount --pid --fork sh -ec "
+        mount -t proc proc '$root/proc'
+        mount --rbind /dev '$root/dev'
+        exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 MANPAGER=cat \
+            FRESH_ROOT_INSIDE=yes DEBIAN_FRONTEND=noninteractive \
+            PIP_CERT=/etc/ssl/certs/ca-certificates.crt \
+            chroot '$root' sh /release/test /release '$suite' /"
 fi
 
 announce() { printf '==> %s\n' "$*"; }
