@@ -7,32 +7,18 @@ release=$(cd "$1" && pwd)
 suite=$2
 root=$3
 
-if [ "${FRESH_ROOT_INSIDE:-}" != yes ]; then
-    [ ! -e "$root" ] || { echo "$root exists" >&2; exit 2; }
-    case $root in
-        *[[:space:]\']*)
-            echo "'$root' has a space or a quote, which debootstrap does not support; name another folder" >&2
-            exit 2
-            ;;
-    esac
-    debootstrap --variant=minbase \
-        --include=python3-venv,xz-utils,man-db,bash-completion,zsh,fish,ca-certificates \
-        "$suite" "$root" http://deb.debian.org/debian
-    # The certificates of this machine, for a mirror that needs them.
-    cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
-    cp -L /etc/resolv.conf "$root/etc/"
+if [ "${LOCKWRIGHT_FRESH_ROOT:-}" != inside ]; then
+    # shellcheck disable=SC1091 # checked separately
+    . "$(dirname "$0")/debian_root.sh"
+    [ ! -e "$root" ] || refuse "$root exists"
+    check_root "$suite" "$root"
+    make_root "$suite" "$root" python3-venv,xz-utils,man-db,bash-completion,zsh,fish,ca-certificates
     mkdir "$root/release"
     cp "$release"/*.whl "$release"/*.deb "$root/release/"
     cp "$0" "$root/release/test"
     cp "$(dirname "$0")/complete_in_shell.py" "$root/release/"
-    # The mounts end with this process.
-    exec unshare --mount --pid --fork sh -ec "
-        mount -t proc proc '$root/proc'
-        mount --rbind /dev '$root/dev'
-        exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 MANPAGER=cat \
-            FRESH_ROOT_INSIDE=yes DEBIAN_FRONTEND=noninteractive \
-            PIP_CERT=/etc/ssl/certs/ca-certificates.crt \
-            chroot '$root' sh /release/test /release '$suite' /"
+    export LOCKWRIGHT_FRESH_ROOT=inside MANPAGER=cat
+    enter_root "$root" -- sh /release/test /release "$suite" /
 fi
 
 announce() { printf '==> %s\n' "$*"; }

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,34 @@ def test_a_fresh_root_is_refused_at_once(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert "has a space" in result.stderr
     assert not root.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["jessie", "build"], "no suite is named 'jessie'"),
+        (["trixie", "nothing"], "no verb of a root is named 'nothing'"),
+        (["trixie", "in", "sid", "build"], "no verb of a root is named 'in'"),
+        (["trixie"], "name a suite and a verb"),
+    ],
+)
+def test_a_verb_in_a_root_is_refused_at_once(words: list[str], line: str) -> None:
+    """Before packages are installed or a root is made."""
+    _refuses(locate.ROOT / "dev", words, line)
+
+
+def test_a_root_in_a_checkout_with_a_space_is_refused(tmp_path: Path) -> None:
+    """The suite's root would be in that folder."""
+    checkout = tmp_path / "a checkout"
+    (checkout / "scripts").mkdir(parents=True)
+    for name in ("dev", "scripts/debian_root.sh"):
+        shutil.copy(locate.ROOT / name, checkout / name)
+    _refuses(checkout / "dev", ["trixie", "build"], "has a space")
+    assert not (checkout / "build").exists()
+
+
+def _refuses(dev: Path, words: list[str], line: str) -> None:
+    result = captured([dev, "in", *words])
+    assert result.returncode == 2
+    assert line in result.stderr
+    assert result.stderr.count("\n") == 1
