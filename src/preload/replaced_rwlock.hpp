@@ -350,7 +350,7 @@ class replaced_rwlock {
       return unlock_only_holder();
     }
     reads_of_caller.remove(this);
-    core_.lock().unlock_read();
+    core_.lock().leave_read_slowly();
     return 0;
   }
 
@@ -377,6 +377,13 @@ class replaced_rwlock {
   }
 
   [[gnu::noinline]] int rdlock_slowly() {
+    if constexpr (requires { core_.lock().lock_read_in_table(); }) {
+      if (core_.lock().lock_read_in_table()) {
+        reads_of_caller.add(this);
+        count(event::read_locked);
+        return 0;
+      }
+    }
     return read(EDEADLK, [](Core& core, bool passes) { return core.read(passes); });
   }
 

@@ -136,6 +136,12 @@ class adaptive_rw {
                                          std::memory_order_relaxed);
   }
 
+  /// The same for the table: the short way where lock_read_at_once() fails for `spread`.
+  [[gnu::always_inline]] bool lock_read_in_table() {
+    return (word_.load(std::memory_order_relaxed) & (reserved_ | spread_)) == spread_ &&
+           register_reader();
+  }
+
   admission lock_read(bool passes, std::uint64_t deadline = never) {
     const admission outcome = try_lock_read(passes);
     return outcome == admission::refused ? wait({.passes = passes, .deadline = deadline}) : outcome;
@@ -169,29 +175,9 @@ class adaptive_rw {
   }
 
   /// The rest of unlock_read(). Does nothing where no thread reads.
-  [[gnu::noinline]] void leave_read_slowly() {
-    // There is a unit, but others may take those that the caller is about to find. Not for ever: the
-    // caller may be none of the readers.
-    for (std::uint32_t rounds = 0; rounds < 64; ++rounds) {
-      std::uint64_t seen = word_.load(std::memory_order_relaxed);
-      const bool is_spread = (seen & spread_) != 0;
-      if (is_spread && table{this}.leave(table::here())) {
-        return;
-      }
-      while ((seen & readers_) != 0) {
-        const bool wakes = (seen & asleep_) != 0 && (seen & readers_) == one_reader_;
-        if (word_.compare_exchange_weak(seen, seen - one_reader_ - (wakes ? asleep_ : 0),
-                                        std::memory_order_release, std::memory_order_relaxed)) {
-          if (wakes) {
-            wake_all();
-          }
-          return;
-        }
-      }
-      // The caller, or the one whose unit it has, has moved here from another processor.
-      if (!is_spread || table{this}.leave_any()) {
-        return;
-      }
+  [[gnu::always_inline]] void leave_read_slowly() {
+    if ((look() & spread_) == 0 || !table{this}.leave(table::here())) {
+      leave_word_or_table();
     }
   }
 
@@ -285,6 +271,32 @@ class adaptive_rw {
            (!me.writes || (word & (readers_ | spread_)) == 0);
   }
 
+  [[gnu::noinline]] void leave_word_or_table() {
+    // There is a unit, but others may take those that the caller is about to find. Not for ever: the
+    // caller may be none of the readers.
+    for (std::uint32_t rounds = 0; rounds < 64; ++rounds) {
+      std::uint64_t seen = word_.load(std::memory_order_relaxed);
+      const bool is_spread = (seen & spread_) != 0;
+      if (is_spread && table{this}.leave(table::here())) {
+        return;
+      }
+      while ((seen & readers_) != 0) {
+        const bool wakes = (seen & asleep_) != 0 && (seen & readers_) == one_reader_;
+        if (word_.compare_exchange_weak(seen, seen - one_reader_ - (wakes ? asleep_ : 0),
+                                        std::memory_order_release, std::memory_order_relaxed)) {
+          if (wakes) {
+            wake_all();
+          }
+          return;
+        }
+      }
+      // The caller, or the one whose unit it has, has moved here from another processor.
+      if (!is_spread || table{this}.leave_any()) {
+        return;
+      }
+    }
+  }
+
   void wake_all() { Env::wake_low(word_, ~std::uint32_t{0}); }
 
   /// Enters if the lock is open, which `seen`, the word as seen last, decides first.
@@ -317,11 +329,10 @@ class adaptive_rw {
 
   /// For a reader that the word has refused, or that has met another thread there.
   [[gnu::noinline]] admission enter_read(bool passes) {
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    if ((seen & (reserved_ | spread_)) == spread_ && register_reader()) {
+    if (lock_read_in_table()) {
       return admission::inside;
     }
-    seen = word_.load(std::memory_order_relaxed);
+    std::uint64_t seen = word_.load(std::memory_order_relaxed);
     return enter(seen, {.passes = passes});
   }
 
