@@ -36,6 +36,7 @@ class exclusive_core {
   /// write() is try_write(), and waits where that fails.
   static constexpr bool tries_first = TwoStepLock<L>;
   static constexpr bool leaves_at_once = false;
+  static constexpr bool has_table = false;
 
   int read(bool) { return write(false); }
   int try_read(bool) { return try_write(); }
@@ -140,6 +141,7 @@ class shared_core {
   [[nodiscard]] bool is_read() const { return lock_.is_read(); }
   /// The lock has look() and what belongs to it, see adaptive_rw.
   static constexpr bool leaves_at_once = requires(L lock) { lock.look(); };
+  static constexpr bool has_table = requires(L lock) { lock.lock_read_in_table(); };
   L& lock() { return lock_; }
   /// The caller leaves. Returns true if it then has to wake others, by wake_after_read().
   [[gnu::always_inline]] bool leave_read() {
@@ -216,7 +218,16 @@ class replaced_rwlock {
     return 0;
   }
 
-  [[gnu::always_inline]] int rdlock() { return reads_at_once() ? 0 : rdlock_slowly(); }
+  [[gnu::always_inline]] int rdlock() {
+    if (reads_at_once()) {
+      return 0;
+    }
+    if constexpr (Core::has_table) {
+      return rdlock_in_table();
+    } else {
+      return rdlock_slowly();
+    }
+  }
   [[gnu::always_inline]] int tryrdlock() { return reads_at_once() ? 0 : tryrdlock_slowly(); }
   int clockrdlock(deadline_clock clock, const timespec* deadline) {
     if (!is_known(clock.id) || !is_valid(*deadline)) {
@@ -376,14 +387,17 @@ class replaced_rwlock {
     return 0;
   }
 
-  [[gnu::noinline]] int rdlock_slowly() {
-    if constexpr (requires { core_.lock().lock_read_in_table(); }) {
-      if (core_.lock().lock_read_in_table()) {
-        reads_of_caller.add(this);
-        count(event::read_locked);
-        return 0;
-      }
+  /// Apart from rdlock_slowly(), which saves registers.
+  [[gnu::noinline]] int rdlock_in_table() {
+    if (core_.lock().lock_read_in_table()) {
+      reads_of_caller.add(this);
+      count(event::read_locked);
+      return 0;
     }
+    return rdlock_slowly();
+  }
+
+  [[gnu::noinline]] int rdlock_slowly() {
     return read(EDEADLK, [](Core& core, bool passes) { return core.read(passes); });
   }
 

@@ -301,6 +301,7 @@ class adaptive_rw {
 
   /// Enters if the lock is open, which `seen`, the word as seen last, decides first.
   admission enter(std::uint64_t& seen, const visitor& me) {
+    growing_delay pauses{1, longest_pause_};
     while (is_open(seen, me)) {
       std::uint64_t then = seen | written_;
       if (!me.writes) {
@@ -323,6 +324,11 @@ class adaptive_rw {
         }
         return admission::inside;
       }
+      // Others must not fail for ever, either, where one thread has the line each time.
+      for (std::uint32_t left = pauses.next(); left != 0; --left) {
+        Env::relax();
+      }
+      seen = word_.load(std::memory_order_relaxed);
     }
     return admission::refused;
   }
@@ -337,16 +343,15 @@ class adaptive_rw {
   }
 
   /// True if the caller is inside.
-  bool register_reader() {
-    table registered{this};
+  [[gnu::always_inline]] bool register_reader() {
     const std::uint32_t row = table::here();
-    if (!registered.enter(row)) {
-      return false;
-    }
-    // If the registration is gone, another reader has left by it: that one's unit is the caller's.
-    return (word_.load(std::memory_order_seq_cst) & (reserved_ | spread_)) == spread_ ||
-           !registered.leave(row);
+    return table{this}.enter(row) &&
+           ((word_.load(std::memory_order_seq_cst) & (reserved_ | spread_)) == spread_ ||
+            !withdraw(row));
   }
+
+  /// If the registration is gone, another reader has left by it: that one's unit is the caller's.
+  [[gnu::noinline]] bool withdraw(std::uint32_t row) { return table{this}.leave(row); }
 
   [[gnu::noinline]] bool try_to_write_after_spread() {
     const std::uint64_t seen = word_.load(std::memory_order_relaxed);
