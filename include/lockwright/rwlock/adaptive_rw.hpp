@@ -297,6 +297,14 @@ class adaptive_rw {
     }
   }
 
+  /// The word after a pause, so that many threads do not fail again and again while a few have its line.
+  std::uint64_t after(growing_delay& pauses) {
+    for (std::uint32_t left = pauses.next(); left != 0; --left) {
+      Env::relax();
+    }
+    return word_.load(std::memory_order_relaxed);
+  }
+
   void wake_all() { Env::wake_low(word_, ~std::uint32_t{0}); }
 
   /// Enters if the lock is open, which `seen`, the word as seen last, decides first.
@@ -324,11 +332,10 @@ class adaptive_rw {
         }
         return admission::inside;
       }
-      // Others must not fail for ever, either, where one thread has the line each time.
-      for (std::uint32_t left = pauses.next(); left != 0; --left) {
-        Env::relax();
+      seen = after(pauses);
+      if (!me.writes && (seen & (reserved_ | spread_)) == spread_ && register_reader()) {
+        return admission::inside;
       }
-      seen = word_.load(std::memory_order_relaxed);
     }
     return admission::refused;
   }
@@ -384,10 +391,7 @@ class adaptive_rw {
     const std::uint64_t spun = begin + Env::template value<spin_bound>();
     const std::uint64_t end = spun < me.deadline ? spun : me.deadline;
     while (Env::now() < end) {
-      for (std::uint32_t left = pauses.next(); left != 0; --left) {
-        Env::relax();
-      }
-      std::uint64_t seen = word_.load(std::memory_order_relaxed);
+      std::uint64_t seen = after(pauses);
       if (const admission outcome = enter(seen, me); outcome != admission::refused) {
         return outcome;
       }
