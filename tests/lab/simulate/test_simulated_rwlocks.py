@@ -128,6 +128,15 @@ def test_distributed_readers_scale_linearly(lock: str, keep_ps: int, tmp_path: P
     assert share < 0.25 if lock == "pthread" else share >= 0.9
 
 
+def test_readers_of_short_sections_come_apart(tmp_path: Path) -> None:
+    """Many threads begin at once at the word of adaptive-rw, where most of their attempts fail."""
+    words = ("--lock", "adaptive-rw", "--workload", "rwlock", "--read-percent", "100")
+    sections = ("--section-cycles", "20", "--gap-cycles", "40", "--seconds", "0.001", "--threads")
+    path = machine_file(tmp_path)
+    one, all_ = (simulated(path, *words, *sections, each)["operations"] for each in ("1", "256"))
+    assert all_ > 32 * one
+
+
 def test_bad_requests(tmp_path: Path) -> None:
     path = machine_file(tmp_path)
     good = {"--lock": "futex-rw", "--workload": "rwlock", "--threads": "2"}
