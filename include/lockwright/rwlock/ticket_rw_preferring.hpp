@@ -202,8 +202,7 @@ class ticket_rw_preferring {
     return false;
   }
 
-  [[gnu::always_inline]] admission enter_as_reader(std::uint64_t& seen, bool passes,
-                                                   bool waits) {
+  [[gnu::always_inline]] admission enter_as_reader(std::uint64_t& seen, bool passes, bool waits) {
     while (admits_reader(seen, passes)) [[likely]] {
       if (inside(seen) == most_) [[unlikely]] {
         if (waits) {
