@@ -28,7 +28,7 @@ class reader_table {
   using entry = typename Env::template atomic<std::uint64_t>;
 
   /// Fewer in the model, where there are few threads.
-  static constexpr std::uint32_t most_rows_ = Env::max_self < 4096 ? 2 : 128;
+  static constexpr std::uint32_t most_rows_ = Env::max_self < 4096 ? 2 : 512;
   static constexpr std::uint32_t columns_ = Env::max_self < 4096 ? 1 : 64;
 
   struct alignas(64) all_entries {
