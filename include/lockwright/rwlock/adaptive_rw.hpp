@@ -46,9 +46,9 @@
 //   NO-LOST-WAKE  a thread sleeps on a word with `asleep` and with what keeps it out; the step that
 //              ends this clears `asleep`, and its thread wakes all.
 //   NO-TOUCH   a thread that leaves uses only the word's address after the step by which it leaves.
-//   BOUNDED    a thread at the word reserves it after `reserve-ns`, a `first` one at once, if no other one has; the mutex
-//              bounds the time until it comes there. A thread that reads already waits for no
-//              reservation.
+//   BOUNDED    a thread at the word reserves it after `reserve-ns`, a `first` one at once, if no
+//              other one has; the mutex bounds the time until it comes there. A thread that reads
+//              already waits for no reservation.
 //   NO-CIRCLE  a reservation keeps readers out for no longer than `closed-ns` at a time, and writers
 //              then wait without the mutex: a reader inside may wait for a thread that wants to
 //              read. Where readers stay inside for so long the bound above does not hold. Not so for
@@ -138,8 +138,7 @@ class adaptive_rw {
 
   /// The same for the table: the short way where lock_read_at_once() fails for `spread`.
   [[gnu::always_inline]] bool lock_read_in_table() {
-    return (word_.load(std::memory_order_relaxed) & (reserved_ | spread_)) == spread_ &&
-           register_reader();
+    return admits_to_table(word_.load(std::memory_order_relaxed)) && register_reader();
   }
 
   admission lock_read(bool passes, std::uint64_t deadline = never) {
@@ -181,8 +180,8 @@ class adaptive_rw {
     }
   }
 
-  /// first: readers that come while this writer waits enter after it, for whom no reader inside may
-  /// wait.
+  /// first: readers that come while this writer waits enter after it; no reader inside may wait for
+  /// them.
   arrival lock_write(bool first = false) {
     if (try_lock_write()) {
       return arrival::uncontended;
@@ -266,6 +265,10 @@ class adaptive_rw {
     std::uint32_t pauses_left = Env::max_self < 4096 ? 1 : ~std::uint32_t{0};
   };
 
+  static bool admits_to_table(std::uint64_t word) {
+    return (word & (reserved_ | spread_)) == spread_;
+  }
+
   static bool is_open(std::uint64_t word, const visitor& me) {
     return (word & written_) == 0 && ((word & reserved_) == 0 || me.reserves || me.passes) &&
            (!me.writes || (word & (readers_ | spread_)) == 0);
@@ -333,7 +336,7 @@ class adaptive_rw {
         return admission::inside;
       }
       seen = after(pauses);
-      if (!me.writes && (seen & (reserved_ | spread_)) == spread_ && register_reader()) {
+      if (!me.writes && admits_to_table(seen) && register_reader()) {
         return admission::inside;
       }
     }
@@ -353,8 +356,7 @@ class adaptive_rw {
   [[gnu::always_inline]] bool register_reader() {
     const std::uint32_t row = table::here();
     return table{this}.enter(row) &&
-           ((word_.load(std::memory_order_seq_cst) & (reserved_ | spread_)) == spread_ ||
-            !withdraw(row));
+           (admits_to_table(word_.load(std::memory_order_seq_cst)) || !withdraw(row));
   }
 
   /// If the registration is gone, another reader has left by it: that one's unit is the caller's.
