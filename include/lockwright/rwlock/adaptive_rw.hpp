@@ -1,7 +1,8 @@
 // adaptive-rw: one word that threads enter whenever it lets them, past those that wait, until one has
 // waited too long; waiters poll, and then the first sleeps at the word, the others in an adaptive
 // mutex. Readers that would only contend for the word register in a table instead, until a writer
-// ends this; the longer that takes it, the later it may begin again.
+// ends this; the longer that takes it, the later it may begin again. Where threads enter more often
+// than the word's line could change its processor, those that do not enter at once stand aside.
 //
 // Citation: none for the whole. Readers in a table: D. Dice and A. Kogan, "BRAVO - Biased Locking for
 // Reader-Writer Locks", USENIX ATC 2019. One waiter at the word, the others behind a mutex:
@@ -12,15 +13,16 @@
 //   written  (0)     | a writer is inside                             | that writer
 //   reserved (1)     | a waiter has waited too long or ends `spread`, | that waiter
 //                    | and no other thread enters                     |
-//   asleep   (2)     | a thread sleeps on the low half, or is about   | that thread; the thread that
-//                    | to                                             | wakes all of them
+//   asleep   (2)     | a thread sleeps on the word, or is about to    | that thread; the thread that
+//                    |                                                | wakes all of them
 //   spread   (3)     | readers may register in the table              | a reader; a writer
-//   readers  (4-31)  | readers inside that are not in the table       | readers
-//   due      (32-62) | `spread` is not set before that time, in units | a writer
-//                    | of 2^10 ns: advice                             |
-//   paused   (63)    | a reservation that does not keep readers out   | its writer
+//   paused   (4)     | a reservation that does not keep readers out   | its writer
 //                    | for a while                                    |
+//   crowded  (5)     | to stand aside pays: advice                    | one that has done so
+//   readers  (6-31)  | readers inside that are not in the table       | readers
 //
+//   due: advice; `spread` is not set before that time, in units of 2^13 ns modulo 2^16.
+//   entries: advice; about how often a thread has entered, but not in the table, modulo 2^16.
 //   queue: a mutex whose holder waits at the word. Threads that have a deadline, or that read
 //   already, wait at the word without it.
 //
@@ -118,8 +120,25 @@ class adaptive_rw {
       .meaning =
           "how long a writer that waits for readers keeps others out before it lets some pass",
       .source = "ten times reserve-ns, so that writers are kept out for a tenth of the time"};
+  static constexpr tunable aside{
+      .name = "aside-ns",
+      .default_value = 10'000,
+      .counted_in = unit::nanoseconds,
+      .max = std::uint64_t{1} << 40,
+      .model_value = 0,
+      .meaning = "how long a thread stands aside where others enter at a high rate; 0: it does not",
+      .source = "`lockwright bench regret`: 4 us gain less, 40 us no more"};
+  static constexpr tunable crowded{
+      .name = "crowded-ns",
+      .default_value = 80,
+      .counted_in = unit::nanoseconds,
+      .max = 1'000,
+      .model_value = 0,
+      .meaning = "the mean time between two entries below which the others' rate is high",
+      .source = "about as long as two threads take in turn, each of which fetches the line"};
   static constexpr auto tunables =
-      join(tunable_list<4>{&spin_bound, &reserve, &inhibition, &closed}, queue_lock::tunables);
+      join(tunable_list<6>{&spin_bound, &reserve, &inhibition, &closed, &aside, &crowded},
+           queue_lock::tunables);
 
   /// The size of the table that all locks of the process share.
   static constexpr std::size_t common_bytes = table::bytes;
@@ -129,11 +148,15 @@ class adaptive_rw {
 
   /// True if the caller is inside as a reader. False where lock_read() has more to do.
   [[gnu::always_inline]] bool lock_read_at_once() {
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
     // Acquire, here and wherever a thread enters, pairs with the releases of all that leave.
-    return (seen & (written_ | reserved_ | spread_ | many_)) == 0 &&
-           word_.compare_exchange_strong(seen, seen + one_reader_, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
+    if ((seen & (written_ | reserved_ | spread_ | many_)) != 0 ||
+        !word_.compare_exchange_strong(seen, seen + one_reader_, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+      return false;
+    }
+    count_entry();
+    return true;
   }
 
   /// The same for the table: the short way where lock_read_at_once() fails for `spread`.
@@ -142,7 +165,13 @@ class adaptive_rw {
   }
 
   admission lock_read(bool passes, std::uint64_t deadline = never) {
-    const admission outcome = try_lock_read(passes);
+    if (lock_read_at_once() || lock_read_in_table()) {
+      return admission::inside;
+    }
+    if (deadline == never) {
+      stand_aside();
+    }
+    const admission outcome = enter_read(passes);
     return outcome == admission::refused ? wait({.passes = passes, .deadline = deadline}) : outcome;
   }
 
@@ -151,7 +180,7 @@ class adaptive_rw {
   }
 
   void unlock_read() {
-    const std::uint64_t seen = look();
+    const std::uint32_t seen = look();
     if (!is_left_at_once(seen) || !is_left_by_reader(seen) || !leave_read_at_once(seen))
         [[unlikely]] {
       leave_read_slowly();
@@ -160,15 +189,15 @@ class adaptive_rw {
 
   /// The short forms of unlock_read() and unlock_write(), for a word of look() with
   /// is_left_at_once(), which for a holder tells whether it reads. False: nothing is done.
-  [[nodiscard]] std::uint64_t look() const { return word_.load(std::memory_order_relaxed); }
-  static bool is_left_at_once(std::uint64_t seen) { return (seen & (spread_ | asleep_)) == 0; }
-  static bool is_left_by_reader(std::uint64_t seen) { return (seen & readers_) != 0; }
-  [[gnu::always_inline]] bool leave_read_at_once(std::uint64_t seen) {
+  [[nodiscard]] std::uint32_t look() const { return word_.load(std::memory_order_relaxed); }
+  static bool is_left_at_once(std::uint32_t seen) { return (seen & (spread_ | asleep_)) == 0; }
+  static bool is_left_by_reader(std::uint32_t seen) { return (seen & readers_) != 0; }
+  [[gnu::always_inline]] bool leave_read_at_once(std::uint32_t seen) {
     // Release, here and wherever a thread leaves: its section is over.
     return word_.compare_exchange_strong(seen, seen - one_reader_, std::memory_order_release,
                                          std::memory_order_relaxed);
   }
-  [[gnu::always_inline]] bool leave_write_at_once(std::uint64_t seen) {
+  [[gnu::always_inline]] bool leave_write_at_once(std::uint32_t seen) {
     return word_.compare_exchange_strong(seen, seen & ~written_, std::memory_order_release,
                                          std::memory_order_relaxed);
   }
@@ -186,16 +215,21 @@ class adaptive_rw {
     if (try_lock_write()) {
       return arrival::uncontended;
     }
+    stand_aside();
     wait({.writes = true, .first = first});
     return arrival::contended;
   }
 
   /// True if the caller is inside as a writer. False where lock_write() has more to do.
   [[gnu::always_inline]] bool lock_write_at_once() {
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    return (seen & (written_ | reserved_ | spread_ | readers_)) == 0 &&
-           word_.compare_exchange_strong(seen, seen | written_, std::memory_order_acquire,
-                                         std::memory_order_relaxed);
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
+    if ((seen & (written_ | reserved_ | spread_ | readers_)) != 0 ||
+        !word_.compare_exchange_strong(seen, seen | written_, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+      return false;
+    }
+    count_entry();
+    return true;
   }
 
   bool try_lock_write() { return lock_write_at_once() || try_to_write_after_spread(); }
@@ -207,7 +241,7 @@ class adaptive_rw {
 
   /// The waiters that are awake come next, whichever they are.
   void unlock_write(bool = false) {
-    const std::uint64_t seen = look();
+    const std::uint32_t seen = look();
     if (!is_left_at_once(seen) || !leave_write_at_once(seen)) [[unlikely]] {
       leave_write_slowly();
     }
@@ -225,32 +259,34 @@ class adaptive_rw {
 
   /// True if any thread reads.
   bool is_read() const {
-    const std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    const std::uint32_t seen = word_.load(std::memory_order_relaxed);
     return (seen & readers_) != 0 || ((seen & spread_) != 0 && !table{this}.is_empty());
   }
 
   /// Called by the only thread of the child of a fork: the waiters are gone, and so is the writer,
   /// unless it `is_held`.
   void forget_waiters(bool is_held) {
-    const std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    const std::uint32_t seen = word_.load(std::memory_order_relaxed);
     word_.store((seen & (readers_ | spread_)) | (is_held ? written_ : 0),
                 std::memory_order_relaxed);
     ::new (&queue_) queue_lock;
   }
 
  private:
-  static constexpr std::uint64_t written_ = 1;
-  static constexpr std::uint64_t reserved_ = 2;
-  static constexpr std::uint64_t asleep_ = 4;
-  static constexpr std::uint64_t spread_ = 8;
-  static constexpr std::uint64_t one_reader_ = 16;
-  static constexpr std::uint64_t readers_ = 0xffff'ffff & ~(one_reader_ - 1);
-  /// The bit that is set where more readers than half of the most are inside.
-  static constexpr std::uint64_t many_ = std::uint64_t{1} << 31;
+  // Each pause and each entry that is counted multiplies the executions of the model.
+  static constexpr bool is_modelled_ = Env::max_self < 4096;
 
+  static constexpr std::uint32_t written_ = 1;
+  static constexpr std::uint32_t reserved_ = 2;
+  static constexpr std::uint32_t asleep_ = 4;
+  static constexpr std::uint32_t spread_ = 8;
   /// A reservation that lets readers pass.
-  static constexpr std::uint64_t paused_ = std::uint64_t{1} << 63;
-  static constexpr std::uint64_t due_ = ~(paused_ | 0xffff'ffff);
+  static constexpr std::uint32_t paused_ = 16;
+  static constexpr std::uint32_t crowded_ = 32;
+  static constexpr std::uint32_t one_reader_ = 64;
+  static constexpr std::uint32_t readers_ = ~(one_reader_ - 1);
+  /// The bit that is set where more readers than half of the most are inside.
+  static constexpr std::uint32_t many_ = std::uint32_t{1} << 31;
 
   /// A thread that wants to enter.
   struct visitor {
@@ -261,15 +297,14 @@ class adaptive_rw {
     bool reserves = false;  // it has set `reserved`, which may be `paused` now
     std::uint64_t deadline = never;
     std::uint64_t turn_ends = never;  // when `reserved` is to become `paused`, or the reverse
-    // Fewer in the model, where each multiplies the executions.
-    std::uint32_t pauses_left = Env::max_self < 4096 ? 1 : ~std::uint32_t{0};
+    std::uint32_t pauses_left = is_modelled_ ? 1 : ~std::uint32_t{0};
   };
 
-  static bool admits_to_table(std::uint64_t word) {
+  static bool admits_to_table(std::uint32_t word) {
     return (word & (reserved_ | spread_)) == spread_;
   }
 
-  static bool is_open(std::uint64_t word, const visitor& me) {
+  static bool is_open(std::uint32_t word, const visitor& me) {
     return (word & written_) == 0 && ((word & reserved_) == 0 || me.reserves || me.passes) &&
            (!me.writes || (word & (readers_ | spread_)) == 0);
   }
@@ -278,7 +313,7 @@ class adaptive_rw {
     // There is a unit, but others may take those that the caller is about to find. Not for ever: the
     // caller may be none of the readers.
     for (std::uint32_t rounds = 0; rounds < 64; ++rounds) {
-      std::uint64_t seen = word_.load(std::memory_order_relaxed);
+      std::uint32_t seen = word_.load(std::memory_order_relaxed);
       const bool is_spread = (seen & spread_) != 0;
       if (is_spread && table{this}.leave(table::here())) {
         return;
@@ -301,27 +336,27 @@ class adaptive_rw {
   }
 
   /// The word after a pause, so that many threads do not fail again and again while a few have its line.
-  std::uint64_t after(growing_delay& pauses) {
+  std::uint32_t after(growing_delay& pauses) {
     for (std::uint32_t left = pauses.next(); left != 0; --left) {
       Env::relax();
     }
     return word_.load(std::memory_order_relaxed);
   }
 
-  void wake_all() { Env::wake_low(word_, ~std::uint32_t{0}); }
+  void wake_all() { Env::wake(word_, ~std::uint32_t{0}); }
 
   /// Enters if the lock is open, which `seen`, the word as seen last, decides first.
-  admission enter(std::uint64_t& seen, const visitor& me) {
+  admission enter(std::uint32_t& seen, const visitor& me) {
     growing_delay pauses{1, longest_pause_};
     while (is_open(seen, me)) {
-      std::uint64_t then = seen | written_;
+      std::uint32_t then = seen | written_;
       if (!me.writes) {
         if ((seen & readers_) == readers_) {
           return admission::too_many;
         }
         // Not past a thread that sleeps until there are no readers: it would sleep too long.
         const bool spreads =
-            (seen & (reserved_ | paused_ | asleep_ | spread_)) == 0 && Env::advice(is_due(seen));
+            (seen & (reserved_ | paused_ | asleep_ | spread_)) == 0 && Env::advice(is_due());
         then = seen + one_reader_ + (spreads ? spread_ : 0);
       }
       if (me.reserves) {
@@ -330,6 +365,7 @@ class adaptive_rw {
       }
       if (word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
                                       std::memory_order_relaxed)) {
+        count_entry();
         if ((seen & ~then & asleep_) != 0) {
           wake_all();
         }
@@ -343,12 +379,57 @@ class adaptive_rw {
     return admission::refused;
   }
 
+  /// For a thread that does not enter at once: leaves the word's line to the others for a while where
+  /// these enter at a rate that they would not reach beside it. Elsewhere it only looks, now and then,
+  /// whether that is so.
+  [[gnu::noinline]] void stand_aside() {
+    const std::uint64_t length = Env::template value<aside>();
+    if (length == 0 || ((look() & crowded_) == 0 && !Env::chance(arrivals_per_look_))) {
+      return;
+    }
+    const std::uint64_t begin = Env::now();
+    const std::uint16_t seen = entries_.load(std::memory_order_relaxed);
+    const std::uint64_t watched = stay_away(begin, length < watched_ ? length : watched_);
+    const auto entries =
+        static_cast<std::uint16_t>(entries_.load(std::memory_order_relaxed) - seen);
+    const std::uint32_t word = look();
+    const bool pays = entries * Env::template value<crowded>() > watched;
+    // Those in the table are not counted.
+    if (pays != ((word & crowded_) != 0) && (word & spread_) == 0) {
+      if (pays) {
+        word_.fetch_or(crowded_, std::memory_order_relaxed);
+      } else {
+        word_.fetch_and(~crowded_, std::memory_order_relaxed);
+      }
+    }
+    if (pays) {
+      stay_away(begin, length);
+    }
+  }
+
+  /// For a thread that has entered. Others may do so at the same time: some are not counted.
+  [[gnu::always_inline]] void count_entry() {
+    if constexpr (!is_modelled_) {
+      entries_.store(entries_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+  }
+
+  /// Returns the time since `begin` once it is at least `length`.
+  static std::uint64_t stay_away(std::uint64_t begin, std::uint64_t length) {
+    std::uint64_t passed = 0;
+    do {
+      Env::relax();
+      passed = Env::now() - begin;
+    } while (passed < length);
+    return passed;
+  }
+
   /// For a reader that the word has refused, or that has met another thread there.
   [[gnu::noinline]] admission enter_read(bool passes) {
     if (lock_read_in_table()) {
       return admission::inside;
     }
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    std::uint32_t seen = word_.load(std::memory_order_relaxed);
     return enter(seen, {.passes = passes});
   }
 
@@ -363,7 +444,7 @@ class adaptive_rw {
   [[gnu::noinline]] bool withdraw(std::uint32_t row) { return table{this}.leave(row); }
 
   [[gnu::noinline]] bool try_to_write_after_spread() {
-    const std::uint64_t seen = word_.load(std::memory_order_relaxed);
+    const std::uint32_t seen = word_.load(std::memory_order_relaxed);
     return (seen & (written_ | reserved_ | spread_ | readers_)) == spread_ &&
            table{this}.is_empty() &&
            wait_at_word({.writes = true, .deadline = 0}) == admission::inside;
@@ -388,12 +469,12 @@ class adaptive_rw {
   admission poll(const visitor& me) {
     // Rare looks leave the word's line to the threads that use the lock.
     growing_delay pauses{1, longest_pause_};
-    const std::uint64_t keeps_out = (me.reserves ? 0 : reserved_) | (me.writes ? spread_ : 0);
+    const std::uint32_t keeps_out = (me.reserves ? 0 : reserved_) | (me.writes ? spread_ : 0);
     const std::uint64_t begin = Env::now();
     const std::uint64_t spun = begin + Env::template value<spin_bound>();
     const std::uint64_t end = spun < me.deadline ? spun : me.deadline;
     while (Env::now() < end) {
-      std::uint64_t seen = after(pauses);
+      std::uint32_t seen = after(pauses);
       if (const admission outcome = enter(seen, me); outcome != admission::refused) {
         return outcome;
       }
@@ -410,7 +491,7 @@ class adaptive_rw {
     admission outcome = poll(me);
     while (outcome == admission::refused) {
       const std::uint64_t now = Env::now();
-      std::uint64_t seen = word_.load(std::memory_order_relaxed);
+      std::uint32_t seen = word_.load(std::memory_order_relaxed);
       outcome = enter(seen, me);
       if (outcome != admission::refused) {
         break;
@@ -446,7 +527,7 @@ class adaptive_rw {
 
   /// Reserves the lock, or does so again: `seen`, the word, is without `reserved`. Sequentially
   /// consistent: see BOTH-LOOK.
-  bool close(std::uint64_t seen, std::uint64_t now, visitor& me) {
+  bool close(std::uint32_t seen, std::uint64_t now, visitor& me) {
     if (!word_.compare_exchange_strong(seen, (seen & ~paused_) | reserved_,
                                        std::memory_order_seq_cst, std::memory_order_relaxed)) {
       return false;
@@ -459,7 +540,7 @@ class adaptive_rw {
 
   /// For the writer that has reserved the lock, at the end of a turn: keeps readers out, or lets them
   /// pass for as long as if it had not waited yet.
-  void take_turns(std::uint64_t seen, std::uint64_t now, visitor& me) {
+  void take_turns(std::uint32_t seen, std::uint64_t now, visitor& me) {
     if ((seen & paused_) != 0) {
       close(seen, now, me);
     } else if ((seen & written_) != 0) {
@@ -483,18 +564,13 @@ class adaptive_rw {
   }
 
   /// Sleeps while the word is as `seen`, which keeps the caller out.
-  void sleep(std::uint64_t seen, std::uint64_t deadline) {
+  void sleep(std::uint32_t seen, std::uint64_t deadline) {
     if ((seen & asleep_) == 0 &&
         !word_.compare_exchange_strong(seen, seen | asleep_, std::memory_order_relaxed,
                                        std::memory_order_relaxed)) {
       return;
     }
-    const auto low = static_cast<std::uint32_t>(seen | asleep_);
-    if (deadline == never) {
-      Env::wait_low(word_, low);
-    } else {
-      Env::wait_low_until(word_, low, deadline);
-    }
+    sleep_on<Env>(word_, seen | asleep_, deadline);
   }
 
   /// Lets others in again, for a thread that does not enter.
@@ -514,29 +590,36 @@ class adaptive_rw {
       return false;
     }
     const std::uint64_t end = Env::now();
-    const std::uint64_t off = (end - begin) * Env::template value<inhibition>();
-    const std::uint64_t due = coarse(end + (off < longest_off_ ? off : longest_off_)) & due_ >> 32;
-    std::uint64_t seen = word_.load(std::memory_order_relaxed);
-    // Relaxed: a thread that finds the table unused has not been there.
-    while (!word_.compare_exchange_weak(seen, (seen & ~(due_ | spread_)) | due << 32,
-                                        std::memory_order_relaxed, std::memory_order_relaxed)) {
+    std::uint64_t off = (end - begin) * Env::template value<inhibition>();
+    if (off < shortest_off_ && (look() & crowded_) != 0) {
+      off = shortest_off_;
     }
+    // Relaxed, as the next: a thread that finds the table unused has not been there.
+    due_.store(coarse(end + (off < longest_off_ ? off : longest_off_)), std::memory_order_relaxed);
+    word_.fetch_and(~spread_, std::memory_order_relaxed);
     return true;
   }
 
-  static std::uint32_t coarse(std::uint64_t ns) { return static_cast<std::uint32_t>(ns >> 10); }
+  static std::uint16_t coarse(std::uint64_t ns) { return static_cast<std::uint16_t>(ns >> 13); }
 
-  /// Whether the time in the word has passed: it is not within the longest one from now on.
-  static bool is_due(std::uint64_t word) {
-    const std::uint64_t left = (word >> 32) - coarse(Env::now());
-    return (left & due_ >> 32) > coarse(longest_off_);
+  /// Whether the time in `due` has passed: it is not within the longest one from now on.
+  bool is_due() const {
+    const int left = due_.load(std::memory_order_relaxed) - coarse(Env::now());
+    return static_cast<std::uint16_t>(left) > coarse(longest_off_);
   }
 
-  static constexpr std::uint64_t longest_off_ = 1'000'000'000;  // ns
+  /// Of a crowded lock, which writers enter at a high rate too: some tens of microseconds are enough.
+  static constexpr std::uint64_t shortest_off_ = 100'000;    // ns
+  static constexpr std::uint64_t longest_off_ = 30'000'000;  // ns, of the 537 ms that `due` has
   /// Of Env::relax(), which takes 10 to 45 ns: about as long as a few changes of the lock's processor.
   static constexpr std::uint64_t longest_pause_ = 32;
 
-  typename Env::template atomic<std::uint64_t> word_{};
+  static constexpr std::uint64_t watched_ = 2'000;  // ns
+  static constexpr std::uint64_t arrivals_per_look_ = 128;
+
+  typename Env::template atomic<std::uint32_t> word_{};
+  typename Env::template atomic<std::uint16_t> due_{};
+  typename Env::template atomic<std::uint16_t> entries_{};
   queue_lock queue_;
 };
 

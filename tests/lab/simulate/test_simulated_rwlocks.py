@@ -137,6 +137,17 @@ def test_readers_of_short_sections_come_apart(tmp_path: Path) -> None:
     assert all_ > 32 * one
 
 
+def test_threads_stand_aside_where_sections_are_short(tmp_path: Path) -> None:
+    """Two threads of adaptive-rw that write at a high rate lose little to one, and two that would
+    not have the line of the lock at once gain, on two processors."""
+    words = ("--lock", "adaptive-rw", "--workload", "rwlock", "--read-percent", "0", "--seconds")
+    path = machine_file(tmp_path, 2)
+    for section, gap, least in (("20", "40", 0.9), ("200", "400", 1.1)):
+        sections = ("0.003", "--section-cycles", section, "--gap-cycles", gap, "--threads")
+        one, two = (simulated(path, *words, *sections, each)["operations"] for each in ("1", "2"))
+        assert two > least * one
+
+
 def test_bad_requests(tmp_path: Path) -> None:
     path = machine_file(tmp_path)
     good = {"--lock": "futex-rw", "--workload": "rwlock", "--threads": "2"}
