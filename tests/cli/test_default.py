@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from advise import examples
 from lockwright.preload import rwlocks
-from lockwright.preload.locks import DEFAULT_LOCK, registry
+from lockwright.preload.locks import DEFAULT_LOCK, RWLOCK, registry
 from lockwright.profile.record import RwLock
 from lockwright.tune import preparation, priors
 from lockwright.tune.search import Search
@@ -94,6 +94,13 @@ def test_its_path_and_its_parts(cli: Cli) -> None:
     for word in (DEFAULT_LOCK, "adaptive-rw", "lockwright run -- COMMAND"):
         assert word in described
     assert path in described.replace("\n", "").replace(" ", "")
+
+
+def test_run_takes_it_by_name(cli: Cli) -> None:
+    replaced = [
+        cli("run", *words, "--", "printenv", RWLOCK).out for words in ([], ["--lock", "default"])
+    ]
+    assert replaced == ["adaptive-rw\n"] * 2
 
 
 def test_its_options() -> None:

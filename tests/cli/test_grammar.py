@@ -127,6 +127,7 @@ def test_json_is_alone_on_standard_output(cli: Cli, tmp_path: Path) -> None:
         (["com"], ["compare", "completion"]),
         (["compare", "--h"], ["--html", "--help"]),
         (["run", "--lock", "pthr"], PTHREAD),
+        (["run", "--lock", "def"], ["default"]),
         (["compare", "--locks", "pthread,all"], ["pthread,all"]),
         (["compare", "--locks", f"all,{','.join(PTHREAD)},pthr"], []),
         (["bench", "lockb"], ["lockbench"]),

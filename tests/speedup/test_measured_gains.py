@@ -9,8 +9,12 @@ from support.processes import assert_refused, captured, compiled
 
 pytestmark = locate.native
 
-SECTIONS = locate.program("speedup", "sections")
 MEASURE = (locate.lockwright(), "what-if", "--measure")
+
+
+@pytest.fixture(scope="module")
+def sections() -> Path:
+    return locate.program("speedup", "sections")
 
 
 @pytest.mark.parametrize(
@@ -21,11 +25,11 @@ MEASURE = (locate.lockwright(), "what-if", "--measure")
         "the others go through the same code",
     ),
 )
-def test_a_run_gives_right_results_and_a_curve(name: str, tmp_path: Path) -> None:
+def test_a_run_gives_right_results_and_a_curve(sections: Path, name: str, tmp_path: Path) -> None:
     # On a busy machine, mutexes are taken too rarely for a short run, and nobody may wait.
     words: list[str | Path] = [*MEASURE, "--section", "0.5", "--mutex", "chosen"]
     words += ["--json", tmp_path / "out.json", "--csv", tmp_path / "out.csv"]
-    done = captured([*words, "--", SECTIONS, name, "--seconds", "6"])
+    done = captured([*words, "--", sections, name, "--seconds", "6"])
     assert done.returncode == 0, done.stderr
     assert "right\n" in done.stdout
     assert "With sections of chosen 50 % shorter, chosen would be taken" in done.stderr
@@ -47,9 +51,11 @@ def test_a_run_gives_right_results_and_a_curve(name: str, tmp_path: Path) -> Non
     )
 
 
-def test_another_mutex_is_the_progress_and_the_status_is_kept(tmp_path: Path) -> None:
+def test_another_mutex_is_the_progress_and_the_status_is_kept(
+    sections: Path, tmp_path: Path
+) -> None:
     script = tmp_path / "run.sh"
-    script.write_text(f"{SECTIONS} series --seconds 3; exit 3\n")
+    script.write_text(f"{sections} series --seconds 3; exit 3\n")
     # A part of both names stands for both.
     words: list[str | Path] = [*MEASURE, "--mutex", "h", "--progress", "other"]
     done = captured([*words, "--section", "0.5", "--", "sh", script])
@@ -57,12 +63,12 @@ def test_another_mutex_is_the_progress_and_the_status_is_kept(tmp_path: Path) ->
     assert "With sections of h 50 % shorter, other would be taken" in done.stderr
 
 
-def test_several_mutexes_are_compared_in_one_run(tmp_path: Path) -> None:
+def test_several_mutexes_are_compared_in_one_run(sections: Path, tmp_path: Path) -> None:
     """Each is changed by itself, with its own controls."""
     words: list[str | Path] = [*MEASURE, "--section", "0.5", "--json", tmp_path / "out.json"]
     words += ["--html", tmp_path / "out.html", "--progress", "other"]
     words += ["--mutex", "other", "--mutex", "chosen", "--mutex", "other"]
-    done = captured([*words, "--", SECTIONS, "series", "--seconds", "4", "--threads", "4"])
+    done = captured([*words, "--", sections, "series", "--seconds", "4", "--threads", "4"])
     assert done.returncode == 0, done.stderr
     assert "right\n" in done.stdout
     written = json.loads((tmp_path / "out.json").read_text())
@@ -78,12 +84,12 @@ def test_several_mutexes_are_compared_in_one_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.alone("what is measured depends on other load")
-def test_shorter_sections_of_a_mutex_that_limits_gain_more(tmp_path: Path) -> None:
+def test_shorter_sections_of_a_mutex_that_limits_gain_more(sections: Path, tmp_path: Path) -> None:
     """By three quarters, 1.3 times as fast or 3; of a mutex that is held for a fifth, next to 1."""
     gains = {}
     for name in ("saturated", "unsaturated"):
         words: list[str | Path] = [*MEASURE, "--json", tmp_path / name]
-        done = captured([*words, "--", SECTIONS, name, "--seconds", "6"])
+        done = captured([*words, "--", sections, name, "--seconds", "6"])
         assert done.returncode == 0, done.stderr
         rows = json.loads((tmp_path / name).read_text())["mutexes"][0]["rows"]
         gains[name] = {row["shorter_percent"]: row["gain"] for row in rows}
@@ -95,10 +101,10 @@ def test_shorter_sections_of_a_mutex_that_limits_gain_more(tmp_path: Path) -> No
 
 
 @pytest.mark.full("runs a program a dozen times")
-def test_the_figure_of_whole_runs(tmp_path: Path) -> None:
+def test_the_figure_of_whole_runs(sections: Path, tmp_path: Path) -> None:
     words: list[str | Path] = [*MEASURE, "--metric", r"rate: (\S+)", "--section", "0.25"]
     words += ["--mutex", "chosen", "--json", tmp_path / "out.json"]
-    done = captured([*words, "--", SECTIONS, "saturated", "--seconds", "0.8"])
+    done = captured([*words, "--", sections, "saturated", "--seconds", "0.8"])
     assert done.returncode == 0, done.stderr
     assert "With sections of chosen 75 % shorter, the program would be" in done.stderr
     assert "Runs without the library are" in done.stderr
@@ -289,11 +295,11 @@ def test_nobody_waits_for_a_lock_of_another_library(tmp_path: Path) -> None:
 
 
 @pytest.mark.alone("what is measured depends on other load")
-def test_fewer_threads_are_parked_for_a_while(tmp_path: Path) -> None:
+def test_fewer_threads_are_parked_for_a_while(sections: Path, tmp_path: Path) -> None:
     """All of them go on in the controls, and to the end; with a quarter, each does more."""
     words: list[str | Path] = [*MEASURE, "--threads", "1,2", "--json", tmp_path / "out.json"]
     words += ["--mutex", "chosen"]
-    done = captured([*words, "--", SECTIONS, "unsaturated", "--seconds", "3", "--threads", "8"])
+    done = captured([*words, "--", sections, "unsaturated", "--seconds", "3", "--threads", "8"])
     assert done.returncode == 0, done.stderr
     assert "right\n" in done.stdout
     (of,) = json.loads((tmp_path / "out.json").read_text())["mutexes"]
@@ -304,21 +310,21 @@ def test_fewer_threads_are_parked_for_a_while(tmp_path: Path) -> None:
     assert all(window["delayed"] == 0 for made in of["rounds"] for window in made)
 
 
-def test_what_cannot_be_measured_is_refused_in_a_line(tmp_path: Path) -> None:
+def test_what_cannot_be_measured_is_refused_in_a_line(sections: Path, tmp_path: Path) -> None:
     alone = compiled(tmp_path, "alone", ONE_THREAD)
     locked_table = compiled(tmp_path, "locked_table", READERS)
-    long_run = [SECTIONS, "unsaturated", "--seconds", "1.5"]
+    long_run = [sections, "unsaturated", "--seconds", "1.5"]
     for words, reason in (
         (["--", alone], "one thread"),
-        (["--", SECTIONS, "saturated", "--seconds", "0.3"], "within a second"),
+        (["--", sections, "saturated", "--seconds", "0.3"], "within a second"),
         (["--", "true"], "no mutex was taken"),
-        (["--", SECTIONS, "saturated", "--seconds", "1.4"], "ended before"),
+        (["--", sections, "saturated", "--seconds", "1.4"], "ended before"),
         (["--mutex", "nowhere", "--", *long_run], "'nowhere'"),
         (["--mutex", "9", "--", *long_run], "no mutex 9"),
-        (["--shards", "4", "--", SECTIONS], "--shards is predicted only"),
-        (["--section", "1", "--", SECTIONS], "1 times as long"),
-        (["--json", "-", "--", SECTIONS], "standard output"),
-        (["--metric", "rate: (", "--", SECTIONS], "not a regular expression"),
+        (["--shards", "4", "--", sections], "--shards is predicted only"),
+        (["--section", "1", "--", sections], "1 times as long"),
+        (["--json", "-", "--", sections], "standard output"),
+        (["--metric", "rate: (", "--", sections], "not a regular expression"),
         (["--metric", "nothing", "--", *long_run], "no progress was measured"),
         (["--metric", "rate: (.*)", "--progress", "end", "--", *long_run], "--metric"),
         (["--progress", "end", "--", "false"], "a run of the program failed"),
@@ -336,7 +342,7 @@ def test_what_cannot_be_measured_is_refused_in_a_line(tmp_path: Path) -> None:
         assert_refused(done.returncode, out, done.stderr, reason)
 
 
-def test_no_experiment_outlives_the_command(tmp_path: Path) -> None:
+def test_no_experiment_outlives_the_command(sections: Path, tmp_path: Path) -> None:
     """What a killed command has begun ends by itself: the program goes on, with right results."""
     words: list[str | Path] = [*MEASURE, "--mutex", "chosen", "--section", "0"]
     script = tmp_path / "kill.sh"
@@ -344,6 +350,6 @@ def test_no_experiment_outlives_the_command(tmp_path: Path) -> None:
     script.write_text(
         f'"$@" & while [ ! -e {started} ]; do sleep 0.1; done; sleep 2; kill -9 $!; wait\n'
     )
-    program = ["sh", "-c", f"touch {started}; exec {SECTIONS} saturated --seconds 4"]
+    program = ["sh", "-c", f"touch {started}; exec {sections} saturated --seconds 4"]
     done = captured(["sh", script, *words, "--", *program])
     assert "right\n" in done.stdout

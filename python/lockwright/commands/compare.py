@@ -4,13 +4,15 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common import brief, grammar, limits
+from lockwright.commands.common import brief, complete, grammar, limits
 from lockwright.commands.common.comparison_options import comparison_options
 from lockwright.compare.request import Request
 
 
 @brief.command("compare", context_settings={"allow_interspersed_args": False})
-@grammar.locks("one of each family, or pthread with --rwlocks")
+@grammar.locks(
+    "one of each family, or pthread with --rwlocks", completer=complete.locks_and_default
+)
 @grammar.rwlocks(
     "Reader-writer locks to combine with each of --locks: keep (the C library's, always included),"
     " mutex, or names of `lockwright list --reader-writer`, or 'all'."

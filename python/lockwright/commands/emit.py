@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lockwright.commands.common import grammar
+from lockwright.commands.common import complete, grammar
 from lockwright.commands.common.groups import Group
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ def _library_options(function: Callable[..., Any]) -> Callable[..., Any]:
         grammar.shared(
             "--library", "The program finds the library there.  [default: where it is installed]"
         ),
-        grammar.lock("Put this in place; 'default' is what 'run' takes.  [default: default]"),
+        grammar.lock(
+            "Put this in place; 'default' is what 'run' takes.  [default: default]",
+            complete.lock_or_default,
+        ),
         grammar.shared(
             "--profile",
             "Instead, what 'lockwright advise' names first for this profile.",

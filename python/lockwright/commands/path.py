@@ -6,7 +6,7 @@ from lockwright.commands.common import brief, complete
 
 
 @brief.command("path")
-@click.argument("name", metavar="[LOCK]", required=False, shell_complete=complete.lock)
+@click.argument("name", metavar="[LOCK]", required=False, shell_complete=complete.lock_or_default)
 @click.option(
     "--include", is_flag=True, help="Print the directory of lockwright/pthread.h, for -I."
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from lockwright.commands.common import brief, grammar
+from lockwright.commands.common import brief, complete, grammar
 from lockwright.commands.common.options import name_list, other_lock_options, setting_options
 
 
@@ -17,7 +17,7 @@ def _pieces(_: click.Context, __: click.Parameter, text: str | None) -> list[str
 
 
 @brief.command("run", context_settings={"allow_interspersed_args": False})
-@grammar.lock("Put this lock in place.  [default: adaptive]")
+@grammar.lock("Put this lock in place.  [default: default]", complete.lock_or_default)
 @click.option(
     "--plan",
     metavar="FILE",

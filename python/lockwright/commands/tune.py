@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from lockwright.commands.common import brief, grammar, limits
+from lockwright.commands.common import brief, complete, grammar, limits
 from lockwright.commands.common.comparison_options import comparison_options
 from lockwright.compare.request import Request
 
@@ -19,7 +19,11 @@ from lockwright.compare.request import Request
     metavar="P%",
     help="Ignore a smaller difference between locks.",
 )
-@grammar.locks("all, those first from which most is expected", beside=" to try")
+@grammar.locks(
+    "all, those first from which most is expected",
+    beside=" to try",
+    completer=complete.locks_and_default,
+)
 @grammar.rwlocks(
     "Reader-writer locks to try too, separated by commas, or 'all'; the best of them is also"
     " tried together with the best lock.  [default: those of the advice]",

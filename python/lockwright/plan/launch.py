@@ -12,6 +12,7 @@ from lockwright.machine import calibration
 from lockwright.preload import binary
 from lockwright.preload.locks import (
     APPEND,
+    DEFAULT,
     DEFAULT_RWLOCK,
     KEPT,
     METRICS,
@@ -122,7 +123,7 @@ def _with_replacements(request: Request, subject: Subject) -> dict[str, str]:
     rwlock = request.rwlock
     if rwlock is None and subject.plan is not None:
         rwlock = subject.plan.rwlock
-    if rwlock is None and subject.plan is None and request.lock is None:
+    if rwlock is None and subject.plan is None and request.lock in (None, DEFAULT):
         chosen.setdefault(RWLOCK, DEFAULT_RWLOCK)
     set_replacements(chosen, {"rwlock": rwlock, "spin": request.spin})
     if subject.plan is not None:
@@ -137,7 +138,8 @@ def _subject(locks: Registry, lock: str | None, plan: Path | None, counting: boo
             "give --lock LOCK, or --plan FILE for several; see 'lockwright run --help'",
         )
     if plan is None:
-        lock = lock or locks.default.name
+        if lock is None or lock == DEFAULT:
+            lock = locks.default.name
         return Subject(lock, [lock], locks.path_of(lock, counting=counting))
     from lockwright.plan.read import read
 

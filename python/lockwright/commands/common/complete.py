@@ -75,7 +75,9 @@ def lock_or_file(
 lock = one_name(_lock_names)
 any_lock = one_name(lambda: [*_lock_names(), *_rwlock_names()])
 tortured = one_name(lambda: ["all", *_lock_names(), "rwlocks", *_rwlock_names()])
+lock_or_default = one_name(lambda: ["default", *_lock_names()])
 locks = name_list(lambda: ["all", *_lock_names()])
+locks_and_default = name_list(lambda: ["all", "default", *_lock_names()])
 rwlocks = name_list(lambda: ["all", *_values_of_rwlock()])
 command_line = _file_names
 """Completer of a program and its arguments."""

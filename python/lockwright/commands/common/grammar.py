@@ -221,11 +221,17 @@ def seed(default: int | None = None) -> Decorator:
     return shared("--seed", text, default=default)
 
 
-def locks(default: str, *, value: str | None = None, beside: str = "") -> Decorator:
+def locks(
+    default: str,
+    *,
+    value: str | None = None,
+    beside: str = "",
+    completer: complete.Completer = complete.locks,
+) -> Decorator:
     """Return `--locks A,B,...`. default: in words; value: the value without the option; beside:
     words to insert after "Locks"."""
     text = with_default(f"Locks{beside}, separated by commas, or 'all'.", default)
-    return shared("--locks", text, default=value, shell_complete=complete.locks)
+    return shared("--locks", text, default=value, shell_complete=completer)
 
 
 def rwlocks(text: str, **more: Any) -> Decorator:
@@ -233,9 +239,9 @@ def rwlocks(text: str, **more: Any) -> Decorator:
     return shared("--rwlocks", text, shell_complete=complete.rwlocks, **more)
 
 
-def lock(text: str, **more: Any) -> Decorator:
+def lock(text: str, completer: complete.Completer = complete.lock, **more: Any) -> Decorator:
     """Return `--lock LOCK`."""
-    return shared("--lock", text, shell_complete=complete.lock, **more)
+    return shared("--lock", text, shell_complete=completer, **more)
 
 
 def threads(
