@@ -61,6 +61,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
 #include "lockwright/lock/adaptive.hpp"
 #include "lockwright/parts/growing_delay.hpp"
@@ -165,10 +166,10 @@ class adaptive_rw {
   }
 
   admission lock_read(bool passes, std::uint64_t deadline = never) {
-    if (lock_read_at_once() || lock_read_in_table()) {
+    if (lock_read_at_once()) {
       return admission::inside;
     }
-    if (deadline == never) {
+    if (deadline == never && !admits_to_table(look())) {
       stand_aside();
     }
     const admission outcome = enter_read(passes);
@@ -273,7 +274,7 @@ class adaptive_rw {
   }
 
  private:
-  // Each pause and each entry that is counted multiplies the executions of the model.
+  // In the model each pause, and each step, multiplies the executions.
   static constexpr bool is_modelled_ = Env::max_self < 4096;
 
   static constexpr std::uint32_t written_ = 1;
@@ -409,9 +410,7 @@ class adaptive_rw {
 
   /// For a thread that has entered. Others may do so at the same time: some are not counted.
   [[gnu::always_inline]] void count_entry() {
-    if constexpr (!is_modelled_) {
-      entries_.store(entries_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
+    entries_.store(entries_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
 
   /// Returns the time since `begin` once it is at least `length`.
@@ -618,8 +617,11 @@ class adaptive_rw {
   static constexpr std::uint64_t arrivals_per_look_ = 128;
 
   typename Env::template atomic<std::uint32_t> word_{};
-  typename Env::template atomic<std::uint16_t> due_{};
-  typename Env::template atomic<std::uint16_t> entries_{};
+  // Only advice depends on these, and the model takes any: no steps of it.
+  using hint = std::conditional_t<is_modelled_, std::atomic<std::uint16_t>,
+                                  typename Env::template atomic<std::uint16_t>>;
+  hint due_{};
+  hint entries_{};
   queue_lock queue_;
 };
 
