@@ -21,7 +21,7 @@
 //   crowded  (5)     | to stand aside pays: advice                    | one that has done so
 //   readers  (6-31)  | readers inside that are not in the table       | readers
 //
-//   due: advice; `spread` is not set before that time, in units of 2^13 ns modulo 2^16.
+//   due: advice; `spread` is not set before that time, in units of 2^13 ns modulo 2^16; 0: at any.
 //   entries: advice; about how often a thread has entered, but not in the table, modulo 2^16.
 //   queue: a mutex whose holder waits at the word. Threads that have a deadline, or that read
 //   already, wait at the word without it.
@@ -367,6 +367,9 @@ class adaptive_rw {
       if (word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
                                       std::memory_order_relaxed)) {
         count_entry();
+        if ((then & ~seen & spread_) != 0) {
+          due_.store(0, std::memory_order_relaxed);
+        }
         if ((seen & ~then & asleep_) != 0) {
           wake_all();
         }
@@ -594,7 +597,8 @@ class adaptive_rw {
       off = shortest_off_;
     }
     // Relaxed, as the next: a thread that finds the table unused has not been there.
-    due_.store(coarse(end + (off < longest_off_ ? off : longest_off_)), std::memory_order_relaxed);
+    due_.store(coarse(end + (off < longest_off_ ? off : longest_off_)) | 1,
+               std::memory_order_relaxed);
     word_.fetch_and(~spread_, std::memory_order_relaxed);
     return true;
   }
@@ -603,13 +607,14 @@ class adaptive_rw {
 
   /// Whether the time in `due` has passed: it is not within the longest one from now on.
   bool is_due() const {
-    const int left = due_.load(std::memory_order_relaxed) - coarse(Env::now());
-    return static_cast<std::uint16_t>(left) > coarse(longest_off_);
+    const std::uint16_t due = due_.load(std::memory_order_relaxed);
+    const int left = due - coarse(Env::now());
+    return due == 0 || static_cast<std::uint16_t>(left) > coarse(longest_off_);
   }
 
   /// Of a crowded lock, which writers enter at a high rate too: some tens of microseconds are enough.
-  static constexpr std::uint64_t shortest_off_ = 100'000;    // ns
-  static constexpr std::uint64_t longest_off_ = 30'000'000;  // ns, of the 537 ms that `due` has
+  static constexpr std::uint64_t shortest_off_ = 100'000;     // ns
+  static constexpr std::uint64_t longest_off_ = 250'000'000;  // ns, of the 537 ms that `due` has
   /// Of Env::relax(), which takes 10 to 45 ns: about as long as a few changes of the lock's processor.
   static constexpr std::uint64_t longest_pause_ = 32;
 
