@@ -22,7 +22,7 @@
 //   readers  (6-31)  | readers inside that are not in the table       | readers
 //
 //   due: advice; `spread` is not set before that time, in units of 2^13 ns modulo 2^16; 0: at any.
-//   entries: advice; about how often a thread has entered, but not in the table, modulo 2^16.
+//   attempts: advice; about how often a thread has found the lock open, without the table, modulo 2^16.
 //   queue: a mutex whose holder waits at the word. Threads that have a deadline, or that read
 //   already, wait at the word without it.
 //
@@ -135,7 +135,7 @@ class adaptive_rw {
       .counted_in = unit::nanoseconds,
       .max = 1'000,
       .model_value = 0,
-      .meaning = "the mean time between two entries below which the others' rate is high",
+      .meaning = "the mean time between two attempts below which the others' rate is high",
       .source = "about as long as two threads take in turn, each of which fetches the line"};
   static constexpr auto tunables =
       join(tunable_list<6>{&spin_bound, &reserve, &inhibition, &closed, &aside, &crowded},
@@ -151,13 +151,9 @@ class adaptive_rw {
   [[gnu::always_inline]] bool lock_read_at_once() {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     // Acquire, here and wherever a thread enters, pairs with the releases of all that leave.
-    if ((seen & (written_ | reserved_ | spread_ | many_)) != 0 ||
-        !word_.compare_exchange_strong(seen, seen + one_reader_, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
-      return false;
-    }
-    count_entry();
-    return true;
+    return (seen & (written_ | reserved_ | spread_ | many_)) == 0 && counts_attempt() &&
+           word_.compare_exchange_strong(seen, seen + one_reader_, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
   }
 
   /// The same for the table: the short way where lock_read_at_once() fails for `spread`.
@@ -224,13 +220,9 @@ class adaptive_rw {
   /// True if the caller is inside as a writer. False where lock_write() has more to do.
   [[gnu::always_inline]] bool lock_write_at_once() {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    if ((seen & (written_ | reserved_ | spread_ | readers_)) != 0 ||
-        !word_.compare_exchange_strong(seen, seen | written_, std::memory_order_acquire,
-                                       std::memory_order_relaxed)) {
-      return false;
-    }
-    count_entry();
-    return true;
+    return (seen & (written_ | reserved_ | spread_ | readers_)) == 0 && counts_attempt() &&
+           word_.compare_exchange_strong(seen, seen | written_, std::memory_order_acquire,
+                                         std::memory_order_relaxed);
   }
 
   bool try_lock_write() { return lock_write_at_once() || try_to_write_after_spread(); }
@@ -366,7 +358,6 @@ class adaptive_rw {
       }
       if (word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
                                       std::memory_order_relaxed)) {
-        count_entry();
         if ((then & ~seen & spread_) != 0) {
           due_.store(0, std::memory_order_relaxed);
         }
@@ -392,12 +383,12 @@ class adaptive_rw {
       return;
     }
     const std::uint64_t begin = Env::now();
-    const std::uint16_t seen = entries_.load(std::memory_order_relaxed);
+    const std::uint16_t seen = attempts_.load(std::memory_order_relaxed);
     const std::uint64_t watched = stay_away(begin, length < watched_ ? length : watched_);
-    const auto entries =
-        static_cast<std::uint16_t>(entries_.load(std::memory_order_relaxed) - seen);
+    const auto attempts =
+        static_cast<std::uint16_t>(attempts_.load(std::memory_order_relaxed) - seen);
     const std::uint32_t word = look();
-    const bool pays = entries * Env::template value<crowded>() > watched;
+    const bool pays = attempts * Env::template value<crowded>() > watched;
     // Those in the table are not counted.
     if (pays != ((word & crowded_) != 0) && (word & spread_) == 0) {
       if (pays) {
@@ -411,9 +402,11 @@ class adaptive_rw {
     }
   }
 
-  /// For a thread that has entered. Others may do so at the same time: some are not counted.
-  [[gnu::always_inline]] void count_entry() {
-    entries_.store(entries_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  /// For a thread that is about to enter; true. Not for one that is inside, from which others may have
+  /// taken the line. Others may count at the same time: some are lost.
+  [[gnu::always_inline]] bool counts_attempt() {
+    attempts_.store(attempts_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return true;
   }
 
   /// Returns the time since `begin` once it is at least `length`.
@@ -626,7 +619,7 @@ class adaptive_rw {
   using hint = std::conditional_t<is_modelled_, std::atomic<std::uint16_t>,
                                   typename Env::template atomic<std::uint16_t>>;
   hint due_{};
-  hint entries_{};
+  hint attempts_{};
   queue_lock queue_;
 };
 
