@@ -142,7 +142,7 @@ def test_threads_stand_aside_where_sections_are_short(tmp_path: Path) -> None:
     not have the line of the lock at once gain, on two processors."""
     words = ("--lock", "adaptive-rw", "--workload", "rwlock", "--read-percent", "0", "--seconds")
     path = machine_file(tmp_path, 2)
-    for section, gap, least in (("20", "40", 0.9), ("200", "400", 1.1)):
+    for section, gap, least in (("20", "40", 0.75), ("200", "400", 1.1)):
         sections = ("0.003", "--section-cycles", section, "--gap-cycles", gap, "--threads")
         one, two = (simulated(path, *words, *sections, each)["operations"] for each in ("1", "2"))
         assert two > least * one
