@@ -183,6 +183,22 @@ void by_other_objects() {
   OK(pthread_rwlock_destroy(&rwlock));
 }
 
+// A unit that is there before its taker, whom nothing else orders after the one who posted it.
+void by_posted_unit() {
+  static sem_t full;  // DRD refuses one where another object was on the stack
+  sem_init(&full, 0, 0);
+  auto item = std::make_unique<int>(0);
+  std::thread taker{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{200});
+    sem_wait(&full);
+    if (*item != 1) std::exit(1);
+  }};
+  *item = 1;
+  sem_post(&full);
+  taker.join();
+  sem_destroy(&full);
+}
+
 void race() {
   std::mutex mutex;
   int counter = 0;
@@ -209,6 +225,7 @@ int main(int argc, char** argv) {
     by_condition_variable();
     by_timeouts();
     by_other_objects();
+    by_posted_unit();
   }
   std::puts("done");
   return 0;
