@@ -21,8 +21,7 @@
 //   crowded  (5)     | to stand aside pays: advice                    | one that has done so
 //   readers  (6-31)  | readers inside that are not in the table       | readers
 //
-//   due: advice; `spread` is not set before that time, in units of 2^13 ns modulo 2^16; 0: at any.
-//   attempts: advice; about how often a thread has found the lock open, without the table, modulo 2^16.
+//   advice: when `spread` may be set, and how often threads come; see adaptive_rw/advice.hpp
 //   queue: a mutex whose holder waits at the word. Threads that have a deadline, or that read
 //   already, wait at the word without it.
 //
@@ -61,13 +60,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <type_traits>
 
 #include "lockwright/lock/adaptive.hpp"
 #include "lockwright/parts/growing_delay.hpp"
 #include "lockwright/parts/reader_table.hpp"
 #include "lockwright/parts/wait.hpp"
 #include "lockwright/rwlock.hpp"
+#include "lockwright/rwlock/adaptive_rw/advice.hpp"
 #include "lockwright/rwlock_uses.hpp"
 #include "lockwright/tunable.hpp"
 
@@ -77,6 +76,7 @@ template <class Env>
 class adaptive_rw {
   using queue_lock = adaptive<Env>;
   using table = reader_table<Env>;
+  using advice = adaptive_rw_advice<Env>;
 
  public:
   static constexpr rwlock_traits traits{
@@ -103,15 +103,6 @@ class adaptive_rw {
       .source =
           "a few time slices of the kernel's scheduler: a reservation keeps the others out until "
           "its thread has a processor"};
-  static constexpr tunable inhibition{
-      .name = "inhibition",
-      .default_value = 9,
-      .counted_in = unit::count,
-      .max = 1'000'000,
-      .model_value = 0,
-      .meaning =
-          "for how many times as long as a writer has waited for the table readers keep off it",
-      .source = "BRAVO's N, which bounds a writer's slowdown by 10 % (ATC 2019)"};
   static constexpr tunable closed{
       .name = "closed-ns",
       .default_value = 100'000'000,
@@ -121,25 +112,9 @@ class adaptive_rw {
       .meaning =
           "how long a writer that waits for readers keeps others out before it lets some pass",
       .source = "ten times reserve-ns, so that writers are kept out for a tenth of the time"};
-  static constexpr tunable aside{
-      .name = "aside-ns",
-      .default_value = 10'000,
-      .counted_in = unit::nanoseconds,
-      .max = std::uint64_t{1} << 40,
-      .model_value = 0,
-      .meaning = "how long a thread stands aside where others enter at a high rate; 0: it does not",
-      .source = "`lockwright bench regret`: 4 us gain less, 40 us no more"};
-  static constexpr tunable crowded{
-      .name = "crowded-ns",
-      .default_value = 80,
-      .counted_in = unit::nanoseconds,
-      .max = 1'000,
-      .model_value = 0,
-      .meaning = "the mean time between two attempts below which the others' rate is high",
-      .source = "about as long as two threads take in turn, each of which fetches the line"};
-  static constexpr auto tunables =
-      join(tunable_list<6>{&spin_bound, &reserve, &inhibition, &closed, &aside, &crowded},
-           queue_lock::tunables);
+  static constexpr auto tunables = join(tunable_list<6>{&spin_bound, &reserve, &advice::inhibition,
+                                                        &closed, &advice::aside, &advice::crowded},
+                                        queue_lock::tunables);
 
   /// The size of the table that all locks of the process share.
   static constexpr std::size_t common_bytes = table::bytes;
@@ -151,7 +126,7 @@ class adaptive_rw {
   [[gnu::always_inline]] bool lock_read_at_once() {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     // Acquire, here and wherever a thread enters, pairs with the releases of all that leave.
-    return (seen & (written_ | reserved_ | spread_ | many_)) == 0 && counts_attempt() &&
+    return (seen & (written_ | reserved_ | spread_ | many_)) == 0 && advice_.counts_attempt() &&
            word_.compare_exchange_strong(seen, seen + one_reader_, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
@@ -220,7 +195,7 @@ class adaptive_rw {
   /// True if the caller is inside as a writer. False where lock_write() has more to do.
   [[gnu::always_inline]] bool lock_write_at_once() {
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
-    return (seen & (written_ | reserved_ | spread_ | readers_)) == 0 && counts_attempt() &&
+    return (seen & (written_ | reserved_ | spread_ | readers_)) == 0 && advice_.counts_attempt() &&
            word_.compare_exchange_strong(seen, seen | written_, std::memory_order_acquire,
                                          std::memory_order_relaxed);
   }
@@ -348,8 +323,8 @@ class adaptive_rw {
           return admission::too_many;
         }
         // Not past a thread that sleeps until there are no readers: it would sleep too long.
-        const bool spreads =
-            (seen & (reserved_ | paused_ | asleep_ | spread_)) == 0 && Env::advice(is_due());
+        const bool spreads = (seen & (reserved_ | paused_ | asleep_ | spread_)) == 0 &&
+                             Env::advice(advice_.may_spread());
         then = seen + one_reader_ + (spreads ? spread_ : 0);
       }
       if (me.reserves) {
@@ -359,7 +334,7 @@ class adaptive_rw {
       if (word_.compare_exchange_weak(seen, then, std::memory_order_acquire,
                                       std::memory_order_relaxed)) {
         if ((then & ~seen & spread_) != 0) {
-          due_.store(0, std::memory_order_relaxed);
+          advice_.begins_to_spread();
         }
         if ((seen & ~then & asleep_) != 0) {
           wake_all();
@@ -378,17 +353,12 @@ class adaptive_rw {
   /// these enter at a rate that they would not reach beside it. Elsewhere it only looks, now and then,
   /// whether that is so.
   [[gnu::noinline]] void stand_aside() {
-    const std::uint64_t length = Env::template value<aside>();
-    if (length == 0 || ((look() & crowded_) == 0 && !Env::chance(arrivals_per_look_))) {
+    if (!advice_.watches((look() & crowded_) != 0)) {
       return;
     }
     const std::uint64_t begin = Env::now();
-    const std::uint16_t seen = attempts_.load(std::memory_order_relaxed);
-    const std::uint64_t watched = stay_away(begin, length < watched_ ? length : watched_);
-    const auto attempts =
-        static_cast<std::uint16_t>(attempts_.load(std::memory_order_relaxed) - seen);
+    const bool pays = advice_.finds_high_rate(begin);
     const std::uint32_t word = look();
-    const bool pays = attempts * Env::template value<crowded>() > watched;
     // Those in the table are not counted.
     if (pays != ((word & crowded_) != 0) && (word & spread_) == 0) {
       if (pays) {
@@ -398,25 +368,8 @@ class adaptive_rw {
       }
     }
     if (pays) {
-      stay_away(begin, length);
+      advice::stays_away(begin);
     }
-  }
-
-  /// For a thread that is about to enter; true. Not for one that is inside, from which others may have
-  /// taken the line. Others may count at the same time: some are lost.
-  [[gnu::always_inline]] bool counts_attempt() {
-    attempts_.store(attempts_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return true;
-  }
-
-  /// Returns the time since `begin` once it is at least `length`.
-  static std::uint64_t stay_away(std::uint64_t begin, std::uint64_t length) {
-    std::uint64_t passed = 0;
-    do {
-      Env::relax();
-      passed = Env::now() - begin;
-    } while (passed < length);
-    return passed;
   }
 
   /// For a reader that the word has refused, or that has met another thread there.
@@ -584,42 +537,17 @@ class adaptive_rw {
     if (!table{this}.await_empty(deadline)) {
       return false;
     }
-    const std::uint64_t end = Env::now();
-    std::uint64_t off = (end - begin) * Env::template value<inhibition>();
-    if (off < shortest_off_ && (look() & crowded_) != 0) {
-      off = shortest_off_;
-    }
-    // Relaxed, as the next: a thread that finds the table unused has not been there.
-    due_.store(coarse(end + (off < longest_off_ ? off : longest_off_)) | 1,
-               std::memory_order_relaxed);
+    advice_.ends_spread(begin, (look() & crowded_) != 0);
+    // Relaxed: a thread that finds the table unused has not been there.
     word_.fetch_and(~spread_, std::memory_order_relaxed);
     return true;
   }
 
-  static std::uint16_t coarse(std::uint64_t ns) { return static_cast<std::uint16_t>(ns >> 13); }
-
-  /// Whether the time in `due` has passed: it is not within the longest one from now on.
-  bool is_due() const {
-    const std::uint16_t due = due_.load(std::memory_order_relaxed);
-    const int left = due - coarse(Env::now());
-    return due == 0 || static_cast<std::uint16_t>(left) > coarse(longest_off_);
-  }
-
-  /// Of a crowded lock, which writers enter at a high rate too: some tens of microseconds are enough.
-  static constexpr std::uint64_t shortest_off_ = 100'000;     // ns
-  static constexpr std::uint64_t longest_off_ = 250'000'000;  // ns, of the 537 ms that `due` has
   /// Of Env::relax(), which takes 10 to 45 ns: about as long as a few changes of the lock's processor.
   static constexpr std::uint64_t longest_pause_ = 32;
 
-  static constexpr std::uint64_t watched_ = 2'000;  // ns
-  static constexpr std::uint64_t arrivals_per_look_ = 128;
-
   typename Env::template atomic<std::uint32_t> word_{};
-  // Only advice depends on these, and the model takes any: no steps of it.
-  using hint = std::conditional_t<is_modelled_, std::atomic<std::uint16_t>,
-                                  typename Env::template atomic<std::uint16_t>>;
-  hint due_{};
-  hint attempts_{};
+  advice advice_;
   queue_lock queue_;
 };
 
