@@ -1,8 +1,9 @@
 // adaptive-rw: one word that threads enter whenever it lets them, past those that wait, until one has
 // waited too long; waiters poll, and then the first sleeps at the word, the others in an adaptive
-// mutex. Readers that would only contend for the word register in a table instead, until a writer
-// ends this; the longer that takes it, the later it may begin again. Where threads enter more often
-// than the word's line could change its processor, those that do not enter at once stand aside.
+// mutex. Readers that would only contend for the word register in a table instead, until writers come
+// too often; the longer one has to wait for the table then, the later this may begin again. Where
+// threads enter more often than the word's line could change its processor, those that do not enter at
+// once stand aside.
 //
 // Citation: none for the whole. Readers in a table: D. Dice and A. Kogan, "BRAVO - Biased Locking for
 // Reader-Writer Locks", USENIX ATC 2019. One waiter at the word, the others behind a mutex:
@@ -11,11 +12,12 @@
 //
 //   bits of the word | meaning                                        | changed by
 //   written  (0)     | a writer is inside                             | that writer
-//   reserved (1)     | a waiter has waited too long or ends `spread`, | that waiter
+//   reserved (1)     | a waiter has waited too long or for the table, | that waiter
 //                    | and no other thread enters                     |
 //   asleep   (2)     | a thread sleeps on the word, or is about to    | that thread; the thread that
 //                    |                                                | wakes all of them
-//   spread   (3)     | readers may register in the table              | a reader; a writer
+//   spread   (3)     | readers may register in the table, while it    | a reader; a writer
+//                    | is neither reserved nor written                |
 //   paused   (4)     | a reservation that does not keep readers out   | its writer
 //                    | for a while                                    |
 //   crowded  (5)     | to stand aside pays: advice                    | one that has done so
@@ -25,12 +27,14 @@
 //   queue: a mutex whose holder waits at the word. Threads that have a deadline, or that read
 //   already, wait at the word without it.
 //
-//            a reader, after others         a writer, reserved, once no reader is in the table
-//   one word -----------------------> spread -----------------------------------------> one word
+//   one word, a reader after others -> spread
+//   spread, a writer, reserved, once no reader is in the table -> one word, or, by advice, spread and
+//   written, and then spread
 //
 // Invariants
-//   EXCLUSION  `written` is set only in a step from a word without it, without readers and without
-//              `spread`; a reader is added, and `spread` set, only where it is not set.
+//   EXCLUSION  `written` is set only in a step from a word without it, without readers, and without
+//              `spread` or by the thread that has reserved it and EMPTIED the table; a reader is added
+//              or stays registered, and `spread` set, only where it is not set.
 //   OWNER      only the thread that has set `reserved` clears it, or replaces it by `paused` and
 //              that by it.
 //   UNITS      each reader inside is one unit, a registration or one of `readers`. Units are
@@ -40,10 +44,10 @@
 //   BOTH-LOOK  a reader registers and then reads the word; a writer sets `reserved` and then reads the
 //              table. All four are sequentially consistent, so at least one notices the other:
 //              the reader withdraws, or the writer waits for it.
-//   EMPTIED    `spread` is cleared after each row has once had no reader since `reserved` was set. A
-//              registration made since then is withdrawn, or removed by a reader that is inside
-//              otherwise, whose unit then belongs to the one that has registered. So without
-//              `spread` all units are in `readers`.
+//   EMPTIED    `spread` is cleared, or a writer enters beside it, after each row has once had no reader
+//              since `reserved` was set. A registration made since then is withdrawn, or removed by a
+//              reader that is inside otherwise, whose unit then belongs to the one that has
+//              registered. So then, and without `spread`, all units are in `readers`.
 //   NO-LOST-WAKE  a thread sleeps on a word with `asleep` and with what keeps it out; the step that
 //              ends this clears `asleep`, and its thread wakes all.
 //   NO-TOUCH   a thread that leaves uses only the word's address after the step by which it leaves.
@@ -140,7 +144,7 @@ class adaptive_rw {
     if (lock_read_at_once()) {
       return admission::inside;
     }
-    if (deadline == never && !admits_to_table(look())) {
+    if (deadline == never) {
       stand_aside();
     }
     const admission outcome = enter_read(passes);
@@ -263,18 +267,24 @@ class adaptive_rw {
     bool first = false;     // see lock_write()
     bool queued = false;    // it holds the mutex
     bool reserves = false;  // it has set `reserved`, which may be `paused` now
+    bool emptied = false;   // a writer that leaves `spread`: see EMPTIED
     std::uint64_t deadline = never;
     std::uint64_t turn_ends = never;  // when `reserved` is to become `paused`, or the reverse
     std::uint32_t pauses_left = is_modelled_ ? 1 : ~std::uint32_t{0};
   };
 
   static bool admits_to_table(std::uint32_t word) {
-    return (word & (reserved_ | spread_)) == spread_;
+    return (word & (written_ | reserved_ | spread_)) == spread_;
   }
 
   static bool is_open(std::uint32_t word, const visitor& me) {
     return (word & written_) == 0 && ((word & reserved_) == 0 || me.reserves || me.passes) &&
-           (!me.writes || (word & (readers_ | spread_)) == 0);
+           (!me.writes || (word & (me.emptied ? readers_ : readers_ | spread_)) == 0);
+  }
+
+  /// Readers may be in the table, for whom a writer has to reserve the lock.
+  static bool may_hide_readers(std::uint32_t word) {
+    return (word & (written_ | spread_)) == spread_;
   }
 
   [[gnu::noinline]] void leave_word_or_table() {
@@ -319,6 +329,9 @@ class adaptive_rw {
     while (is_open(seen, me)) {
       std::uint32_t then = seen | written_;
       if (!me.writes) {
+        if (admits_to_table(seen) && register_reader()) {
+          return admission::inside;
+        }
         if ((seen & readers_) == readers_) {
           return admission::too_many;
         }
@@ -342,9 +355,6 @@ class adaptive_rw {
         return admission::inside;
       }
       seen = after(pauses);
-      if (!me.writes && admits_to_table(seen) && register_reader()) {
-        return admission::inside;
-      }
     }
     return admission::refused;
   }
@@ -353,13 +363,13 @@ class adaptive_rw {
   /// these enter at a rate that they would not reach beside it. Elsewhere it only looks, now and then,
   /// whether that is so.
   [[gnu::noinline]] void stand_aside() {
-    if (!advice_.watches((look() & crowded_) != 0)) {
+    // Those in the table are not counted.
+    if ((look() & spread_) != 0 || !advice_.watches((look() & crowded_) != 0)) {
       return;
     }
     const std::uint64_t begin = Env::now();
     const bool pays = advice_.finds_high_rate(begin);
     const std::uint32_t word = look();
-    // Those in the table are not counted.
     if (pays != ((word & crowded_) != 0) && (word & spread_) == 0) {
       if (pays) {
         word_.fetch_or(crowded_, std::memory_order_relaxed);
@@ -374,9 +384,6 @@ class adaptive_rw {
 
   /// For a reader that the word has refused, or that has met another thread there.
   [[gnu::noinline]] admission enter_read(bool passes) {
-    if (lock_read_in_table()) {
-      return admission::inside;
-    }
     std::uint32_t seen = word_.load(std::memory_order_relaxed);
     return enter(seen, {.passes = passes});
   }
@@ -412,12 +419,18 @@ class adaptive_rw {
     return wait_at_word({.writes = me.writes, .first = me.first, .queued = true});
   }
 
+  static bool polls_in_vain(std::uint32_t word, const visitor& me) {
+    return (!me.reserves && (word & reserved_) != 0) || (me.writes && may_hide_readers(word));
+  }
+
   /// Enters, or returns admission::refused after the spin bound or the deadline, or once the caller
   /// has to reserve the lock, or another thread has.
   admission poll(const visitor& me) {
     // Rare looks leave the word's line to the threads that use the lock.
     growing_delay pauses{1, longest_pause_};
-    const std::uint32_t keeps_out = (me.reserves ? 0 : reserved_) | (me.writes ? spread_ : 0);
+    if (polls_in_vain(look(), me)) {
+      return admission::refused;
+    }
     const std::uint64_t begin = Env::now();
     const std::uint64_t spun = begin + Env::template value<spin_bound>();
     const std::uint64_t end = spun < me.deadline ? spun : me.deadline;
@@ -426,7 +439,7 @@ class adaptive_rw {
       if (const admission outcome = enter(seen, me); outcome != admission::refused) {
         return outcome;
       }
-      if ((seen & keeps_out) != 0) {
+      if (polls_in_vain(seen, me)) {
         break;
       }
     }
@@ -448,12 +461,12 @@ class adaptive_rw {
         // The pause is for readers, and some may be behind this writer.
         leave_queue(me);
       }
-      const bool is_spread = me.writes && (seen & spread_) != 0;
+      const bool is_spread = me.writes && may_hide_readers(seen);
       const bool may_reserve = !me.passes && (seen & (reserved_ | paused_)) == 0;
       if (!me.reserves && may_reserve && (now >= aged || is_spread)) {
         me.reserves = close(seen, now, me);
       } else if (me.reserves && is_spread && (seen & reserved_) != 0 &&
-                 end_spread(me.deadline < me.turn_ends ? me.deadline : me.turn_ends)) {
+                 empties_table(me.deadline < me.turn_ends ? me.deadline : me.turn_ends, now, me)) {
         continue;
       } else if (now >= me.deadline) {
         break;
@@ -531,15 +544,18 @@ class adaptive_rw {
   }
 
   /// For a writer that has reserved the lock: returns true once all units are in `readers`, false
-  /// after the deadline.
-  bool end_spread(std::uint64_t deadline) {
-    const std::uint64_t begin = Env::now();
-    if (!table{this}.await_empty(deadline)) {
+  /// after the deadline. The writer enters at once or comes here again.
+  bool empties_table(std::uint64_t deadline, std::uint64_t begin, visitor& me) {
+    if (!me.emptied && !table{this}.await_empty(deadline)) {
       return false;
     }
-    advice_.ends_spread(begin, (look() & crowded_) != 0);
-    // Relaxed: a thread that finds the table unused has not been there.
-    word_.fetch_and(~spread_, std::memory_order_relaxed);
+    const std::uint64_t end = Env::now();
+    me.emptied = !me.emptied && Env::advice(advice_.keeps_spread(begin, end));
+    if (!me.emptied) {
+      advice_.ends_spread(begin, end, (look() & crowded_) != 0);
+      // Relaxed: a thread that finds the table unused has not been there.
+      word_.fetch_and(~spread_, std::memory_order_relaxed);
+    }
     return true;
   }
 

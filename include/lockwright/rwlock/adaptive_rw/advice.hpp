@@ -51,11 +51,25 @@ class adaptive_rw_advice {
     return due == 0 || static_cast<std::uint16_t>(left) > coarse(longest_off_);
   }
 
-  void begins_to_spread() { due_.store(0, std::memory_order_relaxed); }
+  void begins_to_spread() { due_.store(fine(Env::now()), std::memory_order_relaxed); }
 
-  /// A writer that has begun to wait for the table at `begin`, in ns, finds it empty.
-  void ends_spread(std::uint64_t begin, bool is_crowded) {
-    const std::uint64_t end = Env::now();
+  /// Whether readers may use the table again right after a writer that has waited for it from `begin`
+  /// to `end`, in ns. So that readers gain more than writers lose: the time between two writers is to
+  /// be reading_per_wait_ times as long, in the mean of some tens of microseconds.
+  bool keeps_spread(std::uint64_t begin, std::uint64_t end) {
+    const std::uint64_t cost = (end - begin + longer_way_) * reading_per_wait_ >> 8;
+    const auto passed =
+        static_cast<std::uint16_t>(fine(begin) - due_.load(std::memory_order_relaxed));
+    const std::uint64_t credit = passed < most_credit_ ? passed : most_credit_;
+    if (cost >= credit) {
+      return false;
+    }
+    due_.store(static_cast<std::uint16_t>(fine(end) - (credit - cost)), std::memory_order_relaxed);
+    return true;
+  }
+
+  /// A writer that has waited for the table from `begin` to `end`, in ns, ends its use.
+  void ends_spread(std::uint64_t begin, std::uint64_t end, bool is_crowded) {
     std::uint64_t off = (end - begin) * Env::template value<inhibition>();
     if (off < shortest_off_ && is_crowded) {
       off = shortest_off_;
@@ -92,6 +106,7 @@ class adaptive_rw_advice {
 
  private:
   static std::uint16_t coarse(std::uint64_t ns) { return static_cast<std::uint16_t>(ns >> 13); }
+  static std::uint16_t fine(std::uint64_t ns) { return static_cast<std::uint16_t>(ns >> 8); }
 
   /// Returns the time since `begin` once it is at least `length`.
   static std::uint64_t passes(std::uint64_t begin, std::uint64_t length) {
@@ -106,14 +121,21 @@ class adaptive_rw_advice {
   /// Of a crowded lock, which writers enter at a high rate too: some tens of microseconds are enough.
   static constexpr std::uint64_t shortest_off_ = 100'000;     // ns
   static constexpr std::uint64_t longest_off_ = 250'000'000;  // ns, of the 537 ms that `due` has
-  static constexpr std::uint64_t watched_ = 2'000;            // ns
+  /// 4 is too few for 90 % reads with empty sections, whose rate in the table is low, and 9 too many for
+  /// 99 %: `lockwright bench regret`.
+  static constexpr std::uint64_t reading_per_wait_ = 6;
+  static constexpr std::uint64_t longer_way_ = 100;   // ns, of a writer that finds the table empty
+  static constexpr std::uint64_t most_credit_ = 100;  // of 2^8 ns
+  static constexpr std::uint64_t watched_ = 2'000;    // ns
   static constexpr std::uint64_t arrivals_per_look_ = 128;
 
   // The model takes any answer, so that these are no steps of it.
   static constexpr bool is_modelled_ = Env::max_self < 4096;
   using hint = std::conditional_t<is_modelled_, std::atomic<std::uint16_t>,
                                   typename Env::template atomic<std::uint16_t>>;
-  /// `spread` is not set before that time, in units of 2^13 ns modulo 2^16; 0: at any.
+  /// Without `spread`, when it may be set again, in units of 2^13 ns modulo 2^16; 0: at any time. With
+  /// it, the time from which on readers have had the table for writers to come, see keeps_spread(), in
+  /// units of 2^8 ns modulo 2^16.
   hint due_{};
   /// About how often a thread has found the lock open, without the table, modulo 2^16.
   hint attempts_{};
