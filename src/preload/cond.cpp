@@ -42,13 +42,8 @@ bool begins_to_poll(const condvar& cond, deadline_clock clock, const timespec* d
 
 /// Polls; returns true once signalled.
 bool is_signalled_soon(wait_in_progress& wait) {
-  // Relaxed: await_grant() follows.
-  const auto& state = wait.self.state;
-  own_choice.poll_while([&state] {
-    const std::uint32_t seen = state.load(std::memory_order_relaxed);
-    return seen == waiter::waiting || seen == waiter::moved;
-  });
-  return state.load(std::memory_order_relaxed) != waiter::waiting;
+  own_choice.poll_while([&wait] { return wait.self.may_poll_on(); });
+  return wait.self.end_polling();
 }
 
 /// Called after a long jump into the waiting function, whose own variables that jump would spoil.
@@ -94,11 +89,15 @@ int wait_replaced(pthread_cond_t* cond, pthread_mutex_t* with, deadline_clock cl
     valgrind::hide(&wait, sizeof wait);
   }
   const bool polls = begins_to_poll(wait.cond, clock, deadline);
+  if (polls) {
+    wait.self.begin_to_poll();
+  }
   wait.cond.enqueue_by_setting(wait.self, polls);
   // Only the C library refuses here; its mutexes have no signalled waiters.
   if (const int refusal = mutex::release(with, wait.is_counted)) {
     if (polls) {
       own_choice.leave();
+      wait.self.end_polling();
     }
     if (!wait.withdraw() && wait.self.by_signal) {
       wait.cond.signal();

@@ -119,12 +119,15 @@ class cond_program : public program {
     wait_type& wait =
         frames[rl::thread_index()].enter([this] { return wait_type{*cond, waiter(&guard)}; });
     wait.self.keeps_mutex = keeps;
+    if (polls) {
+      wait.self.begin_to_poll();
+    }
     cond->enqueue(wait.self, at_end && !polls);
     if (!keeps) {
       guard.expect_signals();
       guard.unlock();
     }
-    if (polls && wait.self.state.load(std::memory_order_relaxed) == waiter::waiting) {
+    if (polls && !wait.self.end_polling()) {
       cond->let_others_before(wait.self);
     }
     const ending end = await_signal(wait, until);
