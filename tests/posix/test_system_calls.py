@@ -75,6 +75,7 @@ def test_a_lock_makes_the_calls_that_are_named(lock: str, tmp_path: Path) -> Non
     assert "futex" in made
 
 
+@pytest.mark.alone("beside other work a waiter seldom comes to yield")
 def test_the_default_lock_yields_and_does_nothing_else(tmp_path: Path) -> None:
     default = next(name for name in registry().names if registry().find(name).is_default)
     assert calls_under(default, tmp_path) == {"futex", "sched_yield"}
