@@ -149,8 +149,8 @@ def test_threads_stand_aside_where_sections_are_short(tmp_path: Path) -> None:
 
 
 def test_readers_stay_apart_beside_few_writers(tmp_path: Path) -> None:
-    """Two threads of adaptive-rw whose readers would be back at the word after each writer gain nothing
-    over one thread."""
+    """Two threads of adaptive-rw whose readers were back at the word after each writer would gain
+    nothing over one thread."""
     words = ("--lock", "adaptive-rw", "--workload", "rwlock", "--read-percent", "99", "--seconds")
     sections = ("0.003", "--section-cycles", "20", "--gap-cycles", "40", "--threads")
     path = machine_file(tmp_path, 2)

@@ -11,7 +11,7 @@ from lockwright_lab.study import reading
 from lockwright_lab.study.analysis import Analysis, analyse
 from lockwright_lab.study.dataset import DataSet
 from lockwright_lab.study.machine_metric import MachineMetric
-from lockwright_lab.study.report import common_traits, metric_figures, verdicts
+from lockwright_lab.study.report import common_traits, metric_figures, plots, vector, verdicts
 from lockwright_lab.study.report.plots import leaders
 from support.html import Page
 
@@ -117,6 +117,16 @@ def test_tables_and_figures_are_written(report: Path) -> None:
     stems = {path.stem for path in pictures}
     assert {"box.throughput.gain", "box.energy", "box.latency-max"} <= stems
     assert "box.throughput.program.my_cache" in stems
+
+
+def test_an_interval_beside_its_mark_is_drawn(tmp_path: Path) -> None:
+    """One without the noise of the runs may end below the mean."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    values = {"ratio": pd.Series({"a": 9.9, "b": 2.0})}
+    ends = {"ratio": (pd.Series({"a": 3.0, "b": 1.5}), pd.Series({"a": 5.1, "b": 2.5}))}
+    plot = plots.dots(values, "best / worst", logarithmic=True, ends=ends)
+    vector.write([plots.Figure("gain", "", "", "", plot)], tmp_path, "svg")
+    assert (tmp_path / "gain.svg").read_text().startswith("<?xml")
 
 
 def test_advice(part: MachineMetric, page: tuple[str, Page]) -> None:

@@ -118,8 +118,11 @@ def _heat(axes: "Axes", trace: Plot, _: int) -> None:
 def _scatter(axes: "Axes", trace: Plot, number: int) -> None:
     colour, x, y = f"C{number % 10}", trace["x"], _finite(trace["y"])
     if "error_x" in trace:
-        ends = [_finite(trace["error_x"][name]) for name in ("arrayminus", "array")]
-        axes.errorbar(_finite(x), y, xerr=ends, fmt="none", ecolor=colour, elinewidth=0.8)
+        # An interval without the noise of the runs may lie beside its mark.
+        below, above = (_finite(trace["error_x"][name]) for name in ("arrayminus", "array"))
+        low = [mark - length for mark, length in zip(_finite(x), below, strict=True)]
+        high = [mark + length for mark, length in zip(_finite(x), above, strict=True)]
+        axes.hlines(y, low, high, colors=colour, linewidth=0.8)
     axes.plot(
         x if isinstance(x[0], str) else _finite(x),
         y,
