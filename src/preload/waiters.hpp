@@ -36,7 +36,7 @@ struct alignas(64) basic_waiter {
 
   /// Iterations, about cycles, in which a waiter that polls can take the mutex: its signaller, if it
   /// came back at once, would mostly have to wait itself, as with a queue that has room for one.
-  /// `lockwright bench regret`: 500 are too few, 2,500 take longer than a wake.
+  /// `lockwright-bench regimes --queue 1`: 500 are too few, 2,500 take longer than a wake.
   static constexpr std::uint32_t head_start = 1'000;
 
   explicit basic_waiter(Mutex* with) : mutex(with) {}

@@ -183,7 +183,7 @@ void by_other_objects() {
   OK(pthread_rwlock_destroy(&rwlock));
 }
 
-// A unit that is there before its taker, whom nothing else orders after the one who posted it.
+// A unit that is posted before the other thread waits: only the semaphore orders the two.
 void by_posted_unit() {
   static sem_t full;  // DRD refuses one where another object was on the stack
   sem_init(&full, 0, 0);

@@ -363,8 +363,9 @@ class adaptive_rw {
   /// these enter at a rate that they would not reach beside it. Elsewhere it only looks, now and then,
   /// whether that is so.
   [[gnu::noinline]] void stand_aside() {
+    const std::uint32_t before = look();
     // Those in the table are not counted.
-    if ((look() & spread_) != 0 || !advice_.watches((look() & crowded_) != 0)) {
+    if ((before & spread_) != 0 || !advice::watches((before & crowded_) != 0)) {
       return;
     }
     const std::uint64_t begin = Env::now();

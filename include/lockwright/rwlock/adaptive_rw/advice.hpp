@@ -122,7 +122,7 @@ class adaptive_rw_advice {
   static constexpr std::uint64_t shortest_off_ = 100'000;     // ns
   static constexpr std::uint64_t longest_off_ = 250'000'000;  // ns, of the 537 ms that `due` has
   /// 4 is too few for 90 % reads with empty sections, whose rate in the table is low, and 9 too many for
-  /// 99 %: `lockwright bench regret`.
+  /// 99 %: `lockwright-bench rwlock`.
   static constexpr std::uint64_t reading_per_wait_ = 6;
   static constexpr std::uint64_t longer_way_ = 100;   // ns, of a writer that finds the table empty
   static constexpr std::uint64_t most_credit_ = 100;  // of 2^8 ns
